@@ -1,4 +1,4 @@
-"""HasHeaderKey: by the name of a header."""
+"""HasHeaderKey: a test for a header."""
 
 from dagster_smt.authoring.options import option
 from dagster_smt.authoring.predicate import PACKAGE, Predicate
@@ -8,7 +8,7 @@ from dagster_smt.effects.condition import HasHeader
 
 
 class HasHeaderKey(Predicate):
-    """True where the record has at least one header of exactly this name, at this point of the chain."""
+    """True if the record has at least one header of exactly this name, at this point of the chain."""
 
     connect_class = PACKAGE + "HasHeaderKey"
     name: NonEmptyText = option("Name of the header.")

@@ -1,4 +1,4 @@
-"""RecordIsTombstone: by a null value."""
+"""RecordIsTombstone: a test for a null value."""
 
 from dagster_smt.authoring.predicate import PACKAGE, Predicate
 from dagster_smt.authoring.transform import Example
@@ -6,7 +6,7 @@ from dagster_smt.effects.condition import NullValue
 
 
 class RecordIsTombstone(Predicate):
-    """True where the value is null, whatever the key and the schema."""
+    """True if the value is null, whatever the key and the schema."""
 
     connect_class = PACKAGE + "RecordIsTombstone"
     examples = (Example("no value", {}, "null", "true"), Example("an empty object", {}, "{}", "false"))

@@ -1,4 +1,4 @@
-"""TopicNameMatches: by the topic's name."""
+"""TopicNameMatches: a test of the topic's name."""
 
 from dagster_smt.authoring.options import option
 from dagster_smt.authoring.predicate import PACKAGE, Predicate
@@ -9,10 +9,13 @@ from dagster_smt.values.java.regex import Matches
 
 
 class TopicNameMatches(Predicate):
-    """True where the whole topic, after routers, matches a regular expression (Java syntax)."""
+    """True if a regular expression (Java syntax) matches the whole topic.
+
+    Earlier routers may have changed the topic.
+    """
 
     connect_class = PACKAGE + "TopicNameMatches"
-    pattern: Regex = option("The expression the whole topic must match.", min_length=1)
+    pattern: Regex = option("The regular expression that must match the whole topic.", min_length=1)
     examples = (
         Example("the whole name", {"pattern": "orders-.*"}, "orders-eu", "true", shows="topic"),
         Example("a part is not enough", {"pattern": "orders"}, "orders-eu", "false", shows="topic"),

@@ -1,1 +1,1 @@
-"""Transforms, a folder for each vendor."""
+"""Transforms, with a folder for each vendor."""

@@ -165,7 +165,7 @@ WITH_SCHEMA = [
         "an element that is no timestamp",
         {"field": "a[*]", "target.type": "unix"} | EXT,
         envelope("a:array<boolean>", '{"a":[true]}'),
-        AT.format("SMT211", "TimestampConverter", "boolean stands for no timestamp"),
+        AT.format("SMT211", "TimestampConverter", "boolean is not a timestamp"),
     ),
 ]
 
@@ -263,7 +263,7 @@ CONFIGURATIONS = [
     (ValueToKey, {"fields": "id,items[*].sku"} | EXT, "fields", MANY.format("items[*].sku")),
     (HeaderFrom, {"fields": "/x/", "headers": "h", "operation": "copy"} | EXT, "fields", MANY.format("/x/")),
     (ValueToKey, {"fields": "a.id,b.id"} | V2, "fields", "'a.id' and 'b.id' would both be named 'id'"),
-    (InsertField, {"topic.field": "a[0].t"} | EXT, "topic.field", "'a[0].t' has steps that are no names"),
+    (InsertField, {"topic.field": "a[0].t"} | EXT, "topic.field", "'a[0].t' has steps that are not names"),
     (
         InsertField,
         {"topic.field": "t", "field.on.existing.field": "ignore"},
@@ -271,9 +271,9 @@ CONFIGURATIONS = [
         "has no effect under V1",
     ),
     (ReplaceField, {"include": "a[0].b"} | EXT, "include", "'a[0].b' would keep single elements of an array"),
-    (ReplaceField, {"renames": "a[*]:b"} | EXT, "renames", "'a[*]' ends with no name"),
+    (ReplaceField, {"renames": "a[*]:b"} | EXT, "renames", "'a[*]' does not end with a name"),
     (ReplaceField, {"renames": "a.b:`c`.d"} | V2, "renames", "the new name '`c`.d' is a path"),
-    (HoistField, {"hoisted": "a[*]", "field": "w"} | EXT, "hoisted", "'a[*]' ends with no name"),
+    (HoistField, {"hoisted": "a[*]", "field": "w"} | EXT, "hoisted", "'a[*]' does not end with a name"),
     (MaskField, {"fields": "/(/"} | EXT, "fields", "the regular expression '(' cannot be used: missing )"),
     (TimestampConverter, {"field": "a", "fields": "b", "target.type": "unix"}, "fields", "is set, and so is field"),
     (MaskField, {"fields": "a.`b,c"} | V2, "fields", "incomplete backtick pair in path 'a.`b,c' at position 2"),

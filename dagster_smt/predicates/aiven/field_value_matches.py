@@ -1,4 +1,4 @@
-"""FieldValueMatches: by the text of a field."""
+"""FieldValueMatches: a test of a field's text."""
 
 from collections.abc import Iterator
 
@@ -14,18 +14,20 @@ from dagster_smt.values.texts import IsText, TextPasses
 
 
 class FieldValueMatches(NestedPaths, Predicate):
-    """True where the text of a field of the value, or of the whole value, is a given one or matches a pattern.
+    """True if the text of a field of the value, or of the whole value, equals a text or matches a pattern.
 
-    The text is the one that Connect makes of a value in a header: a number as it is printed, bytes in Base64, arrays,
-    objects and structs as `["a"]` and `{"a":1}`. With a schema a null is read as its default. It is false where the
-    field is null or missing, and where a path leads through what has no fields; there Aiven's class fails the record. A
-    null value is never matched.
+    The text is the one that Connect writes for a value in a header: a number as it is printed, bytes in Base64, arrays,
+    objects and structs as `["a"]` and `{"a":1}`. With a schema, a null is read as the field's default. The predicate is
+    false if the field is null or missing. It is also false if a step of the path is in a value without fields; Aiven's
+    class then fails the record. A null value never matches.
     """
 
     connect_class = "io.aiven.kafka.connect.predicates.FieldValueMatches"
     field: Text = option("Field of the value; empty: the whole value.", "")
-    value: Text | None = option("The text it must be.", None)
-    value_pattern: Regex | None = option("Or the expression (Java syntax) that the whole text must match.", None)
+    value: Text | None = option("The text that the field must equal.", None)
+    value_pattern: Regex | None = option(
+        "Alternative: a regular expression (Java syntax) that must match the whole text.", None
+    )
     examples = (
         Example("a text", {"field": "state", "value": "deleted"}, '{"state":"deleted"}', "true"),
         Example("a number", {"field": "n", "value": "5"}, '{"n":6}', "false"),
@@ -39,7 +41,7 @@ class FieldValueMatches(NestedPaths, Predicate):
 
     def check(self) -> Iterator[tuple[str, str, str]]:
         if (self.value is None) is (self.value_pattern is None):
-            yield "value", "either this or value.pattern is needed, not both", "set one of them"
+            yield "value", "set exactly one of value and value.pattern", "set one and remove the other"
         if self.field:
             yield from check_paths("field", (self.field,), self.path, single=True)
 

@@ -17,7 +17,7 @@ from dagster_smt.values.texts import CaseOfText, ChangeCase
 
 @dataclass(frozen=True)
 class CaseField(FieldRule):
-    """A text in upper or lower case; without a schema that of other values, too."""
+    """Changes the case of texts; without a schema, also of the texts of other values."""
 
     name = "case"
     upper: bool
@@ -34,20 +34,20 @@ class CaseField(FieldRule):
 
 
 class CaseTransform(Transform):
-    """Write the texts of fields in upper or lower case, by the rules of Unicode and of no language.
+    """Change the texts of fields to upper or lower case, by the rules of Unicode, which do not depend on a language.
 
-    With a schema, that of a struct or of a map, the fields are copied, nulls become their defaults, and a field that
-    does not exist or is no string is left alone. Without a schema, and in a map of texts that may be null, a field
-    that is missing becomes null. What is no text in JSON without a schema becomes one: the text that Java has for it,
-    in the case asked for (`true` becomes `TRUE`). Fields are names of the top level: a dot is part of them. A null key
-    or value is refused.
+    With the schema of a struct or of a map, the fields are copied, nulls become their defaults, and a field that does
+    not exist or is not a string stays as it is. Without a schema, and in a map with optional texts, a missing field
+    becomes null. In JSON without a schema, a value that is not a text becomes Java's text of the value, in the
+    configured case (`true` becomes `TRUE`). Fields are names of the top level: a dot is part of the name. A null key or
+    value is refused.
     """
 
     connect_class = "io.aiven.kafka.connect.transforms.CaseTransform"
     purpose = "change the case of fields"
     null = "reject"
     field_names: Names = option("Fields to change.")
-    case: Annotated[Text, one_of("lower", "upper")] = option("`lower` or `upper`.")
+    case: Annotated[Text, one_of("lower", "upper")] = option("The case: `lower` or `upper`.")
     examples = (
         Example("upper case", {"field.names": "country", "case": "upper"}, '{"country":"de"}', '{"country":"DE"}'),
         Example(

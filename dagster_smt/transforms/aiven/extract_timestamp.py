@@ -9,12 +9,12 @@ from dagster_smt.effects.effect import Effect, SetTimestamp
 
 
 class ExtractTimestamp(Transform):
-    """Replace the record's timestamp by a field of the key or value.
+    """Replace the record's timestamp with a field of the key or value.
 
     The field is a whole number of 64 bits, in the unit of `timestamp.resolution`, or a Timestamp, Date or Time of
-    Connect, which that option does not change. Any other type is refused, narrower numbers too, as is a field that is
-    missing or null; with a schema a null is read as its default. The field is a name of the top level: a dot is part of
-    it. The key and value stay as they are; a null one is refused.
+    Connect, to which that option does not apply. Any other type is refused, including narrower numbers. A field that is
+    missing or null is refused; with a schema, a null is read as the field's default. The field is a name of the top
+    level: a dot is part of the name. The key and value stay as they are. A null key or value is refused.
 
     A timestamp that Spark cannot hold (beyond the year 294247) is refused.
     """
@@ -22,7 +22,7 @@ class ExtractTimestamp(Transform):
     connect_class = "io.aiven.kafka.connect.transforms.ExtractTimestamp"
     purpose = "extract the timestamp"
     null = "reject"
-    field_name: NonEmptyText = option("Field that holds the timestamp.")
+    field_name: NonEmptyText = option("Field with the timestamp.")
     timestamp_resolution: Annotated[Text, one_of("milliseconds", "seconds")] = option(
         "Unit of a number: `milliseconds` or `seconds`.", "milliseconds"
     )

@@ -12,32 +12,35 @@ from dagster_smt.values.java.regex_equals import IsLiteral, expected
 from dagster_smt.values.needs import CLASS_CAST, NULL_POINTER
 from dagster_smt.values.texts import Finds, TextPasses
 
-_NULL_WORD = "field.value is the word null, and nothing can be compared with a null"
+_NULL_WORD = "field.value is the word null, and no field can be compared with null"
 _HINT = "guard the stage with a predicate, or compare with field.value.pattern"
 
 
 class FilterByFieldValue(Transform):
     r"""Keep the records whose field has a value, or drop them (`field.value.matches=false`).
 
-    `field.value` is read as Connect reads the value of a header, and then the Java class has to be the same: `42` is an
-    INT8, `1.5` a FLOAT32, `true` a boolean. No number in JSON is equal to `42`, since all are INT64 there, and no text
-    is. Compare numbers with `field.value.pattern`, such as `^42$`: it looks for a part of the text that Connect makes
-    of the value in a header. The field is a name of the top level: a dot is part of it. With a schema a null is read as
-    its default.
+    `field.value` is parsed as Connect parses the value of a header, and the field must then have the same Java class:
+    `42` is an INT8, `1.5` a FLOAT32, `true` a boolean. So `42` equals no number in JSON, because all are INT64, and no
+    text. Compare numbers with `field.value.pattern`, such as `^42$`: it searches the text that Connect writes for the
+    value in a header. The field is a name of the top level: a dot is part of the name. With a schema, a null is read as
+    the field's default.
 
-    A null key or value passes. With a pattern a field that is null, or missing from an object without schema, matches
-    nothing. Aiven's class ends with a NullPointerException or ClassCastException in these cases, and here the record
-    fails: a field that is null or missing compared with `field.value`; a field that the schema does not have; no
-    `field.name` where there is a schema; a key or value that is no struct or object although a field is named.
+    A null key or value passes. With a pattern, a field that is null, or that is missing in an object without a schema,
+    does not match. In the following cases Aiven's class throws a NullPointerException or ClassCastException, and here
+    the record fails: a null or missing field is compared with `field.value`; the schema does not have the field;
+    `field.name` is empty and the record has a schema; `field.name` is set and the key or value is not a struct or
+    object.
     """
 
     connect_class = "io.aiven.kafka.connect.transforms.FilterByFieldValue"
     purpose = "filter by a field"
     null = "pass"
-    field_name: Text = option("Field to look at; empty: the whole key or value, which must have no schema.", "")
-    field_value: Text | None = option("Value to compare with.", None)
-    field_value_pattern: Regex = option("Regular expression (Java syntax) to look for instead.", "")
-    field_value_matches: Flag = option("Whether what matches is kept; if not, it is dropped.", True)
+    field_name: Text = option("Field to compare; empty: the whole key or value, which must have no schema.", "")
+    field_value: Text | None = option("The value to keep or drop.", None)
+    field_value_pattern: Regex = option(
+        "Alternative: a regular expression (Java syntax) to find in the field's text.", ""
+    )
+    field_value_matches: Flag = option("`true` keeps the records that match, `false` drops them.", True)
     examples = (
         Example("keep", {"field.name": "op", "field.value": "r"}, '{"op":"u"}', None),
         Example(
@@ -48,7 +51,11 @@ class FilterByFieldValue(Transform):
 
     def check(self) -> Iterator[tuple[str, str, str]]:
         if (self.field_value is None) is not bool(self.field_value_pattern):
-            yield "field.value", "either this or field.value.pattern is needed, not both", "set one of them"
+            yield (
+                "field.value",
+                "set exactly one of field.value and field.value.pattern",
+                "set one and remove the other",
+            )
 
     def effects(self) -> tuple[Effect, ...]:
         name = self.field_name
@@ -56,10 +63,8 @@ class FilterByFieldValue(Transform):
         passes = FieldPasses(
             FieldPath(name, (name,) if name else ()),
             self._test,
-            null=Refusal("SMT453", f"the field '{name}' is null, but is compared", _HINT, NULL_POINTER),
-            missing=Refusal(
-                "SMT453", f"the schema has no field '{name}'", "name one of the fields: {fields}", NULL_POINTER
-            ),
+            null=Refusal("SMT453", f"the field '{name}' is null, but it is compared with a value", _HINT, NULL_POINTER),
+            missing=Refusal("SMT453", f"the schema has no field '{name}'", "the fields are: {fields}", NULL_POINTER),
             no_object=Refusal("SMT454", no_object, "drop the stage", CLASS_CAST),
         )
         return (Reject(Not(passes) if self.field_value_matches else passes),)

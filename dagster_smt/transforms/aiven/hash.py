@@ -1,4 +1,4 @@
-"""Hash: put the digest of a text in its place."""
+"""Hash: replace a text with its digest."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -20,12 +20,12 @@ _PLAIN = '{"schema":{"type":"string","optional":false},"payload":"%s"}'
 
 @dataclass(frozen=True)
 class HashField(FieldRule):
-    """The digest of a text.
+    """Replaces a text with its digest.
 
     Attributes:
         function: ``md5``, ``sha1`` or ``sha256``.
-        field: The field; empty for the whole key or value.
-        skips: Whether a field that is null stays null; else it is refused.
+        field: The name of the field; empty for the whole key or value.
+        skips: True if a null field stays null, False if it is refused.
     """
 
     name = "hash"
@@ -39,8 +39,9 @@ class HashField(FieldRule):
     def on_node(self, target: Target) -> Node:
         text = target.node
         if text.schema.type is not Type.STRING or not isinstance(text, Cell):
-            what = f"the field '{self.field}'" if self.field else "the key or value"
-            raise refuse("SMT452", f"only a string can be hashed, but {what} is {text.schema.label}", "cast it first")
+            subject = f"the field '{self.field}'" if self.field else "the key or value"
+            statement = f"only a string can be hashed, but {subject} is {text.schema.label}"
+            raise refuse("SMT452", statement, "cast it to string first")
         if text.may_be_null and self.field and not self.skips:
             hint = "set skip.missing.or.null=true, or guard the stage with a predicate"
             needed = Needed("SMT451", f"the field '{self.field}' is null", hint)
@@ -49,21 +50,21 @@ class HashField(FieldRule):
 
 
 class Hash(Transform):
-    """Replace a text, or one text field of a struct, by its digest in lower-case hexadecimal digits.
+    """Replace a text, or one text field of a struct, with its digest in lower-case hexadecimal digits.
 
-    The text is read as UTF-8; no salt is added, so equal texts have equal digests. The schema stays as it is. The
-    field is a name of the top level: a dot is part of it. A default does not stand in for a null.
+    The text is encoded as UTF-8. No salt is added, so equal texts have equal digests. The schema stays as it is. The
+    field is a name of the top level: a dot is part of the name. A null is not replaced by its default.
 
-    A key or value without a schema is refused, as are types other than STRING; `skip.missing.or.null` does not change
-    that, and does not let a null struct pass. Aiven refuses a null without a schema, even when it skips; here it
-    passes then like one with a schema, since a null that was read has none.
+    A key or value without a schema is refused, and so is a type other than STRING, even with `skip.missing.or.null`. A
+    null struct is refused, too. With `skip.missing.or.null`, Aiven refuses a null without a schema and passes a null
+    with one; here both pass, because a null that Kafka stores has no schema.
     """
 
     connect_class = "io.aiven.kafka.connect.transforms.Hash"
     purpose = "hash texts"
     field_name: Text = option("Field to hash; empty: the whole key or value.", "")
     skip_missing_or_null: Flag = option(
-        "Whether a record passes unchanged where there is nothing to hash: a null, or no such field.", False
+        "If `true`, a record without a text to hash (a null, or a missing field) passes unchanged.", False
     )
     function: Annotated[Text, one_of("md5", "sha1", "sha256")] = option("The digest: `md5`, `sha1` or `sha256`.")
     examples = (

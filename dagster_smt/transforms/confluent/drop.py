@@ -1,4 +1,4 @@
-"""Drop: a null key or value."""
+"""Drop: replace the key or value with null."""
 
 from typing import Annotated
 
@@ -12,28 +12,28 @@ _AFTER = '{"schema":{"type":"string","optional":true},"payload":null}'
 
 
 class Drop(Transform):
-    """Set the whole key or value to null, whatever is in it; the record stays.
+    """Set the whole key or value to null, whatever it contains. The record stays.
 
-    The option says what becomes of its schema. Without a schema there is none to check: the key or value is null under
-    each of the four. A value that is null makes the record a tombstone.
+    The option decides about the schema. A key or value without a schema becomes null under each of its four values. A
+    null value makes the record a tombstone.
 
-    The documentation does not say what a key or value meets that is null already. Here its schema, if it has one, is
-    treated as that of others, and the ledger does not count it. Nor does it say which exception is thrown, or whether
-    the case of the option matters: here it is a `DataException`, and other spellings are refused.
+    The documentation does not cover a key or value that is already null. Here its schema, if it has one, is treated
+    like any other, and the ledger does not count the record. The documentation does not name the exception, or say
+    whether the case of the option matters. Here the exception is a `DataException`, and other spellings are refused.
 
-    `force_optional` changes nothing else of the schema; a default stays. With `retain` a null can be left under a
-    schema that requires a value: a format that writes the schema refuses it. Where the schema has a default, JSON
-    writes that in place of the null, as Connect does, unless `replace.null.with.default=false` is set there.
+    `force_optional` only makes the schema optional; a default stays. With `retain`, a null can have a schema that
+    requires a value: a format that writes schemas refuses the record. If the schema has a default, JSON writes the
+    default instead of the null, as Connect does, unless the format has `replace.null.with.default=false`.
 
-    In a table of columns a null has no schema: the column of a dropped value is null and keeps its type, and `validate`
-    finds nothing to check in a null. A value that was a struct leaves no row there, so the record is refused.
+    In a table of columns a null has no schema. The column of a dropped value is null and keeps its type, and `validate`
+    does not refuse a null. A dropped value that was a struct would leave no row, so the record is refused.
     """
 
     connect_class = "io.confluent.connect.transforms.Drop"
     purpose = "drop the key or value"
     schema_behavior: Annotated[Text, one_of("nullify", "retain", "validate", "force_optional")] = option(
-        "What becomes of the schema: `nullify`: there is none; `retain`: it stays; `validate`: it stays, and one that "
-        "requires a value is refused; `force_optional`: it allows null.",
+        "The treatment of the schema. `nullify` removes it; `retain` keeps it; `validate` keeps it, but refuses one "
+        "that requires a value; `force_optional` makes it optional.",
         "nullify",
     )
     examples = (

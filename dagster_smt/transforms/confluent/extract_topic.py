@@ -1,4 +1,4 @@
-"""ExtractTopic: take the topic from the key or value, or from a field of it."""
+"""ExtractTopic: take the topic from the key or value, or from one of its fields."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -15,32 +15,33 @@ PLAIN, JSON_PATH = "PLAIN", "JSON_PATH"
 
 
 class ExtractTopic(Transform):
-    """Replace the topic by the key or value, or by a field of it, which must be a text.
+    """Replace the topic with the key or value, or with one of its fields, which must be a text.
 
-    With `field.format=JSON_PATH` the field is a path of names, such as `$["f1"]["f3"]` or `$.f1.f3`; what can lead to
-    several values is refused. A PLAIN name is one of the top level: a dot is part of it. What is missing or null is
-    refused, or (`skip.missing.or.null`) leaves the topic alone. Whether Kafka allows the name is not checked.
-    Partition, key and value stay. `ExtractTopic$Header` is a class of its own here, ExtractTopicHeader.
+    With `field.format=JSON_PATH` the field is a path of names, such as `$["f1"]["f3"]` or `$.f1.f3`; a path that can
+    match several values is refused. A PLAIN name is a name of the top level: a dot is part of the name. A missing or
+    null field is refused, or keeps the topic if `skip.missing.or.null` is set. The transform does not check that Kafka
+    allows the topic name. Partition, key and value stay. `ExtractTopic$Header` is a separate class here,
+    ExtractTopicHeader.
 
-    Not public, and so decided here: everything but a text is refused, also when skipping, and so is a key or value
-    without fields if a field is named; the empty text counts as missing, and so does a field below what has none; with
-    a schema a null is read as its default.
+    Confluent does not document the following rules, so this project chose them. A value other than a text is always
+    refused; so is a key or value without fields if `field` is set. An empty text counts as missing, and so does a field
+    inside a value without fields. With a schema, a null is read as the field's default.
     """
 
     connect_class = "io.confluent.connect.transforms.ExtractTopic"
     purpose = "extract the topic"
-    field: Text = option("Field that holds the topic; empty: the whole key or value.", "")
+    field: Text = option("Field with the topic; empty: the whole key or value.", "")
     field_format: Annotated[Text, one_of(PLAIN, JSON_PATH, "")] = option(
-        "How the field is written. `PLAIN` or empty: its name; `JSON_PATH`: a path to it.", PLAIN
+        "The syntax of `field`. `PLAIN` or empty: a name; `JSON_PATH`: a path.", PLAIN
     )
     skip_missing_or_null: Flag = option(
-        "Whether the topic stays where the field, key or value is missing or null; if not, the record fails.", False
+        "If `true`, the topic stays if the field, key or value is missing or null. Else the record fails.", False
     )
     examples = (
         Example("the whole value", {}, '"bills"', "bills", shows="topic", input_part="value"),
         Example("a field", {"field": "f2"}, '{"f1":7,"f2":"bills"}', "bills", shows="topic", input_part="value"),
         Example(
-            "a field of a field",
+            "a nested field",
             {"field": '$["f1"]["f3"]', "field.format": "JSON_PATH", "skip.missing.or.null": True},
             '{"f1":{"f3":"bills"}}',
             "bills",
@@ -65,5 +66,6 @@ class ExtractTopic(Transform):
     def _path(self) -> FieldPath:
         if not self.field:
             return FieldPath("", ())
-        named = self.field_format == JSON_PATH
-        return FieldPath(self.field, parse_json_path(self.field).names if named else (self.field,))
+        if self.field_format == JSON_PATH:
+            return FieldPath(self.field, parse_json_path(self.field).names)
+        return FieldPath(self.field, (self.field,))

@@ -9,14 +9,14 @@ from dagster_smt.effects.effect import ByHeader, Effect, Route
 
 
 class ExtractTopicHeader(Transform):
-    """Replace the topic by the text of a header.
+    """Replace the topic with the text of a header.
 
-    A header that is missing or null is refused, or (`skip.missing.or.null`) leaves the topic alone. Whether Kafka
-    allows the name is not checked. Partition, key, value and headers stay.
+    A missing or null header is refused, or keeps the topic if `skip.missing.or.null` is set. The transform does not
+    check that Kafka allows the topic name. Partition, key, value and headers stay.
 
-    Not public, and so decided here: of several headers of the name the last one counts, as Connect's own
-    `lastWithName` has it; the text is that of the header's bytes, which must be UTF-8, and of a header that a stage has
-    made the text that Connect would write; an empty one counts as missing.
+    Confluent does not document the following rules, so this project chose them. Of several headers with the name, the
+    last one counts, as in Connect's `lastWithName`. The bytes of the header must be UTF-8. If an earlier stage added
+    the header, its text is the one that Connect would write. An empty text counts as missing.
     """
 
     connect_class = "io.confluent.connect.transforms.ExtractTopic$Header"
@@ -25,7 +25,7 @@ class ExtractTopicHeader(Transform):
     field: NonEmptyText = option("Name of the header.")
     field_format: Annotated[Text, one_of("PLAIN", "")] = option("Only `PLAIN`, or empty: the field is a name.", "PLAIN")
     skip_missing_or_null: Flag = option(
-        "Whether the topic stays where the header is missing or null; if not, the record fails.", False
+        "If `true`, the topic stays if the header is missing or null. Else the record fails.", False
     )
     examples = (
         Example(

@@ -14,28 +14,29 @@ from dagster_smt.values.json.path import FOUND, INVALID_PATH, MISSING, NO_OBJECT
 
 
 class Filter(Transform):
-    """Keep the records in which a JSONPath condition finds something (`filter.type=include`), or drop them (`exclude`).
+    """Keep the records that match a JSONPath condition (`filter.type=include`), or drop them (`exclude`).
 
-    These parts of JSONPath can be used, and every other is refused by name:
+    A condition may use these parts of JSONPath; a message names any other part:
 
-    - `$.a.b` and `$['any name']`: it finds the field if it is there, be it null.
-    - `$.a[?(test)]` and `$[?(test)]`: it finds the object if it passes the test; of an array, the elements that do.
-      Further names and filters may follow.
-    - In a test `@.a.b` (the field is there) and `!@.a.b`; `==`, `!=`, `===`, `!==`, `<`, `<=`, `>`, `>=` with a text in
-      quotes, a number, `true`, `false` or `null`; `in ['x', 1]` and `nin`; `=~ /regex/i`, which the whole text must
-      match; `&&`, `||`, `!(…)` and parentheses.
+    - `$.a.b` and `$['any name']` match if the field exists, even if it is null.
+    - `$.a[?(test)]` and `$[?(test)]` match an object that passes the test, or the elements of an array that pass it.
+      More names and filters may follow.
+    - Tests: `@.a.b` (the field exists) and `!@.a.b`; `==`, `!=`, `===`, `!==`, `<`, `<=`, `>`, `>=` with a text in
+      quotes, a number, `true`, `false` or `null`; `in ['x', 1]` and `nin`; `=~ /regex/i`, which must match the whole
+      text; `&&`, `||`, `!(…)` and parentheses.
 
-    A name with other signs than letters, digits and `_-$@#:` stands in brackets and quotes.
+    A name with characters other than letters, digits and `_-$@#:` needs brackets and quotes.
 
-    A field of a test that is not there is equal to nothing, so it passes `!=` and `nin`, and no record fails for it. A
-    number and a text are compared too: `==` and `!=` take `1`, `1.0` and `'1'` for equal where the field is a number;
-    `===` and `!==` do not. Where a field outside of tests is missing, or leads through what has no fields,
-    `missing.or.null.behavior` decides. What a filter looks at must be an object or array: where it is null, a text, a
-    number or a boolean, the record fails, whatever the option says. A null key or value passes.
+    In a test, a missing field equals nothing, so it passes `!=` and `nin`, and the record does not fail. A number can
+    be compared with a text: if the field is a number, `1`, `1.0` and `'1'` are equal for `==` and `!=`, but not for
+    `===` and `!==`. If a field outside a test is missing, or is inside a value without fields,
+    `missing.or.null.behavior` decides. A filter needs an object or array: for null, a text, a number or a boolean the
+    record fails, whatever the option says. A null key or value passes.
 
-    Confluent takes conditions from the library json-path, and these are the rules of its version 2.9. Not public, and
-    so decided here: with a schema a null is read as its default; bytes and dates cannot be compared, and a schema that
-    has one in a comparison is refused; the options are written in lower case.
+    Confluent evaluates conditions with the library json-path, and these are the rules of json-path 2.9. Confluent does
+    not document the following rules, so this project chose them. With a schema, a null is read as the field's default.
+    Bytes and dates cannot be compared, and a schema with such a field in a comparison is refused. The options are in
+    lower case.
     """
 
     connect_class = "io.confluent.connect.transforms.Filter"
@@ -43,10 +44,10 @@ class Filter(Transform):
     null = "pass"
     filter_condition: NonEmptyText = option("The condition, in JSONPath.")
     filter_type: Annotated[Text, one_of("include", "exclude")] = option(
-        "`include`: what matches is kept, the rest dropped; `exclude`: what matches is dropped."
+        "`include` keeps the records that match and drops all others; `exclude` drops the records that match."
     )
     missing_or_null_behavior: Annotated[Text, one_of("fail", "include", "exclude")] = option(
-        "What happens to a record without the fields that lead to the condition: it fails, is kept (`include`) or is "
+        "The treatment of a record without a field on the path of the condition: it fails, is kept (`include`) or is "
         "dropped (`exclude`), whatever `filter.type` says.",
         "fail",
     )
@@ -61,7 +62,7 @@ class Filter(Transform):
             '{"key":{"nestedKey":"value2"}}',
         ),
         Example(
-            "drop what matches",
+            "drop the records that match",
             {"filter.condition": "$[?(@.age >= 18 && @.name =~ /a.*/i)]", "filter.type": "exclude"},
             '{"age":21,"name":"Ann"}',
             None,
@@ -89,7 +90,7 @@ class Filter(Transform):
     @property
     def _refusals(self) -> tuple[tuple[str, Refusal], ...]:
         condition = f"the condition '{self.filter_condition}'"
-        statement = f"{condition} leads to a field through what is null or has no fields to test"
+        statement = f"{condition} reads a field of a value that is null or has no fields"
         hint = "guard the stage with a predicate, or correct the condition"
         refusals = [(NO_OBJECT, Refusal("SMT457", statement, hint, INVALID_PATH))]
         if self.missing_or_null_behavior == "fail":

@@ -9,17 +9,17 @@ from dagster_smt.effects.effect import ByFieldTime, Effect, Route
 
 
 class MessageTimestampRouter(Transform):
-    """Replace the topic by a text with the old topic in it and a timestamp that a field of the value holds.
+    """Replace the topic with a text that contains the old topic and a timestamp from a field of the value.
 
-    The field is the first of `message.timestamp.keys` that the value has, a name of the top level, and must be a text.
-    It is read and written with Java's SimpleDateFormat in UTC, leniently, as TimestampConverter does: text at its end
-    does not count. In `topic.format` first every `${topic}` is replaced, then every `${timestamp}`. The value must be
-    an object without schema, as Confluent documents it: a value with a schema is refused, and so is a null. Everything
-    but the topic stays.
+    The field is the first field of `message.timestamp.keys` that the value has at the top level. It must be a text.
+    Java's SimpleDateFormat parses and formats it in UTC, leniently, as in TimestampConverter: text after the timestamp
+    does not count. In `topic.format`, first every `${topic}` is replaced, then every `${timestamp}`. The value must be
+    an object without a schema, as Confluent documents it; a value with a schema and a null are refused. Only the topic
+    changes.
 
-    Not public, and so decided here: a field that is null counts as missing; where none is there, or the text does not
-    match, the record fails, and so it does where the field is no text; `message.timestamp.format` is required, since
-    what a blank one means is not known.
+    Confluent does not document the following rules, so this project chose them. A null field counts as missing. A
+    record fails if all fields are missing, if the field is not a text, or if the text does not match the pattern.
+    `message.timestamp.format` is required, because Confluent does not document the meaning of a blank format.
     """
 
     connect_class = "io.confluent.connect.transforms.MessageTimestampRouter"
@@ -31,7 +31,7 @@ class MessageTimestampRouter(Transform):
         "Pattern (Java's SimpleDateFormat) of the timestamp in the topic.", "yyyyMMdd"
     )
     message_timestamp_format: DatePattern = option("Pattern (Java's SimpleDateFormat) of the field's text.")
-    message_timestamp_keys: NonEmptyNames = option("Fields, of which the first that is there holds the timestamp.")
+    message_timestamp_keys: NonEmptyNames = option("Fields; the first that a value has contains the timestamp.")
     examples = (
         Example(
             "a topic per day",
@@ -50,7 +50,7 @@ class MessageTimestampRouter(Transform):
 
     def check(self) -> Iterator[tuple[str, str, str]]:
         if not self.message_timestamp_format:
-            statement = "the text is empty, and what that means is not known"
+            statement = "the text is empty, and Confluent does not document its meaning"
             yield "message.timestamp.format", statement, "set a pattern such as yyyy-MM-dd"
 
     def effects(self) -> tuple[Effect, ...]:

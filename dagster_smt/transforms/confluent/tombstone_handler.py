@@ -10,18 +10,18 @@ from dagster_smt.effects.effect import Effect, Reject
 
 
 class TombstoneHandler(Transform):
-    """Drop the records whose value is null, with or without a schema, or refuse them; others pass.
+    """Drop or refuse the records whose value is null, with or without a schema. All other records pass.
 
-    Confluent documents `ignore` and `warn` as dropping the record, with a line in the log of another level; here both
-    are the same, and the run report counts what was dropped. The documentation does not say whether the case of the
-    option matters: other spellings are refused here.
+    In Confluent's documentation, `ignore` and `warn` drop the record and write a line to the log, at different levels.
+    Here both do the same, and the run report counts the dropped records. The documentation does not say whether the
+    case of the option matters; here other spellings are refused.
     """
 
     connect_class = "io.confluent.connect.transforms.TombstoneHandler"
     sided = False
     purpose = "a chain without tombstones"
     behavior: Annotated[Text, one_of("ignore", "warn", "fail")] = option(
-        "`ignore` or `warn`: a tombstone is dropped; `fail`: it is refused.", "warn"
+        "`ignore` and `warn` drop a tombstone; `fail` refuses it.", "warn"
     )
     examples = (
         Example("a tombstone", {}, "null", None),

@@ -1,4 +1,4 @@
-"""ByLogicalTableRouter: change events of several tables in one topic."""
+"""ByLogicalTableRouter: one topic for the change events of several tables."""
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ from dagster_smt.values.java.regex import ReplaceIfMatches
 
 @dataclass(frozen=True)
 class _NullEvent:
-    """A record of a topic whose value is null under the schema of an event."""
+    """The variant of a record whose value is null under the schema of an event."""
 
     topic: str
 
@@ -32,32 +32,32 @@ class _NullEvent:
 class ByLogicalTableRouter(CodeTransform):
     """Send change events of several tables, such as shards of one, to one topic, and keep their keys apart.
 
-    As with RegexRouter, the whole topic must match, and then the first find is replaced. A record whose topic does not
-    match, or of which nothing would be left, passes unchanged. Of any other record the key, which must be a struct or
-    null, gets a field that says where it comes from, and its schema is named after the new topic (`.Key`); so are the
-    schemas of the event (`.Envelope`) and of its row (`.Value`). Other values stay as they are, and so do tombstones.
+    As in RegexRouter, the expression must match the whole topic, and then its first match in the topic is replaced. If
+    the topic does not match, or the new topic would be empty, the record passes unchanged. Otherwise the key, which
+    must be a struct or null, gets a field with the old topic. The schemas of the key (`.Key`), of the event
+    (`.Envelope`) and of its row (`.Value`) are named after the new topic. Other values and tombstones stay as they are.
 
-    The original finds the new schemas by the old ones: two topics with equal schemas that go to different topics share
-    the names of the first. Here every topic has its own (decision 13). For columns of several topics the schemas keep
-    their names; if the records have keys, those whose topic does not match are then refused.
+    Debezium caches the new schemas by the old schemas: two topics with equal schemas and different new topics share the
+    names of the first. Here every topic has its own names (decision 13). For columns of several topics the schemas keep
+    their names; if the records have keys, a record whose topic does not match is then refused.
     """
 
     connect_class = "io.debezium.transforms.ByLogicalTableRouter"
     sided = False
     plans_key_alone = True
     purpose = "routing by logical table"
-    topic_regex: RawRegex = option("The expression the whole topic must match.")
-    topic_replacement: RawText = option("The new topic; `$1` or `${name}` stand for groups.")
-    key_enforce_uniqueness: Flag = option("Whether the key gets a field with the old topic.", True)
+    topic_regex: RawRegex = option("The regular expression that must match the whole topic.")
+    topic_replacement: RawText = option("The replacement; `$1` and `${name}` stand for groups.")
+    key_enforce_uniqueness: Flag = option("If `true`, the key gets a field with the old topic.", True)
     key_field_name: RawText = option("Name of that field.", "__dbz__physicalTableIdentifier")
     key_field_regex: RawRegex = option(
-        "If the whole old topic matches it, its first find is replaced in the field.", ""
+        "If it matches the whole old topic, its first match is replaced in the field.", ""
     )
-    key_field_replacement: RawText = option("What it is replaced by.", "")
+    key_field_replacement: RawText = option("The replacement in the field.", "")
     schema_name_adjustment_mode: Annotated[Text, one_of(NONE, AVRO, AVRO_UNICODE), AnyCase] = option(
-        "`none`, `avro` or `avro_unicode`: how the names of schemas are made to fit Avro's rules.", NONE
+        "The adjustment of schema names to Avro's rules: `none`, `avro` or `avro_unicode`.", NONE
     )
-    logical_table_cache_size: Int = option("Has no effect: there is no such memory here.", 16)
+    logical_table_cache_size: Int = option("Has no effect: there is no cache here.", 16)
     examples = (
         Example(
             "shards of a table",
@@ -91,7 +91,7 @@ class ByLogicalTableRouter(CodeTransform):
     def check(self) -> Iterator[tuple[str, str, str]]:
         for key, text in (("topic.regex", self.topic_regex), ("topic.replacement", self.topic_replacement)):
             if not trim(text):
-                yield key, "the text is empty", "it is required"
+                yield key, "the text is empty", "set the option; it is required"
         if trim(self.key_field_regex) and not trim(self.key_field_replacement):
             yield "key.field.replacement", "the text is empty", "key.field.regex needs it"
 
@@ -102,11 +102,11 @@ class ByLogicalTableRouter(CodeTransform):
         return (Code(tuple(entries), frozenset({"key", "value"})),)
 
     def variant(self, record: Record) -> Hashable:
-        """The topic: schemas are named after it."""
+        """Returns the topic, because schemas are named after it."""
         return record.topic
 
     def narrower(self, record: Record) -> Hashable:
-        """A null under the schema of an event: nothing in it is named."""
+        """Returns a variant for a null under the schema of an event, which has no schema to name."""
         if record.value is None and record.topic is not None:
             return _NullEvent(record.topic)
         return None
@@ -116,7 +116,7 @@ class ByLogicalTableRouter(CodeTransform):
         known = self._known(at.variant, expr)
         if known is None:
             return self._of_any_topic(record, at)
-        new = self._rule().found(known)
+        new = self._rule().new_topic(known)
         if new is None:
             return record
         at.touch(0, TRUE)
@@ -125,7 +125,7 @@ class ByLogicalTableRouter(CodeTransform):
         return self._renamed(replace(record, topic=routed), origin, new, at)
 
     def _known(self, variant: Hashable, topic: Expr) -> str | None:
-        """The topic of the record, if it is known."""
+        """Returns the topic of the record; None if it is not known."""
         if isinstance(variant, _NullEvent):
             return variant.topic
         if isinstance(variant, str):
@@ -143,8 +143,8 @@ class ByLogicalTableRouter(CodeTransform):
         rule = ReplaceIfMatches(self.key_field_regex, self.key_field_replacement)
         try:
             return self._renamed(routed, topic.call(rule, STRING) if self._finds_origin else topic, None, at)
-        except PlanError:  # records of topics that it leaves alone would pass
-            raise no_variant("topics", "choose the topic by its name alone before this stage") from None
+        except PlanError:  # records of topics that do not match would pass
+            raise no_variant("topic", "route by the name of the topic only, before this stage") from None
 
     def _rule(self, strict: bool = False) -> LogicalTopic:
         return LogicalTopic(self.topic_regex, self.topic_replacement, strict)
@@ -208,7 +208,7 @@ class ByLogicalTableRouter(CodeTransform):
         rule = self._rule()
 
         def route(value: Any, record: Record) -> None:
-            new = rule.found(record.topic)
+            new = rule.new_topic(record.topic)
             if new is None:
                 return
             if record.key is not None:

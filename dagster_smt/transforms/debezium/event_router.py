@@ -1,4 +1,4 @@
-"""EventRouter: the events of an outbox table."""
+"""EventRouter: messages from the rows of an outbox table."""
 
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import replace
@@ -22,44 +22,44 @@ from dagster_smt.transforms.debezium.outbox import shape as outbox
 from dagster_smt.transforms.debezium.outbox.json_payload import ExpandJson
 from dagster_smt.values.java.regex import ReplaceIfMatches
 
-_OTHERS = 6  # lines of the ledger before those of additional fields
+_OTHERS = 6  # ledger entries before those of additional columns
 
 
 class EventRouter(CodeTransform):
-    """Make messages of the rows that are inserted into an outbox table.
+    """Turn the rows that are inserted into an outbox table into messages.
 
-    A change event of Debezium, a value whose schema has a name that ends with `.Envelope`, becomes a message: its key,
-    value and topic are columns of the row, its timestamp is a column or the `ts_ms` of the event, and the header `id`
-    says which event it was. Deleted rows and null values are dropped, and so are changed rows, unless
-    `table.op.invalid.behavior` is `fatal`. Other values pass unchanged: those without a schema, heartbeats.
+    A change event of Debezium, a value whose schema has a name that ends with `.Envelope`, becomes a message. Key,
+    value and topic are columns of the row. The timestamp is a column or the `ts_ms` of the event, and the header `id`
+    identifies the event. Deleted rows and null values are dropped. Changed rows are dropped, too, unless
+    `table.op.invalid.behavior` is `fatal`. Other values pass unchanged, such as heartbeats and values without a schema.
 
-    The topic is the column of `route.by.field` under `route.topic.regex`, as RegexRouter has it: one that does not
-    match as a whole is the topic as it is. Columns keep their schemas, and their nulls become defaults. A null topic is
-    refused, and so are an event without a row and a timestamp that Spark cannot hold (beyond the year 294247).
+    The topic comes from the column `route.by.field` and `route.topic.regex`, as in RegexRouter: if the expression does
+    not match the whole column, the column is the topic. Columns keep their schemas, and their nulls become defaults. A
+    null topic, an event without a row, and a timestamp that Spark cannot hold (beyond the year 294247) are refused.
 
-    `table.fields.additional.placement` takes items `column:header` and `column:envelope`, with `:name` behind them or
-    not, and `column:partition`: an int32 that says to which partition of its topic a message goes. Without that, or
-    where it is null, the topic places the message by its key, and later stages see no partition. Without an envelope
-    the value is the payload alone; with one it is a struct of `payload` and those columns, with the version of
-    `table.field.event.schema.version`. Its schema is named after the row's and the topic before the regular expression:
+    `table.fields.additional.placement` lists items `column:header` and `column:envelope`, each with an optional
+    `:name`, and `column:partition`, an int32 with the partition of the message. Without a partition, or if it is null,
+    the producer chooses the partition by the key, and later stages see no partition. Without an envelope, the value is
+    the payload. With an envelope, the value is a struct of `payload` and those columns, with the version in
+    `table.field.event.schema.version`. The name of its schema combines the row's name and the column of the topic:
     `shop.Order.Value` for `shop.Value`. Columns of a table have neither name nor version.
 
-    `table.expand.json.payload` makes a struct of a text that begins with `{`. Its schema is that of the values in it:
-    all optional, numbers int32, int64 or double, structs named after their path. Nulls are left out or become optional
-    bytes, empty arrays are left out. The elements of an array have one type; objects may differ in fields. A text that
-    is not so stays a text, as do arrays. The payload of each record then decides about its schema: that works where
-    records are written, and is refused for columns.
+    `table.expand.json.payload` parses a text that begins with `{` into a struct. Its schema is inferred from the
+    values: all fields are optional, numbers are int32, int64 or double, and structs are named after their paths. Nulls
+    are skipped or become optional bytes; empty arrays are skipped. The elements of an array must have one type; objects
+    may differ in fields. Any other text, also an array, stays a text. The schema of a record then depends on its
+    payload. That works in sinks of records, and is refused for columns.
 
-    The original is made for source connectors: in a sink connector it fails with each record for which no column gives
-    the partition. Such records become messages here.
+    Debezium wrote the transform for source connectors. In a sink connector it fails for each record without a column
+    for the partition. Here such records become messages.
 
-    Differences to the original (Debezium 3.6.1): it remembers the first schema of a value by that of the payload, or by
-    the version, and gives it to later ones of other topics (decision 13). For an array it puts the text under a schema
-    that it does not have; here it stays what it is. It loses values whose fields get other names under
-    `field.name.adjustment.mode`, and what objects in an array differ in is left to the order of a hash set: here no
-    value is lost. Defaults of columns that a row has in upper case only, as in Oracle, are found there, whatever the
-    connector. `table.field.event.type` and the options of tracing have no effect. For columns a row without a column
-    that is named is refused, deleted or not.
+    Differences from Debezium 3.6.1: Debezium caches the first schema of a value by the schema of the payload or by the
+    version, and uses it for values of other topics (decision 13). For an array, Debezium writes a text under a schema
+    that does not fit; here the array stays a text. Debezium loses values whose fields get other names under
+    `field.name.adjustment.mode`, and the order of a hash set decides about fields that only some objects of an array
+    have; here no value is lost. If a row has a default column only in upper case, as in Oracle, the column is used here
+    for every connector. `table.field.event.type` and the options of tracing have no effect. For columns, a row without
+    a configured column is refused, even if the row was deleted.
     """
 
     connect_class = "io.debezium.transforms.outbox.EventRouter"
@@ -71,33 +71,36 @@ class EventRouter(CodeTransform):
     table_field_event_type: Text = option("Has no effect, as in the original.", "type")
     table_field_event_payload: RawText = option("Column that becomes the value.", "payload")
     table_field_event_timestamp: RawText | None = option(
-        "Column that becomes the timestamp; where it is null, as without it, that is the `ts_ms` of the event.", None
+        "Column that becomes the timestamp. If it is null or not set, the timestamp is the `ts_ms` of the event.", None
     )
     table_fields_additional_placement: Names = option(
         "More columns: `column:header:name`, `column:envelope` or `column:partition`.", ()
     )
     table_field_additional_missing: Annotated[Text, one_of("error", "ignore"), AnyCase] = option(
-        "Whether a row without one of them is refused (`error`) or does without (`ignore`).", "error"
+        "The treatment of a row without one of these columns: `error` refuses it, `ignore` skips the column.", "error"
     )
     table_field_event_schema_version: RawText | None = option(
-        "Column with the version of the value's schema, where it is an envelope.", None
+        "Column with the version of the value's schema, if the value is an envelope.", None
     )
     table_op_invalid_behavior: Annotated[Text, one_of("warn", "error", "fatal"), AnyCase] = option(
-        "What becomes of changed rows: `warn` or `error` drops them, `fatal` refuses them.", "warn"
+        "The treatment of changed rows: `warn` and `error` drop them, `fatal` refuses them.", "warn"
     )
-    table_expand_json_payload: Flag = option("Whether JSON in the payload becomes a struct.", False)
+    table_expand_json_payload: Flag = option("If `true`, JSON in the payload becomes a struct.", False)
     table_json_payload_null_behavior: Annotated[Text, one_of("ignore", "optional_bytes"), AnyCase] = option(
-        "Whether nulls in it are left out (`ignore`) or become `optional_bytes`.", "ignore"
+        "The treatment of nulls in that JSON: `ignore` skips them; `optional_bytes` makes fields of optional bytes.",
+        "ignore",
     )
     route_by_field: RawText = option("Column that becomes the topic.", "aggregatetype")
-    route_topic_regex: Regex = option("The expression the whole of it must match.", "(?<routedByValue>.*)")
-    route_topic_replacement: Text = option("The topic then.", "outbox.event.${routedByValue}")
-    route_tombstone_on_empty_payload: Flag = option("Whether a null or blank payload makes a tombstone.", False)
+    route_topic_regex: Regex = option(
+        "The regular expression that must match the whole column.", "(?<routedByValue>.*)"
+    )
+    route_topic_replacement: Text = option("The topic, with groups of the expression.", "outbox.event.${routedByValue}")
+    route_tombstone_on_empty_payload: Flag = option("If `true`, a null or blank payload makes a tombstone.", False)
     tracing_span_context_field: Text = option("Has no effect: there is no tracing here.", "tracingspancontext")
     tracing_operation_name: Text = option("Has no effect.", "debezium-read")
     tracing_with_context_field_only: Flag = option("Has no effect.", False)
     field_name_adjustment_mode: Annotated[Text, one_of(NONE, AVRO, AVRO_UNICODE), AnyCase] = option(
-        "`none`, `avro` or `avro_unicode`: how the names of fields in JSON are made to fit Avro's rules.", NONE
+        "The adjustment of JSON field names to Avro's rules: `none`, `avro` or `avro_unicode`.", NONE
     )
     examples = (
         Example(
@@ -123,7 +126,7 @@ class EventRouter(CodeTransform):
         for statement in outbox.placement_problems(self.table_fields_additional_placement):
             yield key, statement, "write column:header:name, column:envelope:name, or column:partition"
         if not self.table_fields_additional_placement and "table_fields_additional_placement" in self.model_fields_set:
-            yield key, "the list is empty", "leave the option out"
+            yield key, "the list is empty", "remove the option"
 
     @cached_property
     def _added(self) -> tuple[outbox.Placement, ...]:
@@ -151,7 +154,7 @@ class EventRouter(CodeTransform):
         )
 
     def _name(self, option: str, names: Collection[str]) -> str:
-        """The column that an option names: defaults are found in upper case, too."""
+        """Returns the column that an option names. A default may name a column in upper case, too."""
         name: str = getattr(self, option)
         upper = name not in names and option not in self.model_fields_set and name.upper() in names
         if upper:
@@ -163,7 +166,7 @@ class EventRouter(CodeTransform):
         return ExpandJson(name, nulls, self.field_name_adjustment_mode)
 
     def variant(self, record: Record) -> Hashable:
-        """What each record's schema depends on: topic and version of an envelope, JSON in the payload."""
+        """Returns the values that a record's schema depends on: topic and version of an envelope, and the JSON."""
         schema = record.value_schema
         if (
             schema is None
@@ -177,22 +180,22 @@ class EventRouter(CodeTransform):
             names = {}
         row = record.value.get("after") if names else None
         if row is None:
-            return outbox.Seen()
-        return self._seen(row, names)
+            return outbox.EnvelopeVariant()
+        return self._envelope_variant(row, names)
 
-    def _seen(self, row: Mapping[str, Any], names: Mapping[str, Schema]) -> outbox.Seen:
+    def _envelope_variant(self, row: Mapping[str, Any], names: Mapping[str, Schema]) -> outbox.EnvelopeVariant:
         name, payload = self._name("table_field_event_payload", names), None
         if self.table_expand_json_payload and name in names:
             text = names[name].default if row.get(name) is None else row[name]
             payload = self._json(name).schema(text) if isinstance(text, str) else None
         if not self._makes_envelope:
-            return outbox.Seen(payload=payload)
+            return outbox.EnvelopeVariant(payload=payload)
         route = row.get(self._name("route_by_field", names))
         version = row.get(self.table_field_event_schema_version or "")
-        return outbox.Seen.of(route, version, payload)
+        return outbox.EnvelopeVariant.of(route, version, payload)
 
     def narrower(self, record: Record) -> Hashable:
-        """Deleted and changed rows, which make no message: no column is looked for in them."""
+        """Returns a variant for deleted and changed rows, which make no message and so need no column."""
         return outbox.no_message(record, self.table_op_invalid_behavior == "fatal")
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
@@ -204,20 +207,20 @@ class EventRouter(CodeTransform):
         event = struct_of(node, self.purpose)
         sent = outbox.not_sent(event, self.table_op_invalid_behavior == "fatal")
         row = image(event, "after", self.purpose)
-        if isinstance(at.variant, outbox.Seen):
-            seen = at.variant
+        if isinstance(at.variant, outbox.EnvelopeVariant):
+            variant = at.variant
         else:
-            seen = outbox.Seen()
-        if self.table_expand_json_payload and not isinstance(at.variant, outbox.Seen):
-            raise no_variant("texts of JSON", "set table.expand.json.payload=false")
-        payload, tombstones = self._payload(row, seen, at), self.route_tombstone_on_empty_payload
+            variant = outbox.EnvelopeVariant()
+        if self.table_expand_json_payload and not isinstance(at.variant, outbox.EnvelopeVariant):
+            raise no_variant("JSON", "set table.expand.json.payload=false")
+        payload, tombstones = self._payload(row, variant, at), self.route_tombstone_on_empty_payload
         timestamp = outbox.event_time(record.timestamp, event, row, self.table_field_event_timestamp)
         headers = outbox.appended(row, record.headers, "id", self._name("table_field_event_id", row.by_name))
         value, version = outbox.filled(payload) if tombstones else payload, self.table_field_event_schema_version
         inside, beside = outbox.placements(self._added, _OTHERS, self.table_field_additional_missing == "ignore")
         if self._makes_envelope:
             fields = outbox.placed(headers, row, inside, at).fields
-            value = outbox.envelope(row, payload, fields, tombstones, version, seen)
+            value = outbox.envelope(row, payload, fields, tombstones, version, variant)
         placed = outbox.placed(headers, row, beside, at)
         for line in range(_OTHERS - 1):
             at.touch(line)
@@ -229,22 +232,22 @@ class EventRouter(CodeTransform):
             topic=outbox.routed(row, self._name("route_by_field", row.by_name), rule),
             headers=placed.headers,
             partition=placed.partition,
-            target_partition=outbox.chosen(placed.partition),
+            target_partition=outbox.chosen_partition(placed.partition),
             timestamp=timestamp,
             dropped=sent,
             null_value=None if tombstones else False,
         )
 
-    def _payload(self, row: Group, seen: outbox.Seen, at: Planning) -> Node:
+    def _payload(self, row: Group, variant: outbox.EnvelopeVariant, at: Planning) -> Node:
         name = self._name("table_field_event_payload", row.by_name)
         node = outbox.column(row, name, CONNECT_EXCEPTION)
-        if seen.payload is None or not isinstance(node, Cell):
+        if variant.payload is None or not isinstance(node, Cell):
             return node
         at.touch(_OTHERS - 1)
-        return Cell(seen.payload, Call(self._json(name), (node.expr,)), node.sources, marks=node.marks)
+        return Cell(variant.payload, Call(self._json(name), (node.expr,)), node.sources, marks=node.marks)
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         def keep(value: Any, record: Record) -> None:
-            """It is no change event."""
+            """Leaves the value alone: without a schema, it is not a change event."""
 
         return keep

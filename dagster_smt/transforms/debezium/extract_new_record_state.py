@@ -1,4 +1,4 @@
-"""ExtractNewRecordState: the row of a change event."""
+"""ExtractNewRecordState: replace a change event with its row."""
 
 from collections.abc import Hashable, Iterator
 from dataclasses import replace
@@ -17,14 +17,14 @@ from dagster_smt.transforms.debezium.events import states as change_states
 from dagster_smt.transforms.debezium.events.examples import event, row
 from dagster_smt.transforms.debezium.events.rows import (
     DELETED,
-    headers_told,
     latest_row,
     new_row,
     routed_topic,
-    with_told,
+    with_event_fields,
+    with_event_headers,
     without_fields,
 )
-from dagster_smt.transforms.debezium.events.shape import Reference, image, references, there
+from dagster_smt.transforms.debezium.events.shape import Reference, image, presence, references
 from dagster_smt.transforms.debezium.events.values import NoneThere, is_change_event
 
 _MODES = ("drop", "tombstone", "rewrite", "rewrite-with-tombstone", "delete-to-tombstone")
@@ -32,63 +32,64 @@ _Mode = Annotated[Text, one_of(*_MODES), AnyCase]
 
 
 class ExtractNewRecordState(CodeTransform):
-    """Replace a change event of Debezium by the row after the change, and say what becomes of deleted rows.
+    """Replace a change event of Debezium with the row after the change, and handle deleted rows.
 
-    A change event is a value whose schema has a name that ends with `.Envelope`. Other values pass unchanged: those
-    without a schema, heartbeats, changes of schemas. An event without a row before and after the change is dropped: it
-    stands for a truncated table. The row is a required struct with the name of its schema; its nulls stay null.
+    A change event is a value whose schema has a name that ends with `.Envelope`. Other values pass unchanged, such as
+    heartbeats, schema changes and values without a schema. An event without any row, from a truncated table, is
+    dropped. The row is a required struct with the name of its schema; its nulls stay null.
 
-    What `delete.tombstone.handling.mode` does:
+    The modes of `delete.tombstone.handling.mode`:
 
     | mode | deleted row | tombstone |
     |---|---|---|
     | `drop` | dropped | dropped |
-    | `tombstone` | null, under the schema of the row: JSON writes `null`, no tombstone | dropped |
+    | `tombstone` | null, under the schema of the row: JSON writes `null`, which is not a tombstone | dropped |
     | `delete-to-tombstone` | null without a schema: a tombstone | dropped |
     | `rewrite` | the row before the change, with `__deleted` `true` | dropped |
     | `rewrite-with-tombstone` | the row before the change, with `__deleted` `true` | passes |
 
-    `add.fields` and `add.headers` take fields of the event. `op`, `ts_ms`, `ts_us` and `ts_ns` are the event's own;
-    `id`, `total_order` and `data_collection_order` are of its `transaction`; `struct.field` is in any other struct, and
-    every other name in `source`. A name after a colon renames; else `source.ts_ms` is named `source_ts_ms`. What an
-    event does not have is left out; a struct that it does not have is refused. Fields are always optional. A whole
-    struct can be a header, but no field. Headers are added to tombstones, too: `op`, with the value `d`.
+    `add.fields` and `add.headers` list fields of the event. `op`, `ts_ms`, `ts_us` and `ts_ns` are fields of the event
+    itself; `id`, `total_order` and `data_collection_order` are fields of its `transaction`; `struct.field` is a field
+    of another struct; any other name is a field of `source`. A name after a colon is the new name; without it,
+    `source.ts_ms` is named `source_ts_ms`. A field that the event does not have is skipped; a struct that it does not
+    have is refused. Added fields are always optional. A whole struct can be a header, but not a field. Tombstones get
+    only the header `op`, with the value `d`.
 
-    For columns one plan serves inserted, changed and deleted rows: in the rewriting modes events whose rows before and
-    after the change have different schemas are refused there, and so are fields that events of a schema do not have for
-    rows that are dropped. With `drop.fields.header.name` each record's header decides about its
-    schema: that works where records are written, and is refused for columns.
+    For columns, one plan serves inserted, changed and deleted rows. So the rewriting modes refuse events whose rows
+    before and after the change have different schemas, and a missing field is refused even for rows that are dropped.
+    With `drop.fields.header.name`, the schema of a record depends on its header. That works in sinks of records, and is
+    refused for columns.
 
-    The original remembers what it added under a row's schema and `op`, and fails, or leaves null, what a later event
-    has more or less. Here every event counts by itself (decision 13).
+    Debezium caches the added fields by a row's schema and `op`. It fails, or leaves a field null, if a later event has
+    more or fewer fields. Here every event counts by itself (decision 13).
     """
 
     connect_class = "io.debezium.transforms.ExtractNewRecordState"
     sided = False
     purpose = "read the state of a row"
     delete_tombstone_handling_mode: _Mode = option(
-        "What becomes of deleted rows and tombstones: `drop`, `tombstone`, `rewrite`, `rewrite-with-tombstone` or "
+        "The treatment of deleted rows and tombstones: `drop`, `tombstone`, `rewrite`, `rewrite-with-tombstone` or "
         "`delete-to-tombstone`.",
         "tombstone",
     )
-    route_by_field: RawText = option("Field of the row that becomes the topic, unless it is null or blank.", "")
-    add_fields_prefix: RawText = option("What the names of added fields begin with.", "__")
-    add_fields: Names = option("What to add to the row.", ())
-    add_headers_prefix: RawText = option("What the names of added headers begin with.", "__")
-    add_headers: Names = option("What to add to the headers.", ())
+    route_by_field: RawText = option("Field of the row that becomes the topic, unless the field is null or blank.", "")
+    add_fields_prefix: RawText = option("Prefix of the names of added fields.", "__")
+    add_fields: Names = option("Fields of the event to add to the row.", ())
+    add_headers_prefix: RawText = option("Prefix of the names of added headers.", "__")
+    add_headers: Names = option("Fields of the event to add to the headers.", ())
     drop_fields_header_name: RawText = option("Header with a list of fields to drop.", "")
-    drop_fields_from_key: Flag = option("Whether they are dropped from the key, too.", False)
-    drop_fields_keep_schema_compatible: Flag = option("Whether only optional fields are dropped.", True)
-    replace_null_with_default: Flag = option("Whether nulls become defaults in the rewriting modes.", True)
+    drop_fields_from_key: Flag = option("If `true`, those fields are dropped from the key, too.", False)
+    drop_fields_keep_schema_compatible: Flag = option("If `true`, only optional fields are dropped.", True)
+    replace_null_with_default: Flag = option("If `true`, nulls become defaults in the rewriting modes.", True)
     examples = (
         Example(
-            "a row that was changed",
+            "a changed row",
             {"add.fields": "op,source.ts_ms:changed"},
             event("u", {"id": 7, "name": "Ann"}, {"id": 7, "name": "Anne"}),
             row({"id": 7, "name": "Anne", "__op": "u", "__changed": 1559033904863}, __op="string", __changed="int64"),
         ),
         Example(
-            "a row that was deleted",
+            "a deleted row",
             {"delete.tombstone.handling.mode": "rewrite"},
             event("d", {"id": 7, "name": "Anne"}, None),
             row({"id": 7, "name": "Anne", "__deleted": "true"}, __deleted="string"),
@@ -117,12 +118,12 @@ class ExtractNewRecordState(CodeTransform):
 
     @property
     def rewrites(self) -> bool:
-        """Whether deleted rows stay."""
+        """True if deleted rows stay."""
         return self.mode.startswith("rewrite")
 
     @property
     def passes_null(self) -> bool:
-        """Whether tombstones stay."""
+        """True if tombstones stay."""
         return self.mode == "rewrite-with-tombstone"
 
     def on_null(self) -> NullRule:
@@ -145,27 +146,29 @@ class ExtractNewRecordState(CodeTransform):
         return (Code(self._entries(), frozenset(reads)),)
 
     def _entries(self) -> tuple[Entry, ...]:
-        found = [Entry("added", r.name, r.text, "headers") for r in self._headers]
-        found += [Entry("added", r.name, r.text, "value") for r in self._fields]
-        found += [Entry("routed", self.route_by_field, "", "topic")] if self.route_by_field else []
-        found += [Entry("added", DELETED, "", "value")] if self.rewrites else []
-        if self.drop_fields_header_name:  # what a record's header names, if it has one
-            found.append(Entry("dropped", self.drop_fields_header_name, explicit=False))
-        return tuple(found)
+        entries = [Entry("added", r.name, r.text, "headers") for r in self._headers]
+        entries += [Entry("added", r.name, r.text, "value") for r in self._fields]
+        if self.route_by_field:
+            entries.append(Entry("routed", self.route_by_field, "", "topic"))
+        if self.rewrites:
+            entries.append(Entry("added", DELETED, "", "value"))
+        if self.drop_fields_header_name:  # the fields are known only from the header of each record
+            entries.append(Entry("dropped", self.drop_fields_header_name, explicit=False))
+        return tuple(entries)
 
     @cached_property
     def _dropper(self) -> change_states.DropHeader:
         return change_states.DropHeader(self.drop_fields_header_name, self.drop_fields_keep_schema_compatible)
 
     def variant(self, record: Record) -> Hashable:
-        """Which fields a header drops from this record, and whether its row was deleted."""
+        """Returns the fields that a header drops from this record, and True if its row was deleted."""
         if not self.drop_fields_header_name or record.value is None or not is_change_event(record.value_schema):
             return ((), False)
         deleted, gone = change_states.without_row(record, self.mode)
         return () if gone else self._dropper.names(record), deleted
 
     def narrower(self, record: Record) -> Hashable:
-        """What is left of an event: one row of the two, or none that fields are looked for in."""
+        """Returns the state of an event that needs only one of its rows, or none."""
         return change_states.state_of(record, self.mode, self._dropper.names(record) != ())
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
@@ -179,7 +182,7 @@ class ExtractNewRecordState(CodeTransform):
         if at.variant == change_states.TOMBSTONE:
             return replace(record, headers=self._added(record, None, at))
         event = struct_of(node, self.purpose)
-        headers = self._added(record, event, at)  # the original looks for them in dropped events, too
+        headers = self._added(record, event, at)  # Debezium needs these fields in dropped events, too
         if at.variant == change_states.DROPPED:
             return replace(record, dropped=True)
         after = image(event, "after", self.purpose)
@@ -187,22 +190,22 @@ class ExtractNewRecordState(CodeTransform):
             before = after
         else:
             before = image(event, "before", self.purpose)
-        images = (there(after),) if self.mode == "drop" else (there(after), there(before))
+        images = (presence(after),) if self.mode == "drop" else (presence(after), presence(before))
         nulls = {"tombstone": after.schema, "delete-to-tombstone": None, "rewrite-with-tombstone": event.schema}
         return replace(
             self._planned(record, event, (after, before), at),
             headers=headers,
-            dropped=Call(NoneThere(), (there(event), *images)),
+            dropped=Call(NoneThere(), (presence(event), *images)),
             null_value=nulls.get(self.mode, False),
         )
 
     def _planned(self, record: PlanRecord, event: Group, images: tuple[Group, Group], at: Planning) -> PlanRecord:
-        """The record with the row of an event, the topic that it says, and without what a header drops."""
+        """Returns the record with the row and the topic of an event, and without the fields that a header drops."""
         after, before = images
         row, topic = self._row(after, before, at), record.topic
         others = iter(range(len(self._headers) + len(self._fields), len(self.ledger())))
         if self.route_by_field:
-            topic, routed = routed_topic(topic, self.route_by_field, row, before, there(after))
+            topic, routed = routed_topic(topic, self.route_by_field, row, before, presence(after))
             at.touch(next(others), routed)
         if self.rewrites:
             at.touch(next(others), row.present)
@@ -210,7 +213,7 @@ class ExtractNewRecordState(CodeTransform):
         if deleted:
             row = self._without(row, self._dropper.planned(at.variant, tombstones))
         if at.variant != change_states.NULL_ROW:
-            row = with_told(row, event, self._fields, at, len(self._headers))
+            row = with_event_fields(row, event, self._fields, at, len(self._headers))
         names = self._dropper.planned(at.variant, tombstones)
         row = row if deleted else self._without(row, names)
         if names:
@@ -220,12 +223,12 @@ class ExtractNewRecordState(CodeTransform):
         return replace(record, value=row, topic=topic)
 
     def _added(self, record: PlanRecord, event: Group | None, at: Planning) -> Cell:
-        return headers_told(record, event, self._headers, self.passes_null, at)
+        return with_event_headers(record, event, self._headers, self.passes_null, at)
 
     def _row(self, after: Group, before: Group, at: Planning) -> Group:
         nullable = self.mode not in ("drop", "rewrite")
         if self.rewrites:
-            row = latest_row(before if at.variant == change_states.DELETED_ROW else after, before, there(after))
+            row = latest_row(before if at.variant == change_states.DELETED_ROW else after, before, presence(after))
             return new_row(row, self.replace_null_with_default, nullable)
         return new_row(after, False, nullable)
 
@@ -233,15 +236,15 @@ class ExtractNewRecordState(CodeTransform):
         return without_fields(struct_of(node, self.purpose), names, self.drop_fields_keep_schema_compatible)
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        """Only tombstones that stay are changed."""
-        made = []
-        for r, bit in zip(self._headers, bits, strict=False):
-            if r.field == "op":
-                made.append((r.name, bit))
+        """Returns the function for values without a schema. It only adds ``op`` headers to tombstones that pass."""
+        op_headers = []
+        for reference, bit in zip(self._headers, bits, strict=False):
+            if reference.field == "op":
+                op_headers.append((reference.name, bit))
 
         def mark(value: Any, record: Record) -> None:
-            if value is None and made:
-                record.headers = [*record.headers, *(Header(name, STRING, "d") for name, _ in made)]
-                record.touched |= sum(bit for _, bit in made)
+            if value is None and op_headers:
+                record.headers = [*record.headers, *(Header(name, STRING, "d") for name, _ in op_headers)]
+                record.touched |= sum(bit for _, bit in op_headers)
 
         return mark

@@ -1,4 +1,4 @@
-"""HeaderToValue: headers become fields of the value."""
+"""HeaderToValue: move or copy headers into fields of the value."""
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from dagster_smt.model.cell import Call, Cell, Group, Node, Ref, open_struct, wi
 from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.runtime import kind_of
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.transforms.debezium.events.shape import new_schema, no_variant, there
+from dagster_smt.transforms.debezium.events.shape import new_schema, no_variant, presence
 from dagster_smt.values.basic import Required
 from dagster_smt.values.headers.fields import DropNamed, HeaderValue
 
@@ -41,17 +41,17 @@ _Fields = dict[str, Node]
 _SCHEMAS = {kind.value: Schema(kind) for kind in (Type.STRING, Type.INT64, Type.FLOAT64, Type.BOOLEAN)}
 _NULL = "null"
 _NO_SCHEMA = Schema(Type.STRING, name="none")
-"""Stands for the schema of a null, an array or an object without one: it is that of no field."""
+"""The placeholder for the schema of a null, an array or an object without a schema. No field has it."""
 
 
 @dataclass(frozen=True)
 class _Header:
-    """A header that goes into a field.
+    """A header for a field.
 
     Attributes:
-        key: Its name.
-        kind: Of a header without a schema, what it is; else empty.
-        cell: Its value.
+        key: The name of the header.
+        kind: The kind of the value, for a header without a schema; else empty.
+        cell: The value.
     """
 
     key: str
@@ -60,30 +60,29 @@ class _Header:
 
 
 class HeaderToValue(CodeTransform):
-    """Move or copy headers into fields of the value, which must be a struct; a null value passes.
+    """Move or copy headers into fields of the value, which must be a struct. A null value passes.
 
-    Each header that is named goes into its field, with its schema and in the order of the record's headers; those that
-    are not there are left out. `move` then drops all headers of these names. `a.b` is the field `b` of the struct `a`,
-    which is made if the value has no such field: `headers=event_timestamp,key` and `fields=timestamp,source.id` make
-    the field `timestamp`, and `id` in `source`. A field that exists is replaced and keeps its schema, so the types must
-    be equal. Structs on the way become required and lose their defaults; inside one that is null nothing is added.
-    Nulls of other fields become defaults.
+    Each listed header fills its field, with its schema and in the order of the record's headers. Missing headers are
+    skipped. `move` then drops all headers of these names. `a.b` means the field `b` of the struct `a`; the struct is
+    created if the value does not have it. `headers=event_timestamp,key` with `fields=timestamp,source.id` adds the
+    field `timestamp`, and the field `id` in `source`. An existing field is replaced and keeps its schema, so the types
+    must be equal. Structs on a path become required and lose their defaults; nothing is added to a null struct. Nulls
+    of other fields become defaults.
 
-    The headers of each record decide about its schema: that works where records are written, and is refused for
-    columns.
+    The schema of a record depends on its headers. That works in sinks of records, and is refused for columns.
 
-    The original finds the new schema by the old one alone, and fails when a later record has other headers (decision
-    13). It takes structs for those on a path that have part of a name in common with them, and loses values for which
-    more than one struct would have to be made: here names are compared step by step, and such a path is refused.
+    Debezium caches the new schema by the old schema alone, and fails if a later record has other headers (decision 13).
+    It confuses structs whose names have a common part, and loses values that need more than one new struct. Here names
+    are compared step by step, and a path that needs more than one new struct is refused.
     """
 
     connect_class = "io.debezium.transforms.HeaderToValue"
     sided = False
     purpose = "add headers to the value"
     null = "pass"
-    headers: _Items = option("Names of headers.")
-    fields: _Items = option("The fields they go into, one for each of `headers`.")
-    operation: _Operation = option("`move` or `copy`.")
+    headers: _Items = option("Names of the headers.")
+    fields: _Items = option("Fields for the headers, one for each of `headers`.")
+    operation: _Operation = option("`move` drops the headers, `copy` keeps them.")
     examples = (
         Example(
             "a tombstone has no fields, so its headers stay",
@@ -100,11 +99,11 @@ class HeaderToValue(CodeTransform):
             yield "fields", statement, "name one field for each header"
         for field in self.fields:
             if not java_split(field, "."):
-                yield "fields", f"'{field}' has no name in it", "name a field"
+                yield "fields", f"'{field}' has no name", "name a field"
 
     @cached_property
     def _field_of(self) -> dict[str, tuple[int, tuple[str, ...]]]:
-        """Number and path of the field, by header; of a header that is named twice the first one."""
+        """The number and path of the field of each header. If a header is listed twice, the first one counts."""
         pairs = enumerate(zip(self.headers, self.fields, strict=True))
         return {header: (n, tuple(java_split(field, "."))) for n, (header, field) in reversed(list(pairs))}
 
@@ -121,9 +120,12 @@ class HeaderToValue(CodeTransform):
         return (Code((*added, *dropped), frozenset({"value", "headers"})),)
 
     def variant(self, record: Record) -> Hashable:
-        """Position, name, schema and, where there is none, kind of the headers that are named."""
-        named = ((n, header) for n, header in enumerate(record.headers) if header.key in self._field_of)
-        return tuple((n, header.key, header.schema or _kind(header.value)) for n, header in named)
+        """Returns position, name and schema (without a schema: kind) of each listed header."""
+        variant = []
+        for position, header in enumerate(record.headers):
+            if header.key in self._field_of:
+                variant.append((position, header.key, header.schema or _kind(header.value)))
+        return tuple(variant)
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         assert record.value is not None  # null passes
@@ -139,9 +141,9 @@ class HeaderToValue(CodeTransform):
             entries.append((path, self._header(position, key, schema)))
         headers = record.headers
         if self._moved:
-            there_ = {key for _, key, _ in at.variant}
+            keys = {key for _, key, _ in at.variant}
             for number, header in enumerate(self._moved, len(self.headers)):
-                if header in there_:
+                if header in keys:
                     at.touch(number, event.present)
             headers = replace(headers, expr=Call(DropNamed(self._moved), (headers.expr,)))
         return replace(record, value=_with(event, entries, True), headers=headers)
@@ -164,31 +166,33 @@ class HeaderToValue(CodeTransform):
 
 
 def _kind(value: Any) -> str:
-    """What a value without a schema is."""
+    """Returns the kind of a value without a schema."""
     if value is None:
         return _NULL
     return kind_of(value)
 
 
 def _with(group: Group, entries: list[tuple[tuple[str, ...], _Header]], root: bool = False) -> Group:
-    """A struct with headers in its fields; paths begin there."""
+    """Returns a struct with headers in its fields. The paths start in the struct."""
     fields: _Fields = {}
     for name, child in group.fields:
         below = [(path[1:], header) for path, header in entries if len(path) > 1 and path[0] == name]
-        fields[name] = _with(_opened(name, child), below) if below else _kept(name, child, group)
+        fields[name] = _with(_opened(name, child), below) if below else _copied(name, child, group)
     for path, header in entries:
         if len(path) == 1:
             fields[path[0]] = _put(path[0], header, fields.get(path[0]), group)
-    made: dict[str, _Fields] = {}
+    new_structs: dict[str, _Fields] = {}
     for path, header in entries:
         if len(path) > 1 and path[0] not in group.by_name:
             if len(path) > 2 or not root:
-                statement = f"there is no struct for the field '{path[-1]}', and only one at the top can be made"
-                raise refuse("SMT480", statement, "name a field of a struct that is there", "")
-            if path[0] in fields or path[1] in made.get(path[0], {}):
+                statement = (
+                    f"the struct of the field '{path[-1]}' is missing, and only a struct at the top can be added"
+                )
+                raise refuse("SMT480", statement, "name a field of an existing struct", "")
+            if path[0] in fields or path[1] in new_structs.get(path[0], {}):
                 raise clash(path[0] if path[0] in fields else path[1])
-            made.setdefault(path[0], {})[path[1]] = _put(path[1], header, None, group)
-    for name, inner in made.items():
+            new_structs.setdefault(path[0], {})[path[1]] = _put(path[1], header, None, group)
+    for name, inner in new_structs.items():
         fields[name] = with_fields(Group(Schema(Type.STRUCT), (), None), inner.items(), Schema(Type.STRUCT, True))
     after = with_fields(group, fields.items(), new_schema(group))
     return replace(after, nullable=group.may_be_null)
@@ -198,8 +202,8 @@ def _opened(name: str, child: Node) -> Group:
     return open_struct(struct_of(child, f"add a header to '{name}'"))
 
 
-def _kept(name: str, child: Node, group: Group) -> Node:
-    """Defaults come in place of nulls; Debezium leaves a required field unset without looking."""
+def _copied(name: str, child: Node, group: Group) -> Node:
+    """Returns a copied field with its default for null. Debezium does not check a required field for null."""
     optional = child.schema.optional or child.schema.default is not None
     if optional:
         return copied(name, child, group.present, True)
@@ -207,12 +211,12 @@ def _kept(name: str, child: Node, group: Group) -> Node:
 
 
 def _put(name: str, header: _Header, old: Node | None, group: Group) -> Cell:
-    """A header as a field; one that exists keeps its schema."""
+    """Returns a header as a field. An existing field keeps its schema."""
     cell = header.cell
     if old is None and header.kind:
-        what = "is null" if header.kind == _NULL else f"is {header.kind}"
-        statement = f"the header '{header.key}' {what}, without a schema for the new field '{name}'"
-        raise refuse("SMT479", statement, "name a field that is there, or drop it", SCHEMA_BUILDER_EXCEPTION)
+        value = "is null" if header.kind == _NULL else f"is {header.kind}"
+        statement = f"the header '{header.key}' {value}, without a schema for the new field '{name}'"
+        raise refuse("SMT479", statement, "name an existing field, or drop the header", SCHEMA_BUILDER_EXCEPTION)
     schema = cell.schema if old is None else old.schema
     if header.kind == _NULL:
         return _required(name, replace(cell, schema=schema), True, group)
@@ -224,7 +228,7 @@ def _put(name: str, header: _Header, old: Node | None, group: Group) -> Cell:
 
 
 def _required(name: str, cell: Cell, may_be_null: bool, group: Group) -> Cell:
-    """A field that is refused where it is null and must not be."""
+    """Returns a field that is refused if it is null although it is required."""
     if cell.schema.optional or not may_be_null:
         return cell
-    return replace(cell, expr=Call(Required(name), (cell.expr, there(group))))
+    return replace(cell, expr=Call(Required(name), (cell.expr, presence(group))))

@@ -1,4 +1,4 @@
-"""TimezoneConverter: the times of change events in another time zone."""
+"""TimezoneConverter: convert the times of change events to a time zone."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,55 +17,57 @@ from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.schema import STRING, Type
 from dagster_smt.model.schema import TIMESTAMP as CONNECT_TIMESTAMP
 from dagster_smt.transforms.debezium.events.examples import zoned_event
-from dagster_smt.transforms.debezium.events.shape import said, text_field, there, whole_number
+from dagster_smt.transforms.debezium.events.shape import needed_value, presence, text_field, whole_number
 from dagster_smt.transforms.debezium.events.times import EPOCHS, PRECISIONS, ZONED_TIME, ZONED_TIMESTAMP, InZone
 from dagster_smt.transforms.debezium.events.values import AnyThere, is_change_event
-from dagster_smt.transforms.debezium.zones.rules import BLOCKS, SOURCE, ZoneRule, chosen, name_in, zone_rules
+from dagster_smt.transforms.debezium.zones.rules import BLOCKS, SOURCE, ZoneRule, name_in, rule_of_field, zone_rules
 from dagster_smt.values.basic import Default, KeepNull, Refused
 from dagster_smt.values.times.zones import has_one_offset, is_zone
 
-_NAMED = (*PRECISIONS, ZONED_TIMESTAMP, ZONED_TIME, CONNECT_TIMESTAMP)
+_TIME_TYPES = (*PRECISIONS, ZONED_TIMESTAMP, ZONED_TIME, CONNECT_TIMESTAMP)
 _TEXTS = (ZONED_TIMESTAMP, ZONED_TIME)
 
 
 def _zone(text: str) -> str:
     if not is_zone(text):
-        raise ValueError("it is no time zone such as America/Los_Angeles, and no offset such as +08:00")
+        raise ValueError("expected a time zone such as America/Los_Angeles, or an offset such as +08:00")
     return text
 
 
 class TimezoneConverter(CodeTransform):
     """Convert the times in the rows of change events to a time zone.
 
-    A change event of Debezium is a value whose schema has a name that ends with `.Envelope`; others pass unchanged:
-    those without a schema, heartbeats. In the rows before and after the change these types are converted, at the top
-    level of the row; schemas stay:
+    A change event of Debezium is a value whose schema has a name that ends with `.Envelope`. Other values pass
+    unchanged, such as heartbeats and values without a schema. The transform converts fields of these types, at the top
+    level of the rows before and after the change. The schemas stay:
 
-    | type | what it becomes |
+    | type | result |
     |---|---|
     | `io.debezium.time.ZonedTimestamp` | the same instant, as a text with the offset of the zone |
-    | `io.debezium.time.ZonedTime` | the same, of a time of the day |
-    | `io.debezium.time.Timestamp`, `MicroTimestamp`, `NanoTimestamp` | the number, less the offset |
-    | `org.apache.kafka.connect.data.Timestamp` | the same |
-    | `ts_ms`, `ts_us`, `ts_ns` in `source`, if a rule names something there | the number and the offset |
+    | `io.debezium.time.ZonedTime` | the same time, as a text with the offset of the zone |
+    | `io.debezium.time.Timestamp`, `MicroTimestamp`, `NanoTimestamp` | the number minus the offset |
+    | `org.apache.kafka.connect.data.Timestamp` | the number minus the offset |
+    | `ts_ms`, `ts_us`, `ts_ns` in `source`, if a rule names a field there | the number plus the offset |
 
-    So a number is read as what a clock in the zone shows, and those in `source` become what it shows.
+    So a number in a row is read as local time in the zone, and a number in `source` becomes local time in the zone.
 
-    The offset of a ZonedTimestamp is that of its own date and time, whatever offset that has: near a change of the
-    clock it can be the one on the other side. Dates and times of other types stay, and a null becomes its default.
+    The zone's offset for a ZonedTimestamp depends on the local date and time in its text, whatever the offset in the
+    text. Near a change of the clock, that can be the offset on the other side of the change. Fields of other types
+    stay, and a null becomes its default.
 
-    Without a list all rows are converted. `include.list` and `exclude.list` say which are, or are not: `topic:name` and
-    `source:table` with all their fields, `topic:name:field` and `source:table:field` with one. `topic` and `source`
-    hold for the rules that follow, too; a rule `name:field` before them is about a topic or table. A field is one of
-    the row before and after, or with `before.`, `after.` or `source.` before its name only of that. Topics count before
-    tables. A rule that names no field adds none to others of the same name.
+    Without a list, all rows are converted. `include.list` lists the rows to convert, `exclude.list` the rows to leave:
+    `topic:name` and `source:table` mean all fields, `topic:name:field` and `source:table:field` one field. The prefix
+    `topic` or `source` also applies to the rules after it; a rule `name:field` before any prefix means a topic or a
+    table. A field is in the rows before and after the change, or only in one place with `before.`, `after.` or
+    `source.`. Rules for topics come before rules for tables. A rule without a field adds no field to other rules of the
+    same name.
 
-    Differences to the original (Debezium 3.6.1): it gives a ZonedTime the offset that the zone has when it runs, so
-    another run can give another text. Here it is the offset at the `ts_ms` of the event; one without it is refused,
-    unless the zone is an offset. It fails where `source` is null; here such an event has no table. It refuses names
-    with other signs than letters, digits, `_`, `.` and blanks, and rules of three parts behind the first rule. Offsets
-    beyond 18 hours and short names such as `PST`, with which it fails later, are refused at once, and so are rules
-    `name:field:more`. The rules of time zones are those of the machine.
+    Differences from Debezium 3.6.1: Debezium gives a ZonedTime the zone's offset at the time of the run, so another run
+    can give another text. Here the offset is that at the event's `ts_ms`; an event without `ts_ms` is refused, unless
+    the zone is an offset. Debezium fails if `source` is null; here such an event has no table. Debezium refuses names
+    with characters other than letters, digits, `_`, `.` and blanks, and rules of three parts after the first rule.
+    Debezium fails late for offsets beyond 18 hours and short names such as `PST`; here they are refused at once, and so
+    are rules `name:field:more`. The data of time zones is that of the machine.
     """
 
     connect_class = "io.debezium.transforms.TimezoneConverter"
@@ -75,8 +77,8 @@ class TimezoneConverter(CodeTransform):
     converted_timezone: Annotated[Text, AfterValidator(_zone)] = option(
         "The time zone, such as `America/Los_Angeles`, or an offset such as `+08:00`."
     )
-    include_list: Names = option("Rules that say what is converted, and nothing else is.", ())
-    exclude_list: Names = option("Rules that say what is not converted.", ())
+    include_list: Names = option("Rules for the fields to convert. All other fields stay.", ())
+    exclude_list: Names = option("Rules for the fields to leave.", ())
     examples = (
         Example(
             "all times of a row",
@@ -85,7 +87,7 @@ class TimezoneConverter(CodeTransform):
             zoned_event("2011-01-11T11:40:30.123456789-05:00"),
         ),
         Example(
-            "all but one",
+            "all fields except one",
             {"converted.timezone": "+05:30", "exclude.list": "source:customers:created_at"},
             zoned_event("2011-01-11T16:40:30Z"),
             zoned_event("2011-01-11T16:40:30Z"),
@@ -100,9 +102,9 @@ class TimezoneConverter(CodeTransform):
             except ValueError as error:
                 yield key, str(error), "write topic:name:field, source:table:field or name:field"
             if attribute in self.model_fields_set and not any(items):
-                yield key, "the list is empty", "leave the option out"
+                yield key, "the list is empty", "remove the option"
         if self.include_list and self.exclude_list:
-            yield "exclude.list", "include.list is given, too", "leave one of them out"
+            yield "exclude.list", "include.list is set, too", "remove one of the two"
 
     @cached_property
     def _rules(self) -> tuple[ZoneRule, ...]:
@@ -129,15 +131,19 @@ class TimezoneConverter(CodeTransform):
         return replace(record, value=with_fields(event, fields, event.schema))
 
     def _converted(self, name: str, block: Group, event: Group, topic: Cell, at: Planning) -> Group:
-        """A row, or the source of an event, with its times converted."""
-        fields, touched = [], []
+        """Returns a row, or the source of an event, with converted times."""
+        fields: list[tuple[str, Node]] = []
+        touched: list[Expr] = []
         for field, node in block.fields:
-            rule = chosen(self._rules, bool(self.exclude_list), not self.include_list, name, field)
+            rule = rule_of_field(self._rules, bool(self.exclude_list), not self.include_list, name, field)
             kind = _kind(name, field, node)
             if rule is not None and kind:
-                which = Call(rule, (topic.expr, _table(event), there(block)))
-                touched.append(which if node.schema.default is not None else Call(KeepNull(), (there(node), which)))
-                node = self._in_zone(block, field, kind, event, which)
+                is_chosen = Call(rule, (topic.expr, _table(event), presence(block)))
+                if node.schema.default is not None:
+                    touched.append(is_chosen)
+                else:
+                    touched.append(Call(KeepNull(), (presence(node), is_chosen)))
+                node = self._in_zone(block, field, kind, event, is_chosen)
             fields.append((field, node))
         if not touched:
             return block
@@ -154,35 +160,35 @@ class TimezoneConverter(CodeTransform):
         args: tuple[Expr, ...] = (node.expr, which)
         if kind == ZONED_TIME and not has_one_offset(self.converted_timezone):
             around = (which,) if node.schema.default is not None else (which, node.expr)
-            args = (*args, said(whole_number(event, "ts_ms", Type.INT64).expr, "when it was", *around))
+            args = (*args, needed_value(whole_number(event, "ts_ms", Type.INT64).expr, "ts_ms", *around))
         rule = InZone(self.converted_timezone, kind, node.schema.default)
         return replace(node, expr=Call(rule, args), copied=False)
 
     def _check(self, block: Group, field: str, kind: str, node: Node) -> None:
-        """Refuse a field whose type is not that of its name."""
+        """Refuses a field whose type does not fit the name of its schema."""
         if kind in _TEXTS:
             text_field(block, field)
         elif node.schema.logical != "Timestamp":
             whole_number(block, field, Type.INT64)
 
     def _report(self, blocks: dict[str, Group], at: Planning) -> None:
-        """Fields to include that no event of this schema has."""
+        """Reports the fields of ``include.list`` that no event of this schema has."""
         names = {name: block.by_name for name, block in blocks.items()}
         known = tuple(dict.fromkeys(field for fields in names.values() for field in fields))
-        wanted = {field for rule in self._rules if self.include_list for field in rule.fields}
-        for field in sorted(wanted):
+        fields_to_include = {field for rule in self._rules if self.include_list for field in rule.fields}
+        for field in sorted(fields_to_include):
             if not any(name_in(field, block) in fields for block, fields in names.items()):
                 at.miss(field, known, field.rpartition(".")[2])
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         def keep(value: Any, record: Record) -> None:
-            """It is no change event."""
+            """Leaves the value alone: without a schema, it is not a change event."""
 
         return keep
 
 
 def _unless_null(node: Node, which: Call, error: PlanError) -> Cell:
-    """A field of another type than its name says: a null stays, other values are refused where they are converted."""
+    """Returns a field whose type does not fit the name of its schema: a null stays, any other value is refused."""
     if not isinstance(node, Cell) or not node.schema.optional or node.schema.default is not None:
         raise error
     problem = error.problems[0]
@@ -192,19 +198,19 @@ def _unless_null(node: Node, which: Call, error: PlanError) -> Cell:
 
 
 def _kind(block: str, field: str, node: Node) -> str:
-    """What ``InZone`` calls the type of a field; empty if it is not converted."""
+    """Returns the kind of a field for ``InZone``; empty for a field that is not converted."""
     name = node.schema.name
     if name is None:
         if block == SOURCE and field in EPOCHS:
             return field
         return ""
-    if name in _NAMED:
+    if name in _TIME_TYPES:
         return name
     return ""
 
 
 def _table(event: Group) -> Expr:
-    """The table that an event says it is about; null if it says none."""
+    """Returns the table of an event; null if the event does not name it."""
     source = event.by_name.get(SOURCE)
     if source is not None and source.schema.type is Type.STRUCT:
         fields = struct_of(source, SOURCE).by_name

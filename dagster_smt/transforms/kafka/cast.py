@@ -24,26 +24,26 @@ _TYPES = {t.name: t for t in TARGETS}
 
 
 def _spec(value: Any) -> Any:
-    """Items ``field:type``, or one bare type. The whole value has the field None."""
+    """Returns the pairs of ``field:type`` items. A bare type, for the whole value, has the field None."""
     items = pair_items(value, "field:type")
     if not items:
-        raise ValueError("at least one field or type is needed")
+        raise ValueError("the list is empty; it needs at least one field or type")
     return tuple(map(_item, items))
 
 
 def _item(item: tuple[str, ...]) -> tuple[str | None, Type]:
     parts = [trim(part) for part in item]
     if len(parts) > 2:
-        raise ValueError(f"'{':'.join(item)}' is no pair of the form field:type")
+        raise ValueError(f"'{':'.join(item)}' is not a pair of the form field:type")
     name = parts[-1].upper() if parts else ""
     if name not in _TYPES:
-        raise ValueError(f"'{parts[-1] if parts else ''}' is no type to cast to; there are {', '.join(_TYPES).lower()}")
+        raise ValueError(f"'{parts[-1] if parts else ''}' is not a target type; there are {', '.join(_TYPES).lower()}")
     return (parts[0] if len(parts) == 2 else None), _TYPES[name]
 
 
 def _one_whole(spec: tuple[tuple[str | None, Type], ...]) -> Any:
     if len(spec) > 1 and any(name is None for name, _ in spec):
-        raise ValueError("a type for the whole value must stand alone")
+        raise ValueError("a type for the whole value must be the only item")
     return spec
 
 
@@ -52,14 +52,14 @@ Spec = Annotated[tuple[tuple[str | None, Type], ...], BeforeValidator(_spec), Af
 
 @dataclass(frozen=True)
 class CastField(FieldRule):
-    """A value as another primitive type."""
+    """Casts a value to another primitive type."""
 
     name = "cast"
     target: Type
     field: str = ""
 
     def of_kind(self, kind: str) -> CastBoxed:
-        if kind not in CASTABLE or kind in ("Decimal", "Timestamp"):  # with a schema these two can be cast
+        if kind not in CASTABLE or kind in ("Decimal", "Timestamp"):  # only with a schema can these two be cast
             raise DataError(refuse("SMT204", f"a value of type {kind} cannot be cast").problems)
         return CastBoxed(kind, self.target, self.field)
 
@@ -70,10 +70,10 @@ class CastField(FieldRule):
 class Cast(NullDefaults, NestedPaths, Transform):
     """Convert fields, or the whole key or value, to another primitive type.
 
-    Numbers are narrowed as Java does it: integers keep their low bits, floats are cut off and saturate. Texts must be
-    numbers in Java's spelling; any text but `true` is false. Dates count in days or milliseconds. Bytes become Base64
-    text. A cast field keeps optionality and default, and loses name, version, doc and parameters.
-    A null key or value passes; a null field stays null; without a schema a missing field becomes null.
+    Numbers are narrowed as in Java: integers keep their low bits; floats lose their fraction and saturate. A text must
+    be a number in Java's syntax; as a boolean, any text except `true` is false. Dates become days or milliseconds.
+    Bytes become Base64 text. A cast field stays optional and keeps its default, and loses name, version, doc and
+    parameters. A null key or value passes; a null field stays null; without a schema, a missing field becomes null.
     """
 
     connect_class = PACKAGE + "Cast"
@@ -99,7 +99,7 @@ class Cast(NullDefaults, NestedPaths, Transform):
 
     @property
     def casts(self) -> dict[str, Type]:
-        """Targets by field name; the last one wins."""
+        """The target types by field name. The last pair of a name wins."""
         results = {}
         for name, target in self.spec:
             if name is not None:
@@ -118,15 +118,15 @@ def _change(path: FieldPath, target: Type) -> Change:
 
 
 def _without_logical(schema: Schema) -> Schema:
-    """A schema without what makes it a date or a Decimal (difference D2: Kafka leaves the name on the new type)."""
+    """Returns a schema that is no date or Decimal any more (difference D2: in Kafka the new type keeps the name)."""
     if schema.logical is None:
         return schema
-    kept = tuple(pair for pair in schema.parameters if pair[0] not in (DECIMAL_SCALE, DECIMAL_PRECISION))
-    return schema.with_(name=None, version=None, parameters=kept)
+    parameters = tuple(pair for pair in schema.parameters if pair[0] not in (DECIMAL_SCALE, DECIMAL_PRECISION))
+    return schema.with_(name=None, version=None, parameters=parameters)
 
 
 def _cast(node: Node, target: Type, keep: bool = False, field: str = "") -> Node:
-    """Cast a node. ``keep``: the whole value keeps name, version, doc and parameters."""
+    """Returns a cast node. ``keep``: the whole key or value keeps name, version, doc and parameters."""
     schema, kind = node.schema, kind_of_schema(node.schema)
     if schema.default is not None and kind not in CASTABLE:
         raise refuse("SMT204", f"the default value is of type {kind}, which cannot be cast", "drop the default")

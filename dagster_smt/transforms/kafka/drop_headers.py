@@ -7,10 +7,10 @@ from dagster_smt.effects import effect
 
 
 class DropHeaders(Transform):
-    """Remove every header that has one of some names.
+    """Remove all headers with some names.
 
-    Names are case-sensitive and no patterns. The other headers keep their order and their bytes. Names that a record
-    does not have change nothing.
+    Names are case-sensitive and are not patterns. All other headers keep their order and their bytes. Names that a
+    record does not have change nothing.
     """
 
     connect_class = PACKAGE + "DropHeaders"

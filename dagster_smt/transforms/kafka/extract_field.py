@@ -1,4 +1,4 @@
-"""ExtractField: put one field in the place of the whole key or value."""
+"""ExtractField: replace the whole key or value with one of its fields."""
 
 from collections.abc import Iterator
 
@@ -11,9 +11,9 @@ _MISSING = "java.lang.IllegalArgumentException"
 
 
 class ExtractField(NullDefaults, NestedPaths, Transform):
-    """Replace the key or value by one of its fields.
+    """Replace the key or value with one of its fields.
 
-    With a schema the field must exist; its schema becomes the schema of the key or value, unchanged. Without a schema
+    With a schema, the field must exist, and its schema becomes the schema of the key or value. Without a schema,
     a missing field gives null. A null key or value stays null, with the field's schema.
     """
 

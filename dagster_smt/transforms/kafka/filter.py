@@ -6,11 +6,11 @@ from dagster_smt.effects.effect import Effect, Reject
 
 
 class Filter(Transform):
-    """Drop every record that reaches this stage. Use it with a predicate."""
+    """Drop every record that reaches this stage. Use the transform with a predicate."""
 
     connect_class = PACKAGE + "Filter"
     sided = False
-    examples = (Example("without a predicate all are dropped", {}, '{"a":1}', None),)
+    examples = (Example("without a predicate, all records are dropped", {}, '{"a":1}', None),)
 
     def effects(self) -> tuple[Effect, ...]:
         return (Reject(Always()),)

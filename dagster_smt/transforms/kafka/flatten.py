@@ -1,4 +1,4 @@
-"""Flatten: make nested fields top-level ones."""
+"""Flatten: move nested fields to the top level."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,18 +18,18 @@ from dagster_smt.values.json.lazy import is_object, is_raw, look
 
 
 class Flatten(CodeTransform):
-    """Make the fields of nested structs (without a schema: objects) fields of the top level.
+    """Move the fields of nested structs (without a schema: objects) to the top level.
 
-    A new name is the names on the way joined by the delimiter. Arrays are kept whole, also with structs inside; empty
-    structs vanish. With a schema a field is optional if it or anything around it is, nulls take their field's default
-    except below a null struct, maps are refused, and so are two fields that get the same name; without a schema the
-    later one wins. The result is a required struct. A null key or value passes.
+    The new name joins the names on the path with the delimiter. Arrays stay as they are, even with structs inside.
+    Empty structs vanish. With a schema, a field is optional if it or any struct around it is optional, and nulls become
+    their field's default except inside a null struct. Maps are refused, and so are two fields with the same new name;
+    without a schema, the later field wins. The result is a required struct. A null key or value passes.
     """
 
     connect_class = PACKAGE + "Flatten"
     purpose = "flattening"
     null = "pass"
-    delimiter: Text = option("What stands between the names; spaces around it do not count.", ".")
+    delimiter: Text = option("The text between the names; surrounding spaces do not count.", ".")
     examples = (
         Example(
             "two levels",
@@ -58,9 +58,9 @@ class Flatten(CodeTransform):
         return at.with_side(record, under(group, flat))
 
     def _collect(
-        self, group: Group, prefix: str, optional: bool, defaults: dict[str, Any] | None, found: dict[str, Node]
+        self, group: Group, prefix: str, optional: bool, defaults: dict[str, Any] | None, leaves: dict[str, Node]
     ) -> None:
-        """Add the leaves of a struct. ``defaults`` is the default of the struct around them."""
+        """Adds the leaves of a struct to ``leaves``. ``defaults`` is the default of the struct."""
         for name, child in group.fields:
             full = self._joined(prefix, name)
             schema = child.schema
@@ -70,42 +70,42 @@ class Flatten(CodeTransform):
             else:
                 default = schema.default
             if schema.type is Type.STRUCT:
-                self._collect(open_struct(child), full, nullable, default, found)
+                self._collect(open_struct(child), full, nullable, default, leaves)
                 continue
             if schema.type is Type.MAP:
                 hint = "drop the field first with ReplaceField, or declare it as a struct"
                 raise refuse("SMT220", f"the map '{full}' cannot be flattened", hint)
-            if full in found:
+            if full in leaves:
                 statement = f"two fields would be named '{full}'"
                 raise refuse(
                     "SMT111", statement, "rename one of them, or use another delimiter", SCHEMA_BUILDER_EXCEPTION
                 )
             leaf = copied(full, child, group.present, True)
             assert isinstance(leaf, Cell)
-            found[full] = replace(leaf, schema=schema.with_(optional=nullable, default=default))
+            leaves[full] = replace(leaf, schema=schema.with_(optional=nullable, default=default))
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         (bit,) = bits
 
         def flatten(value: Any, record: Record) -> Any:
             fields = require_map(value, self.purpose)
-            found: dict[str, Any] = {}
-            if self._flattened(fields, "", found):
+            flat: dict[str, Any] = {}
+            if self._collect_values(fields, "", flat):
                 record.touched |= bit
-            return found
+            return flat
 
         return flatten
 
-    def _flattened(self, fields: dict[str, Any], prefix: str, found: dict[str, Any]) -> bool:
-        """Add what is in an object; whether there was an object inside."""
+    def _collect_values(self, fields: dict[str, Any], prefix: str, flat: dict[str, Any]) -> bool:
+        """Adds the leaves of an object to ``flat``. Returns True if the object contains an object."""
         nested = False
         for name, child in fields.items():
             full = self._joined(prefix, name)
             if is_object(child):
                 nested = True
-                self._flattened(look(fields, name), full, found)
+                self._collect_values(look(fields, name), full, flat)
             elif is_raw(child) or child is None or kind_of(child) not in ("Timestamp", "Decimal"):
-                found[full] = child
+                flat[full] = child
             else:
                 statement = f"'{full}' is a {java_class(child)}, which cannot be flattened without a schema"
                 raise data_error("SMT220", statement, "convert it to string or unix first")

@@ -13,18 +13,18 @@ from dagster_smt.effects.effect import CopyToHeader, Drop, Effect
 class HeaderFrom(NullDefaults, NestedPaths, Transform):
     """Move or copy fields of the key or value into headers.
 
-    The headers are appended in the order of the options; headers of the same name stay, and a field may go into
-    several. With a schema a field must exist and the header keeps its schema; without one a missing field gives a
-    header that is null. After `move` the rest is a required struct, as after ReplaceField. A null key or value is
-    refused: guard the stage with `RecordIsTombstone`.
+    The headers are appended in the order of the options. Existing headers of the same name stay, and one field may fill
+    several headers. With a schema, a field must exist, and the header has the field's schema. Without a schema, a
+    missing field gives a null header. After `move` the key or value is a required struct, as after ReplaceField. A null
+    key or value is refused: guard the stage with `RecordIsTombstone`.
     """
 
     connect_class = PACKAGE + "HeaderFrom"
     purpose = "copying fields to headers"
     null = "reject"
-    fields: Annotated[SomeNames, by_syntax()] = option("Fields to take.")
+    fields: Annotated[SomeNames, by_syntax()] = option("Fields to move or copy.")
     headers: SomeNames = option("Names of the headers, one for each of `fields`.")
-    operation: Annotated[Text, one_of("move", "copy")] = option("`move` drops the fields, `copy` leaves them.")
+    operation: Annotated[Text, one_of("move", "copy")] = option("`move` drops the fields, `copy` keeps them.")
     examples = (
         Example(
             "copy",
@@ -35,7 +35,7 @@ class HeaderFrom(NullDefaults, NestedPaths, Transform):
             "value",
         ),
         Example(
-            "what move leaves", {"fields": "id", "headers": "id", "operation": "move"}, '{"id":7,"x":1}', '{"x":1}'
+            "the value after move", {"fields": "id", "headers": "id", "operation": "move"}, '{"id":7,"x":1}', '{"x":1}'
         ),
     )
 

@@ -13,11 +13,11 @@ from dagster_smt.model.paths.steps import Match
 class HoistField(NestedPaths, Transform):
     """Wrap the whole key or value in a struct (without a schema: an object) with one field.
 
-    The struct is required and has no name; its field has the schema of what is wrapped. A null becomes a field that
-    is null, and is refused where its schema requires a value.
+    The struct is required and has no name. Its field has the schema of the key or value. A null key or value becomes a
+    null field; if its schema requires a value, the record is refused.
 
-    With `hoisted` a field inside is wrapped instead, beside its siblings: it keeps its own name inside the new struct,
-    and the new struct has the name `field`. A field that does not exist changes nothing.
+    With `hoisted`, an inner field is wrapped instead. It keeps its name inside the new struct, and the new struct, next
+    to the field's siblings, has the name in `field`. A missing field changes nothing.
     """
 
     connect_class = PACKAGE + "HoistField"
@@ -43,7 +43,7 @@ class HoistField(NestedPaths, Transform):
         problems = tuple(check_paths("hoisted", (self.hoisted,), self.path))
         yield from problems
         if not problems and not isinstance(self.target.steps[-1], str | Match):
-            yield "hoisted", f"'{self.hoisted}' ends with no name", "let it end with a name or a pattern"
+            yield "hoisted", f"'{self.hoisted}' does not end with a name", "end the path with a name or a pattern"
 
     @property
     def target(self) -> FieldPath:

@@ -1,4 +1,4 @@
-"""InsertField: add fields taken from the record's metadata, or from a fixed text."""
+"""InsertField: add fields from the record's metadata, or with a fixed text."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -17,14 +17,14 @@ _ANY = "set topic.field, partition.field, offset.field, timestamp.field, or stat
 class InsertField(NullDefaults, NestedPaths, Transform):
     """Add fields from the record's metadata, or with a fixed text.
 
-    A name that ends with `!` makes a required field, with `?` (or nothing) an optional one; one such mark is cut off.
-    The fields are appended in the order topic, partition, offset, timestamp, static. The topic is the current one,
-    after routers. The timestamp is a Timestamp with a schema and milliseconds without. With a schema a name that
-    exists is refused, without one it is overwritten. A null key or value passes.
+    A name with a final `!` means a required field; a final `?`, or neither mark, means an optional field. One mark is
+    removed from the name. The fields are appended in the order topic, partition, offset, timestamp, static. The topic
+    is the current topic, after routers. The timestamp is a Timestamp with a schema, and milliseconds without one. With
+    a schema, an existing name is refused; without one, the field is overwritten. A null key or value passes.
 
-    From `field.syntax.version=V2` on, fields can go into structs inside: their parents are made where the schema
-    (without one: the record) does not have them, and fields that exist are replaced, with a schema too; two options
-    change that. Nothing is inserted into a parent that is null, or that is no struct.
+    With `field.syntax.version=V2` or `extended`, fields can be inserted into inner structs. Parents that the schema
+    (without a schema: the record) does not have are created, and existing fields are replaced, with a schema, too; two
+    options change that. Nothing is inserted into a parent that is null or is not a struct.
     """
 
     connect_class = PACKAGE + "InsertField"
@@ -38,11 +38,11 @@ class InsertField(NullDefaults, NestedPaths, Transform):
     static_field: Text | None = option("Field that receives `static.value`.", None)
     static_value: Text | None = option("The text for `static.field`.", None)
     field_on_missing_parent: Annotated[Text, one_of("create", "ignore")] = option(
-        "`create` or `ignore`: whether a parent that does not exist is made, or nothing is inserted (not for `V1`).",
+        "The treatment of a missing parent: `create` creates it, `ignore` inserts nothing (not for `V1`).",
         "create",
     )
     field_on_existing_field: Annotated[Text, one_of("overwrite", "ignore")] = option(
-        "`overwrite` or `ignore`: what happens to a field that exists already (not for `V1`).", "overwrite"
+        "The treatment of an existing field: `overwrite` replaces it, `ignore` keeps it (not for `V1`).", "overwrite"
     )
     examples = (
         Example(
@@ -50,7 +50,7 @@ class InsertField(NullDefaults, NestedPaths, Transform):
         ),
         Example("a fixed text", {"static.field": "env!", "static.value": "test"}, '{"a":1}', '{"a":1,"env":"test"}'),
         Example(
-            "into a struct that does not exist",
+            "into a missing struct",
             {"topic.field": "meta.source", "field.syntax.version": "V2"},
             '{"a":1}',
             '{"a":1,"meta":{"source":"orders"}}',
@@ -69,18 +69,18 @@ class InsertField(NullDefaults, NestedPaths, Transform):
             problems = tuple(check_paths(f"{source}.field", (text,), self.path))
             yield from problems
             if not problems and not self.path(text).plain:
-                yield f"{source}.field", f"'{text}' has steps that are no names", "name each step"
+                yield f"{source}.field", f"'{text}' has steps that are not names", "write names only"
 
     @cached_property
     def inserted(self) -> tuple[tuple[Source, str, bool], ...]:
-        """(source, field name, required) of what is inserted, in order."""
-        found = []
+        """(source, field name, required) of each new field, in order."""
+        inserts = []
         for source in _SOURCES:
             text = getattr(self, f"{source}_field")
             if text is not None:
                 marked = text.endswith(("!", "?"))
-                found.append((source, text[:-1] if marked else text, text.endswith("!")))
-        return tuple(found)
+                inserts.append((source, text[:-1] if marked else text, text.endswith("!")))
+        return tuple(inserts)
 
     def effects(self) -> tuple[Effect, ...]:
         return (Rebuild(), *(self._insert(*each) for each in self.inserted))

@@ -6,12 +6,12 @@ from dagster_smt.effects.effect import AddHeader, Effect
 
 
 class InsertHeader(Transform):
-    """Append one header to each record; headers of the same name stay.
+    """Append one header to each record. Existing headers of the same name stay.
 
-    The type of the value follows from its text as in Connect: `1` is an int8, `128` an int16, `1.5` a float of 32 bits,
-    `true` a boolean, `null` a header without value, `2020-01-01` a Date, `2020-01-01T12:34:56.789Z` a Timestamp (UTC),
-    `[1,2]` an array, `{"a":1}` a map, anything else a string. Text after a first value that a comma, colon or bracket
-    ends is dropped: `1,2` is the int8 1.
+    As in Connect, the text of the value determines its type: `1` is an int8, `128` an int16, `1.5` a float of 32 bits,
+    `true` a boolean, `null` a header without a value, `2020-01-01` a Date, `2020-01-01T12:34:56.789Z` a Timestamp
+    (UTC), `[1,2]` an array, `{"a":1}` a map, and any other text a string. If a comma, colon or bracket ends the first
+    value, the rest is dropped: `1,2` is the int8 1.
     """
 
     connect_class = PACKAGE + "InsertHeader"

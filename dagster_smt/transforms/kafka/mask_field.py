@@ -1,4 +1,4 @@
-"""MaskField: put a harmless value in the place of fields."""
+"""MaskField: replace the values of fields with a harmless value."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from dagster_smt.values.mask import mask_value
 
 @dataclass(frozen=True)
 class Mask(FieldRule):
-    """The zero of a value's type, or a replacement in its place."""
+    """Replaces a value with the zero of its type, or with a configured replacement."""
 
     name = "mask"
     replacement: str | None
@@ -28,9 +28,9 @@ class Mask(FieldRule):
 class MaskField(NullDefaults, NestedPaths, Transform):
     """Replace the values of fields with the zero of their type, or with a fixed text or number.
 
-    The schema stays as it is. A null stays null, also with a replacement. Numbers take a numeric replacement, cut to
-    their width; booleans, dates, arrays and maps take none; bytes and structs cannot be masked as a whole.
-    A null key or value is refused: guard the stage with `RecordIsTombstone` where tombstones occur.
+    The schema stays as it is. A null stays null, even with a replacement. Numbers need a numeric replacement, which is
+    narrowed to their width. Booleans, dates, arrays and maps allow no replacement. Bytes and structs cannot be masked
+    as a whole. A null key or value is refused: if tombstones occur, guard the stage with `RecordIsTombstone`.
     """
 
     connect_class = PACKAGE + "MaskField"
@@ -38,7 +38,7 @@ class MaskField(NullDefaults, NestedPaths, Transform):
     purpose = "mask fields"
     null = "reject"
     fields: Annotated[NonEmptyNames, by_syntax()] = option("Fields to mask.")
-    replacement: NonEmptyText | None = option("What to put there instead of the type's zero.", None)
+    replacement: NonEmptyText | None = option("The new value, instead of the type's zero.", None)
     examples = (
         Example("the zero of each type", {"fields": "name,age"}, '{"name":"Ann","age":7}', '{"name":"","age":0}'),
         Example("a replacement", {"fields": "name", "replacement": "***"}, '{"name":"Ann"}', '{"name":"***"}'),

@@ -7,16 +7,17 @@ from dagster_smt.effects.effect import ByPattern, Effect, Route
 
 
 class RegexRouter(Transform):
-    """Replace the topic of records whose whole topic matches a regular expression (Java syntax).
+    """Replace the topic of a record if a regular expression (Java syntax) matches the whole topic.
 
-    As in Connect, the whole topic must match, and then the first find is replaced: for `a|ab` on the topic `ab` that
-    is the `a`. Partition, offset and timestamp stay.
+    As in Connect, the expression must match the whole topic, and then its first match in the topic is replaced: for
+        `a|ab` and the topic `ab`
+    that is the `a`. Partition, offset and timestamp stay.
     """
 
     connect_class = PACKAGE + "RegexRouter"
     sided = False
-    regex: Regex = option("The expression the whole topic must match.")
-    replacement: Text = option("The new topic; `$1` or `${name}` stand for groups.")
+    regex: Regex = option("The regular expression that must match the whole topic.")
+    replacement: Text = option("The replacement; `$1` and `${name}` stand for groups.")
     examples = (Example("cut a prefix", {"regex": "or(.*)", "replacement": "x-$1"}, "orders", "x-ders", shows="topic"),)
 
     def effects(self) -> tuple[Effect, ...]:

@@ -17,9 +17,9 @@ class ReplaceField(NullDefaults, NestedPaths, Transform):
     """Keep only some fields, drop fields, rename fields.
 
     `include` and `exclude` mean the names before renaming; `exclude` wins. All renames happen at once, so two fields
-    can swap names. Names that a record does not have change nothing. The result is a required struct.
-    A null key or value passes. A nested field that is included brings the structs around it along; one that is
-    dropped can leave an empty struct. A new name is a plain name beside the old one.
+    can swap names. Names that a record does not have change nothing. The result is a required struct. A null key or
+    value passes. If a nested field is included, the structs around it stay, too; if it is dropped, its struct can
+    become empty. A new name is a plain name, in the struct of the old name.
     """
 
     connect_class = PACKAGE + "ReplaceField"
@@ -29,7 +29,7 @@ class ReplaceField(NullDefaults, NestedPaths, Transform):
     exclude: Annotated[UniqueNames, by_syntax()] = option("Fields to drop.", ())
     include: Annotated[UniqueNames, by_syntax()] = option("The only fields to keep; empty keeps all.", ())
     renames: Annotated[Pairs, by_syntax(",:")] = option(
-        "Pairs `old:new`. Where `old` ends with a pattern, `new` may hold groups of it: `$1`.", ()
+        "Pairs `old:new`. If `old` ends with a pattern, `new` may contain groups of the pattern: `$1`.", ()
     )
     examples = (
         Example(
@@ -38,7 +38,7 @@ class ReplaceField(NullDefaults, NestedPaths, Transform):
             '{"id":1,"note":"x","amount":2}',
             '{"id":1,"total":2}',
         ),
-        Example("keep only what is named", {"include": "id"}, '{"id":1,"note":"x"}', '{"id":1}'),
+        Example("keep only one field", {"include": "id"}, '{"id":1,"note":"x"}', '{"id":1}'),
         Example(
             "nested fields",
             {"include": "user.name,id", "renames": "user.name:full", "field.syntax.version": "V2"},
@@ -57,10 +57,10 @@ class ReplaceField(NullDefaults, NestedPaths, Transform):
                 yield "include", f"'{path}' would keep single elements of an array", "keep all: [*]"
         for path in map(self.path, dict(self.renames)):
             if path.steps and not isinstance(path.steps[-1], str | Match):
-                yield "renames", f"'{path}' ends with no name", "let it end with a name or a pattern"
+                yield "renames", f"'{path}' does not end with a name", "end the path with a name or a pattern"
         for new in dict(self.renames).values() if self.nested else ():
             if new.startswith("`") and len(parse_path(new, V2).steps) != 1:
-                yield "renames", f"the new name '{new}' is a path", "write the name alone"
+                yield "renames", f"the new name '{new}' is a path", "write only the name"
 
     def effects(self) -> tuple[Effect, ...]:
         drops = tuple(Drop(self.path(name)) for name in self.exclude)

@@ -13,10 +13,11 @@ _AFTER = _BEFORE.replace('],"optional":false', '],"optional":false,"name":"order
 
 
 class SetSchemaMetadata(NullDefaults, Transform):
-    """Set the name, the version or both of the schema of a struct.
+    """Set the name, the version, or both, of the schema of a struct.
 
-    What is not set stays, and so do the fields, documentation and parameters. The name is taken literally: `${topic}`
-    is not expanded. Only structs can be renamed. A value without a schema is refused; a tombstone passes.
+    An attribute that the options do not set stays, and so do the fields, documentation and parameters. The name is
+    literal: `${topic}` is not expanded. The key or value must be a struct. A value without a schema is refused; a
+    tombstone passes.
     """
 
     connect_class = PACKAGE + "SetSchemaMetadata"
@@ -28,7 +29,7 @@ class SetSchemaMetadata(NullDefaults, Transform):
 
     def check(self) -> Iterator[tuple[str, str, str]]:
         if self.schema_name is None and self.schema_version is None:
-            yield "", "neither a name nor a version is set", "set schema.name, schema.version or both"
+            yield "", "neither schema.name nor schema.version is set", "set one or both"
 
     def effects(self) -> tuple[Effect, ...]:
         hint = "declare the schema of this side, or drop the stage"

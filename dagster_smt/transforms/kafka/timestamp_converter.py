@@ -23,7 +23,7 @@ _KINDS = {"int64": "unix", "string": "string", "Timestamp": "Timestamp"}
 
 @dataclass(frozen=True)
 class ConvertField(FieldRule):
-    """A point in time in another form."""
+    """Converts a timestamp to another type."""
 
     name = "time"
     target_type: str
@@ -32,18 +32,18 @@ class ConvertField(FieldRule):
 
     def of_kind(self, kind: str) -> ConvertTime:
         if kind not in _KINDS:
-            statement = f"{java_class_of(kind)} stands for no timestamp"
+            statement = f"{java_class_of(kind)} is not a timestamp"
             raise data_error("SMT424", statement, "use a text or a whole number")
         return self._from(_KINDS[kind])
 
     def on_node(self, target: Target) -> Node:
-        """Under a struct that is null nothing is refused."""
+        """Returns the converted field. A field of a null struct is not refused."""
         node = target.node
         source = _source(node.schema)
         schema = TARGETS[self.target_type].with_(optional=node.schema.optional)
         if source and isinstance(node, Cell):
             return node.call(self._from(source), schema, nullable=node.nullable)
-        problem = ("SMT211", f"{node.schema.label} stands for no timestamp", "use a date type, a string or an int64")
+        problem = ("SMT211", f"{node.schema.label} is not a timestamp", "use a date type, a string or an int64")
         if target.parent is None:
             raise refuse(*problem, CONNECT_EXCEPTION)
         return Cell(schema, Call(NoTimestamp(*problem), (target.parent,)), node.sources, nullable=node.nullable)
@@ -55,19 +55,22 @@ class ConvertField(FieldRule):
 class TimestampConverter(NullDefaults, NestedPaths, Transform):
     """Convert a field, or the whole key or value, between texts, Unix time and Connect's Date, Time and Timestamp.
 
-    With a schema the source is a Date, Time or Timestamp, a string, or an int64 (Unix time); nothing else, not even
-    when it is null. Without one it is a text or a whole number. Texts follow Java's SimpleDateFormat in UTC, leniently:
-    fields overflow (`2020-13-45` is 14 February 2021), text at the end does not count, and `.123456` with `SSS` means
-    123456 milliseconds. The converted field keeps of its schema only whether it is optional. A missing field changes
-    nothing with a schema, and becomes null without one. A null key or value passes, under the new schema.
+    With a schema, the field must be a Date, Time or Timestamp, a string, or an int64 (Unix time); any other type is
+    refused, even if the field is null. Without a schema, it must be a text or a whole number. Java's SimpleDateFormat
+    parses texts in UTC, leniently: fields overflow (`2020-13-45` is 14 February 2021), text after the timestamp does
+    not count, and `.123456` with `SSS` means 123456 milliseconds. The converted field has a new schema, optional if the
+    old one was. With a schema, a missing field changes nothing; without one, it becomes null. A null key or value
+    passes, under the new schema.
     """
 
     connect_class = PACKAGE + "TimestampConverter"
     purpose = "converting timestamp formats"
-    field: Text = option("The field to convert; empty: the whole key or value, unless `fields` names some.", "")
-    fields: Annotated[UniqueNames, by_syntax()] = option("Several fields to convert, instead of `field`.", ())
-    target_type: Annotated[Text, one_of(*TARGETS)] = option("`string`, `unix`, `Date`, `Time` or `Timestamp`.")
-    format: DatePattern = option("Pattern (Java's SimpleDateFormat) of texts, read and written.", "")
+    field: Text = option("The field to convert; empty: the whole key or value, unless `fields` is set.", "")
+    fields: Annotated[UniqueNames, by_syntax()] = option("Several fields to convert; set this or `field`.", ())
+    target_type: Annotated[Text, one_of(*TARGETS)] = option(
+        "The new type: `string`, `unix`, `Date`, `Time` or `Timestamp`."
+    )
+    format: DatePattern = option("Pattern (Java's SimpleDateFormat) of texts, for parsing and formatting.", "")
     unix_precision: Annotated[Text, one_of(*PRECISIONS)] = option("Unit of Unix time.", "milliseconds")
     examples = (
         Example(
@@ -86,14 +89,14 @@ class TimestampConverter(NullDefaults, NestedPaths, Transform):
 
     def check(self) -> Iterator[tuple[str, str, str]]:
         if self.target_type == "string" and not self.format:
-            yield "format", "is needed for target.type=string", "set a pattern such as yyyy-MM-dd"
+            yield "format", "is required for target.type=string", "set a pattern such as yyyy-MM-dd"
         if self.field and self.fields:
-            yield "fields", "is set, and so is field", "name all of them in fields"
+            yield "fields", "is set, and so is field", "list all fields in fields, and remove field"
         yield from check_paths("fields" if self.fields else "field", self.texts, self.path)
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The configured paths; none: the whole key or value."""
+        """The configured paths; empty for the whole key or value."""
         if self.field and self.field_syntax_version == EXTENDED:
             return tuple(split_paths(self.field, ",", EXTENDED))
         return self.fields or ((self.field,) if self.field else ())
@@ -105,7 +108,7 @@ class TimestampConverter(NullDefaults, NestedPaths, Transform):
 
 
 def _source(schema: Schema) -> str | None:
-    """What a schema's values are, among the kinds of ``ConvertTime``."""
+    """Returns the kind of a schema's values for ``ConvertTime``; None for other types."""
     if schema.logical:
         if schema.logical in TARGETS:
             return schema.logical

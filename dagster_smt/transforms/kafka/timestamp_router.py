@@ -7,10 +7,10 @@ from dagster_smt.effects.effect import ByTime, Effect, Route
 
 
 class TimestampRouter(Transform):
-    """Replace the topic by a text with the old topic and the record's timestamp in it.
+    """Replace the topic with a text that contains the old topic and the record's timestamp.
 
-    First every `${topic}` is replaced, then every `${timestamp}`, also one that the topic brought along. The
-    timestamp is written in UTC. A record without a timestamp is refused. Partition, offset and timestamp stay.
+    First every `${topic}` is replaced, then every `${timestamp}`, even a `${timestamp}` in the name of the topic. The
+    timestamp is formatted in UTC. A record without a timestamp is refused. Partition, offset and timestamp stay.
     """
 
     connect_class = PACKAGE + "TimestampRouter"

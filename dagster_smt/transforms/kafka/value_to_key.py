@@ -1,4 +1,4 @@
-"""ValueToKey: make the key from fields of the value."""
+"""ValueToKey: build the key from fields of the value."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -12,19 +12,19 @@ from dagster_smt.model.paths.connect import FieldPath
 
 
 class ValueToKey(NullDefaults, NestedPaths, Transform):
-    """Replace the key by a struct (without a schema: an object) of fields of the value.
+    """Replace the key with a struct (without a schema: an object) of fields of the value.
 
-    The key is a required struct without a name, its fields in the order of the option with the schemas they have in the
-    value. One field is wrapped too: `ExtractField$Key` after this unwraps it. The value stays. With a schema every
-    field must exist; without one a missing field gives null. A null value is refused: guard the stage with
-    `RecordIsTombstone`. A nested field is named in the key by the last name on its path.
+    The key is a required struct without a name. Its fields are in the order of the option and have their schemas in the
+    value. Even a single field is in a struct; `ExtractField$Key` in the next stage unwraps it. The value stays. With a
+    schema, every field must exist; without one, a missing field gives null. A null value is refused: guard the stage
+    with `RecordIsTombstone`. In the key, a nested field has the last name of its path.
     """
 
     connect_class = PACKAGE + "ValueToKey"
     sided = False
     purpose = "copying fields from value to key"
     null = "reject"
-    fields: Annotated[NonEmptyNames, by_syntax()] = option("Fields of the value that make the key, in this order.")
+    fields: Annotated[NonEmptyNames, by_syntax()] = option("Fields of the value for the key, in this order.")
     examples = (
         Example(
             "two fields", {"fields": "shop,id"}, '{"id":7,"shop":"a","x":1}', '{"shop":"a","id":7}', "key", "value"

@@ -49,9 +49,9 @@ CASES = (
          envelope("m:map<int8>", '{"m":{"k":1}}'), "false"),
     # the configuration
     refusal("neither", {"field": "a"}, "{}",
-            "SMT014 predicates.p (FieldValueMatches) value: either this or value.pattern is needed, not both"),
+            "SMT014 predicates.p (FieldValueMatches) value: set exactly one of value and value.pattern"),
     refusal("both", {"value": "a", "value.pattern": "a"}, "{}",
-            "SMT014 predicates.p (FieldValueMatches) value: either this or value.pattern is needed, not both"),
+            "SMT014 predicates.p (FieldValueMatches) value: set exactly one of value and value.pattern"),
     refusal("no expression", {"value.pattern": "[unclosed"}, "{}", "SMT013 predicates.p (FieldValueMatches) "
             "value.pattern: the regular expression '[unclosed' cannot be used: a class is not closed"),
     refusal("a broken path", {"field": "`a", "value": "x"} | V2, "{}", "SMT014 predicates.p (FieldValueMatches) field: "

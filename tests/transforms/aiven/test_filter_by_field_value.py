@@ -10,7 +10,7 @@ AT = "{} transforms.t (FilterByFieldValue$Value): {}"
 NOT = {"field.value.matches": "false"}
 OP = {"field.name": "op", "field.value": "r"}
 JAVA = {"field.name": "language", "field.value.pattern": ".*Java.*"} | NOT
-LOST = AT.format("SMT453", "the field 'op' is null, but is compared")
+LOST = AT.format("SMT453", "the field 'op' is null, but it is compared with a value")
 NO_FIELD = AT.format("SMT453", "the schema has no field '{}'")
 
 
@@ -77,9 +77,9 @@ CASES = (
             NO_FIELD.format("n")),
     refusal("no field named, with a schema", {"field.value": "1"}, struct('{"op":"r"}'), NO_FIELD.format("")),
     refusal("the word null", {"field.name": "op", "field.value": "null"}, '{"op":"r"}',
-            AT.format("SMT453", "field.value is the word null, and nothing can be compared with a null")),
+            AT.format("SMT453", "field.value is the word null, and no field can be compared with null")),
     refusal("the word null, with a schema", {"field.name": "op", "field.value": "null"}, struct('{"op":"r"}'),
-            AT.format("SMT453", "field.value is the word null, and nothing can be compared with a null")),
+            AT.format("SMT453", "field.value is the word null, and no field can be compared with null")),
     # FilterByFieldValue: ClassCastException
     refusal("no object", OP, '"r"',
             AT.format("SMT454", "only a struct or object has a field 'op', but this is java.lang.String")),
@@ -87,9 +87,9 @@ CASES = (
             AT.format("SMT454", "only a struct or object has a field 'op', but this is string")),
     # the configuration
     refusal("nothing to compare with", {}, "null", "SMT014 transforms.t (FilterByFieldValue$Value) field.value: "
-            "either this or field.value.pattern is needed, not both"),
+            "set exactly one of field.value and field.value.pattern"),
     refusal("both", OP | {"field.value.pattern": "r"}, "null", "SMT014 transforms.t (FilterByFieldValue$Value) "
-            "field.value: either this or field.value.pattern is needed, not both"),
+            "field.value: set exactly one of field.value and field.value.pattern"),
     Case("elements of several types: numbers in JSON are of other classes", n('[1,"a"]'), '{"n":[1,"a"]}', None),
     Case("elements of several types that JSON has, too", n('[true,"a"]'), '{"n":[true,"a"]}', '{"n":[true,"a"]}'),
     Case("no elements", n("[]"), '{"n":[]}', '{"n":[]}'),

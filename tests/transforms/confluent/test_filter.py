@@ -17,7 +17,7 @@ KEY = {"filter.condition": NESTED, "filter.type": "include"}
 CATEGORY = "$[?(@.category == 'keep')]"
 AFTER = "$.after.topic_name"
 LOST = AT.format("SMT456", "the condition '{}' needs a field that is missing")
-NO_OBJECT = AT.format("SMT457", "the condition '{}' leads to a field through what is null or has no fields to test")
+NO_OBJECT = AT.format("SMT457", "the condition '{}' reads a field of a value that is null or has no fields")
 TOPIC = '{"after":{"topic_name":"a"}}'
 NO_DATES = AT.format("SMT458", "@.d holds bytes or a date, which a condition cannot compare")
 

@@ -74,7 +74,7 @@ CASES = (
     refusal("no pattern", {"message.timestamp.keys": "ts"}, "{}",
             AT.format("SMT012", "the option 'message.timestamp.format' is missing"), **TO),
     refusal("a blank pattern", KEYS | {"message.timestamp.format": " "}, "{}", OF.format(
-        "SMT014", "message.timestamp.format", "the text is empty, and what that means is not known"), **TO),
+        "SMT014", "message.timestamp.format", "the text is empty, and Confluent does not document its meaning"), **TO),
     refusal("no such letter", KEYS | {"topic.timestamp.format": "yyyy-b"}, "{}", OF.format(
         "SMT013", "topic.timestamp.format",
         "the date pattern 'yyyy-b' cannot be used: SimpleDateFormat does not have these letters: 'b'"), **TO),

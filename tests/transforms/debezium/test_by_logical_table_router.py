@@ -121,5 +121,5 @@ def test_a_topic_that_each_record_says_decides_about_columns():
             "transforms.router.topic.replacement": "$1",
         }
     )
-    with pytest.raises(PlanError, match=r"SMT476 .*router.*: topics decide about each record's schema"):
+    with pytest.raises(PlanError, match=r"SMT476 .*router.*: the schema of each record depends on its topic"):
         plan_chain(chain, Schema(Type.STRING), Schema(Type.BOOLEAN), topics=("orders",), typed=True)

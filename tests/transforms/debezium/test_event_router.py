@@ -105,7 +105,7 @@ DEBEZIUMS = (
     Case("no schema", {}, '{"op":"d","after":null}', '{"op":"d","after":null}', touches=()),
     refusal("a heartbeat that is named as an event", {},
             HEARTBEAT.replace("Heartbeat", "Heartbeat.Envelope"),
-            PLACE.format("SMT474", "there is no field 'op', but a text is needed")),
+            PLACE.format("SMT474", "there is no field 'op', but it must be a string")),
     Case("a message", {}, outbox(), value("{}"), touches=("aggregatetype", "aggregateid", "payload", "ts_ms", "id")),
     Case("its key", {}, outbox(), text(STRING, "10711fa5"), **KEY),
     Case("its topic", {}, outbox(), "outbox.event.User", **TOPIC),
@@ -191,15 +191,15 @@ EDGES = (
     refusal("Oracle's names: an option that is set", {"table.field.event.payload": "payload"}, ORACLE,
             PLACE.format("SMT102", "there is no field 'payload'")),
     refusal("a null topic", {}, outbox(columns={"aggregatetype": TEXT}, aggregatetype=None),
-            PLACE.format("SMT486", "the field 'aggregatetype' is null, but it is the topic")),
+            PLACE.format("SMT486", "the field 'aggregatetype' is null, but the topic comes from it")),
     refusal("a topic that is no text", {"route.by.field": "n"}, outbox(columns={"n": INT}, n=1),
-            PLACE.format("SMT474", "the field 'n' is int32, but a text is needed")),
+            PLACE.format("SMT474", "the field 'n' is int32, but it must be a string")),
     refusal("no such group", {"route.topic.regex": ".*", "route.topic.replacement": "$2"}, outbox(),
             PLACE.format("SMT406", "the replacement cannot be used: there is no group 2")),
     refusal("a truncated table", {}, text(schema_of(), {"before": None, "after": None, "op": "t", "ts_ms": AT}),
             PLACE.format("SMT485", "the event has no row after the change")),
     refusal("no operation", {}, text(schema_of(op=TEXT), {"before": None, "after": ROW, "op": None, "ts_ms": AT}),
-            PLACE.format("SMT483", "the event does not say what it did")),
+            PLACE.format("SMT483", "the event has no 'op'")),
     refusal("no rows", {}, text(struct({"op": STRING}, "x.Envelope"), {"op": "c"}),
             PLACE.format("SMT470", "a change event has no field 'after'")),
     refusal("no payload", {"table.field.event.payload": "x"}, outbox(), NOT_THERE),
@@ -208,16 +208,16 @@ EDGES = (
     refusal("a name twice", {PLACES: "type:envelope:payload"}, outbox(),
             PLACE.format("SMT111", "two fields would be named 'payload'")),
     refusal("a version that is no number", {PLACES: "type:envelope", "table.field.event.schema.version": "type"},
-            outbox(), PLACE.format("SMT487", "the field 'type' is string, but int32 is needed")),
+            outbox(), PLACE.format("SMT487", "the field 'type' is string, but it must be int32")),
     refusal("no time of the event", {}, text(schema_of(ts_ms=None), {"before": None, "after": ROW, "op": "c"}),
-            PLACE.format("SMT487", "there is no field 'ts_ms', but int64 is needed")),
+            PLACE.format("SMT487", "there is no field 'ts_ms', but it must be int64")),
     refusal("no such time", {"table.field.event.timestamp": "x"}, outbox(),
             NOT_THERE),
     refusal("a time of another type", {"table.field.event.timestamp": "type"}, outbox(),
-            PLACE.format("SMT487", "the field 'type' is string, but int64 is needed")),
+            PLACE.format("SMT487", "the field 'type' is string, but it must be int64")),
     refusal("a time that is none of Debezium's", {"table.field.event.timestamp": "at"},
             outbox(columns={"at": NANO["Date"]}, at=1),
-            PLACE.format("SMT488", "the field 'at' is no Timestamp, MicroTimestamp or NanoTimestamp of Debezium")),
+            PLACE.format("SMT488", "the field 'at' is not a Timestamp, MicroTimestamp or NanoTimestamp of Debezium")),
     Case("one that is null", {"table.field.event.timestamp": "at"}, outbox(columns={"at": NANO["Date"]}, at=None),
          value("{}")),
 )  # fmt: skip
@@ -226,15 +226,15 @@ CONFIGURED = (
     refusal("a broken expression", {"route.topic.regex": " [[a-z]"}, "null",
             "SMT013 transforms.t (EventRouter) route.topic.regex: the regular expression '[[a-z]' cannot be used: "
             "a class is not closed"),
-    refusal("no place", {PLACES: "type"}, "null", f"SMT014 {ITEM}'type' is not a column and its place, or "
-            "these and its name there, with ':' between them"),
+    refusal("no place", {PLACES: "type"}, "null", f"SMT014 {ITEM}'type' does not have the form "
+            "column:place or column:place:name"),
     refusal("no items", {PLACES: ""}, "null", f"SMT014 {ITEM}the list is empty"),
     refusal("another place", {PLACES: "type:footer"}, "null",
-            f"SMT014 {ITEM}'type:footer' goes to 'footer', but only header, envelope and partition are places"),
+            f"SMT014 {ITEM}'type:footer' has the place 'footer', but the places are header, envelope and partition"),
     refusal("a partition of another type", {PLACES: "type:partition"}, outbox(),
-            PLACE.format("SMT487", "the field 'type' is string, but int32 is needed")),
+            PLACE.format("SMT487", "the field 'type' is string, but it must be int32")),
     refusal("a partition that is not there", {PLACES: "p:partition"}, outbox(),
-            PLACE.format("SMT487", "there is no field 'p', but int32 is needed")),
+            PLACE.format("SMT487", "there is no field 'p', but it must be int32")),
     refusal("a negative partition", {PLACES: "p:partition"}, outbox(columns={"p": INT}, p=-1),
             PLACE.format("SMT444", "the value for the partition is not a partition's number")),
     Case("a partition is no part of the message", {PLACES: "p:partition"}, outbox(columns={"p": INT}, p=2),
@@ -433,7 +433,7 @@ MODEL = schema_from_json(schema_of(row="server.public.outbox.Value"))
 
 
 def test_columns_cannot_follow_json():
-    with pytest.raises(PlanError, match=r"SMT476 .*: texts of JSON decide about each record's schema"):
+    with pytest.raises(PlanError, match=r"SMT476 .*: the schema of each record depends on its JSON"):
         plan_chain(chain_of(EventRouter, EXPAND), None, MODEL, typed=True)
 
 

@@ -135,19 +135,19 @@ EDGES = (
     refusal("a struct", {"add.fields": "source"}, CREATE,
             PLACE.format("SMT473", "a value of the type struct cannot be added to a row")),
     refusal("no such struct", {"add.fields": "id"}, event("c", None, OLD, schema=event_schema(transaction=None)),
-            PLACE.format("SMT471", "change events have no struct 'transaction', where 'id' is looked for")),
+            PLACE.format("SMT471", "change events have no struct 'transaction' for 'id'")),
     refusal("no struct", {"add.headers": "op.x"}, CREATE,
-            PLACE.format("SMT201", "only a struct can be used for [look for 'op.x'], but this is string")),
+            PLACE.format("SMT201", "only a struct can be used for [read 'op.x'], but this is string")),
     refusal("no rows", {}, text(struct({"op": {"type": "string"}}, "x.Heartbeat.Envelope"), {"op": "c"}),
             PLACE.format("SMT470", "a change event has no field 'after'")),
     Case("rows that differ, each by itself", {MODE: "rewrite"}, event("u", {"id": 1}, NEW, schema=UNLIKE),
          row({**NEW, "__deleted": "false"}, DELETED)),
     refusal("no op", {}, event("u", OLD, NEW, schema=event_schema(op=None)),
-            PLACE.format("SMT474", "there is no field 'op', but a text is needed")),
+            PLACE.format("SMT474", "there is no field 'op', but it must be a string")),
     refusal("routed by a number", {"route.by.field": "id"}, CREATE,
-            PLACE.format("SMT474", "the field 'id' is int8, but a text is needed")),
+            PLACE.format("SMT474", "the field 'id' is int8, but it must be a string")),
     refusal("routed by nothing", {"route.by.field": "x"}, CREATE,
-            PLACE.format("SMT474", "there is no field 'x', but a text is needed")),
+            PLACE.format("SMT474", "there is no field 'x', but it must be a string")),
     refusal("a name twice", {"add.fields": "op:name", "add.fields.prefix": ""}, CREATE,
             PLACE.format("SMT111", "two fields would be named 'name'")),
     refusal("__deleted is there", {MODE: "rewrite"},
@@ -231,7 +231,7 @@ def test_headers_with_which_the_original_crashes(options, value, names, problem,
 
 def test_columns_cannot_follow_a_header():
     chain = chain_of(ExtractNewRecordState, HEADER)
-    with pytest.raises(PlanError, match=r"SMT476 .*: headers decide about each record's schema"):
+    with pytest.raises(PlanError, match=r"SMT476 .*: the schema of each record depends on its headers"):
         plan_chain(chain, None, MODEL, typed=True)
 
 

@@ -146,7 +146,7 @@ def test_options_that_are_refused(options, problem):
 
 
 def test_columns_cannot_follow_headers():
-    with pytest.raises(PlanError, match=r"SMT476 .*: headers decide about each record's schema"):
+    with pytest.raises(PlanError, match=r"SMT476 .*: the schema of each record depends on its headers"):
         plan_chain(chain("h1", "f1", "copy"), None, MODEL, typed=True)
 
 

@@ -111,11 +111,11 @@ DEBEZIUMS = (
     converted("all of the source", only(f"{EVERY_STAMP},customers:order_date_zoned_time", "Asia/Kolkata"),
               {**NOON, "source": STAMPS}, {**LATER, "source": STAMPS_IN_INDIA}, ("after", "source")),
     refusal("both lists", {**only("a:b"), "exclude.list": "a:b"}, "null",
-            "SMT014 transforms.t (TimezoneConverter) exclude.list: include.list is given, too"),
+            "SMT014 transforms.t (TimezoneConverter) exclude.list: include.list is set, too"),
     refusal("no zone", {}, "null",
             "SMT012 transforms.t (TimezoneConverter): the option 'converted.timezone' is missing"),
     refusal("half of a zone", {ZONE: "Asia"}, "null", "SMT013 transforms.t (TimezoneConverter) converted.timezone: "
-            "it is no time zone such as America/Los_Angeles, and no offset such as +08:00"),
+            "expected a time zone such as America/Los_Angeles, or an offset such as +08:00"),
 )  # fmt: skip
 NO_EVENT = text(struct({"ms": MILLIS}, "x"), {"ms": 1})
 CHICAGO = {ZONE: "America/Chicago"}
@@ -150,16 +150,16 @@ EDGES = (
     converted("a time of the day has the offset of the event's day", {ZONE: "Europe/Paris"}, NOON,
               {"order_date_zoned_time": "13:55:30+02:00"}),
     refusal("a time of the day, and no day", {ZONE: "Europe/Paris"}, change(ts_ms=None, **NOON),
-            PLACE.format("SMT483", "the event does not say when it was")),
+            PLACE.format("SMT483", "the event has no 'ts_ms'")),
     converted("a null time of the day needs none", {ZONE: "Europe/Paris"}, DAY, {"zoned": "2020-01-01T12:55:30+01:00"}),
     refusal("no time", INDIA, change(zoned="2020-02-30T00:00:00Z"),
-            PLACE.format("SMT489", "the text is no time with an offset, as ISO 8601 writes it")),
+            PLACE.format("SMT489", "the text is not a time with an offset in ISO 8601")),
     refusal("no time of the day", INDIA, change(order_date_zoned_time="24:00Z"),
-            PLACE.format("SMT489", "the text is no time with an offset, as ISO 8601 writes it")),
+            PLACE.format("SMT489", "the text is not a time with an offset in ISO 8601")),
     refusal("a name of a type on another", INDIA, change(columns={"x": kind("string", MICROS["name"])}, x="1"),
-            PLACE.format("SMT487", "the field 'x' is string?, but int64 is needed")),
+            PLACE.format("SMT487", "the field 'x' is string?, but it must be int64")),
     refusal("a name of a type on another: texts", INDIA, change(columns={"x": kind("int64", ZONED["name"])}, x=1),
-            PLACE.format("SMT474", "the field 'x' is int64?, but a text is needed")),
+            PLACE.format("SMT474", "the field 'x' is int64?, but it must be a string")),
     Case("no source", INDIA, change(schema=NO_SOURCE, **DAY), change(schema=NO_SOURCE, **DAY_LATER)),
     converted("no table", only("source:customers"), DAY, {}, (), schema={"source": struct({"ts_ms": LONG})}),
     converted("a null table", only("source:customers"), DAY, {}, table=None),
@@ -210,8 +210,8 @@ FILLED = (
          change(columns=DEFAULTS, there=False), touches=()),
 )  # fmt: skip
 RULE = (
-    "transforms.t (TimezoneConverter) include.list: '{}' is no rule: "
-    "a name, or a name and a field, with 'source' or 'topic' before it"
+    "transforms.t (TimezoneConverter) include.list: '{}' is not "
+    "a name, or a name and a field, with or without 'source' or 'topic' before it"
 )
 CONFIGURED = (
     *(refusal(f"a rule: {item}", only(item), "null", f"SMT014 {RULE.format(item)}")
@@ -219,7 +219,7 @@ CONFIGURED = (
     refusal("no rules", {**INDIA, "exclude.list": ""}, "null",
             "SMT014 transforms.t (TimezoneConverter) exclude.list: the list is empty"),
     *(refusal(f"a zone: {zone}", {ZONE: zone}, "null", "SMT013 transforms.t (TimezoneConverter) converted.timezone: "
-              "it is no time zone such as America/Los_Angeles, and no offset such as +08:00")
+              "expected a time zone such as America/Los_Angeles, or an offset such as +08:00")
       for zone in ("", "Z", "+5", "UTC+2", "+99:00", "+18:01", "+05:60", "PST", "EST", "america/chicago", "../UTC")),
 )  # fmt: skip
 

@@ -161,13 +161,13 @@ CASES = (
     *(
         refusal(f"spec={spec}", {"spec": spec}, "{}", f"SMT013 transforms.t (Cast$Value) spec: {what}")
         for spec, what in (
-            ("", "at least one field or type is needed"),
-            ("a:int8,int32", "a type for the whole value must stand alone"),
-            ("int8,int32", "a type for the whole value must stand alone"),
-            ("a:b:int8", "'a:b:int8' is no pair of the form field:type"),
-            ("bytes", f"'bytes' is no type to cast to; there are {TYPES}"),
-            ("a:int8,", f"'' is no type to cast to; there are {TYPES}"),
-            ("a:", f"'a' is no type to cast to; there are {TYPES}"),
+            ("", "the list is empty; it needs at least one field or type"),
+            ("a:int8,int32", "a type for the whole value must be the only item"),
+            ("int8,int32", "a type for the whole value must be the only item"),
+            ("a:b:int8", "'a:b:int8' is not a pair of the form field:type"),
+            ("bytes", f"'bytes' is not a target type; there are {TYPES}"),
+            ("a:int8,", f"'' is not a target type; there are {TYPES}"),
+            ("a:", f"'a' is not a target type; there are {TYPES}"),
         )
     ),
     refusal("nothing", {}, "{}", "SMT012 transforms.t (Cast$Value): the option 'spec' is missing"),

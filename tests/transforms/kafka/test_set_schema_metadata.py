@@ -71,7 +71,7 @@ CASES = (
         '{"schema":{"type":"string"},"payload":"x"}',
         AT.format("SMT201", "only a struct can be used for [updating schema metadata], but this is string"),
     ),
-    refusal("nothing set", {}, "{}", AT.format("SMT014", "neither a name nor a version is set")),
+    refusal("nothing set", {}, "{}", AT.format("SMT014", "neither schema.name nor schema.version is set")),
     refusal(
         "no number",
         {"schema.version": "x"},

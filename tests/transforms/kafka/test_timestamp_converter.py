@@ -86,12 +86,12 @@ CASES = (
         ),
     ),
     Case("a missing field with schema", UNIX, envelope("a:int8", '{"a":1}'), envelope("a:int8", '{"a":1}')),
-    refusal("no timestamp", TEXT, '{"f":1.5}', AT.format("SMT424", "java.lang.Double stands for no timestamp")),
+    refusal("no timestamp", TEXT, '{"f":1.5}', AT.format("SMT424", "java.lang.Double is not a timestamp")),
     refusal(
         "no timestamp with schema",
         TEXT,
         envelope("f:int32?", '{"f":null}'),
-        AT.format("SMT211", "int32? stands for no timestamp"),
+        AT.format("SMT211", "int32? is not a timestamp"),
     ),
     refusal(
         "a text of another form",
@@ -119,7 +119,7 @@ CASES = (
         "no format for text",
         {"field": "f", "target.type": "string"},
         "{}",
-        "SMT014 transforms.t (TimestampConverter$Value) format: is needed for target.type=string",
+        "SMT014 transforms.t (TimestampConverter$Value) format: is required for target.type=string",
     ),
     refusal(
         "another precision",

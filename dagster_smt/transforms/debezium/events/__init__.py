@@ -1,1 +1,1 @@
-"""Debezium's change events: their shape, values, temporal types and examples, for the transforms of this folder."""
+"""Debezium's change events: their shape, values, types of times and examples, for all transforms of Debezium."""

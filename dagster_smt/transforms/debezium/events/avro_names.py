@@ -1,4 +1,4 @@
-"""Names that Avro takes, as Debezium makes them of any others (``schema.`` and ``field.name.adjustment.mode``)."""
+"""Names that Avro allows, adjusted as Debezium does it (``schema.`` and ``field.name.adjustment.mode``)."""
 
 import re
 from collections.abc import Callable
@@ -10,10 +10,10 @@ _IN_FIELD, _PLAIN_IN_FIELD = re.compile("[A-Za-z0-9_]"), re.compile("[A-Za-z0-9]
 
 
 def adjusted_name(name: str, mode: str, dots: bool = True) -> str:
-    """The name of a schema under a mode; without ``dots`` that of a field.
+    """Returns the adjusted name of a schema under a mode; without ``dots``, of a field.
 
-    ``avro`` puts ``_`` in place of what Avro does not take, and before a digit at the start. ``avro_unicode`` puts
-    ``_u`` and the number of the character in hex; ``_`` itself is then one of those characters.
+    ``avro`` replaces a character that Avro does not allow by ``_``, and puts ``_`` before a digit at the start.
+    ``avro_unicode`` replaces it by ``_u`` and the character's number in hex; ``_`` itself is then replaced, too.
     """
     other, plain = (_OTHER, _PLAIN) if dots else (_IN_FIELD, _PLAIN_IN_FIELD)
     if mode == AVRO:
@@ -24,7 +24,7 @@ def adjusted_name(name: str, mode: str, dots: bool = True) -> str:
 
 
 def _each(name: str, first: re.Pattern[str], other: re.Pattern[str], replaced: Callable[[str, bool], str]) -> str:
-    """Replace what does not fit, by units of UTF-16 as Java counts them."""
+    """Replaces units of UTF-16 that do not match. Java's characters are units of UTF-16."""
     data = name.encode("utf-16-be", "surrogatepass")
     units = [chr(int.from_bytes(data[n : n + 2], "big")) for n in range(0, len(data), 2)]
     fits = (first if n == 0 else other for n in range(len(units)))

@@ -1,4 +1,4 @@
-"""Change events and rows as JSON texts with their schema, for examples of the transforms that read them."""
+"""Change events and rows as JSON texts with a schema, for the examples of Debezium's transforms."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ _NAME = "shop.public.orders"
 
 
 def event(op: str, before: Any, after: Any, name: str = _NAME) -> str:
-    """A change of a row with ``id`` and ``name``, made by the table ``orders`` at a fixed time."""
+    """Returns a change event of a row with ``id`` and ``name`` in the table ``orders``, at a fixed time."""
     row = {"type": "struct", "name": f"{name}.Value", "optional": True, "fields": _FIELDS}
     source = {"type": "struct", "fields": [{"field": "ts_ms", **_NUMBER}, {"field": "table", **_TEXT}]}
     fields = [{"field": "before", **row}, {"field": "after", **row}, {"field": "source", **source}]
@@ -19,13 +19,13 @@ def event(op: str, before: Any, after: Any, name: str = _NAME) -> str:
 
 
 def row(payload: Any, name: str = f"{_NAME}.Value", **added: str) -> str:
-    """A row as a value of its own, with optional fields behind it: name and type."""
+    """Returns a row as a value, with additional optional fields: name and type."""
     fields = _FIELDS + [{"field": field, "type": kind, "optional": True} for field, kind in added.items()]
     return _text({"type": "struct", "name": name, "fields": fields}, payload)
 
 
 def outbox_event(op: str, payload: str | None) -> str:
-    """A change of a row of an outbox table: the event of a new order, with a payload."""
+    """Returns a change event of an outbox table: a row for a new order, with a payload."""
     names = ("id", "aggregatetype", "aggregateid", "type")
     fields = [{"field": name, "type": "string"} for name in names] + [{"field": "payload", **_TEXT}]
     row = {"type": "struct", "name": "shop.Value", "optional": True, "fields": fields}
@@ -40,7 +40,7 @@ def outbox_event(op: str, payload: str | None) -> str:
 
 
 def zoned_event(created_at: str) -> str:
-    """A new row of the table ``customers`` with a time that has an offset."""
+    """Returns a change event with a new row of the table ``customers``, which has a time with an offset."""
     time = {"type": "string", "name": "io.debezium.time.ZonedTimestamp", "version": 1, "optional": True}
     row = {"type": "struct", "optional": True, "fields": [_FIELDS[0], {"field": "created_at", **time}]}
     source = {"type": "struct", "fields": [{"field": "table", **_TEXT}]}

@@ -1,4 +1,4 @@
-"""The row that is made of a change event when planning, and the headers that are made with it."""
+"""The row of a change event during planning, and the fields and headers that are added to it."""
 
 from dataclasses import replace
 
@@ -8,7 +8,15 @@ from dagster_smt.authoring.transform import Planning, refuse
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, open_struct, with_fields
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import STRING, Type, optional
-from dagster_smt.transforms.debezium.events.shape import NONE, TRUE, Reference, new_schema, text_field, there, told
+from dagster_smt.transforms.debezium.events.shape import (
+    NONE,
+    TRUE,
+    Reference,
+    new_schema,
+    presence,
+    referenced_field,
+    text_field,
+)
 from dagster_smt.transforms.debezium.events.values import AnyThere, Deleted, NotBlank, Pick
 from dagster_smt.values.basic import Default, KeepNull, Refused
 from dagster_smt.values.headers.fields import AppendHeader
@@ -18,12 +26,12 @@ _DELETED_ROW = Const("d", STRING)
 
 
 def latest_row(after: Group, before: Group, decides: Expr) -> Group:
-    """The row after the change, or if there is none the one before it, and the field that says which.
+    """Returns the row after the change, or else the row before it, with the field ``__deleted``.
 
-    ``decides`` is null where the row after the change is not there.
+    ``decides`` is null if there is no row after the change.
 
     Raises:
-        PlanError: SMT472, their schemas differ; SMT111, the row has such a field.
+        PlanError: SMT472, the schemas of the rows differ; SMT111, the row has a field ``__deleted``.
     """
     if (new_schema(after), after.schema.fields) != (new_schema(before), before.schema.fields):
         statement = "the rows before and after the change have different schemas"
@@ -33,13 +41,13 @@ def latest_row(after: Group, before: Group, decides: Expr) -> Group:
     pairs = zip(after.fields, before.fields, strict=True)
     fields = [(name, _picked(a, b, decides)) for (name, a), (_, b) in pairs]
     deleted = Cell(optional(STRING), Call(Deleted(), (decides,)), after.sources)
-    present = Call(AnyThere(), (decides, there(before)))
+    present = Call(AnyThere(), (decides, presence(before)))
     group = Group(after.schema, (), present, after.sources | before.sources)
     return with_fields(group, [*fields, (DELETED, deleted)], after.schema)
 
 
 def _picked(one: Node, other: Node, decides: Expr) -> Node:
-    """The first node where ``decides`` is not null, else the second; they have the same schema."""
+    """Returns the first node if ``decides`` is not null, else the second. Both have the same schema."""
     nullable = one.nullable or other.nullable
     if isinstance(one, Cell) and isinstance(other, Cell):
         expr = Call(Pick(), (one.expr, other.expr, decides))
@@ -47,12 +55,12 @@ def _picked(one: Node, other: Node, decides: Expr) -> Node:
     one, other = open_struct(one), open_struct(other)
     pairs = zip(one.fields, other.fields, strict=True)
     fields = tuple((name, _picked(a, b, decides)) for (name, a), (_, b) in pairs)
-    present = Call(Pick(), (there(one), there(other), decides))
+    present = Call(Pick(), (presence(one), presence(other), decides))
     return Group(one.schema, fields, present, one.sources | other.sources, nullable)
 
 
 def new_row(row: Group, replace_nulls: bool, nullable: bool) -> Group:
-    """A required struct with the fields of a row, copied. ``nullable``: whether it can be null all the same."""
+    """Returns a required struct with copies of a row's fields. ``nullable``: True if it can be null nevertheless."""
     fields = copied_fields(row, replace_nulls, row.fields)
     if not nullable:
         fields = tuple((n, c if c.schema.optional else replace(c, nullable=False)) for n, c in fields)
@@ -60,7 +68,7 @@ def new_row(row: Group, replace_nulls: bool, nullable: bool) -> Group:
 
 
 def without_fields(group: Group, names: tuple[str, ...], optional_only: bool) -> Group:
-    """A struct without some fields. If there is one to drop, the nulls that are left become defaults (ReplaceField)."""
+    """Returns a struct without some fields. If a field is dropped, other nulls become defaults, as in ReplaceField."""
     if optional_only:
         names = tuple(name for name, child in group.fields if name in names and child.schema.optional)
     if not names:
@@ -70,66 +78,72 @@ def without_fields(group: Group, names: tuple[str, ...], optional_only: bool) ->
     return replace(rebuilt, nullable=group.may_be_null)
 
 
-def with_told(row: Group, event: Group, references: tuple[Reference, ...], at: Planning, first: int) -> Group:
-    """A row with fields of its event; the first of them has the number ``first`` in the ledger."""
-    text_field(event, "op")  # without one Debezium fails
+def with_event_fields(row: Group, event: Group, references: tuple[Reference, ...], at: Planning, first: int) -> Group:
+    """Returns a row with fields of its event. ``first`` is the number of the first such field in the ledger."""
+    text_field(event, "op")  # Debezium fails without this field
     fields = dict(row.fields)
     for number, reference in enumerate(references, first):
-        node = told(event, reference, at)
+        node = referenced_field(event, reference, at)
         if node is None:
             continue
         if reference.name in fields:
             raise clash(reference.name)
-        fields[reference.name] = _as_field(node, there(row))
+        fields[reference.name] = _as_field(node, presence(row))
         at.touch(number, row.present)
     return with_fields(row, fields.items(), row.schema)
 
 
 def _as_field(node: Node, row: Expr) -> Cell:
-    """A value as a new field of a row, optional and without its default. Structs and maps are refused unless null."""
+    """Returns a value as a new, optional field of a row, without its default.
+
+    Structs and maps are refused unless null.
+    """
     schema = node.schema.with_(optional=True, default=None)
     if schema.type not in (Type.STRUCT, Type.MAP):
         assert isinstance(node, Cell)
         return Cell(schema, node.expr, node.sources, node.copied, marks=node.marks, items=node.items)
     statement = f"a value of the type {node.schema.label} cannot be added to a row"
     refused = Refused("SMT473", statement, "name a field inside it: struct.field")
-    expr = Call(refused, (Call(KeepNull(), (row, there(node))),))
+    expr = Call(refused, (Call(KeepNull(), (row, presence(node))),))
     return Cell(schema.with_(fields=()), expr, frozenset())
 
 
 def routed_topic(topic: Cell, field: str, row: Group, before: Group, after: Expr) -> tuple[Cell, Expr]:
-    """The topic by a field of the row, of the one before the change if there is none after; and where that is so."""
+    """Returns the topic from a field of the row, and an expression that is null if the topic stays.
+
+    If there is no row after the change, the field is that of the row before the change.
+    """
     new, old = text_field(row, field), text_field(before, field)
-    found = Call(NotBlank(), (Call(Pick(), (new.expr, old.expr, after)),))
+    text = Call(NotBlank(), (Call(Pick(), (new.expr, old.expr, after)),))
     sources = topic.sources | new.sources | old.sources
-    return Cell(STRING, Call(Default(), (found, topic.expr)), sources, nullable=topic.nullable), found
+    return Cell(STRING, Call(Default(), (text, topic.expr)), sources, nullable=topic.nullable), text
 
 
-def headers_told(
+def with_event_headers(
     record: PlanRecord, event: Group | None, references: tuple[Reference, ...], tombstones: bool, at: Planning
 ) -> Cell:
-    """The headers with fields of the event, if it is one; of values that are null, if they stay, with ``op`` alone."""
-    found = nulls = record.headers
-    value = NONE if record.value is None else there(record.value)
+    """Returns the headers with fields of the event. Nulls that pass (``tombstones``) get only the header ``op``."""
+    headers = nulls = record.headers
+    value = NONE if record.value is None else presence(record.value)
     for number, reference in enumerate(references):
-        node = None if event is None else told(event, reference, at)
+        node = None if event is None else referenced_field(event, reference, at)
         of_null = tombstones and reference.field == "op"
-        found = found if node is None else _appended(found, reference.name, node)
-        nulls = _told_of_null(nulls, reference.name) if of_null else nulls
+        headers = headers if node is None else _appended(headers, reference.name, node)
+        nulls = _with_delete_header(nulls, reference.name) if of_null else nulls
         if node is not None or of_null:
             when = Call(Pick(), (NONE if node is None else TRUE, TRUE if of_null else NONE, value))
             at.touch(number, when)
-    if found is nulls or not tombstones:
-        return found
-    return replace(found, expr=Call(Pick(), (found.expr, nulls.expr, value)))
+    if headers is nulls or not tombstones:
+        return headers
+    return replace(headers, expr=Call(Pick(), (headers.expr, nulls.expr, value)))
 
 
-def _told_of_null(headers: Cell, key: str) -> Cell:
-    """The headers of a null with the kind of change that it stands for: a required text, unlike a field of an event."""
+def _with_delete_header(headers: Cell, key: str) -> Cell:
+    """Returns the headers of a null with ``op`` as ``d``, a required text, unlike a field of an event."""
     return replace(headers, expr=Call(AppendHeader(key, STRING), (headers.expr, _DELETED_ROW)))
 
 
 def _appended(headers: Cell, key: str, node: Node) -> Cell:
-    """Headers with one more, optional and without the default of its field."""
-    call = Call(AppendHeader(key, node.schema.with_(optional=True, default=None)), (headers.expr, there(node)))
+    """Returns the headers with one more header, optional and without the default of its field."""
+    call = Call(AppendHeader(key, node.schema.with_(optional=True, default=None)), (headers.expr, presence(node)))
     return Cell(headers.schema, call, headers.sources | all_sources(node))

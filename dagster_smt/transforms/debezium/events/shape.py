@@ -1,4 +1,4 @@
-"""Reading change events, as Debezium sends them, when planning: the images of the row, and what is told about it."""
+"""Reads Debezium's change events during planning: the row before and after the change, and the other fields."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -22,13 +22,13 @@ _IN_EVENT = ("op", "ts_ms", "ts_us", "ts_ns")
 
 @dataclass(frozen=True)
 class Reference:
-    """One item of ``add.fields`` or ``add.headers``.
+    """An item of ``add.fields`` or ``add.headers``.
 
     Attributes:
         text: The item as configured.
         struct: The struct of the event that has the field; None: the event itself.
         field: The field.
-        name: The name of what is added.
+        name: The name of the new field or header.
     """
 
     text: str
@@ -38,13 +38,13 @@ class Reference:
 
 
 def references(items: Iterable[str], prefix: str) -> tuple[Reference, ...]:
-    """Read items ``field`` or ``struct.field``, with ``:name`` behind it or not.
+    """Returns the references of items ``field`` or ``struct.field``, each with an optional ``:name``.
 
     Raises:
-        ValueError: An item is no such thing.
+        ValueError: An item has another form.
     """
-    found = (_reference(item) for item in items if item)
-    return tuple(replace(reference, name=prefix + reference.name) for reference in found)
+    parsed = (_reference(item) for item in items if item)
+    return tuple(replace(reference, name=prefix + reference.name) for reference in parsed)
 
 
 def _reference(item: str) -> Reference:
@@ -67,14 +67,14 @@ def _struct(field: str) -> str | None:
     return "source"
 
 
-def no_variant(what: str = "headers", instead: str = "change fields with ReplaceField") -> PlanError:
-    """The error of a plan that is made of schemas alone, where something in each record decides."""
-    hint = f"write records, of a format whose schema each of them brings along (envelope, avro-confluent); or {instead}"
-    return refuse("SMT476", f"{what} decide about each record's schema", hint, "")
+def no_variant(cause: str = "headers", instead: str = "change fields with ReplaceField") -> PlanError:
+    """Returns the error of a plan from schemas alone, if the schema of a record depends on the record itself."""
+    hint = f"write records in a format with a schema in each record (envelope, avro-confluent), or {instead}"
+    return refuse("SMT476", f"the schema of each record depends on its {cause}", hint, "")
 
 
-def there(node: Node) -> Expr:
-    """The expression that is null where a node of the stage's input is."""
+def presence(node: Node) -> Expr:
+    """Returns an expression that is null if a node of the stage's input is null."""
     if isinstance(node, Cell):
         return node.expr
     if node.present is None:
@@ -83,68 +83,72 @@ def there(node: Node) -> Expr:
 
 
 def image(event: Group, name: str, purpose: str, connect_class: str = ILLEGAL_ARGUMENT) -> Group:
-    """The row before or after the change. Raises ``PlanError`` if events have none, or none with fields."""
+    """Returns the row before or after the change.
+
+    Raises:
+        PlanError: SMT470, the event has no such field; SMT201, the field is not a struct.
+    """
     node = event.by_name.get(name)
     if node is None:
         statement = f"a change event has no field '{name}'"
-        raise refuse("SMT470", statement, "check which topics the stage is for", connect_class)
+        raise refuse("SMT470", statement, "check which topics the stage should transform", connect_class)
     return struct_of(node, purpose)
 
 
-def told(event: Group, reference: Reference, at: Planning) -> Node | None:
-    """What a reference leads to, null where its struct is; None if it leads nowhere, which is reported."""
+def referenced_field(event: Group, reference: Reference, at: Planning) -> Node | None:
+    """Returns the field of a reference, null if its struct is null; None, and a report, if it is missing."""
     parent: Node = event
     if reference.struct is not None:
         if reference.struct not in event.by_name:
-            statement = f"change events have no struct '{reference.struct}', where '{reference.text}' is looked for"
+            statement = f"change events have no struct '{reference.struct}' for '{reference.text}'"
             hint = f"the fields are: {', '.join(event.by_name)}"
             raise refuse("SMT471", statement, hint, NULL_POINTER)
-        parent = struct_of(event.by_name[reference.struct], f"look for '{reference.text}'")
-    found = dict(field_nodes(parent)).get(reference.field)
-    if found is not None:
-        return found
-    found = event.by_name.get(reference.field)
-    if found is None:
+        parent = struct_of(event.by_name[reference.struct], f"read '{reference.text}'")
+    field = dict(field_nodes(parent)).get(reference.field)
+    if field is not None:
+        return field
+    field = event.by_name.get(reference.field)
+    if field is None:
         at.miss(reference.text, tuple(name for name, _ in field_nodes(parent)), reference.field)
         return None
-    cell = found if isinstance(found, Cell) else whole(found)
-    return Cell(cell.schema, Call(Pick(), (cell.expr, Const(None, cell.schema), there(parent))), cell.sources)
+    cell = field if isinstance(field, Cell) else whole(field)
+    return Cell(cell.schema, Call(Pick(), (cell.expr, Const(None, cell.schema), presence(parent))), cell.sources)
 
 
 def whole(group: Group) -> Cell:
-    """A struct that was taken apart, as one value."""
-    return Cell(group.schema, there(group), group.sources)
+    """Returns a struct, which a stage took apart, as one value."""
+    return Cell(group.schema, presence(group), group.sources)
 
 
 def new_schema(struct: Group) -> Schema:
-    """What a new struct with the fields of an old one keeps of its schema (``SchemaUtil.copySchemaBasics``)."""
+    """Returns the schema of a new struct, with the attributes of an old one (``SchemaUtil.copySchemaBasics``)."""
     schema = struct.schema
     return Schema(Type.STRUCT, False, schema.name, schema.version, schema.doc, schema.parameters)
 
 
 def text_field(struct: Group, name: str) -> Cell:
-    """A field that ``Struct.getString`` can read."""
+    """Returns a field that ``Struct.getString`` can read."""
     node = struct.by_name.get(name)
     if not isinstance(node, Cell) or node.schema.type is not Type.STRING:
-        raise refuse("SMT474", f"{_what(node, name)}, but a text is needed", _names(struct))
+        raise refuse("SMT474", f"{_field_text(node, name)}, but it must be a string", _names(struct))
     return node
 
 
-def said(expr: Expr, what: str, *around: Expr) -> Call:
-    """A value that an event must have, where the others are not null."""
-    hint = "check which topics the stage is for"
-    return Call(Needed("SMT483", f"the event does not say {what}", hint, NULL_POINTER), (expr, *around))
+def needed_value(expr: Expr, name: str, *around: Expr) -> Call:
+    """Returns a field that an event must have, if all expressions in ``around`` are not null."""
+    hint = "check which topics the stage should transform"
+    return Call(Needed("SMT483", f"the event has no '{name}'", hint, NULL_POINTER), (expr, *around))
 
 
 def whole_number(struct: Group, name: str, kind: Type) -> Cell:
-    """A field that ``Struct.getInt32`` or ``getInt64`` can read."""
+    """Returns a field that ``Struct.getInt32`` or ``getInt64`` can read."""
     node = struct.by_name.get(name)
     if not isinstance(node, Cell) or node.schema.type is not kind or node.schema.logical:
-        raise refuse("SMT487", f"{_what(node, name)}, but {kind.value} is needed", _names(struct))
+        raise refuse("SMT487", f"{_field_text(node, name)}, but it must be {kind.value}", _names(struct))
     return node
 
 
-def _what(node: Node | None, name: str) -> str:
+def _field_text(node: Node | None, name: str) -> str:
     if node is None:
         return f"there is no field '{name}'"
     return f"the field '{name}' is {node.schema.label}"

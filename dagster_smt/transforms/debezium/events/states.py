@@ -1,4 +1,4 @@
-"""What each record says of a change event: which of its rows counts, and which fields a header drops from it."""
+"""States of change events: the row that counts in a record, and the fields that a header drops."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -12,26 +12,26 @@ from dagster_smt.transforms.debezium.events.values import is_change_event
 from dagster_smt.values.json.lazy import whole
 
 NO_EVENT = "no event"
-"""A null under the schema of an event, which is dropped."""
+"""The state of a null under the schema of an event, if the record is dropped."""
 TOMBSTONE = "tombstone"
-"""A null under the schema of an event, which passes."""
+"""The state of a null under the schema of an event, if the record passes."""
 DROPPED = "dropped"
-"""An event that is dropped."""
+"""The state of a dropped event."""
 NULL_ROW = "null"
-"""An event that leaves null in the place of a row."""
+"""The state of an event that becomes null."""
 DELETED_ROW = "deleted"
-"""An event that leaves the row before the change."""
+"""The state of an event that becomes the row before the change."""
 CHANGED_ROW = "changed"
-"""An event that leaves the row after the change."""
+"""The state of an event that becomes the row after the change."""
 
 
 def state_of(record: Record, mode: str, drops_fields: bool) -> str | None:
-    """What is left of an event that needs less of its schema than others: one of the texts above, or None.
+    """Returns the state of an event that needs only a part of its schema: one of the texts above, or None.
 
     Args:
         record: The record.
         mode: ``delete.tombstone.handling.mode``.
-        drops_fields: Whether a header drops fields from it, which needs the row and its schema.
+        drops_fields: True if a header drops fields, which needs the row and its schema.
     """
     if not is_change_event(record.value_schema):
         return None
@@ -58,7 +58,7 @@ def state_of(record: Record, mode: str, drops_fields: bool) -> str | None:
 
 
 def without_row(record: Record, mode: str) -> tuple[bool, bool]:
-    """Whether an event has no row after the change, and whether it is dropped for that."""
+    """Returns two flags: the event has no row after the change, and the event is dropped for this reason."""
     deleted = record.value.get("after") is None
     return deleted, deleted and (mode == "drop" or record.value.get("before") is None)
 
@@ -68,15 +68,15 @@ class DropHeader:
     """The header that names the fields to drop.
 
     Attributes:
-        name: Its name; empty: there is none.
-        compatible: Whether only optional fields are dropped.
+        name: The name of the header; empty: there is no such header.
+        compatible: True if only optional fields are dropped.
     """
 
     name: str
     compatible: bool
 
     def names(self, record: Record) -> tuple[str, ...] | None:
-        """The fields that are dropped from a record; None if the header is no list of names."""
+        """Returns the fields to drop from a record; None if the header is not a list of names."""
         header = next((h for h in record.headers if h.key == self.name), None)
         if not self.name or header is None or header.value is None:
             return ()
@@ -85,7 +85,10 @@ class DropHeader:
         return None
 
     def _names(self, items: list[Any]) -> tuple[str, ...] | None:
-        """The names in a list. Where all kinds of fields are dropped, ReplaceField gets them joined by commas."""
+        """Returns the names in a list.
+
+        If required fields are dropped, too, Debezium joins the names for ReplaceField.
+        """
         if self.compatible:
             return tuple(item for item in items if isinstance(item, str))
         if all(isinstance(item, str) for item in items):
@@ -93,15 +96,15 @@ class DropHeader:
         return None
 
     def planned(self, variant: Hashable, tombstones: bool) -> tuple[str, ...]:
-        """The fields that are dropped, in a plan for records of a variant: names, and whether the row was deleted.
+        """Returns the fields to drop in a plan for a variant: names, and True if the row was deleted.
 
         Args:
             variant: The variant.
-            tombstones: Whether deleted rows become tombstones.
+            tombstones: True if deleted rows become tombstones.
 
         Raises:
-            PlanError: SMT475, the header is no list of names; SMT476, only schemas are known; SMT477, a tombstone has
-                no schema.
+            PlanError: SMT475, the header is not a list of names; SMT476, only schemas are known; SMT477, a tombstone
+                has no schema.
         """
         if not self.name or isinstance(variant, str):
             return ()
@@ -109,9 +112,9 @@ class DropHeader:
             raise no_variant()
         names, deleted = variant
         if names is None:
-            statement = f"the header '{self.name}' is no list of names"
+            statement = f"the header '{self.name}' is not a list of names"
             raise refuse("SMT475", statement, 'write a list of names: ["a","b"]', CLASS_CAST)
         if names and deleted and tombstones and self.compatible:
             hint = "set drop.fields.keep.schema.compatible=false"
-            raise refuse("SMT477", "a tombstone has no schema that says which fields are optional", hint, NULL_POINTER)
+            raise refuse("SMT477", "a tombstone has no schema with optional fields to drop", hint, NULL_POINTER)
         return tuple(names)

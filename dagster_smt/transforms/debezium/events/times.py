@@ -1,4 +1,4 @@
-"""Debezium's types of times, and what they are in a time zone (Debezium 3.6.1, ``TimezoneConverter``)."""
+"""Debezium's types of times, and their conversion to a time zone (Debezium 3.6.1, ``TimezoneConverter``)."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -24,23 +24,23 @@ TIMESTAMP, MICRO_TIMESTAMP, NANO_TIMESTAMP = (f"{TIME}{unit}Timestamp" for unit 
 ZONED_TIMESTAMP, ZONED_TIME = f"{TIME}ZonedTimestamp", f"{TIME}ZonedTime"
 PRECISIONS = {TIMESTAMP: "milliseconds", MICRO_TIMESTAMP: "microseconds", NANO_TIMESTAMP: "nanoseconds"}
 EPOCHS = {"ts_ms": 1000, "ts_us": 1_000_000, "ts_ns": 1_000_000_000}
-"""Fields of an event's ``source`` that are times without the name of a type, and their units in a second."""
+"""Fields of an event's ``source`` with times whose schemas have no name, and the number of their units in a second."""
 _UNITS = {TIMESTAMP: 1000, MICRO_TIMESTAMP: 1_000_000, NANO_TIMESTAMP: 1_000_000_000, CONNECT_TIMESTAMP: 1000}
 _LONG = (-(2**63), 2**63 - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class InZone(PythonRule):
-    """A time in a zone where the second value is not null, else as it is. A null counts as its default.
+    """A time in a zone if the second value is not null, else the unchanged time. A null counts as its default.
 
-    Numbers are read as times on a clock in UTC, and become the instant when a clock in the zone shows the same; those
-    of ``EPOCHS`` the other way round. Texts keep their instant; a time of the day needs to know the date, as a third
-    value, in milliseconds since 1970, unless the zone is an offset.
+    A number is read as local time and becomes the instant of that local time in the zone. A number of ``EPOCHS`` is an
+    instant and becomes local time. A text keeps its instant. A time of the day needs a date, as a third value in
+    milliseconds since 1970, unless the zone is an offset.
 
     Attributes:
         zone: The time zone.
-        kind: The name of the value's schema, or that of its field in ``EPOCHS``.
-        default: The default of its schema.
+        kind: The name of the value's schema, or of its field in ``EPOCHS``.
+        default: The default of the value's schema.
     """
 
     zone: str
@@ -49,7 +49,10 @@ class InZone(PythonRule):
 
     @property
     def may_fail(self) -> bool:  # type: ignore[override]
-        """Texts can be no times; milliseconds do not begin anew behind the largest number, as smaller units do."""
+        """True if a text may be no time, or a number may overflow.
+
+        Only units below milliseconds wrap around, as in Java.
+        """
         return self.kind in (ZONED_TIMESTAMP, ZONED_TIME, TIMESTAMP, CONNECT_TIMESTAMP, "ts_ms")
 
     def python(self, value: Any, chosen: bool | None, now: int | None = None) -> Any:
@@ -66,10 +69,10 @@ class InZone(PythonRule):
 
     def _number(self, value: int) -> int:
         unit = _UNITS[self.kind]
-        found = value - offset_of_local(self.zone, value // unit) * unit
+        local = value - offset_of_local(self.zone, value // unit) * unit
         if self.kind == CONNECT_TIMESTAMP:
-            return JavaDate(RecordTime("Timestamp", "Timestamp").python(found))
-        return self._limited(found)
+            return JavaDate(RecordTime("Timestamp", "Timestamp").python(local))
+        return self._limited(local)
 
     def _limited(self, value: int) -> int:
         if self.may_fail and not _LONG[0] <= value <= _LONG[1]:
@@ -87,36 +90,36 @@ class InZone(PythonRule):
         if self.kind == ZONED_TIMESTAMP:
             time = parse_date_time(text)
             moved = time and time.at(offset_of_local(self.zone, time.local))
-            return date_time_text(self._found(moved))
+            return date_time_text(self._parsed(moved))
         time = parse_time(text)
         moved = time and time.at(offset_at(self.zone, (now or 0) // 1000))
-        return time_text(self._found(moved))
+        return time_text(self._parsed(moved))
 
-    def _found(self, time: OffsetTime | None) -> OffsetTime:
+    def _parsed(self, time: OffsetTime | None) -> OffsetTime:
         if time is None:
             raise self.failure()
         return time
 
     def failed(self, F: Any, result: Any, value: Any, chosen: Any, *now: Any) -> Any:
-        there = value.isNotNull() if self.default is None else F.lit(True)
-        return chosen.isNotNull() & there & result.isNull()
+        present = value.isNotNull() if self.default is None else F.lit(True)
+        return chosen.isNotNull() & present & result.isNull()
 
     def failure(self) -> DataError:
         if self.kind not in (ZONED_TIMESTAMP, ZONED_TIME):
             return ConvertTime("unix", "Timestamp").failure()
-        statement = "the text is no time with an offset, as ISO 8601 writes it"
+        statement = "the text is not a time with an offset in ISO 8601"
         hint = "exclude the field with exclude.list, or guard the stage with a predicate"
         return data_error("SMT489", statement, hint, "java.time.format.DateTimeParseException")
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen(ValueRule):
-    """True for events of some topics and tables, else null; also where the third value, a struct, is null.
+    """True for events of some topics and tables, else null. Null also if the third value, a struct, is null.
 
     Attributes:
-        cases: Whether a name is that of a topic (else a table), the name, and whether its events are chosen; the
-            first case that is met counts.
-        rest: Whether others are chosen. Those without topic and table never are.
+        cases: Triples: True if the name is a topic (else a table), the name, and True if its events are chosen. The
+            first case that fits counts.
+        rest: True if all other events are chosen, except events without topic and table.
     """
 
     cases: tuple[tuple[bool, str, bool], ...]
@@ -132,7 +135,7 @@ class Chosen(ValueRule):
         return (self.rest and (topic is not None or table is not None)) or None
 
     def column(self, F: Any, topic: Any, table: Any, struct: Any) -> Any:
-        found = F.lit(self.rest) & (topic.isNotNull() | table.isNotNull())
+        result = F.lit(self.rest) & (topic.isNotNull() | table.isNotNull())
         for of_topic, name, chosen in reversed(self.cases):
-            found = F.when((topic if of_topic else table) == F.lit(name), F.lit(chosen)).otherwise(found)
-        return F.when(struct.isNotNull() & found, F.lit(True))
+            result = F.when((topic if of_topic else table) == F.lit(name), F.lit(chosen)).otherwise(result)
+        return F.when(struct.isNotNull() & result, F.lit(True))

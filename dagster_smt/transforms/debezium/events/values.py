@@ -1,4 +1,4 @@
-"""Rules on change events as Debezium sends them: which image of a row counts, and where a row goes."""
+"""Value rules on Debezium's change events: the choice of the row, and the new topic."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,13 +14,13 @@ _NOT_BLANK = r"[^\x00-\x20]"
 
 
 def is_change_event(schema: Schema | None) -> bool:
-    """Whether values of a schema are change events (Debezium's ``SmtManager.isValidEnvelope``): by its name alone."""
+    """Returns True if the schema's name is that of change events (Debezium's ``SmtManager.isValidEnvelope``)."""
     return schema is not None and schema.name is not None and schema.name.endswith(ENVELOPE)
 
 
 @dataclass(frozen=True, slots=True)
 class Pick(ValueRule):
-    """The first value where the third is not null, else the second."""
+    """The first value if the third is not null, else the second."""
 
     def python(self, value: Any, other: Any, decides: Any) -> Any:
         if decides is None:
@@ -33,7 +33,7 @@ class Pick(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class AnyThere(ValueRule):
-    """True where one of the values is not null, else null: a struct made of one or the other."""
+    """True if one of the values is not null, else null: the presence of a struct that comes from one of two structs."""
 
     def python(self, *values: Any) -> bool | None:
         return any(value is not None for value in values) or None
@@ -43,15 +43,15 @@ class AnyThere(ValueRule):
 
 
 def _any(values: tuple[Any, ...], F: Any) -> Any:
-    found = F.lit(False)
+    result = F.lit(False)
     for value in values:
-        found = found | value.isNotNull()
-    return found
+        result = result | value.isNotNull()
+    return result
 
 
 @dataclass(frozen=True, slots=True)
 class NoneThere(ValueRule):
-    """Whether the first value, a change event, is there, but none of the others, its images of the row."""
+    """True if the first value, a change event, is not null, and all other values, its rows, are null."""
 
     def python(self, event: Any, *images: Any) -> bool:
         return event is not None and all(image is None for image in images)
@@ -62,7 +62,7 @@ class NoneThere(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Deleted(ValueRule):
-    """``false`` where the row after the change is there, else ``true``: texts, as Debezium has them."""
+    """The text ``false`` if the row after the change is not null, else ``true``, as in Debezium."""
 
     returns = STRING
 
@@ -77,9 +77,9 @@ class Deleted(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class LogicalTopic(PythonRule):
-    """The topic that a regular expression makes of another one; the same where it does not match, or makes nothing.
+    """The new topic under a regular expression; the old topic if the expression does not match or the new one is empty.
 
-    ``strict``: a topic that stays the same is refused.
+    ``strict``: a topic that does not change is refused.
     """
 
     pattern: str
@@ -88,22 +88,22 @@ class LogicalTopic(PythonRule):
     may_fail = True
     returns = STRING
 
-    def found(self, topic: str | None) -> str | None:
-        """The new topic, if there is one."""
+    def new_topic(self, topic: str | None) -> str | None:
+        """Returns the new topic; None if the topic does not change."""
         matches = Matches(self.pattern).python(topic)
         if matches:
             return ReplaceIfMatches(self.pattern, self.replacement).python(topic) or None
         return None
 
     def python(self, topic: str | None) -> str | None:
-        found = self.found(topic)
-        if found is None and (self.strict or topic is None):
+        new = self.new_topic(topic)
+        if new is None and (self.strict or topic is None):
             raise self.failure()
-        return found or topic
+        return new or topic
 
     def failure(self) -> Any:
-        statement = "a topic stays the same, so its keys have another schema than those of the other topics"
-        return data_error("SMT478", statement, "read topics that topic.regex matches, or write records", "")
+        statement = "a topic does not change, so the schema of its keys differs from that of the other topics"
+        return data_error("SMT478", statement, "read only topics that topic.regex matches, or write records", "")
 
     def other_failures(self) -> tuple[Any, ...]:
         return too_long(), group_missing()
@@ -111,18 +111,18 @@ class LogicalTopic(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class Rerouted(LogicalTopic):
-    """True where there is a new topic, else null."""
+    """True if the topic changes, else null."""
 
     may_fail = False
     returns = BOOLEAN
 
     def python(self, topic: str | None) -> bool | None:  # type: ignore[override]
-        return self.found(topic) is not None or None
+        return self.new_topic(topic) is not None or None
 
 
 @dataclass(frozen=True, slots=True)
 class NotBlank(ValueRule):
-    """A text; null for one of blanks alone."""
+    """A text; null for a text of blanks."""
 
     reads_values = True
 

@@ -1,4 +1,4 @@
-"""JSON in a text, under the schema that its values have (Debezium 3.6.1, ``JsonSchemaData``)."""
+"""JSON in a text, as a struct with a schema inferred from its values (Debezium 3.6.1, ``JsonSchemaData``)."""
 
 import json
 from dataclasses import dataclass
@@ -13,18 +13,18 @@ from dagster_smt.values.basic import PythonRule
 _LIMITS = tuple((kind, 1 << INTEGER_BITS[kind] - 1) for kind in (Type.INT32, Type.INT64))
 
 
-class Unfit(ValueError):
-    """A text is no JSON, or its values have no schema in common."""
+class NoSchemaError(ValueError):
+    """Raised for a text that is not JSON, or whose values have no common schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpandJson(PythonRule):
-    """The struct in a JSON text; null stays null. For texts that have a schema (``schema``).
+    """The struct in a JSON text; null stays null. Only for texts with a schema (``schema``).
 
     Attributes:
-        name: The name of the schema; those of structs inside it have it in front of theirs.
-        nulls: Whether a null is a field of optional bytes; else it is left out.
-        mode: How the names of fields are made to fit Avro's rules.
+        name: The name of the schema, and the first part of the names of inner structs' schemas.
+        nulls: True if a null becomes a field of optional bytes, False if it is skipped.
+        mode: The adjustment of field names to Avro's rules.
     """
 
     name: str
@@ -38,19 +38,19 @@ class ExpandJson(PythonRule):
         return self._value(tree, schema)
 
     def schema(self, text: str) -> Schema | None:
-        """The schema of the object in a text; None if there is none, or none with a schema."""
+        """Returns the schema of the object in a text; None if the text is not an object or has no schema."""
         try:
             schema, tree = _read(self, text)
-            self._value(tree, schema)  # a schema may fit the first of some values only
+            self._value(tree, schema)  # the schema of an array comes from its first element, so check the others
             return schema
         except (ValueError, RecursionError):
             return None
 
     def inferred(self, key: str | None, value: Any) -> Schema | None:
-        """The schema of a value, always optional; None if it has none.
+        """Returns the schema of a value, always optional; None if the value has no schema.
 
         Raises:
-            Unfit: The elements of an array are not of one kind.
+            NoSchemaError: The elements of an array have several kinds.
         """
         if isinstance(value, dict):
             return Schema(Type.STRUCT, True, key, fields=tuple(self._fields(key, value).items()))
@@ -65,37 +65,37 @@ class ExpandJson(PythonRule):
         return Schema(_simple(value), True)
 
     def _fields(self, key: str | None, value: dict[str, Any]) -> dict[str, Schema]:
-        found: dict[str, Schema] = {}
+        schemas: dict[str, Schema] = {}
         for name, child in value.items():
             field = self._field(name)
             schema = self.inferred(f"{key}.{field}" if key and trim(key) else field, child)
             if schema is not None and not field:
-                raise Unfit("a field has no name")
+                raise NoSchemaError("a field has no name")
             if schema is not None:
-                found.setdefault(field, schema)
-        return found
+                schemas.setdefault(field, schema)
+        return schemas
 
     def _field(self, name: str) -> str:
         return adjusted_name(name, self.mode, dots=False)
 
     def _items(self, key: str | None, items: list[Any]) -> Schema:
-        """The schema of the elements of an array; objects may differ in their fields."""
-        there = [item for item in items if item is not None]
-        if len({_kind(item) for item in there}) > 1:
-            raise Unfit("the elements of an array are of several kinds")
-        if there and isinstance(there[0], dict):
-            schemas = dict.fromkeys(self.inferred(key, item) for item in there)
+        """Returns the schema of the elements of an array. Objects may differ in their fields."""
+        present = [item for item in items if item is not None]
+        if len({_kind(item) for item in present}) > 1:
+            raise NoSchemaError("the elements of an array have several kinds")
+        if present and isinstance(present[0], dict):
+            schemas = dict.fromkeys(self.inferred(key, item) for item in present)
             return reduce(_joined_items, (schema for schema in schemas if schema is not None))
-        schema = self.inferred(None, there[0] if there else None)
+        schema = self.inferred(None, present[0] if present else None)
         if schema is None:
-            raise Unfit("the elements of an array have no schema")
+            raise NoSchemaError("the elements of an array have no schema")
         return schema
 
     def _value(self, value: Any, schema: Schema) -> Any:
-        """A value under a schema that was made of one of its kind.
+        """Returns a value under a schema that was inferred from a value of the same kind.
 
         Raises:
-            Unfit: It is of another kind.
+            NoSchemaError: The value has another kind.
         """
         if value is None:
             if schema.optional:
@@ -115,26 +115,26 @@ class ExpandJson(PythonRule):
         return value
 
     def _struct(self, value: dict[str, Any], schema: Schema) -> dict[str, Any]:
-        """The original looks for the new names of fields, and finds no value where they are not the old ones.
+        """Returns the struct of an object.
 
-        So of two fields that get one name, the one that has it already counts.
+        If two fields get one adjusted name, the field that already had the name counts, as in Debezium.
         """
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, child in value.items():
             field = self._field(name)
-            if field == name or found.get(field) in (None, []):  # what has no schema gives way to what has one
-                found[field] = child
-        return {name: self._value(found.get(name), child) for name, child in schema.fields}
+            if field == name or values.get(field) in (None, []):  # a value with a schema replaces one without
+                values[field] = child
+        return {name: self._value(values.get(name), child) for name, child in schema.fields}
 
 
 def _unfit() -> NoReturn:
-    raise Unfit("a value is of another type than those before it")
+    raise NoSchemaError("a value has another type than the values before it")
 
 
 def _joined(left: Schema, right: Schema) -> Schema:
-    """One schema for a field that has two: the first of them, unless it says less than the other.
+    """Returns one schema for a field that has two: the first, unless it has less information than the second.
 
-    In the original the order is that of a Java hash set, and what a struct inside has more in the other one is lost.
+    In Debezium the order is that of a Java hash set, and additional fields of an inner struct in the second are lost.
     """
     if left == right or right.type is Type.BYTES:
         return left
@@ -154,7 +154,7 @@ def _joined_items(left: Schema, right: Schema) -> Schema:
 
 
 def _no_number(text: str) -> NoReturn:
-    raise Unfit("JSON has no such number")
+    raise NoSchemaError("JSON has no such number")
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_number)
@@ -162,12 +162,15 @@ _DECODER = json.JSONDecoder(parse_constant=_no_number)
 
 @lru_cache(maxsize=1)
 def _read(rule: ExpandJson, text: str) -> tuple[Schema, Any]:
-    """Schema and content of a text: both are asked for, one after the other, for each record."""
+    """Returns the schema and the content of a text.
+
+    The cache serves two calls for each record, for one and the other.
+    """
     if not text.startswith("{"):
-        raise Unfit("it is no object")
+        raise NoSchemaError("the text is not an object")
     tree, _ = _DECODER.raw_decode(text)
     if "\\u" in text:
-        json.dumps(tree, ensure_ascii=False).encode()  # half of a character can be in no text that is written
+        json.dumps(tree, ensure_ascii=False).encode()  # raises ValueError for half of a character
     schema = rule.inferred(rule.name, tree)
     assert schema is not None
     return schema, tree
@@ -180,14 +183,14 @@ def _kind(value: Any) -> Any:
 
 
 def _simple(value: Any, huge: bool = True) -> Type:
-    """The type of a text, boolean or number. ``huge``: a whole number beyond 64 bits is a double, as in a schema."""
+    """Returns the type of a text, boolean or number. ``huge``: a whole number of more than 64 bits is a double."""
     if isinstance(value, str):
         return Type.STRING
     if isinstance(value, bool):
         return Type.BOOLEAN
     if isinstance(value, int):
-        found = next((kind for kind, limit in _LIMITS if -limit <= value < limit), None)
-        if found is None and not huge:
-            raise Unfit("a number has more than 64 bits")
-        return found or Type.FLOAT64
+        kind = next((kind for kind, limit in _LIMITS if -limit <= value < limit), None)
+        if kind is None and not huge:
+            raise NoSchemaError("a number has more than 64 bits")
+        return kind or Type.FLOAT64
     return Type.FLOAT64

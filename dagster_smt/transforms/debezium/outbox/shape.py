@@ -1,4 +1,4 @@
-"""Columns of an outbox table when planning, and where they go."""
+"""Columns of an outbox table during planning, and their places in the message."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from dagster_smt.model.cell import Call, Cell, Expr, Group, Node, with_fields
 from dagster_smt.model.java_text import trim
 from dagster_smt.model.record import NO_TARGET, Record
 from dagster_smt.model.schema import INT32, STRING, Schema, Type, optional
-from dagster_smt.transforms.debezium.events.shape import NULL_POINTER, said, text_field, there, whole_number
+from dagster_smt.transforms.debezium.events.shape import NULL_POINTER, needed_value, presence, text_field, whole_number
 from dagster_smt.transforms.debezium.events.times import PRECISIONS
 from dagster_smt.transforms.debezium.events.values import NotBlank, is_change_event
 from dagster_smt.transforms.debezium.outbox.values import NotSent, NoUpdate
@@ -32,7 +32,7 @@ NO_MESSAGE = "no message"
 
 @dataclass(frozen=True)
 class Placement:
-    """One item of ``table.fields.additional.placement``: a column, where it goes, and its name there."""
+    """An item of ``table.fields.additional.placement``: a column, its place in the message, and its name there."""
 
     column: str
     where: str
@@ -40,24 +40,24 @@ class Placement:
 
     @property
     def side(self) -> str:
-        """What the ledger says of where it goes."""
+        """The side of the ledger entry."""
         return {ENVELOPE: "value", HEADER: "headers"}.get(self.where, "")
 
     @property
     def effect(self) -> Entry:
-        """The line of the ledger."""
+        """The ledger entry."""
         if self.where == PARTITION:
             return Entry("extracted", self.column, "partition")
         return Entry("added", self.name, self.column, self.side)
 
 
-class Seen(NamedTuple):
-    """What the schema of a new value depends on, beside that of the event: all of it in each record, none in a plan.
+class EnvelopeVariant(NamedTuple):
+    """The values in a record that the schema of its message depends on. A plan from schemas alone has none of them.
 
     Attributes:
-        route: The topic that the schema of an envelope is named after.
-        version: The version of that schema.
-        payload: The schema of JSON in the payload.
+        route: The topic for the name of an envelope's schema.
+        version: The version of an envelope's schema.
+        payload: The schema of the JSON in the payload.
     """
 
     route: str | None = None
@@ -65,14 +65,14 @@ class Seen(NamedTuple):
     payload: Schema | None = None
 
     @classmethod
-    def of(cls, route: object, version: object, payload: Schema | None) -> "Seen":
-        """The same of columns that can be of any type: the plan refuses others."""
+    def of(cls, route: object, version: object, payload: Schema | None) -> "EnvelopeVariant":
+        """Returns the variant of columns of any type. The plan refuses columns of wrong types."""
         number = version if isinstance(version, int) else None
         return cls(route if isinstance(route, str) else None, number, payload)
 
 
 def no_message(record: Record, fatal: bool) -> str | None:
-    """``NO_MESSAGE`` for the event of a row that was deleted or changed. ``fatal``: changed rows are refused."""
+    """Returns ``NO_MESSAGE`` for the event of a deleted or changed row. ``fatal``: changed rows are refused."""
     event = record.value if is_change_event(record.value_schema) else None
     op = None if event is None else event.get("op")
     if op == "d" or (op == "u" and not fatal):
@@ -81,7 +81,7 @@ def no_message(record: Record, fatal: bool) -> str | None:
 
 
 def placement_problems(items: Iterable[str]) -> Iterator[str]:
-    """What is wrong with each item, if anything is."""
+    """Yields the problems of items."""
     for item in items:
         try:
             placement(item)
@@ -90,32 +90,32 @@ def placement_problems(items: Iterable[str]) -> Iterator[str]:
 
 
 def placement(item: str) -> Placement:
-    """Read an item ``column:placement`` or ``column:placement:name``; a partition has no name.
+    """Returns the placement of an item ``column:placement`` or ``column:placement:name``; a partition has no name.
 
     Raises:
-        ValueError: It is no such thing, or goes where nothing can go.
+        ValueError: The item has another form or an unknown place.
     """
     parts = [trim(part) for part in java_split(item, ":")]
     if not 2 <= len(parts) <= 3:
-        raise ValueError(f"'{item}' is not a column and its place, or these and its name there, with ':' between them")
+        raise ValueError(f"'{item}' does not have the form column:place or column:place:name")
     column, where, name = parts[0], parts[1].lower(), parts[-1] if parts[2:] else parts[0]
     if where not in (HEADER, ENVELOPE, PARTITION):
-        raise ValueError(f"'{item}' goes to '{parts[1]}', but only header, envelope and partition are places")
+        raise ValueError(f"'{item}' has the place '{parts[1]}', but the places are header, envelope and partition")
     return Placement(column, where, name)
 
 
 def column(row: Group, name: str, missing_class: str = DATA_EXCEPTION) -> Node:
-    """A column as ``Struct.get`` reads it."""
+    """Returns a column as ``Struct.get`` reads it."""
     return with_default(field_of(row, name, missing_class), row)
 
 
 def put(row: Group, name: str, source: str) -> Node:
-    """A column as a field of an envelope."""
+    """Returns a column as a field of an envelope."""
     return _put(row, name, column(row, source, CONNECT_EXCEPTION))
 
 
 def _put(row: Group, name: str, node: Node) -> Node:
-    """A value as a field or header: null in a required one fails."""
+    """Returns a value as a field or header. A required field or header refuses null."""
     after = copied(name, node, row.present, True)
     if after.schema.optional:
         return after
@@ -123,20 +123,20 @@ def _put(row: Group, name: str, node: Node) -> Node:
 
 
 def appended(row: Group, headers: Cell, name: str, source: str) -> Cell:
-    """Headers with a column as one more, which has the schema of the column."""
+    """Returns the headers with a column as one more header, which has the schema of the column."""
     node = _put(row, name, column(row, source))
-    call = Call(AppendHeader(name, node.schema), (headers.expr, there(node)))
+    call = Call(AppendHeader(name, node.schema), (headers.expr, presence(node)))
     return Cell(headers.schema, call, headers.sources | all_sources(node))
 
 
 @dataclass(frozen=True)
 class Placed:
-    """What columns become beside the payload.
+    """The parts of a message that come from columns, besides the payload.
 
     Attributes:
         headers: The headers.
         fields: The fields of an envelope.
-        partition: The partition; null where no column says it.
+        partition: The partition; null if no column has it.
     """
 
     headers: Cell
@@ -144,7 +144,7 @@ class Placed:
     partition: Cell = NO_TARGET
 
     def plus(self, item: Placement, row: Group) -> "Placed":
-        """With one more column; of several partitions the last one counts."""
+        """Returns the parts with one more column. If several columns are partitions, the last one counts."""
         if item.where == PARTITION:
             return replace(self, partition=_partition(row, item.column))
         if item.where == ENVELOPE:
@@ -156,8 +156,8 @@ class Placements(NamedTuple):
     """Columns and their places.
 
     Attributes:
-        items: Their numbers in the ledger, and they.
-        may_lack: Whether a row may do without a column; else it is refused.
+        items: Pairs of a placement's number in the ledger and the placement.
+        may_lack: True if a row may lack a column, False if such a row is refused.
     """
 
     items: tuple[tuple[int, Placement], ...]
@@ -165,7 +165,10 @@ class Placements(NamedTuple):
 
 
 def placements(items: Iterable[Placement], first: int, may_lack: bool) -> tuple[Placements, Placements]:
-    """Those of the envelope, whose schema the original makes first, and the others; ``first``: number of the first."""
+    """Returns the placements in the envelope, which Debezium handles first, and all others.
+
+    ``first`` is the number of the first placement in the ledger.
+    """
     numbered = tuple(enumerate(items, first))
     inside = tuple((number, item) for number, item in numbered if item.where == ENVELOPE)
     beside = tuple((number, item) for number, item in numbered if item.where != ENVELOPE)
@@ -173,48 +176,51 @@ def placements(items: Iterable[Placement], first: int, may_lack: bool) -> tuple[
 
 
 def placed(headers: Cell, row: Group, placements: Placements, at: Planning) -> Placed:
-    """Where columns of a row go, beside headers that are there."""
-    found = Placed(headers)
+    """Returns the parts of a message from columns of a row, with the existing headers."""
+    parts = Placed(headers)
     for number, item in placements.items:
         if placements.may_lack and item.column not in row.by_name:
             at.miss(item.column, tuple(row.by_name))
             continue
-        found = found.plus(item, row)
+        parts = parts.plus(item, row)
         at.touch(number)
-    return found
+    return parts
 
 
 def _partition(row: Group, name: str) -> Cell:
-    """A column as the number of a partition, as ``Struct.getInt32`` reads it; null leaves the choice to the topic."""
+    """Returns a column as the number of a partition, as ``Struct.getInt32`` reads it. Null lets the producer choose."""
     field = with_default(whole_number(row, name, Type.INT32), row)
     assert isinstance(field, Cell)
     return Cell(optional(INT32), field.expr, field.sources, nullable=True, marks=field.marks)
 
 
-def chosen(cell: Cell) -> Cell:
-    """The same for the record's way to its topic: a number that no partition can have is refused."""
+def chosen_partition(cell: Cell) -> Cell:
+    """Returns the partition for the sink of the record. It refuses a number that no partition can have."""
     if cell == NO_TARGET:
         return cell
     return replace(cell, expr=Call(ChosenPartition(), (cell.expr,)))
 
 
 def not_sent(event: Group, fatal: bool) -> Call:
-    """Whether an event makes no message; it fails where there is no row for one. ``fatal``: changed rows fail, too."""
+    """Returns the condition on which an event makes no message. An event without a row fails.
+
+    ``fatal``: events of changed rows fail, too.
+    """
     op, row = text_field(event, "op"), event.by_name.get("after")
-    known = said(op.expr, "what it did", there(event))
+    known = needed_value(op.expr, "op", presence(event))
     checked = Call(NoUpdate(), (known,)) if fatal else known
-    return Call(NotSent(), (checked, there(event if row is None else row)))
+    return Call(NotSent(), (checked, presence(event if row is None else row)))
 
 
 def routed(row: Group, name: str, rule: ReplaceIfMatches) -> Cell:
-    """The topic that a rule makes of a column."""
+    """Returns the topic that a rule makes of a column."""
     field, hint = text_field(row, name), "drop such records first"
-    known = Needed("SMT486", f"the field '{name}' is null, but it is the topic", hint, NULL_POINTER)
-    return Cell(STRING, Call(rule, (Call(known, (field.expr, there(row))),)), field.sources, marks=field.marks)
+    known = Needed("SMT486", f"the field '{name}' is null, but the topic comes from it", hint, NULL_POINTER)
+    return Cell(STRING, Call(rule, (Call(known, (field.expr, presence(row))),)), field.sources, marks=field.marks)
 
 
 def filled(payload: Node) -> Node:
-    """A payload that is null where it makes a tombstone."""
+    """Returns a payload that is null if it makes a tombstone."""
     if isinstance(payload, Cell):
         return replace(payload, expr=_full(payload), nullable=True)
     return payload
@@ -222,8 +228,8 @@ def filled(payload: Node) -> Node:
 
 def _full(payload: Node) -> Expr:
     if payload.schema.type is Type.STRING:
-        return Call(NotBlank(), (there(payload),))
-    return there(payload)
+        return Call(NotBlank(), (presence(payload),))
+    return presence(payload)
 
 
 def envelope(
@@ -232,19 +238,19 @@ def envelope(
     fields: Iterable[tuple[str, Node]],
     tombstones: bool,
     version: str | None,
-    seen: Seen,
+    variant: EnvelopeVariant,
 ) -> Group:
-    """A struct of the payload and columns.
+    """Returns the envelope: a struct of the payload and columns.
 
     Args:
         row: The row.
-        payload: Its payload.
+        payload: The payload of the row.
         fields: The columns, by the names of their fields.
-        tombstones: Whether there is none for a payload that is null or blank.
-        version: The column with the version of its schema.
-        seen: What is known of the record.
+        tombstones: True if a null or blank payload makes a tombstone instead.
+        version: The column with the version of the envelope's schema.
+        variant: The variant of the record.
     """
-    payload = _put(row, PAYLOAD, payload)  # a null that is refused is no tombstone
+    payload = _put(row, PAYLOAD, payload)  # a refused null must not become a tombstone
     nodes = {PAYLOAD: payload}
     for name, node in fields:
         if name in nodes:
@@ -252,13 +258,13 @@ def envelope(
         nodes[name] = node
     if version is not None:
         whole_number(row, version, Type.INT32)
-    schema = Schema(Type.STRUCT, name=_name(row.schema.name, seen.route), version=seen.version)
+    schema = Schema(Type.STRUCT, name=_name(row.schema.name, variant.route), version=variant.version)
     present = _full(payload) if tombstones else None
     return with_fields(Group(schema, (), present, all_sources(payload), tombstones), nodes.items(), schema)
 
 
 def _name(row: str | None, route: str | None) -> str | None:
-    """The name of an envelope: the topic before the last part of the row's; that of the row if no topic is known."""
+    """Returns the name of an envelope's schema: the row's name, with the topic (if known) before its last part."""
     if row is None or route is None:
         return route or row
     head, dot, last = row.rpartition(".")
@@ -266,7 +272,7 @@ def _name(row: str | None, route: str | None) -> str | None:
 
 
 def event_time(stamp: Cell, event: Group, row: Group, name: str | None) -> Cell:
-    """The timestamp of a record: a column, or where there is none or it is null, the event's own."""
+    """Returns the timestamp of a record: a column, or the event's own if there is no column or the column is null."""
     own = whole_number(event, "ts_ms", Type.INT64)
     expr: Expr = Call(RecordTime("unix", "Timestamp"), (own.expr,))
     sources = own.sources
@@ -282,8 +288,8 @@ def _milliseconds(field: Cell, name: str) -> Expr:
     precision = PRECISIONS.get(field.schema.name or "")
     if precision is not None:
         return Call(RecordTime("unix", "Timestamp", precision=precision), (field.expr,))
-    statement = f"the field '{name}' is no Timestamp, MicroTimestamp or NanoTimestamp of Debezium"
-    hint = "leave out table.field.event.timestamp, or give the column such a type"
+    statement = f"the field '{name}' is not a Timestamp, MicroTimestamp or NanoTimestamp of Debezium"
+    hint = "remove table.field.event.timestamp, or change the type of the column"
     if present(field) is None:
         raise refuse("SMT488", statement, hint, CONNECT_EXCEPTION)
     return Call(NoTimestamp("SMT488", statement, hint), (field.expr,))

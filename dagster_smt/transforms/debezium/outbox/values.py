@@ -1,4 +1,4 @@
-"""Rules on the events of an outbox table: which of them are sent."""
+"""Value rules on the events of an outbox table: the choice of events that become messages."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ _NOT_SENT = ("d", "u")
 
 @dataclass(frozen=True, slots=True)
 class NoUpdate(ValueRule):
-    """The operation of an event, unless it changes a row: that is refused."""
+    """The operation of an event. The change of a row is refused."""
 
     may_fail = True
 
@@ -35,7 +35,7 @@ class NoUpdate(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class NotSent(ValueRule):
-    """Whether an event deletes or changes a row. The second value is the row: every other event needs one."""
+    """True if an event deletes or changes a row. The second value is the row, which every other event needs."""
 
     may_fail = True
     returns: ClassVar[Schema | None] = BOOLEAN
@@ -52,5 +52,5 @@ class NotSent(ValueRule):
         return ~op.isin(*_NOT_SENT) & row.isNull()
 
     def failure(self) -> DataError:
-        hint = "guard the stage with a predicate: the table was truncated, or it is no outbox"
+        hint = "guard the stage with a predicate: the table was truncated, or is not an outbox"
         return data_error("SMT485", "the event has no row after the change", hint)

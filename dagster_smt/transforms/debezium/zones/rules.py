@@ -1,4 +1,4 @@
-"""Rules that say of which topics and tables, and in which fields, times are converted to a zone."""
+"""Rules of TimezoneConverter: the topics, tables and fields whose times are converted."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ BLOCKS = ("before", "after", SOURCE)
 
 @dataclass(frozen=True)
 class ZoneRule:
-    """What ``include.list`` or ``exclude.list`` says of one topic or table.
+    """A rule of ``include.list`` or ``exclude.list``, for one topic or table.
 
     Attributes:
-        of_topic: Whether the name is that of a topic, else a table.
+        of_topic: True if the name is a topic, False if it is a table.
         name: The name.
-        fields: The fields, with the struct they are in before them (``after.``) or not; none: all of them.
+        fields: The fields, each with or without the name of its struct (``after.``); empty: all fields.
     """
 
     of_topic: bool
@@ -25,21 +25,24 @@ class ZoneRule:
     fields: frozenset[str]
 
     def fields_in(self, block: str) -> set[str]:
-        """The fields of one of ``BLOCKS``."""
+        """Returns the rule's fields in one of ``BLOCKS``."""
         return {name_in(field, block) for field in self.fields} - {""}
 
     def chooses(self, block: str, field: str, exclude: bool) -> bool:
-        """Whether a field is converted; the ``source`` of an event only if the rule names something in it."""
-        named = self.fields_in(block)
-        if block == SOURCE and not named:
+        """Returns True if a field is converted. A field of ``source`` is, only if the rule names a field there."""
+        fields = self.fields_in(block)
+        if block == SOURCE and not fields:
             return False
         if not self.fields:
             return not exclude
-        return (field in named) is not exclude
+        return (field in fields) is not exclude
 
 
 def name_in(field: str, block: str) -> str:
-    """The name of a rule's field in one of ``BLOCKS``, if it is there: one alone is in a row, before and after."""
+    """Returns the name of a rule's field in one of ``BLOCKS``, or an empty text.
+
+    A name without a struct is a field of the rows before and after the change.
+    """
     head, _, rest = field.partition(".")
     if rest and head in BLOCKS:
         if head == block:
@@ -51,27 +54,27 @@ def name_in(field: str, block: str) -> str:
 
 
 def zone_rules(items: Iterable[str]) -> tuple[ZoneRule, ...]:
-    """Read a list of rules, in the order in which they are looked for.
+    """Returns the rules of a list, in the order in which they apply.
 
-    That is: topics, tables, and names of which no rule so far has said what they are, as topics and as tables. The
-    first part ``source`` or ``topic`` says it of its rule and of all that follow.
+    First come topics, then tables, then names without a prefix, as topics and as tables. A prefix ``source`` or
+    ``topic`` applies to its rule and to all rules after it.
 
     Raises:
-        ValueError: An item is no rule.
+        ValueError: An item is not a rule.
     """
-    found: dict[str, dict[str, set[str]]] = {TOPIC: {}, SOURCE: {}, "": {}}
+    fields_by_name: dict[str, dict[str, set[str]]] = {TOPIC: {}, SOURCE: {}, "": {}}
     kind = ""
     for item in filter(None, items):
         prefix, name, field = _parts(item)
         kind = prefix or kind
-        fields = found[kind if kind in found else ""].setdefault(name, set())
+        fields = fields_by_name[kind if kind in fields_by_name else ""].setdefault(name, set())
         fields |= {field} if field else set()
     order = ((TOPIC, True), (SOURCE, False), ("", True), ("", False))
-    return tuple(ZoneRule(topic, n, frozenset(fields)) for k, topic in order for n, fields in found[k].items())
+    return tuple(ZoneRule(topic, n, frozenset(fields)) for k, topic in order for n, fields in fields_by_name[k].items())
 
 
 def _parts(item: str) -> tuple[str, str, str]:
-    """(prefix, name, field), empty where there is none."""
+    """Returns (prefix, name, field), with an empty text for a missing part."""
     parts = item.split(":")
     if len(java_split(item, ":")) > 1 and parts[0].lower() in (SOURCE, TOPIC):
         prefix = parts[0]
@@ -79,19 +82,21 @@ def _parts(item: str) -> tuple[str, str, str]:
         prefix = ""
     rest = parts[1:] if prefix else parts
     if len(rest) > 2 or "" in rest:
-        raise ValueError(f"'{item}' is no rule: a name, or a name and a field, with 'source' or 'topic' before it")
+        raise ValueError(
+            f"'{item}' is not a name, or a name and a field, with or without 'source' or 'topic' before it"
+        )
     return prefix, rest[0], rest[1] if rest[1:] else ""
 
 
-def chosen(rules: Iterable[ZoneRule], exclude: bool, others: bool, block: str, field: str) -> Chosen | None:
-    """The rule on values that says which events a field is converted in; None if there are none.
+def rule_of_field(rules: Iterable[ZoneRule], exclude: bool, others: bool, block: str, field: str) -> Chosen | None:
+    """Returns the value rule that chooses the events in which a field is converted; None if there are none.
 
     Args:
         rules: The rules, in order.
-        exclude: Whether they say what is not converted.
-        others: Whether events that no rule is about are converted.
+        exclude: True if the rules list the fields that stay.
+        others: True if events without a rule are converted.
         block: One of ``BLOCKS``.
-        field: A field of it.
+        field: A field of the block.
     """
     cases = tuple((rule.of_topic, rule.name, rule.chooses(block, field, exclude)) for rule in rules)
     rest = others and block != SOURCE
