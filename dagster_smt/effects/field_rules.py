@@ -30,6 +30,10 @@ class FieldRules(NullDefaults, NestedPaths, Transform):
     A null stays null and is not counted. Kinds are Connect's types in lower case (``string``, ``int64``, ``map``,
     ``struct``, …) and its logical types (``Decimal``, ``Date``, ``Time``, ``Timestamp``). Without a schema, objects
     have the kind ``map``, whole numbers ``int64``, and other numbers ``float64``.
+
+    The class is for transforms of other packages. Its rules are methods, and so Python code that no other engine can
+    read: the JVM lane leaves such a chain to Python. A transform of this package needs effects that are data, so it
+    lists ``Change`` effects with a ``FieldRule`` that has a name, as ``MaskField`` does.
     """
 
     action: ClassVar[str] = "changed"
