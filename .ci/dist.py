@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "dagster_smt/version.py").read_text(encoding="utf-8"))[1]  # type: ignore[index]
 IN_WHEEL = {"dagster_smt/py.typed", "dagster_smt/jvm/dagster_smt.jar"}
+NOT_IN_WHEEL = {f"dagster_smt/tools/{name}.py" for name in ("gallery", "path_spellings", "problem_codes", "reference")}
 IN_SDIST = {"LICENSE", "NOTICE", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "tests/test_project.py"}
 LOAD = """
 import dagster as dg
@@ -44,6 +45,7 @@ def build() -> tuple[Path, Path]:
         names = set(files.namelist())
     licences = {f"dagster_smt-{VERSION}.dist-info/licenses/{name}" for name in ("LICENSE", "NOTICE")}
     check_names(wheel, (IN_WHEEL | licences) - names)
+    check_names(wheel, NOT_IN_WHEEL & names, "also has")
     check_names(wheel, {name for name in names if not name.startswith(("dagster_smt/", "dagster_smt-"))}, "also has")
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}

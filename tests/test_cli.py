@@ -271,7 +271,7 @@ def test_list(run):
     assert re.search(r"^    field\.syntax\.version .*\(default: V1\)$", out, re.MULTILINE)
     heads = [line for line in re.findall(r"^\w.*", out, re.MULTILINE) if line.endswith(" of Apache Kafka")]
     assert heads == ["transforms of Apache Kafka", "predicates of Apache Kafka"]
-    assert re.search(r"^  RecordIsTombstone +True where", out, re.MULTILINE)
+    assert re.search(r"^  RecordIsTombstone +True if", out, re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", ["ReplaceField", "replacefield", "org.apache.kafka.connect.transforms.ReplaceField"])

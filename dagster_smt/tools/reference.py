@@ -25,7 +25,7 @@ from dagster_smt.tools import gallery
 from dagster_smt.tools.parity.judge import REASONS
 from dagster_smt.tools.parity.runner import DELIBERATE, ParityReport, run_files
 from dagster_smt.tools.parity.table import COLUMNS, matrix
-from dagster_smt.tools.path_forms import FORMS, SITUATIONS
+from dagster_smt.tools.path_spellings import SITUATIONS, SPELLINGS
 from dagster_smt.tools.problem_codes import codes_page
 
 FOLDER, CASES = Path("docs/reference"), Path("tests/parity")
@@ -199,7 +199,7 @@ def paths_page() -> str:
     lines += ["", inspect.cleandoc(_PATHS).partition("\n\n")[2], "", "## Forms", ""]
     lines += ["What `MaskField` with `replacement=*` does.", "", "| syntax | path | leads to | before | after |"]
     lines.append("|---" * 5 + "|")
-    for form in FORMS:
+    for form in SPELLINGS:
         options = {"fields": [form.path], "replacement": "*", "field.syntax.version": form.version}
         after = run_once(known["MaskField"], options, form.before, typed=False)
         lines.append(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Form:
+class Spelling:
     """One form of a path: what ``MaskField`` with the replacement ``*`` does with it.
 
     Attributes:
@@ -49,58 +49,64 @@ class Situation:
 _USERS = '{"users":[{"mail":"a","ids":["x","y"]},{"mail":"b","ids":["z"]}]}'
 _DEEP = '{"mail":"a","who":{"mail":"b","pets":[{"mail":"c"}]}}'
 
-FORMS = (
-    Form("a.b", "the field whose name has a dot", '{"a.b":"x","a":{"b":"y"}}', '{"a.b":"*","a":{"b":"y"}}', "V1"),
-    Form("a.b", "a field of a struct", '{"a.b":"x","a":{"b":"y"}}', '{"a.b":"x","a":{"b":"*"}}', "V2"),
-    Form("`a.b`", "backticks: the name as it is", '{"a.b":"x","a":{"b":"y"}}', '{"a.b":"*","a":{"b":"y"}}', "V2"),
-    Form("a.`b.c`.d", "backticks around one step", '{"a":{"b.c":{"d":"x"}}}', '{"a":{"b.c":{"d":"*"}}}', "V2"),
-    Form("a`b", "a backtick inside a name needs nothing", '{"a`b":"x"}', '{"a`b":"*"}', "V2"),
-    Form("``a``.b", "a name in backticks", '{"`a`":{"b":"x"}}', '{"`a`":{"b":"*"}}', "V2"),
-    Form(r"`a\`.b`", "a backtick before a dot, both in the name", '{"a`.b":"x"}', '{"a`.b":"*"}', "V2"),
-    Form("users[0].mail", "a field of the first element", _USERS, _USERS.replace('"a"', '"*"')),
-    Form("users[-1].mail", "a field of the last element", _USERS, _USERS.replace('"b"', '"*"')),
-    Form("users[7].mail", "an element that is not there", _USERS, _USERS),
-    Form("users[*].mail", "a field of every element", _USERS, _USERS.replace('"a"', '"*"').replace('"b"', '"*"')),
-    Form("users[*].ids[0]", "arrays in arrays", _USERS, _USERS.replace('"x"', '"*"').replace('"z"', '"*"')),
-    Form("attrs['a.b']", "the value under a key, or a field", '{"attrs":{"a.b":"x"}}', '{"attrs":{"a.b":"*"}}'),
-    Form('attrs["it\'s"]', "either quote; a backslash escapes", '{"attrs":{"it\'s":"x"}}', '{"attrs":{"it\'s":"*"}}'),
-    Form("attrs[*]", "every value of a map, every field", '{"attrs":{"a":"x","b":"y"}}', '{"attrs":{"a":"*","b":"*"}}'),
-    Form("*.mail", "the same as a step", '{"a":{"mail":"x"},"b":{"mail":"y"}}', '{"a":{"mail":"*"},"b":{"mail":"*"}}'),
-    Form("['a'].b", "brackets at the start", '{"a":{"b":"x"}}', '{"a":{"b":"*"}}'),
-    Form(
+SPELLINGS = (
+    Spelling("a.b", "the field whose name has a dot", '{"a.b":"x","a":{"b":"y"}}', '{"a.b":"*","a":{"b":"y"}}', "V1"),
+    Spelling("a.b", "a field of a struct", '{"a.b":"x","a":{"b":"y"}}', '{"a.b":"x","a":{"b":"*"}}', "V2"),
+    Spelling("`a.b`", "backticks: the name as it is", '{"a.b":"x","a":{"b":"y"}}', '{"a.b":"*","a":{"b":"y"}}', "V2"),
+    Spelling("a.`b.c`.d", "backticks around one step", '{"a":{"b.c":{"d":"x"}}}', '{"a":{"b.c":{"d":"*"}}}', "V2"),
+    Spelling("a`b", "a backtick inside a name needs nothing", '{"a`b":"x"}', '{"a`b":"*"}', "V2"),
+    Spelling("``a``.b", "a name in backticks", '{"`a`":{"b":"x"}}', '{"`a`":{"b":"*"}}', "V2"),
+    Spelling(r"`a\`.b`", "a backtick before a dot, both in the name", '{"a`.b":"x"}', '{"a`.b":"*"}', "V2"),
+    Spelling("users[0].mail", "a field of the first element", _USERS, _USERS.replace('"a"', '"*"')),
+    Spelling("users[-1].mail", "a field of the last element", _USERS, _USERS.replace('"b"', '"*"')),
+    Spelling("users[7].mail", "an element that is not there", _USERS, _USERS),
+    Spelling("users[*].mail", "a field of every element", _USERS, _USERS.replace('"a"', '"*"').replace('"b"', '"*"')),
+    Spelling("users[*].ids[0]", "arrays in arrays", _USERS, _USERS.replace('"x"', '"*"').replace('"z"', '"*"')),
+    Spelling("attrs['a.b']", "the value under a key, or a field", '{"attrs":{"a.b":"x"}}', '{"attrs":{"a.b":"*"}}'),
+    Spelling(
+        'attrs["it\'s"]', "either quote; a backslash escapes", '{"attrs":{"it\'s":"x"}}', '{"attrs":{"it\'s":"*"}}'
+    ),
+    Spelling(
+        "attrs[*]", "every value of a map, every field", '{"attrs":{"a":"x","b":"y"}}', '{"attrs":{"a":"*","b":"*"}}'
+    ),
+    Spelling(
+        "*.mail", "the same as a step", '{"a":{"mail":"x"},"b":{"mail":"y"}}', '{"a":{"mail":"*"},"b":{"mail":"*"}}'
+    ),
+    Spelling("['a'].b", "brackets at the start", '{"a":{"b":"x"}}', '{"a":{"b":"*"}}'),
+    Spelling(
         "**.mail",
         "every field of that name, at any depth",
         _DEEP,
         '{"mail":"*","who":{"mail":"*","pets":[{"mail":"*"}]}}',
     ),
-    Form("who.**.mail", "the same below a field", _DEEP, '{"mail":"a","who":{"mail":"*","pets":[{"mail":"*"}]}}'),
-    Form("who.**[0].mail", "the first element of every array", _DEEP, _DEEP.replace('"c"', '"*"')),
-    Form(
+    Spelling("who.**.mail", "the same below a field", _DEEP, '{"mail":"a","who":{"mail":"*","pets":[{"mail":"*"}]}}'),
+    Spelling("who.**[0].mail", "the first element of every array", _DEEP, _DEEP.replace('"c"', '"*"')),
+    Spelling(
         "/^(ssn|iban)$/i",
         "names that match, in any case",
         '{"SSN":"x","iban":"y","n":"z"}',
         '{"SSN":"*","iban":"*","n":"z"}',
     ),
-    Form(
+    Spelling(
         "**./mail$/",
         "names that end so, at any depth",
         '{"a":{"mail":"x","work_mail":"y","mailed":"z"}}',
         '{"a":{"mail":"*","work_mail":"*","mailed":"z"}}',
     ),
-    Form(r"/^a\/b$/", "a slash in a pattern has a backslash", '{"a/b":"x","a":"y"}', '{"a/b":"*","a":"y"}'),
-    Form(
+    Spelling(r"/^a\/b$/", "a slash in a pattern has a backslash", '{"a/b":"x","a":"y"}', '{"a/b":"*","a":"y"}'),
+    Spelling(
         "who.type(string)",
         "the texts in a struct",
         '{"who":{"n":1,"s":"x","t":"y"}}',
         '{"who":{"n":1,"s":"*","t":"*"}}',
     ),
-    Form("**.type(string)", "all texts", '{"n":1,"a":["x"],"b":{"c":"y"}}', '{"n":1,"a":["*"],"b":{"c":"*"}}'),
-    Form("`a[0]`", "brackets in a name", '{"a[0]":"x","a":["y"]}', '{"a[0]":"*","a":["y"]}'),
-    Form("`a*`.`**`", "stars in names", '{"a*":{"**":"x"}}', '{"a*":{"**":"*"}}'),
-    Form("`/a/`", "slashes in a name", '{"/a/":"x","a":"y"}', '{"/a/":"*","a":"y"}'),
-    Form("a/b", "a slash inside a name needs nothing", '{"a/b":"x"}', '{"a/b":"*"}'),
-    Form("`type(string)`", "a name that looks like a selection", '{"type(string)":"x"}', '{"type(string)":"*"}'),
-    Form("a[0]['b c'].`d.e`", "all together", '{"a":[{"b c":{"d.e":"x"}}]}', '{"a":[{"b c":{"d.e":"*"}}]}'),
+    Spelling("**.type(string)", "all texts", '{"n":1,"a":["x"],"b":{"c":"y"}}', '{"n":1,"a":["*"],"b":{"c":"*"}}'),
+    Spelling("`a[0]`", "brackets in a name", '{"a[0]":"x","a":["y"]}', '{"a[0]":"*","a":["y"]}'),
+    Spelling("`a*`.`**`", "stars in names", '{"a*":{"**":"x"}}', '{"a*":{"**":"*"}}'),
+    Spelling("`/a/`", "slashes in a name", '{"/a/":"x","a":"y"}', '{"/a/":"*","a":"y"}'),
+    Spelling("a/b", "a slash inside a name needs nothing", '{"a/b":"x"}', '{"a/b":"*"}'),
+    Spelling("`type(string)`", "a name that looks like a selection", '{"type(string)":"x"}', '{"type(string)":"*"}'),
+    Spelling("a[0]['b c'].`d.e`", "all together", '{"a":[{"b c":{"d.e":"x"}}]}', '{"a":[{"b c":{"d.e":"*"}}]}'),
 )
 
 _MASK = {"fields": "a.b", "replacement": "*"}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dagster_smt.interpret.examples import run_once
-from dagster_smt.tools.path_forms import FORMS, SITUATIONS
+from dagster_smt.tools.path_spellings import SITUATIONS, SPELLINGS
 from dagster_smt.tools.reference import paths_page
 from dagster_smt.transforms import kafka as transforms
 
@@ -19,10 +19,10 @@ def loaded(text):
 
 
 @pytest.mark.parametrize("typed", [False, True], ids=["without schema", "with schema"])
-@pytest.mark.parametrize("form", FORMS, ids=lambda form: f"{form.version} {form.path}")
-def test_forms(form, typed):
-    options = {"fields": [form.path], "replacement": "*", "field.syntax.version": form.version}
-    assert loaded(run_once(BY_NAME["MaskField"], options, form.before, typed=typed)) == json.loads(form.after)
+@pytest.mark.parametrize("spelling", SPELLINGS, ids=lambda spelling: f"{spelling.version} {spelling.path}")
+def test_spellings(spelling, typed):
+    options = {"fields": [spelling.path], "replacement": "*", "field.syntax.version": spelling.version}
+    assert loaded(run_once(BY_NAME["MaskField"], options, spelling.before, typed=typed)) == json.loads(spelling.after)
 
 
 @pytest.mark.parametrize(("case", "typed"), SITUATION_ROWS, ids=lambda x: x if isinstance(x, bool) else x.what)
@@ -33,5 +33,5 @@ def test_situations(case, typed):
 def test_forms_are_told_apart_on_the_page():
     page = paths_page()
     rows = [line for line in page.splitlines() if line.startswith("| ")]
-    assert len(rows) == len(set(rows)) == len(FORMS) + len(SITUATIONS) + 2
+    assert len(rows) == len(set(rows)) == len(SPELLINGS) + len(SITUATIONS) + 2
     assert all(line.replace("\\|", "").count("|") == 6 for line in rows)
