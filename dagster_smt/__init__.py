@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from dagster_smt.orchestration import SmtAssetData as SmtAssetData
     from dagster_smt.orchestration import SmtChainComponent as SmtChainComponent
     from dagster_smt.orchestration import SmtChecks as SmtChecks
+    from dagster_smt.orchestration import SmtMaintenance as SmtMaintenance
     from dagster_smt.orchestration import SmtTable as SmtTable
     from dagster_smt.orchestration import SmtTopicCollectionComponent as SmtTopicCollectionComponent
     from dagster_smt.orchestration import SmtTranslator as SmtTranslator
     from dagster_smt.orchestration import SparkSessionResource as SparkSessionResource
     from dagster_smt.orchestration import build_dead_letters_asset as build_dead_letters_asset
     from dagster_smt.orchestration import build_lag_sensor as build_lag_sensor
+    from dagster_smt.orchestration import build_maintenance_job as build_maintenance_job
     from dagster_smt.orchestration import build_new_topic_sensor as build_new_topic_sensor
     from dagster_smt.orchestration import build_redrive_job as build_redrive_job
     from dagster_smt.orchestration import build_repair_job as build_repair_job
@@ -62,9 +64,9 @@ _PLACES = {  # the same names as above, for the interpreter; a test compares the
     "dagster_smt.errors": "ConfigError EngineError PlanError Problem RecordsRejected SmtError TableError "
     "UnsupportedError",
     "dagster_smt.model.topics.columns": "Column",
-    "dagster_smt.orchestration": "SmtAssetData SmtChainComponent SmtChecks SmtTable SmtTopicCollectionComponent "
-    "SmtTranslator SparkSessionResource build_dead_letters_asset build_lag_sensor "
-    "build_new_topic_sensor build_redrive_job build_repair_job build_smt_asset build_smt_assets "
+    "dagster_smt.orchestration": "SmtAssetData SmtChainComponent SmtChecks SmtMaintenance SmtTable "
+    "SmtTopicCollectionComponent SmtTranslator SparkSessionResource build_dead_letters_asset build_lag_sensor "
+    "build_maintenance_job build_new_topic_sensor build_redrive_job build_repair_job build_smt_asset build_smt_assets "
     "build_smt_op build_smt_schedule build_topic_assets check_java partition_key_to_topic "
     "run_cancellable smt_config_schema spark_session_of topic_to_partition_key",
     "dagster_smt.tables.ddl": "parse_ddl",

@@ -15,6 +15,7 @@ from dagster_smt.orchestration.definitions.assets import build_smt_asset as buil
 from dagster_smt.orchestration.definitions.assets import build_smt_assets as build_smt_assets
 from dagster_smt.orchestration.definitions.dead_letters import build_dead_letters_asset as build_dead_letters_asset
 from dagster_smt.orchestration.definitions.dead_letters import build_redrive_job as build_redrive_job
+from dagster_smt.orchestration.definitions.maintenance import build_maintenance_job as build_maintenance_job
 from dagster_smt.orchestration.definitions.ops import build_smt_op as build_smt_op
 from dagster_smt.orchestration.definitions.partitions import partition_key_to_topic as partition_key_to_topic
 from dagster_smt.orchestration.definitions.partitions import topic_to_partition_key as topic_to_partition_key
@@ -28,6 +29,7 @@ from dagster_smt.orchestration.resources import spark_session_of as spark_sessio
 from dagster_smt.orchestration.runs.guard import Cancelled as Cancelled
 from dagster_smt.orchestration.runs.guard import run_cancellable as run_cancellable
 from dagster_smt.spark.environment import check_java as check_java
+from dagster_smt.tables.maintenance.options import SmtMaintenance as SmtMaintenance
 from dagster_smt.version import __version__
 
 DagsterLibraryRegistry.register("dagster-smt", __version__, is_dagster_package=False)

@@ -22,6 +22,7 @@ from dagster_smt.visible import visible
 
 if TYPE_CHECKING:
     from dagster_smt.run.facts import TableFacts
+    from dagster_smt.tables.maintenance.steps import FileSizes
 
 Severity = Literal["WARN", "ERROR"]
 _DEAD_COLUMNS = {
@@ -33,6 +34,11 @@ REPAIR_HINT = "mend the chain, then launch the repair job: docs/repair.md"
 _RESIDUE_COLUMNS = {"masked": "string", "also in": "string", "records": "int"}
 _BROKEN_COLUMNS = {"column": "string", "problem": "string", "read by": "string"}
 _DIFFERING_COLUMNS = {"column": "string", "records": "int"}
+SMALL_FILES = "small_files"
+DEFAULT_SMALL_FILES = 0.5
+"""The share of small files from which on a maintenance job warns, unless the checks of the table name another one."""
+MANY_FILES = 50
+"""A table with fewer files has too few for a share of small ones to matter."""
 _MOST_ROWS = 200
 _NAMED = 5
 
@@ -53,10 +59,13 @@ class SmtChecks:
         max_lag: Limit of the offsets that are unread after a run; None: no such check.
         contract: Columns that readers of the table rely on, as a DDL text (``id BIGINT NOT NULL, name STRING``). The
             table may have more columns. None: no such check.
+        max_small_files: The share of small files from which on ``small_files`` warns, such as 0.5, in a table with at
+            least 50 files. None: no such check in runs; maintenance jobs report the check in any case.
+        small_file_mb: A file below this size, in megabytes, is small.
 
     Raises:
-        ConfigError: SMT036, there is no check of a name; SMT307, ``failed_share`` is no share; or what is wrong with
-            the contract.
+        ConfigError: SMT036, there is no check of a name; SMT307, ``failed_share`` or ``max_small_files`` is no
+            share; or what is wrong with the contract.
     """
 
     off: Sequence[str] = ()
@@ -65,12 +74,16 @@ class SmtChecks:
     max_lag: int | None = None
     contract: str | None = None
     failed_share: float = 1.0
+    max_small_files: float | None = None
+    small_file_mb: float = 16.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.failed_share <= 1:
-            hint = "write 0.5 for half of the records"
-            statement = "a share is above 0 and at most 1"
-            raise ConfigError(Problem("SMT307", "checks.failed_share", statement, hint))
+        for name in ("failed_share", "max_small_files"):
+            share = getattr(self, name)
+            if share is not None and not 0 < share <= 1:
+                hint = f"write 0.5 for half of the {'files' if name == 'max_small_files' else 'records'}"
+                statement = "a share is above 0 and at most 1"
+                raise ConfigError(Problem("SMT307", f"checks.{name}", statement, hint))
         if self.contract is not None:
             parse_ddl(self.contract, place="checks.contract")
         known = tuple(CHECKS)
@@ -82,6 +95,11 @@ class SmtChecks:
         if unknown:
             hint = f"there are: {', '.join(known)}"
             raise ConfigError(Problem("SMT036", f"checks.{a}", f"there is no check '{n}'", hint) for a, n in unknown)
+
+    @property
+    def small_file_bytes(self) -> int:
+        """The size below which a file is small."""
+        return int(self.small_file_mb * 2**20)
 
 
 @dataclass(frozen=True)
@@ -95,6 +113,8 @@ class Evidence:
     failed_share: float = 1.0
     readers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Columns of other assets that come from a column of this one, as their lineage says."""
+    checks: SmtChecks = field(default_factory=SmtChecks)
+    """The limits of the table."""
 
 
 @dataclass(frozen=True)
@@ -373,6 +393,35 @@ def contract(found: Evidence) -> Judged:
     return Judged(False, f"the contract is broken: {named}", {"broken": table(rows[:_MOST_ROWS], _BROKEN_COLUMNS)})
 
 
+def small_files(found: Evidence) -> Judged:
+    """Most files of the table are large: many small ones make queries slow."""
+    sizes = found.facts.files
+    if sizes is None:
+        return Judged(True, "the table has no files yet")
+    return small_files_of(sizes, found.checks)
+
+
+def small_files_of(sizes: "FileSizes", checks: SmtChecks, *, compacted: bool = False) -> Judged:
+    """Judges the files of a table.
+
+    Args:
+        sizes: The files.
+        checks: The limits of the table.
+        compacted: True if a compaction has just ended.
+    """
+    share = sizes.small / sizes.files if sizes.files else 0.0
+    metadata = {"files": sizes.files, "small_files": sizes.small, "bytes": sizes.bytes, "share": round(share, 3)}
+    counts = f"{sizes.small} of {sizes.files} files are smaller than {checks.small_file_mb:g} MB"
+    limit = DEFAULT_SMALL_FILES if checks.max_small_files is None else checks.max_small_files
+    if sizes.files < MANY_FILES or share < limit:
+        return Judged(True, counts, metadata)
+    if compacted:
+        remedy = "compaction leaves a file for each partition: partition the table by fewer values"
+    else:
+        remedy = "launch the maintenance job, which compacts them: docs/how-to/upkeep.md"
+    return Judged(False, f"{counts}; {remedy}", metadata, "WARN")
+
+
 def _related(one: str, other: str) -> bool:
     """Whether one of two paths is the other, or a part of it."""
     return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
@@ -391,6 +440,7 @@ CHECKS: dict[str, Callable[[Evidence], Judged]] = {
         key_matches_value,
         lag,
         contract,
+        small_files,
     )
 }
 
@@ -404,6 +454,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "masked_values": ("sample",),
     "lag": ("state", "topics"),
     "contract": ("columns", "contract"),
+    "small_files": ("files",),
     "no_dead_letters": (),
     "key_matches_value": (),
 }
@@ -429,7 +480,12 @@ def checks_of(checks: SmtChecks, chain: Chain, sink: Sink, row: Row | None = Non
     """The names of the checks that a table has. ``row``: what its topic table declares."""
     names = [name for name in CHECKS if name not in checks.off]
     compared = row is not None and row.verify_integrity == "check"
-    asked = {"lag": checks.max_lag is not None, "contract": checks.contract is not None, "key_matches_value": compared}
+    asked = {
+        "lag": checks.max_lag is not None,
+        "contract": checks.contract is not None,
+        "key_matches_value": compared,
+        "small_files": checks.max_small_files is not None,
+    }
     results = []
     for n in names:
         if asked.get(n, True) and _applies(n, chain, sink):
@@ -456,6 +512,8 @@ def _applies(name: str, chain: Chain, sink: Sink) -> bool:
         return isinstance(sink, TableSink) and sink.kind == "columns"
     if name == "keys_unique":
         return sink.keyed is not None
+    if name == "small_files":
+        return isinstance(sink, TableSink)
     if name == "masked_values":
         return any(e.action == "masked" for s in chain.stages for e in s.transform.ledger())
     if name == "dead_mask":

@@ -29,6 +29,8 @@ from dagster_smt.run.unread import needed
 from dagster_smt.spark.sql import quoted
 from dagster_smt.spark.types import spark_type
 from dagster_smt.tables.keyed.keys import key_names
+from dagster_smt.tables.maintenance.formats import maintained
+from dagster_smt.tables.maintenance.steps import FileSizes
 from dagster_smt.tables.schemas import WIDER
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import Table
@@ -64,7 +66,8 @@ class TableFacts:
         repeated_keys: Of a table with keys: the number of keys that have several rows, or with ``scd2`` several current
             versions; None where nobody asked.
         unseen: What could not be looked at, and why: ``state``, ``topics``, ``rows``, ``columns``, ``contract``,
-            ``keys`` or ``sample``.
+            ``keys``, ``sample`` or ``files``.
+        files: The sizes of the table's files; None where nobody asked.
     """
 
     rows: int = 0
@@ -85,6 +88,7 @@ class TableFacts:
     accepted: tuple[Accepted, ...] = ()
     mode: TableMode = "append"
     repeated_keys: int | None = None
+    files: FileSizes | None = None
 
 
 SAMPLE = 200
@@ -100,6 +104,7 @@ def table_facts(
     search: bool = False,
     contract: Schema | None = None,
     count_keys: bool = False,
+    small_below: int | None = None,
 ) -> TableFacts:
     """Read the state of a table, and compare it with its topics and, after a window, with its rows and columns.
 
@@ -111,10 +116,11 @@ def table_facts(
         search: Whether to look for masked values in a sample of the window.
         contract: Columns that the table must have; looked at where it has any.
         count_keys: Whether to count the keys that have several rows.
+        small_below: Count the files of the table, and those with fewer bytes; None: do not count files.
 
     The run is committed, so nothing here makes it fail: what cannot be looked at is named with its problem.
     """
-    return _Looking(spec, plan, session, window, search, contract, count_keys).facts()
+    return _Looking(spec, plan, session, window, search, contract, count_keys, small_below).facts()
 
 
 @dataclass
@@ -128,6 +134,7 @@ class _Looking:
     search: bool
     contract: Schema | None
     count_keys: bool = False
+    small_below: int | None = None
     unseen: dict[str, Problem] = field(default_factory=dict)
 
     def look(self, what: str, look: Callable[[], T], instead: T) -> T:
@@ -166,6 +173,7 @@ class _Looking:
         repeated_keys = self.look("keys", lambda: self.repeated_keys(schema, state), None)
         nowhere = dict[tuple[str, str], int]()
         sampled, residue = self.look("sample", self.residue, (0, nowhere))
+        files = self.look("files", self.files, None)
         return replace(
             found,
             lag=lag,
@@ -177,6 +185,7 @@ class _Looking:
             residue=residue,
             mode=spec.sink.keyed.mode if spec.sink.keyed is not None else "append",
             repeated_keys=repeated_keys,
+            files=files,
             unseen=self.unseen,
         )
 
@@ -226,6 +235,13 @@ class _Looking:
         if self.spec.sink.keyed is not None:
             planned.pop(self.spec.sink.keyed.delete_flag, None)  # it says what becomes of the row, and is no column
         return _differences(planned, columns)
+
+    def files(self) -> FileSizes | None:
+        """Returns the sizes of the files of the table; None if nobody asked, or there is no table."""
+        if self.small_below is None or self.table.schema() is None:
+            return None
+        target = maintained(self.session, self.table)
+        return target.sizes(self.small_below) if target is not None else None
 
     def broken(self, schema: StructType | None, state: TableState | None) -> dict[str, str]:
         """What of the contract does not hold."""

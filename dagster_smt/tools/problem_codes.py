@@ -23,6 +23,7 @@ AREAS = {
     "5": "Tables, windows and sinks",
     "6": "Environment",
     "7": "Tables with keys",
+    "8": "Maintenance of tables",
     "9": "Not supported, or a mistake in a class",
 }
 SHARED = {

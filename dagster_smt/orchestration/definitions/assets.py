@@ -14,6 +14,7 @@ from dagster_smt.orchestration.launch.config_schema import smt_config_schema
 from dagster_smt.orchestration.runs.again import PLANNED
 from dagster_smt.orchestration.runs.events import Events
 from dagster_smt.orchestration.runs.failures import joint_failure, problems_as_failure
+from dagster_smt.orchestration.runs.maintained import WRITTEN
 from dagster_smt.orchestration.runs.steps import run_asset
 
 
@@ -103,6 +104,7 @@ def build_smt_asset(
             yield from run_asset(planned, config, f"ops.{name}.config", spark, context)
 
     PLANNED[smt_asset.op] = planned
+    WRITTEN[smt_asset.op] = (planned,)
     return smt_asset
 
 
@@ -159,6 +161,7 @@ def build_smt_assets(
     def smt_assets(context: dg.AssetExecutionContext) -> Events:
         yield from _run_selected(context, name, planned_tables, getattr(context.resources, spark_key))
 
+    WRITTEN[smt_assets.op] = tuple(planned_tables.values())
     return smt_assets
 
 

@@ -33,6 +33,7 @@ class PlannedTable:
         searches_masked: True if each run looks for masked values in other fields of the output.
         contract: The columns that the table must have; None: no contract.
         counts_keys: True if each run counts the keys that have several rows.
+        small_below: Each run counts the files of the table, and those with fewer bytes; None: no run counts files.
     """
 
     name: str
@@ -43,6 +44,7 @@ class PlannedTable:
     searches_masked: bool = False
     contract: Schema | None = None
     counts_keys: bool = False
+    small_below: int | None = None
 
     @property
     def table(self) -> TopicTable:
@@ -148,6 +150,7 @@ def planned_asset(table: SmtTable, translator: SmtTranslator | None = None) -> P
         searches_masked="masked_values" in check_names,
         contract=contract_of(checks, table.sink, name) if "contract" in check_names else None,
         counts_keys="keys_unique" in check_names,
+        small_below=checks.small_file_bytes if "small_files" in check_names else None,
         spec=spec,
         check_names=check_names,
         topic_dimension=topic_dimension(spec.partitions_def, name),

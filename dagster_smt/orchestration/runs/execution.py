@@ -279,6 +279,7 @@ def _work(
         search=table.searches_masked,
         contract=table.contract,
         count_keys=table.counts_keys,
+        small_below=table.small_below,
     )
     return reports, facts
 

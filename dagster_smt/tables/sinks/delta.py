@@ -9,7 +9,7 @@ turned the clean-up on, each commit is followed by one that repeats the state as
 import re
 import secrets
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -247,14 +247,8 @@ class DeltaTable:
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> Written:
         """See ``Table``."""
         settles = expected is not None and state.settled != expected.settled
-        check_expected(partial(self.state, settle=settles), expected, replaced, self.spec.place)
-        table = self.schema()
-        with self._conflicts(), self._empty_commits():
-            if table is None and self.spec.table:
-                self._create(frame)
-            elif table is not None and not replaced.everything:
-                self._evolve(table, frame.schema)
-            self._save(self._writer(frame, state, replaced, new=table is None))
+        write = partial(self._write, frame, state, replaced)
+        self._on_top_of_others(write, partial(self.state, settle=settles), expected, replaced)
         mine = self._commit_of(state)
         if mine is None:  # Delta passes over a transaction whose number is taken, without a word
             raise taken(self.spec.place)
@@ -264,19 +258,53 @@ class DeltaTable:
         )
         return Written(rows - copied if "numOutputRows" in mine.metrics else None, files, size)
 
+    def _on_top_of_others(
+        self,
+        write: Callable[[], None],
+        now: Callable[[], TableState | None],
+        expected: TableState | None,
+        replaced: Replaced,
+    ) -> None:
+        """Writes a commit, again if a writer that is no run of ours came between, such as ``OPTIMIZE``.
+
+        Raises:
+            TableError: SMT528, another run committed; SMT557, others changed the table each time.
+        """
+        for _ in range(_TRIES):
+            check_expected(now, expected, replaced, self.spec.place)
+            try:
+                write()
+                return
+            except TableError as error:
+                if expected is None or error.problems[0].code != "SMT528":
+                    raise
+        raise always_changed(self.spec.place, _TRIES)
+
+    def _write(self, frame: DataFrame, state: TableState, replaced: Replaced) -> None:
+        table = self.schema()
+        with self._conflicts(), self._empty_commits():
+            if table is None and self.spec.table:
+                self._create(frame)
+            elif table is not None and not replaced.everything:
+                self._evolve(table, frame.schema)
+            self._save(self._writer(frame, state, replaced, new=table is None))
+
     def merge(self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None) -> Written:
         """See ``Table``."""
-        check_expected(self.state, expected, Replaced(), self.spec.place)
         settings = {
             "spark.databricks.delta.commitInfo.userMetadata": state.to_text(),
             "spark.databricks.delta.write.txnAppId": APPLICATION,
             "spark.databricks.delta.write.txnVersion": str(state.number),
             _EMPTY_COMMITS: "false",
         }
-        with self._conflicts():
-            self._add_columns(merge.columns)
-            with view_of(changes) as view, session_with(self.session, settings) as session:
-                session.sql(merge_statement(self.name, view, merge)).collect()
+
+        def write() -> None:
+            with self._conflicts():
+                self._add_columns(merge.columns)
+                with view_of(changes) as view, session_with(self.session, settings) as session:
+                    session.sql(merge_statement(self.name, view, merge)).collect()
+
+        self._on_top_of_others(write, self.state, expected, Replaced())
         mine = self._commit_of(state)
         if mine is None:  # Delta passes over a transaction whose number is taken, without a word
             raise taken(self.spec.place)

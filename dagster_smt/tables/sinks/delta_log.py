@@ -7,7 +7,7 @@ the cluster. A run asks three times.
 import json
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from dagster_smt.tables.sinks.delta_history import Commit
 
@@ -38,6 +38,17 @@ def last_commit(session: SparkSession, path: str, table: str | None) -> Commit |
         return _commit(version, lines)
     finally:
         lines.close()
+
+
+def live_files(session: SparkSession, path: str, table: str | None) -> DataFrame | None:
+    """Returns the files of the current version, with a column ``size``. See ``last_commit`` for arguments and None."""
+    try:
+        delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
+        place = _identifier(session, table) if table else path
+        files = delta.DeltaLog.forTableWithSnapshot(session._jsparkSession, place)._2().allFiles().toDF()
+        return DataFrame(files, session).select("path", "size")
+    except Exception:  # noqa: BLE001 - of Py4J or Python: what is not there depends on version and session
+        return None
 
 
 def _identifier(session: SparkSession, table: str) -> Any:

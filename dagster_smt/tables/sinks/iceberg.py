@@ -324,6 +324,25 @@ class IcebergTable(IcebergStates):
             logger.warning("%s: no property names its newest state yet (%s)", visible(self.spec.place), name)
         return False
 
+    def anchor(self) -> bool:
+        """Notes in a property which state the current snapshot stands on, so that the snapshots before may expire.
+
+        Without it the mark of the last run would be below the snapshots of a compaction, and once all of these have
+        expired nothing would lead to it.
+
+        Returns:
+            True if the property names the current snapshot, or the table has no state.
+
+        Raises:
+            TableError: SMT522, SMT554, SMT555: the state cannot be read.
+        """
+        properties = self._properties()
+        if properties is None or self._state(properties) is None:
+            return True
+        if properties.get(NEWEST, "").partition(" ")[0] == properties[HEAD]:
+            return True
+        return self._keep(properties[HEAD], self._newest(properties)[1])
+
     def _set(self, pairs: dict[str, str], base: str | None = None) -> None:
         listed = ", ".join(f"'{k}' = '{v}'" for k, v in pairs.items())
         self._change(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({listed})", base)

@@ -6,7 +6,7 @@ one that has. Which parents it had stands in the files of metadata that the tabl
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -42,6 +42,10 @@ class Snapshot:
     def mark(self) -> str:
         """The mark of the state that came with it; empty if it is none of ours."""
         return self.summary.get(MARK, "")
+
+    def with_mark(self, mark: str) -> "Snapshot":
+        """Returns the same snapshot with a mark that a property of the table gives it."""
+        return replace(self, summary={**self.summary, MARK: mark})
 
     def _count(self, name: str) -> int:
         return int(self.summary.get(name) or 0)

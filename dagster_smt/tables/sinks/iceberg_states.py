@@ -158,6 +158,9 @@ class IcebergStates:
             TableError: SMT522 a run died, SMT555 nothing tells any more how the way goes on.
         """
         known = self._all_snapshots()
+        anchor, _, anchored = properties.get(NEWEST, "").partition(" ")
+        if anchor in known and not known[anchor].mark:  # of others, on top of the snapshot of a run: see ``anchor``
+            known[anchor] = known[anchor].with_mark(anchored)
         head = None if properties[HEAD] == NO_SNAPSHOT else properties[HEAD]
         way = way_back(head, known)
         if way.found is not None:

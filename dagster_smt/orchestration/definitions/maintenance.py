@@ -1,0 +1,210 @@
+"""Jobs that maintain the tables of assets: compaction, old versions, files that no version needs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+
+from dagster_smt.errors import ConfigError, Problem, SmtError, TableError
+from dagster_smt.orchestration.checks import SMALL_FILES, SmtChecks, small_files_of
+from dagster_smt.orchestration.resources import need_packages, spark_session_of
+from dagster_smt.orchestration.runs.execution import problems_as_failure
+from dagster_smt.orchestration.runs.guard import run_cancellable
+from dagster_smt.orchestration.runs.maintained import WrittenTables, tables_of
+from dagster_smt.orchestration.runs.steps import raised
+from dagster_smt.tables.maintenance.options import STEPS, SmtMaintenance, check_table
+from dagster_smt.tables.spec import Sink, packages_of
+from dagster_smt.visible import visible
+
+if TYPE_CHECKING:
+    from dagster_smt.run.maintenance import MaintenanceReport
+
+Events = Iterator[dg.AssetObservation | dg.AssetCheckEvaluation]
+
+
+def build_maintenance_job(
+    asset: dg.AssetsDefinition,
+    maintenance: SmtMaintenance | None = None,
+    *,
+    tables: Sequence[dg.AssetKey | Sequence[str] | str] | None = None,
+    name: str = "",
+    pool: str | None = None,
+) -> dg.JobDefinition:
+    """Builds a job that maintains the Delta or Iceberg tables of an asset.
+
+    Each launch observes the asset: files and bytes before and after, and what each step removed in how many seconds.
+    It reports the check ``small_files``. A step that fails does not stop the next one; the job fails at its end.
+
+    Runs may commit meanwhile. The job never loses their rows or their progress, and compares both after each step. A
+    step that a run has disturbed is tried again.
+
+    Example:
+        .. code-block:: python
+
+            upkeep = build_maintenance_job(orders, SmtMaintenance(retention_hours=336))
+            nightly = dg.ScheduleDefinition(job=upkeep, cron_schedule="0 4 * * *")
+
+    Args:
+        asset: An asset of ``build_smt_asset`` or ``build_smt_assets``.
+        maintenance: The steps and the age of what they remove; by default all steps, and 168 hours.
+        tables: The asset keys of some tables of ``build_smt_assets``; by default all of its Delta and Iceberg tables.
+        name: The job's name; by default the name of the asset's op and ``_maintenance``.
+        pool: Dagster pool; by default that of the asset. In a pool with one slot, runs of the asset wait for the job.
+
+    Raises:
+        ConfigError: SMT803, the asset is not of ``build_smt_asset`` or has no Delta or Iceberg table; SMT804, it has no
+            table of a name in ``tables``; SMT802, the name of a table is no name in SQL.
+    """
+    written = tables_of(asset)
+    if written is None:
+        hint = "use an asset of build_smt_asset or build_smt_assets"
+        place = ", ".join(key.to_user_string() for key in asset.keys)
+        raise ConfigError(Problem("SMT803", place, "the asset is none of this package", hint))
+    chosen = _chosen(written, tables)
+    name = name or f"{asset.op.name}_maintenance"
+    step = _op(f"{name}_tables", chosen, maintenance or SmtMaintenance(), written.spark_key, pool or written.pool)
+    listed = ", ".join(chosen)
+    description = f"Compact {listed}, and remove old versions and the files that no version needs."
+
+    @dg.job(name=name, description=description)
+    def maintain_tables() -> None:
+        step()
+
+    return maintain_tables
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table to maintain."""
+
+    key: dg.AssetKey
+    sink: Sink
+    checks: SmtChecks
+
+
+def _chosen(written: WrittenTables, tables: Sequence[Any] | None) -> dict[str, _Table]:
+    """Returns the tables to maintain, by the name of their asset."""
+    if tables is None:
+        keys = [key for key, sink in written.sinks.items() if _has_files(sink)] or list(written.sinks)
+    else:
+        keys = [dg.AssetKey.from_coercible(table) for table in tables]
+    known = ", ".join(key.to_user_string() for key in written.sinks)
+    problems = []
+    for key in keys:
+        if key not in written.sinks:
+            hint = f"choose of {known}"
+            problems.append(Problem("SMT804", "tables", f"the asset has no table {key.to_user_string()}", hint))
+    if problems:
+        raise ConfigError(problems)
+    chosen = {key.to_user_string(): _Table(key, written.sinks[key], written.checks[key]) for key in keys}
+    for place, table in chosen.items():
+        check_table(table.sink, place)
+    need_packages(packages_of(*(table.sink for table in chosen.values())))
+    return chosen
+
+
+def _has_files(sink: Sink) -> bool:
+    try:
+        check_table(sink, "")
+    except ConfigError as error:
+        return error.problems[0].code != "SMT803"
+    return True
+
+
+def _config(tables: Sequence[str]) -> dict[str, dg.Field]:
+    return {
+        "tables": dg.Field(
+            dg.Array(dg.Enum("SmtMaintainedTable", [dg.EnumValue(table) for table in tables])),
+            is_required=False,
+            description="Maintain only these tables.",
+        ),
+        "steps": dg.Field(
+            dg.Array(dg.Enum("SmtMaintenanceStep", [dg.EnumValue(step) for step in STEPS])),
+            is_required=False,
+            description="Run only these steps, of those that the definition switches on.",
+        ),
+    }
+
+
+def _op(
+    name: str, tables: Mapping[str, _Table], maintenance: SmtMaintenance, spark_key: str, pool: str
+) -> dg.OpDefinition:
+    @dg.op(
+        name=name,
+        description="Maintain tables, one after the other.",
+        out={},
+        config_schema=_config(list(tables)),
+        required_resource_keys={spark_key},
+        pool=pool,
+    )
+    def maintain_each(context: dg.OpExecutionContext) -> Events:
+        with problems_as_failure():
+            yield from _maintain_each(context, tables, maintenance, getattr(context.resources, spark_key))
+
+    return maintain_each
+
+
+def _maintain_each(
+    context: dg.OpExecutionContext, tables: Mapping[str, _Table], maintenance: SmtMaintenance, spark: object
+) -> Events:
+    """Maintains the tables of a launch one after the other; the problems of all are raised at the end."""
+    config = context.op_config
+    session = spark_session_of(spark)
+    errors: list[SmtError] = []
+    for name in config.get("tables") or tables:
+        table = tables[name]
+        try:
+            report = _maintained(context, table, maintenance, session)
+            context.log.info(visible(_summary(name, report)))
+            yield from _events(table, report)
+            if report.problems:
+                raise TableError(report.problems)
+        except SmtError as error:
+            context.log.error(f"{name}: {error}")
+            errors.append(error)
+    if errors:
+        raise raised(errors)
+
+
+def _maintained(
+    context: dg.OpExecutionContext, table: _Table, maintenance: SmtMaintenance, session: Any
+) -> "MaintenanceReport":
+    from dagster_smt.run.maintenance import maintain  # loads PySpark
+
+    steps = context.op_config.get("steps")
+    below = table.checks.small_file_bytes
+    return run_cancellable(
+        session,
+        f"dagster-{context.run.run_id}-{context.op_handle}",
+        lambda progress: maintain(table.sink, maintenance, session, progress, steps, below),
+        log=lambda line: context.log.info(visible(line)),
+    )
+
+
+def _events(table: _Table, report: "MaintenanceReport") -> Events:
+    from dagster_smt.orchestration.metadata.maintenance_metadata import maintenance_metadata  # loads PySpark
+
+    yield dg.AssetObservation(table.key, metadata=maintenance_metadata(report))
+    if report.after is None:
+        return
+    compacted = any(step.step == "compact" and step.problem is None for step in report.steps)
+    verdict = small_files_of(report.after, table.checks, compacted=compacted)
+    severity = table.checks.severity.get(SMALL_FILES, verdict.severity)
+    yield dg.AssetCheckEvaluation(
+        asset_key=table.key,
+        check_name=SMALL_FILES,
+        passed=verdict.passed,
+        metadata=verdict.metadata,
+        severity=dg.AssetCheckSeverity[severity],
+        description=verdict.statement,
+    )
+
+
+def _summary(table: str, report: "MaintenanceReport") -> str:
+    if report.before is None or report.after is None:
+        return f"{table}: {'; '.join(report.notes) or 'its files are unknown'}"
+    counts = f"{report.before.files} files became {report.after.files}"
+    sizes = f"{report.before.bytes} bytes became {report.after.bytes}"
+    done = [step.step for step in report.steps if step.problem is None]
+    return f"{table}: {counts}, {sizes}; done: {', '.join(done) or 'nothing'}"

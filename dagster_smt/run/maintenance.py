@@ -1,0 +1,234 @@
+"""One maintenance of a table: step by step, each followed by a look at rows and progress.
+
+A step that fails is reported and does not stop the next one. A step that removes what a repair of the progress would
+need does not begin if the progress cannot be read.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from pyspark.sql import SparkSession
+
+from dagster_smt.errors import Problem, SmtError
+from dagster_smt.model.topics.state import TableState
+from dagster_smt.run.failures import coded_failures
+from dagster_smt.tables.maintenance.formats import maintained
+from dagster_smt.tables.maintenance.options import SmtMaintenance
+from dagster_smt.tables.maintenance.steps import CONFLICT, FileSizes, Maintained, StepResult
+from dagster_smt.tables.sinks import open_table
+from dagster_smt.tables.sinks.protocol import same_state
+from dagster_smt.tables.spec import Sink
+
+_REMOVING = ("expire", "clean_up")
+_PAUSES = (1.0, 5.0, 15.0)
+"""Seconds before the second, third and fourth try of a step that a run has disturbed."""
+_LOOKS = 5
+_CLOCKS_SECONDS = 60
+"""By so much the clocks of two machines may differ."""
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """One step of a maintenance.
+
+    Attributes:
+        step: ``compact``, ``manifests``, ``expire`` or ``clean_up``.
+        seconds: Its duration.
+        result: What it did; None if it failed.
+        tries: How often it was tried.
+        problem: Why it failed.
+    """
+
+    step: str
+    seconds: float
+    result: StepResult | None = None
+    tries: int = 0
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True)
+class MaintenanceReport:
+    """One maintenance of a table.
+
+    Attributes:
+        place: The table.
+        before, after: Its files; None if the table does not exist yet, or they could not be read.
+        steps: The steps, in their order.
+        rows: The rows of the table at the end; None if they were not counted.
+        notes: What the rows could not be compared with.
+        problems: All problems.
+    """
+
+    place: str
+    before: FileSizes | None = None
+    after: FileSizes | None = None
+    steps: tuple[StepReport, ...] = ()
+    rows: int | None = None
+    notes: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """The rows and the progress of one version of a table."""
+
+    state: TableState | None
+    rows: int
+
+    @property
+    def surplus(self) -> int:
+        """Rows that no run wrote; below 0: rows that others removed. Runs do not change it."""
+        committed = sum(self.state.rows.values()) if self.state is not None else 0
+        return self.rows - committed
+
+
+def maintain(
+    sink: Sink,
+    options: SmtMaintenance,
+    session: SparkSession,
+    progress: Callable[[str], None] = lambda line: None,
+    steps: Sequence[str] | None = None,
+    small_below: int = 16 * 2**20,
+) -> MaintenanceReport:
+    """Maintains a table.
+
+    Args:
+        sink: A Delta or Iceberg table.
+        options: The steps and the age of what they remove.
+        session: The Spark session.
+        progress: Receives a line before each step.
+        steps: Only these of the steps; None: all that ``options`` switches on.
+        small_below: A file with fewer bytes is small.
+
+    Raises:
+        SmtError: Spark or the table cannot be reached at all. Failed steps are in the report.
+    """
+    with coded_failures(sink.place):
+        table = open_table(session, sink)
+        if table.schema() is None:
+            return MaintenanceReport(sink.place, notes=("the table does not exist yet",))
+    target = maintained(session, table, options)
+    assert target is not None  # see ``check_table``
+    chosen = [step for step in options.steps_of(sink) if steps is None or step in steps]
+    return _Maintenance(sink.place, target, small_below, progress).run(chosen)
+
+
+@dataclass
+class _Maintenance:
+    """The steps of ``maintain``, and the problems so far."""
+
+    place: str
+    maintained: Maintained
+    small_below: int
+    progress: Callable[[str], None]
+    problems: list[Problem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    unreadable: Problem | None = None
+    started: float = field(default_factory=time.time)
+
+    def run(self, steps: Sequence[str]) -> MaintenanceReport:
+        """Runs the steps one after the other."""
+        before = self._sizes()
+        evidence = self._evidence()
+        reports = []
+        for step in steps:
+            report = self._step(step)
+            if report.problem is None:
+                evidence = self._compared(step, evidence)
+            reports.append(report)
+        after = self._sizes() if reports else before
+        return MaintenanceReport(
+            self.place,
+            before,
+            after,
+            tuple(reports),
+            evidence.rows if evidence is not None else None,
+            tuple(dict.fromkeys(self.notes)),
+            tuple(dict.fromkeys(self.problems)),
+        )
+
+    def _step(self, step: str) -> StepReport:
+        """Runs a step, again if a run has disturbed it."""
+        self.progress(f"{step}: {self.place}")
+        begin = time.monotonic()
+        tries = 0
+        problem = self._refusal(step)
+        while problem is None:
+            tries += 1
+            try:
+                with coded_failures(self.place):
+                    result: StepResult = getattr(self.maintained, step)()
+                return StepReport(step, time.monotonic() - begin, result, tries)
+            except SmtError as error:
+                problem = replace(error.problems[0], statement=f"{step}: {error.problems[0].statement}")
+            if problem.code == CONFLICT and tries <= len(_PAUSES):
+                self.progress(f"{step}: a run changed {self.place} meanwhile; trying again")
+                time.sleep(_PAUSES[tries - 1])
+                problem = None
+        self.problems.append(problem)
+        return StepReport(step, time.monotonic() - begin, None, tries, problem)
+
+    def _refusal(self, step: str) -> Problem | None:
+        """Returns why a step must not begin."""
+        if step not in _REMOVING or self.unreadable is None:
+            return None
+        why = f"{self.unreadable.code}: {self.unreadable.statement}"
+        statement = f"{step} did not begin, as the progress of the table cannot be read ({why})"
+        hint = f"{self.unreadable.hint}; old versions stay until then"
+        return Problem("SMT806", self.place, statement, hint)
+
+    def _sizes(self) -> FileSizes | None:
+        try:
+            with coded_failures(self.place):
+                return self.maintained.sizes(self.small_below)
+        except SmtError as error:
+            self.problems.extend(error.problems)
+            return None
+
+    def _evidence(self) -> _Evidence | None:
+        """Returns rows and progress of one version; None if they cannot be read."""
+        table = self.maintained.table
+        try:
+            with coded_failures(self.place):
+                for _ in range(_LOOKS):
+                    state = table.state()
+                    rows = table.read().count()
+                    if same_state(state, table.state()):
+                        return _Evidence(state, rows)
+        except SmtError as error:
+            self.unreadable = error.problems[0]
+            self.problems.extend(error.problems)
+            return None
+        self.notes.append("runs committed each time that rows were counted: they were not compared")
+        return None
+
+    def _compared(self, step: str, before: _Evidence | None) -> _Evidence | None:
+        """Compares rows and progress after a step with those before. Runs may have committed meanwhile."""
+        now = self._evidence()
+        if before is None or now is None:
+            return now or before
+        if problem := self._lost_progress(step, before.state, now.state):
+            self.problems.append(problem)
+            self.unreadable = self.unreadable or problem
+        if now.surplus != before.surplus:
+            self._explain_rows(step, before, now)
+        return now
+
+    def _lost_progress(self, step: str, before: TableState | None, now: TableState | None) -> Problem | None:
+        if before is None or (now is not None and (now == before or now.number > before.number)):
+            return None
+        statement = f"after {step} the table's progress is not that of its commit {before.number} any more"
+        hint = "restore the version of the table before this job, switch the step off, and report this as a bug"
+        return Problem("SMT807", self.place, statement, hint)
+
+    def _explain_rows(self, step: str, before: _Evidence, now: _Evidence) -> None:
+        since = (self.started - _CLOCKS_SECONDS) * 1000
+        others = [commit.text for commit in self.maintained.table.foreign() if commit.millis >= since]
+        if others:
+            self.notes.append(f"others committed during {step}, so the rows were not compared: {', '.join(others[:3])}")
+            return
+        statement = f"after {step} the table has {now.surplus - before.surplus:+d} rows that no run accounts for"
+        hint = "restore the version of the table before this job, switch the step off, and report this as a bug"
+        self.problems.append(Problem("SMT808", self.place, statement, hint))
+        self.unreadable = self.unreadable or self.problems[-1]

@@ -1,0 +1,1 @@
+"""Maintenance of Delta and Iceberg tables: compaction, old versions, files that no version needs."""

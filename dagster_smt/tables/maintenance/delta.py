@@ -1,0 +1,141 @@
+"""Maintenance of Delta tables: ``OPTIMIZE`` and ``VACUUM``.
+
+``VACUUM`` removes two kinds of files: those that an older version needs, and those that no version names. Files of the
+second kind may be those of a run that is about to commit them. So a short retention is for the first kind only
+(``VACUUM … LITE`` reads them from the log); the second kind stays for ``SAFE_HOURS`` in any case.
+"""
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F
+
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.tables.maintenance.nested import tables_inside
+from dagster_smt.tables.maintenance.options import SAFE_HOURS, SmtMaintenance
+from dagster_smt.tables.maintenance.steps import FileSizes, StepResult, conflicts, sizes_of
+from dagster_smt.tables.sinks.delta import DeltaTable
+from dagster_smt.tables.sinks.delta_log import live_files
+
+_CONFLICT = re.compile(
+    r"Concurrent\w+Exception|MetadataChangedException|ProtocolChangedException"
+    r"|DELTA_(?:CONCURRENT_|METADATA_CHANGED|PROTOCOL_CHANGED|MULTIPLE_CONFLICTS)"
+)
+_LONGER = re.compile(r"low retention period|retentionDurationCheck")
+_CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
+_UNCHECKED: dict[int, tuple[int, str | None]] = {}
+"""By session: how many steps work without Delta's check, and the setting before them."""
+_LOCK = threading.Lock()
+
+
+class DeltaMaintenance:
+    """See ``Maintained``."""
+
+    def __init__(self, session: SparkSession, table: DeltaTable, options: SmtMaintenance):
+        self.session, self.table, self.options = session, table, options
+        self.name, self.place = table.name, table.spec.place
+
+    def sizes(self, small_below: int) -> FileSizes:
+        """See ``Maintained``."""
+        files = live_files(self.session, str(self.table.spec.path), self.table.spec.table)
+        if files is None:
+            metadata = "_metadata.file_path AS path, _metadata.file_size AS size"
+            files = self.session.sql(f"SELECT DISTINCT {metadata} FROM {self.name}")
+        return sizes_of(files, small_below)
+
+    def compact(self) -> StepResult:
+        """See ``Maintained``: of a table with clustering ``OPTIMIZE`` clusters as well."""
+        with conflicts(_CONFLICT, self.place):
+            metrics = self.session.sql(f"OPTIMIZE {self.name}").collect()[0].metrics
+        return StepResult(metrics.numFilesRemoved, metrics.numFilesAdded, metrics.filesRemoved.totalSize)
+
+    def manifests(self) -> StepResult:
+        """See ``Maintained``: Delta has none."""
+        return StepResult()
+
+    def expire(self) -> StepResult:
+        """See ``Maintained``: the log of a Delta table is its history and its progress, and stays."""
+        return StepResult()
+
+    def clean_up(self) -> StepResult:
+        """See ``Maintained``.
+
+        Raises:
+            TableError: SMT805; SMT809, a property of the table asks for a longer retention; SMT810, the folder holds
+                another table, whose files ``VACUUM`` would remove.
+        """
+        detail = self._detail()
+        if other := tables_inside(self.session, str(detail.location)):
+            statement = f"its folder holds another table, whose files VACUUM would remove: {other[0]}"
+            hint = "move that table elsewhere, or switch clean_up off"
+            raise TableError(Problem("SMT810", self.place, statement, hint))
+        before = self._last_version()
+        hours = self.options.retention_hours
+        if not self.options.allow_short_retention:
+            self._vacuum("", hours)
+            return self._removed(before)
+        with _unchecked(self.session):
+            self._vacuum("LITE", hours)
+            self._vacuum("", max(hours, SAFE_HOURS))
+        return self._removed(before)
+
+    def _detail(self) -> Row:
+        return self.session.sql(f"DESCRIBE DETAIL {self.name}").collect()[0]
+
+    def _vacuum(self, kind: str, hours: float) -> None:
+        try:
+            with conflicts(_CONFLICT, self.place):
+                self.session.sql(f"VACUUM {self.name} {kind} RETAIN {float(hours)!r} HOURS").collect()
+        except TableError:
+            raise
+        except Exception as error:  # of PySpark or of Py4J, as the case may be
+            if not _LONGER.search(str(error)):
+                raise
+            statement = f"the table keeps removed files for more than {hours:g} hours"
+            hint = "raise retention_hours to what its property delta.deletedFileRetentionDuration says, or change that"
+            raise TableError(Problem("SMT809", self.place, statement, hint)) from None
+
+    def _last_version(self) -> int:
+        return int(self.session.sql(f"DESCRIBE HISTORY {self.name} LIMIT 1").collect()[0].version)
+
+    def _removed(self, before: int) -> StepResult:
+        """Returns what ``VACUUM`` notes in the log; on some file systems Delta notes nothing."""
+        history = self.session.sql(f"DESCRIBE HISTORY {self.name} LIMIT 20")
+        files, size = 0, 0
+        notes = history.where(F.col("version") > before).select("operation", "operationMetrics").collect()
+        ends = [note.operationMetrics for note in notes if note.operation == "VACUUM END"]
+        for note in notes:
+            if note.operation == "VACUUM START":
+                size += int(note.operationMetrics.get("sizeOfDataToDelete", 0))
+        for metrics in ends:
+            files += int(metrics.get("numDeletedFiles", 0))
+        if not ends:
+            return StepResult(None)
+        return StepResult(files, 0, size)
+
+
+@contextmanager
+def _unchecked(session: SparkSession) -> Iterator[None]:
+    """Switches Delta's check of the retention off.
+
+    Threads of a session share its settings: the last step at work restores this one.
+    """
+    key = id(session)
+    with _LOCK:
+        users, before = _UNCHECKED.get(key, (0, session.conf.get(_CHECK, None)))
+        _UNCHECKED[key] = (users + 1, before)
+        session.conf.set(_CHECK, "false")
+    try:
+        yield
+    finally:
+        with _LOCK:
+            users, before = _UNCHECKED.pop(key)
+            if users > 1:
+                _UNCHECKED[key] = (users - 1, before)
+            elif before is None:
+                session.conf.unset(_CHECK)
+            else:
+                session.conf.set(_CHECK, before)

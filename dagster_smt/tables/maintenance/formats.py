@@ -1,0 +1,27 @@
+"""The maintenance of a table of any format."""
+
+from pyspark.sql import SparkSession
+
+from dagster_smt.tables.maintenance.delta import DeltaMaintenance
+from dagster_smt.tables.maintenance.iceberg import IcebergMaintenance
+from dagster_smt.tables.maintenance.options import SmtMaintenance
+from dagster_smt.tables.maintenance.steps import Maintained
+from dagster_smt.tables.sinks.delta import DeltaTable
+from dagster_smt.tables.sinks.iceberg import IcebergTable
+from dagster_smt.tables.sinks.protocol import Table
+
+
+def maintained(session: SparkSession, table: Table, options: SmtMaintenance | None = None) -> Maintained | None:
+    """Returns a table with the steps of its maintenance; None of topics.
+
+    Args:
+        session: The Spark session.
+        table: The table, opened as a sink.
+        options: The options of the steps; by default those of ``SmtMaintenance``.
+    """
+    options = options or SmtMaintenance()
+    if isinstance(table, DeltaTable):
+        return DeltaMaintenance(session, table, options)
+    if isinstance(table, IcebergTable):
+        return IcebergMaintenance(session, table, options)
+    return None

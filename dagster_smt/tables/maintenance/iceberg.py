@@ -1,0 +1,106 @@
+"""Maintenance of Iceberg tables: the procedures of Iceberg's catalog.
+
+The progress of the table must outlive its snapshots. The mark of a run is in the summary of a snapshot, so ``anchor``
+first notes in a property which mark the current snapshot stands on.
+
+The branch of a run at work must stay, too. Iceberg expires no branch without an age of its own. At least five snapshots
+of each branch are retained, so the way from the branch back to ``main`` stays as well.
+"""
+
+import re
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.spark.sql import text
+from dagster_smt.tables.maintenance.options import SAFE_HOURS, SmtMaintenance
+from dagster_smt.tables.maintenance.steps import FileSizes, StepResult, conflicts, sizes_of
+from dagster_smt.tables.sinks.iceberg import IcebergTable
+
+_CONFLICT = re.compile(
+    r"CommitFailed|ommit conflict|onflicting|metadata refresh is required|ValidationException"
+    r"|Missing required files to delete|Cannot commit"
+)
+_NO_FOLDER = re.compile(r"FileNotFoundException|does not exist|PATH_NOT_FOUND")
+_FOLDERS = ("data", "metadata")
+
+
+class IcebergMaintenance:
+    """See ``Maintained``."""
+
+    def __init__(self, session: SparkSession, table: IcebergTable, options: SmtMaintenance):
+        self.session, self.table, self.options = session, table, options
+        self.name, self.place = table.name, table.spec.place
+
+    def sizes(self, small_below: int) -> FileSizes:
+        """See ``Maintained``."""
+        files = self.session.sql(f"SELECT file_size_in_bytes AS size FROM {self.name}.files WHERE content = 0")
+        return sizes_of(files, small_below)
+
+    def compact(self) -> StepResult:
+        """See ``Maintained``.
+
+        Raises:
+            TableError: SMT805; SMT811, some files could not be rewritten.
+        """
+        ordered = any(row.key == "sort-order" for row in self._properties())
+        row = self._call("rewrite_data_files", *(["strategy => 'sort'"] if ordered else []))
+        if failed := row.failed_data_files_count:
+            hint = "the log of the Spark application tells why"
+            raise TableError(Problem("SMT811", self.place, f"{failed} files could not be rewritten", hint))
+        return StepResult(row.rewritten_data_files_count, row.added_data_files_count, row.rewritten_bytes_count)
+
+    def manifests(self) -> StepResult:
+        """See ``Maintained``."""
+        row = self._call("rewrite_manifests", "use_caching => false")
+        return StepResult(row.rewritten_manifests_count, row.added_manifests_count)
+
+    def expire(self) -> StepResult:
+        """See ``Maintained``.
+
+        Raises:
+            TableError: SMT805; SMT812, no property names the progress, so the snapshot with its mark has to stay.
+        """
+        if not self.table.anchor():
+            hint = "launch the job again when fewer runs are at work"
+            statement = "no property names the snapshot of its progress yet, so no snapshot may expire"
+            raise TableError(Problem("SMT812", self.place, statement, hint))
+        older = _before(self.options.retention_hours)
+        row = self._call("expire_snapshots", older, f"retain_last => {int(self.options.retain_last)}")
+        return StepResult(sum(count for count in row if isinstance(count, int)))
+
+    def clean_up(self) -> StepResult:
+        """See ``Maintained``: below the folders that Iceberg itself writes to, as another table may be inside."""
+        older, location, removed = _before(max(self.options.retention_hours, SAFE_HOURS)), self._location(), 0
+        for folder in _FOLDERS:
+            try:
+                removed += len(self._rows("remove_orphan_files", older, f"location => {text(f'{location}/{folder}')}"))
+            except TableError:
+                raise
+            except Exception as error:  # of PySpark or of Py4J, as the case may be
+                if not _NO_FOLDER.search(str(error)):  # a table without rows has no data
+                    raise
+        return StepResult(removed)
+
+    def _properties(self) -> list[Any]:
+        return self.session.sql(f"SHOW TBLPROPERTIES {self.name}").collect()
+
+    def _location(self) -> str:
+        rows = self.session.sql(f"DESCRIBE TABLE EXTENDED {self.name}").collect()
+        locations = [str(row.data_type) for row in rows if row.col_name == "Location"]  # after columns of that name
+        return locations[-1].rstrip("/")
+
+    def _call(self, procedure: str, *arguments: str) -> Any:
+        return self._rows(procedure, *arguments)[0]
+
+    def _rows(self, procedure: str, *arguments: str) -> list[Any]:
+        listed = ", ".join([f"table => {text(self.name)}", *arguments])
+        with conflicts(_CONFLICT, self.place):
+            return self.session.sql(f"CALL {self.table.catalog}.system.{procedure}({listed})").collect()
+
+
+def _before(hours: float) -> str:
+    moment = datetime.now(timezone.utc) - timedelta(hours=float(hours))
+    return f"older_than => TIMESTAMP '{moment:%Y-%m-%d %H:%M:%S}+00:00'"

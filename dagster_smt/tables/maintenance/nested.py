@@ -1,0 +1,35 @@
+"""Tables in the folder of another table: ``VACUUM`` takes their files for files that no version needs."""
+
+import re
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+_DEPTH = 4
+_SPECIAL = re.compile(r"([\\{}\[\]*?])")
+
+
+def tables_inside(session: SparkSession, location: str) -> list[str]:
+    """Returns the folders of other tables, at most four levels below a table; none on Spark Connect.
+
+    Args:
+        session: The Spark session. Only a classic session can list folders.
+        location: The folder of the table, as a URI.
+    """
+    try:
+        path = session._jvm.org.apache.hadoop.fs.Path  # type: ignore[union-attr]
+        configuration = session._jsparkSession.sessionState().newHadoopConf()
+        files = path(location).getFileSystem(configuration)
+    except Exception:  # noqa: BLE001 - of Py4J or Python: a Connect session has no JVM here
+        return []
+    folders = []
+    root = _SPECIAL.sub(r"\\\1", location.rstrip("/"))
+    for depth in range(1, _DEPTH + 1):
+        for name in ("_delta_log", "metadata/version-hint.text"):
+            folders += _matches(files, path(f"{root}/{'*/' * depth}{name}"), name)
+    return folders
+
+
+def _matches(files: Any, pattern: Any, name: str) -> list[str]:
+    matches = files.globStatus(pattern) or []
+    return [str(match.getPath().toString()).removesuffix(f"/{name}") for match in matches]

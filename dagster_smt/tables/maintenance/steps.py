@@ -1,0 +1,117 @@
+"""What the maintenance of each table format has in common: results of steps, sizes of files, conflicts."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.tables.sinks.protocol import Table
+
+CONFLICT = "SMT805"
+
+
+@dataclass(frozen=True, slots=True)
+class FileSizes:
+    """The files that hold the rows of a table.
+
+    Attributes:
+        files: Their number.
+        bytes: Their size.
+        small: The number of files that are small.
+    """
+
+    files: int = 0
+    bytes: int = 0
+    small: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What a step did.
+
+    Attributes:
+        removed: The number of files that it replaced or removed; None if the table format does not report it.
+        added: The number of files that it wrote.
+        bytes: The size of the files that it replaced or removed; None if the table format does not report it.
+    """
+
+    removed: int | None = 0
+    added: int = 0
+    bytes: int | None = None
+
+
+class Maintained(Protocol):
+    """A table with the steps of its maintenance."""
+
+    @property
+    def table(self) -> Table:
+        """The table."""
+        ...
+
+    def sizes(self, small_below: int) -> FileSizes:
+        """Returns the number and size of the files of the current version.
+
+        Args:
+            small_below: A file with fewer bytes is small.
+        """
+        ...
+
+    def compact(self) -> StepResult:
+        """Replaces small files by large ones.
+
+        Raises:
+            TableError: SMT805, a run changed the table meanwhile.
+        """
+        ...
+
+    def manifests(self) -> StepResult:
+        """Replaces small manifests by large ones. See ``compact`` for the errors."""
+        ...
+
+    def expire(self) -> StepResult:
+        """Removes old snapshots and the files that only they need. See ``compact`` for the errors."""
+        ...
+
+    def clean_up(self) -> StepResult:
+        """Removes the files that no version needs. See ``compact`` for the errors."""
+        ...
+
+
+def sizes_of(files: DataFrame, small_below: int) -> FileSizes:
+    """Returns the sizes of a table.
+
+    Args:
+        files: One row for each file, with a column ``size``.
+        small_below: A file with fewer bytes is small.
+    """
+    small = F.sum(F.when(F.col("size") < F.lit(small_below), 1).otherwise(0))
+    row = files.agg(F.count("*"), F.sum("size"), small).collect()[0]
+    return FileSizes(int(row[0] or 0), int(row[1] or 0), int(row[2] or 0))
+
+
+@contextmanager
+def conflicts(pattern: re.Pattern[str], place: str) -> Iterator[None]:
+    """Turns the errors of a table format that report another writer into one of ours.
+
+    Args:
+        pattern: Matches the text of such an error.
+        place: The table.
+
+    Raises:
+        TableError: SMT805, another writer changed the table meanwhile.
+    """
+    try:
+        yield
+    except TableError:
+        raise
+    except Exception as error:  # of PySpark or of Py4J, as the case may be
+        if not pattern.search(str(error)):
+            raise
+        statement = "a run or another writer changed the table while this step was at work; the step changed nothing"
+        hint = "launch the job again when fewer runs are at work"
+        raise TableError(Problem(CONFLICT, place, statement, hint)) from None
