@@ -10,10 +10,15 @@ import dagster as dg
 import pytest
 import yaml
 
+from dagster_smt import SmtMaintenance
 from dagster_smt.orchestration import SmtTable, SparkSessionResource, build_smt_asset, spark_session_of
+from dagster_smt.orchestration.checks import MANY_FILES
+from dagster_smt.run.maintenance import _PAUSES
 from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.maintenance.options import SAFE_HOURS, STEPS
 from dagster_smt.tables.spec import DeltaSink, Format, IcebergSink
-from tests.orchestration.test_assets import HIDE, PERSON, append, checks, table
+from tests.orchestration.test_assets import HIDE, PERSON, append, checks, observations, table
+from tests.orchestration.test_component import LEAST, loaded
 from tests.test_docs import blocks
 
 ROOT = Path(__file__).parents[1]
@@ -59,12 +64,16 @@ def test_a_session_of_ones_own_is_a_resource(spark):
 def test_definitions_of_the_pages_load(tmp_path, monkeypatch):
     (tmp_path / "customers_now.sql").write_text("SELECT 1")
     monkeypatch.chdir(tmp_path)
-    names: dict = {}
+    sink = DeltaSink(tmp_path / "lake")
+    orders = build_smt_asset(
+        SmtTable(key=["lake", "orders"], chain=[HIDE], table=table(tmp_path, "orders"), sink=sink)
+    )
+    names: dict = {"orders": orders}
     for page in ("latest-rows", "upkeep", "object-store"):
         for text in blocks(f"docs/how-to/{page}.md", "python"):
             exec(text, names)
     defs = dg.Definitions(
-        assets=[names["customers_now"]], schedules=[names["nightly"]], resources={"spark": names["spark"]}
+        assets=[names["customers_now"], orders], schedules=[names["nightly"]], resources={"spark": names["spark"]}
     )
     dg.Definitions.validate_loadable(defs)
 
@@ -141,27 +150,43 @@ def test_a_person_is_erased_as_the_page_says(spark, tmp_path):
         assert sorted(row.id for row in spark.read.format("delta").load(str(tmp_path / "lake")).collect()) == [1, 2, 3]
 
 
-@pytest.mark.long
-def test_upkeep_leaves_the_table_to_the_next_run(spark, tmp_path):
-    append(tmp_path, "orders", PERSON)
+def test_the_maintenance_of_the_page_keeps_rows_and_progress(spark, tmp_path):
+    """The job of the page, with its options and the run config of its Launchpad; and its block in a component."""
+    page = "docs/how-to/upkeep.md"
+    block, launchpad = map(yaml.safe_load, in_lists(page, "yaml"))
     declared = Format("json_schema", parse_ddl("id BIGINT, name STRING"))
     source = table(tmp_path, "orders", value=declared)
-    name = f"upkeep_{abs(hash(tmp_path))}"
-    sinks = [DeltaSink(tmp_path / "lake", "columns"), IcebergSink(table=f"ice.db.{name}", kind="columns")]
-    assets = [
-        build_smt_asset(SmtTable(key=["lake", f"o{n}"], chain=[HIDE], table=source, sink=s))
-        for n, s in enumerate(sinks)
-    ]
+    sink = IcebergSink(table=f"ice.db.upkeep_{abs(hash(tmp_path))}", kind="columns")
+    names: dict = {"orders": build_smt_asset(SmtTable(key=["lake", "orders"], chain=[HIDE], table=source, sink=sink))}
+    for text in blocks(page, "python"):
+        exec(text, names)
+    limited = build_smt_asset(
+        SmtTable(key=["lake", "orders"], chain=[HIDE], table=source, sink=sink, checks=names["checks"])
+    )
     with dg.instance_for_test() as instance:
 
         def launch():
-            return dg.materialize(assets, instance=instance, resources={"spark": spark})
+            append(tmp_path, "orders", PERSON)
+            assert checks(dg.materialize([limited], instance=instance, resources={"spark": spark}))[
+                "small_files"
+            ].passed
 
-        assert launch().success
-        for statement in statements("docs/how-to/upkeep.md"):
-            place = statement.replace("lake.orders", f"delta.`{tmp_path / 'lake'}`").replace("db.orders", f"db.{name}")
-            spark.sql(place)
-        append(tmp_path, "orders", PERSON)
-        assert launch().success
-    assert spark.read.format("delta").load(str(tmp_path / "lake")).count() == 2
-    assert spark.table(f"ice.db.{name}").count() == 2
+        for _ in range(6):
+            launch()
+        defs = dg.Definitions([names["orders"]], jobs=[names["upkeep"]], resources={"spark": spark})
+        job = defs.resolve_job_def(names["upkeep"].name)
+        some, every = (job.execute_in_process(config, instance=instance) for config in (launchpad, {}))
+        launch()
+    tables = [o.metadata["dagster_smt/maintenance"].records for r in (some, every) for o in observations(r)]
+    assert [[row.data["step"] for row in rows] for rows in tables] == [["compact"], list(STEPS)]
+    assert spark.table(sink.table).count() == 7
+    _, component = loaded({**LEAST, **block})
+    assert [s.name for s in component.schedules] == ["lake__orders_maintenance_schedule"]
+    assert names["nightly"].cron_schedule == block["maintenance"]["schedule"]
+
+
+def test_the_page_about_maintenance_names_every_step_and_its_limits():
+    text = (ROOT / "docs/how-to/upkeep.md").read_text("utf-8")
+    assert [step for step in STEPS if f"| `{step}` |" not in text] == []
+    assert f"{SAFE_HOURS:g} hours" in text and f"last {SmtMaintenance().retain_last} snapshots" in text
+    assert f"{MANY_FILES} files or more" in text and f"{len(_PAUSES)}" == "3" and "up to three times" in text

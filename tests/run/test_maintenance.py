@@ -10,10 +10,10 @@ import pytest
 from dagster_smt.errors import ConfigError, TableError
 from dagster_smt.run import maintenance
 from dagster_smt.run.maintenance import maintain
-from dagster_smt.spark.sql import quoted
+from dagster_smt.spark.sql import quoted, text
 from dagster_smt.tables.maintenance.delta import DeltaMaintenance
 from dagster_smt.tables.maintenance.iceberg import IcebergMaintenance
-from dagster_smt.tables.maintenance.options import STEPS, SmtMaintenance, check_table
+from dagster_smt.tables.maintenance.options import STEPS, STEPS_OF, SmtMaintenance, check_table
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.iceberg_history import MARK
 from dagster_smt.tables.sinks.iceberg_states import NEWEST, STATE
@@ -283,21 +283,21 @@ def test_a_run_that_commits_while_the_anchor_is_written_stays_the_newest(iceberg
     assert iceberg.state().number == 3 and iceberg.run().status == "empty"
 
 
-@pytest.mark.parametrize("fault", ["replaced", "damaged"])
-def test_old_versions_stay_while_the_progress_cannot_be_read(by_path, fault):
+def test_old_versions_stay_while_the_progress_is_damaged(iceberg):
+    iceberg.grow(runs=6)
+    key = next(key for key in iceberg.table._properties() if key.startswith(STATE + "6."))
+    iceberg.session.sql(f"ALTER TABLE {iceberg.table.name} SET TBLPROPERTIES ('{key}' = 'damaged')").collect()
+    refuses_to_remove(iceberg, "SMT522")
+
+
+def test_old_versions_stay_while_a_run_would_refuse_what_others_did(by_path):
     by_path.grow(runs=6)
-    name, files = by_path.table.name, len(data_files(by_path.sink.path))
-    if fault == "replaced":
-        by_path.session.sql(f"DELETE FROM {name}").collect()
-        code = "SMT554"
-    elif isinstance(by_path.sink, DeltaSink):
-        frame = by_path.table.read().limit(0)
-        frame.write.format("delta").mode("append").option("userMetadata", '{"format":').save(str(by_path.sink.path))
-        pytest.skip("a text that is no state is none of ours")
-    else:
-        key = next(key for key in by_path.table._properties() if key.startswith(STATE + "6."))
-        by_path.session.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('{key}' = 'damaged')").collect()
-        code = "SMT522"
+    by_path.session.sql(f"DELETE FROM {by_path.table.name}").collect()
+    refuses_to_remove(by_path, "SMT554")
+
+
+def refuses_to_remove(by_path, code):
+    files = len(data_files(by_path.sink.path))
     report = by_path.maintain()
     refused = [step.step for step in report.steps if step.problem is not None and step.problem.code == "SMT806"]
     assert refused == (["clean_up"] if isinstance(by_path.sink, DeltaSink) else ["expire", "clean_up"])
@@ -369,8 +369,8 @@ def test_progress_that_goes_back_is_noticed(by_path, monkeypatch):
             by_path.session.sql(f"RESTORE {name} TO VERSION AS OF 1").collect()
         else:
             older = by_path.session.sql(f"SELECT snapshot_id FROM {name}.snapshots ORDER BY committed_at").collect()[1]
-            call = f"CALL {by_path.table.catalog}.system.rollback_to_snapshot('{name}', {older.snapshot_id})"
-            by_path.session.sql(call.replace("`", "`")).collect()
+            target = f"{text(name)}, {older.snapshot_id}"
+            by_path.session.sql(f"CALL {by_path.table.catalog}.system.rollback_to_snapshot({target})").collect()
         return compact(self)
 
     monkeypatch.setattr(kind, "compact", back)
@@ -381,11 +381,12 @@ def test_progress_that_goes_back_is_noticed(by_path, monkeypatch):
 # --- runs and maintenance at once ---
 
 
-@pytest.mark.parametrize("step", ["compact", "manifests", "expire", "clean_up"])
+STEPS_BY_KIND = [("delta path", step) for step in STEPS_OF["delta"]] + [("iceberg path", step) for step in STEPS]
+
+
+@pytest.mark.parametrize(("by_path", "step"), STEPS_BY_KIND, indirect=["by_path"])
 def test_a_run_that_commits_in_the_middle_of_a_step_wins(by_path, monkeypatch, step):
     """The step itself is repeated, or goes on top of the run."""
-    if isinstance(by_path.sink, DeltaSink) and step in ("manifests", "expire"):
-        pytest.skip("Delta has no such step")
     by_path.grow(runs=6)
     kind = DeltaMaintenance if isinstance(by_path.sink, DeltaSink) else IcebergMaintenance
     work = getattr(kind, step)

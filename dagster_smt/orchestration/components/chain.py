@@ -1,9 +1,9 @@
 """``SmtChainComponent``: a chain between topics and a table, declared in ``defs.yaml``."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import dagster as dg
 from dagster.components.resolved.core_models import OpSpec
@@ -14,11 +14,12 @@ from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.orchestration.automation.repair import build_repair_job
 from dagster_smt.orchestration.automation.schedules import build_smt_schedule
 from dagster_smt.orchestration.automation.sensors import build_lag_sensor, build_new_topic_sensor
-from dagster_smt.orchestration.checks import SmtChecks
+from dagster_smt.orchestration.checks import DEFAULT_SMALL_FILES, SmtChecks
 from dagster_smt.orchestration.components.fields import (
     ResolvedChain,
     ResolvedChecks,
     ResolvedLetters,
+    ResolvedMaintenance,
     ResolvedPartitions,
     ResolvedSink,
     ResolvedTable,
@@ -26,6 +27,7 @@ from dagster_smt.orchestration.components.fields import (
 from dagster_smt.orchestration.components.scaffolder import SmtChainScaffolder
 from dagster_smt.orchestration.definitions.assets import build_smt_asset
 from dagster_smt.orchestration.definitions.dead_letters import build_dead_letters_asset, build_redrive_job
+from dagster_smt.orchestration.definitions.maintenance import build_maintenance_job
 from dagster_smt.orchestration.definitions.partitions import OF_TIME
 from dagster_smt.orchestration.definitions.tables import SmtTable
 from dagster_smt.orchestration.definitions.topic_assets import build_topic_assets
@@ -143,6 +145,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
     lag_sensor: Annotated[
         LagSensorModel | None, dg.Resolver.default(description="Asks for a run when there are unread records.")
     ] = None
+    maintenance: ResolvedMaintenance = None
     op: Annotated[
         OpSpec | None, dg.Resolver.default(description="Of the asset's step: pool, tags, backfill_policy.")
     ] = None
@@ -216,6 +219,9 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         if self.dead_letter_topic or self.dead_letters is not None:
             letters.append(build_dead_letters_asset(asset))
             jobs += [build_redrive_job(asset)] if again else []
+        if self.maintenance is not None:
+            jobs.append(build_maintenance_job(asset, self.maintenance))
+            schedules += self._maintenance_schedule(jobs[-1])
         return dg.Definitions(
             assets=[asset, *topics, *letters],
             jobs=jobs,
@@ -241,6 +247,23 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
             )
             raise ConfigError(Problem("SMT050", "spark", statement, hint))
 
+    def _maintenance_schedule(self, job: Any) -> list[dg.ScheduleDefinition]:
+        if self.maintenance is None or not self.maintenance.schedule:
+            return []
+        schedule = dg.ScheduleDefinition(
+            name=f"{job.name}_schedule",
+            job=job,
+            cron_schedule=self.maintenance.schedule,
+            execution_timezone=self.execution_timezone,
+        )
+        return [schedule]
+
+    def _checks(self) -> SmtChecks:
+        """Returns the checks: with a maintenance job, runs report small files as well."""
+        if self.maintenance is None or self.checks.max_small_files is not None:
+            return self.checks
+        return replace(self.checks, max_small_files=DEFAULT_SMALL_FILES)
+
     def _asset(self, translator: SmtTranslator) -> dg.AssetsDefinition:
         op = self.op or OpSpec()
         table = SmtTable(
@@ -252,7 +275,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
             errors_tolerance=self.errors_tolerance,
             dead_letters=self.dead_letters,
             dead_letter_topic=self.dead_letter_topic,
-            checks=self.checks,
+            checks=self._checks(),
             dead_paths=self.dead_paths,
             allow_chain_override=self.allow_chain_override,
         )

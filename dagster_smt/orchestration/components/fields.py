@@ -6,6 +6,7 @@ made.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
@@ -27,6 +28,7 @@ from dagster_smt.orchestration.components.derived import (
 )
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.described import with_files
+from dagster_smt.tables.maintenance.options import SmtMaintenance
 from dagster_smt.tables.spec import (
     DeltaSink,
     FileTopics,
@@ -79,6 +81,17 @@ def _names_of(cls: Callable[..., Any]) -> Spelling:
     return Spelling(Sequence[str], lambda names, folder, place: cls(*names), lambda default: default.names)
 
 
+@dataclass(frozen=True)
+class ScheduledMaintenance(SmtMaintenance):
+    """A job that compacts the table and removes old versions, and its schedule.
+
+    Attributes:
+        schedule: A cron schedule of the job, switched off until somebody switches it on in the UI; none: no schedule.
+    """
+
+    schedule: str | None = None
+
+
 SPELLINGS: Spellings = {
     Format: Spelling(FormatModel, _format_here, lambda default: FormatModel(kind=default.kind)),
     NewTopics: Spelling(model_of(NewTopics, {}), lambda data, folder, place: NewTopics(**data)),
@@ -98,6 +111,7 @@ EXAMPLES: Examples = {
     KafkaTopics: {"bootstrap_servers": ["localhost:9092"]},
     TableSink: {"path": ["s3a://lake/orders"], "table": ["lake.orders"]},
     TopicTable: {"topics": [["orders"]], "pattern": ["orders\\..*"]},
+    ScheduledMaintenance: {"schedule": ["0 4 * * *"], "retention_hours": [336]},
     SmtChecks: {
         "off": [["masked_values"]],
         "blocking": [["dead_mask"]],
@@ -164,6 +178,7 @@ LettersModel = choice_of(
     },
 )
 ChecksModel = _model(SmtChecks)
+MaintenanceModel = _model(ScheduledMaintenance)
 
 
 class TopicPartitionsModel(dg.Model):
@@ -359,6 +374,13 @@ def partitions_of(data: Mapping[str, Any] | None) -> dg.PartitionsDefinition | N
     return _TIMES[data["type"]](start_date=start, end_date=data["end_date"], timezone=data["timezone"])
 
 
+def maintenance_of(data: Mapping[str, Any] | None) -> ScheduledMaintenance | None:
+    """Returns the maintenance that a ``MaintenanceModel`` describes."""
+    if data is None:
+        return None
+    return _instance(ScheduledMaintenance, data, Path(), "maintenance")
+
+
 def _resolver(make: Callable[..., Any], model: Any, description: str, *, in_folder: bool = False) -> dg.Resolver:
     """A resolver that renders templates, and then makes plain data of them."""
 
@@ -404,4 +426,8 @@ ResolvedPartitions: TypeAlias = Annotated[
 ResolvedChecks: TypeAlias = Annotated[
     SmtChecks,
     _resolver(lambda data: SmtChecks(**data) if data else SmtChecks(), ChecksModel | None, "Which checks there are."),
+]
+ResolvedMaintenance: TypeAlias = Annotated[
+    ScheduledMaintenance | None,
+    _resolver(maintenance_of, MaintenanceModel | None, "A job that compacts the table and removes old versions."),
 ]
