@@ -20,7 +20,8 @@ from dagster_smt.run.contract import contract_problems
 from dagster_smt.run.facts import TableFacts, sample_of
 from dagster_smt.spark.types import spark_type
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.spec import DeltaSink, Format
+from dagster_smt.tables.maintenance.steps import FileSizes
+from dagster_smt.tables.spec import DeltaSink, FileTopicSink, Format
 from tests.orchestration.test_assets import DROP, HIDE, KEY, PERSON, append, asset, checks, read, table
 
 GOOD = Evidence(
@@ -101,6 +102,7 @@ WRONG = [
     ),
     ("masked_values", found(residue={("value.a", "value.b"): 2}, sampled=9), "also in value.b (of value.a)", "WARN"),
     ("key_matches_value", reported(ledger=[DIFFERING]), "key and value differ in id (2 records)", "WARN"),
+    ("small_files", found(files=FileSizes(60, 900, 30)), "30 of 60 files are smaller than 16 MB; launch", "WARN"),
     ("lag", found(lag={"orders": 2, "bills": 1}), "3 offsets are not read yet", "WARN"),
     ("contract", found(broken={"id": "int is promised"}), "the contract is broken: id: int is promised", "ERROR"),
 ]
@@ -148,6 +150,7 @@ CONDITIONAL = {
     "key_matches_value",
     "lag",
     "contract",
+    "small_files",
 }
 """Checks that only some tables have; every table has the others."""
 
@@ -169,6 +172,8 @@ def test_tables_have_the_checks_that_can_be_told_of_them():
     assert conditional(SmtChecks(), none, records, row) == ["key_matches_value"]
     assert conditional(SmtChecks(), none, records, replace(row, verify_integrity=True)) == []
     assert checks_of(SmtChecks(off=[*always, "masked_values"], max_lag=1), chain, records) == ["dead_mask", "lag"]
+    assert conditional(SmtChecks(max_small_files=0.5), none, records) == ["small_files"]
+    assert conditional(SmtChecks(max_small_files=0.5), none, FileTopicSink("t")) == []
 
 
 def test_a_broken_contract_names_who_reads_the_column():

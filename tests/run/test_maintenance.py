@@ -2,10 +2,12 @@
 
 import os
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyspark.sql import functions
 
 from dagster_smt.errors import ConfigError, TableError
 from dagster_smt.run import maintenance
@@ -14,11 +16,13 @@ from dagster_smt.spark.sql import quoted, text
 from dagster_smt.tables.maintenance.delta import DeltaMaintenance
 from dagster_smt.tables.maintenance.iceberg import IcebergMaintenance
 from dagster_smt.tables.maintenance.options import STEPS, STEPS_OF, SmtMaintenance, check_table
+from dagster_smt.tables.sinks import delta as delta_sink
 from dagster_smt.tables.sinks import open_table
+from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.iceberg_history import MARK
 from dagster_smt.tables.sinks.iceberg_states import NEWEST, STATE
 from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, TableSink, WindowRequest
-from tests.run.world import World, order, window
+from tests.run.world import COLUMNS, World, order, window
 
 NOW = SmtMaintenance(retention_hours=0, allow_short_retention=True, retain_last=5)
 """Removes everything that may ever go."""
@@ -422,6 +426,89 @@ def test_a_run_that_replaces_rows_wins_over_a_compaction(by_path, monkeypatch):
     assert replay(by_path, 0, 4).status == "committed"
     assert compactions[0].problems == () and by_path.offsets() == list(range(12))
     assert by_path.state().number == 7
+
+
+class Interruption:
+    """Compacts the table in the middle of a Delta commit: after it has read its version, before it commits."""
+
+    def __init__(self, lake):
+        self.lake, self.reports = lake, []
+        self.begun, self.over = lake.folder / "begun", lake.folder / "over"
+        self.thread = threading.Thread(target=self.compact)
+        self.thread.start()
+
+    def compact(self):
+        wait_for(self.begun)
+        self.reports.append(self.lake.maintain(replace(NOW, clean_up=False)))
+        self.over.touch()
+
+    def of(self, frame, column):
+        """The same rows; the first one to be read waits for the compaction."""
+        begun, over = str(self.begun), str(self.over)
+
+        def wait(value):
+            Path(begun).touch()
+            wait_for(Path(over))
+            return value
+
+        waiting = functions.udf(wait, frame.schema[column].dataType)
+        return frame.coalesce(1).withColumn(column, waiting(column))
+
+
+def wait_for(path):
+    for _ in range(600):
+        if path.exists():
+            return
+        time.sleep(0.1)
+    raise TimeoutError(path)
+
+
+def test_a_compaction_in_the_middle_of_a_replacing_commit_does_not_fail_the_run(delta, monkeypatch):
+    delta.grow(runs=6)
+    interruption, write, calls = Interruption(delta), DeltaTable._write, []
+
+    def late(self, frame, state, replaced):
+        calls.append(1)
+        return write(self, interruption.of(frame, "offset"), state, replaced)
+
+    monkeypatch.setattr(DeltaTable, "_write", late)
+    assert replay(delta, 0, 4).status == "committed"
+    interruption.thread.join()
+    assert len(calls) == 2, "Delta refused the first try"
+    assert interruption.reports[0].problems == () and delta.offsets() == list(range(12))
+    assert delta.state().number == 7
+
+
+def test_a_compaction_in_the_middle_of_a_merge_does_not_fail_the_run(spark, tmp_path, monkeypatch):
+    """A table with keys rewrites the files of the rows that change."""
+    lake = Lake(tmp_path, spark, DeltaSink(tmp_path / "table", "columns", mode="upsert", keys=["id"]))
+
+    def run(*amounts):
+        lake.add(*(order(n, amount) for n, amount in enumerate(amounts)))
+        return lake.run(value=COLUMNS)
+
+    for n in range(6):
+        assert run(n, n).status == "committed"
+    interruption, merge, statements = Interruption(lake), DeltaTable.merge, []
+
+    def late(self, changes, *args):
+        return merge(self, interruption.of(changes, "action"), *args)
+
+    def counted(*args):
+        statements.append(1)
+        return statement(*args)
+
+    statement = delta_sink.merge_statement
+    monkeypatch.setattr(DeltaTable, "merge", late)
+    monkeypatch.setattr(delta_sink, "merge_statement", counted)
+    assert run(100, 101, 102).status == "committed"
+    interruption.thread.join()
+    assert len(statements) == 2, "Delta refused the first try"
+    assert interruption.reports[0].problems == ()
+    rows = sorted((row.id, row.amount) for row in lake.table.read().collect())
+    assert rows == [(0, 100), (1, 101), (2, 102)]
+    report = lake.maintain()
+    assert report.problems == () and report.rows == 3
 
 
 def test_a_conflict_is_tried_again_and_then_named(by_path, monkeypatch):

@@ -53,14 +53,14 @@ def build_maintenance_job(
         pool: Dagster pool; by default that of the asset. In a pool with one slot, runs of the asset wait for the job.
 
     Raises:
-        ConfigError: SMT803, the asset is not of ``build_smt_asset`` or has no Delta or Iceberg table; SMT804, it has no
-            table of a name in ``tables``; SMT802, the name of a table is no name in SQL.
+        ConfigError: SMT813, the asset is not of this package; SMT803, it has no Delta or Iceberg table; SMT804, it has
+            no table of a name in ``tables``; SMT802, the name of a table is no name in SQL.
     """
     written = tables_of(asset)
     if written is None:
-        hint = "use an asset of build_smt_asset or build_smt_assets"
+        hint = "maintain tables of other assets with the statements of their format"
         place = ", ".join(key.to_user_string() for key in asset.keys)
-        raise ConfigError(Problem("SMT803", place, "the asset is none of this package", hint))
+        raise ConfigError(Problem("SMT813", place, "the asset is not of build_smt_asset or build_smt_assets", hint))
     chosen = _chosen(written, tables)
     name = name or f"{asset.op.name}_maintenance"
     step = _op(f"{name}_tables", chosen, maintenance or SmtMaintenance(), written.spark_key, pool or written.pool)
@@ -88,7 +88,7 @@ def _chosen(written: WrittenTables, tables: Sequence[Any] | None) -> dict[str, _
     if tables is None:
         keys = [key for key, sink in written.sinks.items() if _has_files(sink)] or list(written.sinks)
     else:
-        keys = [dg.AssetKey.from_coercible(table) for table in tables]
+        keys = [_key_of(table) for table in tables]
     known = ", ".join(key.to_user_string() for key in written.sinks)
     problems = []
     for key in keys:
@@ -104,6 +104,13 @@ def _chosen(written: WrittenTables, tables: Sequence[Any] | None) -> dict[str, _
     return chosen
 
 
+def _key_of(table: dg.AssetKey | Sequence[str] | str) -> dg.AssetKey:
+    """Returns the asset key, also of a text such as ``lake/orders``."""
+    if isinstance(table, str):
+        return dg.AssetKey.from_user_string(table)
+    return dg.AssetKey.from_coercible(table)
+
+
 def _has_files(sink: Sink) -> bool:
     try:
         check_table(sink, "")
@@ -112,10 +119,11 @@ def _has_files(sink: Sink) -> bool:
     return True
 
 
-def _config(tables: Sequence[str]) -> dict[str, dg.Field]:
+def _config(name: str, tables: Sequence[str]) -> dict[str, dg.Field]:
+    """Returns the config schema of an op. Dagster takes two enums of one name in a process for one."""
     return {
         "tables": dg.Field(
-            dg.Array(dg.Enum("SmtMaintainedTable", [dg.EnumValue(table) for table in tables])),
+            dg.Array(dg.Enum(f"{name}_choice", [dg.EnumValue(table) for table in tables])),
             is_required=False,
             description="Maintain only these tables.",
         ),
@@ -134,7 +142,7 @@ def _op(
         name=name,
         description="Maintain tables, one after the other.",
         out={},
-        config_schema=_config(list(tables)),
+        config_schema=_config(name, list(tables)),
         required_resource_keys={spark_key},
         pool=pool,
     )

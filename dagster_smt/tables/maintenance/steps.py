@@ -114,4 +114,4 @@ def conflicts(pattern: re.Pattern[str], place: str) -> Iterator[None]:
             raise
         statement = "a run or another writer changed the table while this step was at work; the step changed nothing"
         hint = "launch the job again when fewer runs are at work"
-        raise TableError(Problem(CONFLICT, place, statement, hint)) from None
+        raise TableError(Problem("SMT805", place, statement, hint)) from None
