@@ -65,9 +65,7 @@ def test_definitions_of_the_pages_load(tmp_path, monkeypatch):
     (tmp_path / "customers_now.sql").write_text("SELECT 1")
     monkeypatch.chdir(tmp_path)
     sink = DeltaSink(tmp_path / "lake")
-    orders = build_smt_asset(
-        SmtTable(key=["lake", "orders"], chain=[HIDE], table=table(tmp_path, "orders"), sink=sink)
-    )
+    orders = build_smt_asset(SmtTable(key=["lake", "orders"], chain=[HIDE], table=table(tmp_path, "orders"), sink=sink))
     names: dict = {"orders": orders}
     for page in ("latest-rows", "upkeep", "object-store"):
         for text in blocks(f"docs/how-to/{page}.md", "python"):

@@ -29,7 +29,9 @@ NOW = SmtMaintenance(retention_hours=0, allow_short_retention=True, retain_last=
 
 def people(root, sink=None, key="people", **more):
     sink = sink or DeltaSink(root / "lake")
-    return build_smt_asset(key=["lake", key], chain=[HIDE], table=table(root, "people"), sink=sink, **more)
+    pool = more.pop("pool", None)
+    smt_table = SmtTable(key=["lake", key], chain=[HIDE], table=table(root, "people"), sink=sink, **more)
+    return build_smt_asset(smt_table, pool=pool)
 
 
 def two(root, **more):

@@ -1,20 +1,19 @@
 """Jobs that maintain the tables of assets: compaction, old versions, files that no version needs."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem, SmtError, TableError
-from dagster_smt.orchestration.checks import SMALL_FILES, SmtChecks, small_files_of
+from dagster_smt.orchestration.checks import SMALL_FILES, small_files_of
+from dagster_smt.orchestration.definitions.planned import PlannedAsset
 from dagster_smt.orchestration.resources import need_packages, spark_session_of
-from dagster_smt.orchestration.runs.execution import problems_as_failure
+from dagster_smt.orchestration.runs.failures import joint_failure, problems_as_failure
 from dagster_smt.orchestration.runs.guard import run_cancellable
-from dagster_smt.orchestration.runs.maintained import WrittenTables, tables_of
-from dagster_smt.orchestration.runs.steps import raised
+from dagster_smt.orchestration.runs.maintained import WRITTEN
 from dagster_smt.tables.maintenance.options import STEPS, SmtMaintenance, check_table
-from dagster_smt.tables.spec import Sink, packages_of
+from dagster_smt.tables.spec import TableSink, packages_of
 from dagster_smt.visible import visible
 
 if TYPE_CHECKING:
@@ -56,14 +55,16 @@ def build_maintenance_job(
         ConfigError: SMT813, the asset is not of this package; SMT803, it has no Delta or Iceberg table; SMT804, it has
             no table of a name in ``tables``; SMT802, the name of a table is no name in SQL.
     """
-    written = tables_of(asset)
+    written = WRITTEN.get(asset.op)
     if written is None:
         hint = "maintain tables of other assets with the statements of their format"
         place = ", ".join(key.to_user_string() for key in asset.keys)
-        raise ConfigError(Problem("SMT813", place, "the asset is not of build_smt_asset or build_smt_assets", hint))
+        statement = "the asset is not of build_smt_asset or build_smt_assets"
+        raise ConfigError(Problem("SMT813", place, statement, hint))
     chosen = _chosen(written, tables)
     name = name or f"{asset.op.name}_maintenance"
-    step = _op(f"{name}_tables", chosen, maintenance or SmtMaintenance(), written.spark_key, pool or written.pool)
+    (spark_key,) = asset.op.required_resource_keys
+    step = _op(f"{name}_tables", chosen, maintenance or SmtMaintenance(), spark_key, pool or asset.op.pool)
     listed = ", ".join(chosen)
     description = f"Compact {listed}, and remove old versions and the files that no version needs."
 
@@ -74,32 +75,23 @@ def build_maintenance_job(
     return maintain_tables
 
 
-@dataclass(frozen=True)
-class _Table:
-    """A table to maintain."""
-
-    key: dg.AssetKey
-    sink: Sink
-    checks: SmtChecks
-
-
-def _chosen(written: WrittenTables, tables: Sequence[Any] | None) -> dict[str, _Table]:
+def _chosen(written: Sequence[PlannedAsset], tables: Sequence[Any] | None) -> dict[str, PlannedAsset]:
     """Returns the tables to maintain, by the name of their asset."""
+    by_key = {table.key: table for table in written}
     if tables is None:
-        keys = [key for key, sink in written.sinks.items() if _has_files(sink)] or list(written.sinks)
+        keys = [table.key for table in written if isinstance(table.sink, TableSink)] or list(by_key)
     else:
         keys = [_key_of(table) for table in tables]
-    known = ", ".join(key.to_user_string() for key in written.sinks)
     problems = []
     for key in keys:
-        if key not in written.sinks:
-            hint = f"choose of {known}"
+        if key not in by_key:
+            hint = f"choose of {', '.join(table.name for table in written)}"
             problems.append(Problem("SMT804", "tables", f"the asset has no table {key.to_user_string()}", hint))
     if problems:
         raise ConfigError(problems)
-    chosen = {key.to_user_string(): _Table(key, written.sinks[key], written.checks[key]) for key in keys}
-    for place, table in chosen.items():
-        check_table(table.sink, place)
+    chosen = {by_key[key].name: by_key[key] for key in keys}
+    for name, table in chosen.items():
+        check_table(table.sink, name)
     need_packages(packages_of(*(table.sink for table in chosen.values())))
     return chosen
 
@@ -109,14 +101,6 @@ def _key_of(table: dg.AssetKey | Sequence[str] | str) -> dg.AssetKey:
     if isinstance(table, str):
         return dg.AssetKey.from_user_string(table)
     return dg.AssetKey.from_coercible(table)
-
-
-def _has_files(sink: Sink) -> bool:
-    try:
-        check_table(sink, "")
-    except ConfigError as error:
-        return error.problems[0].code != "SMT803"
-    return True
 
 
 def _config(name: str, tables: Sequence[str]) -> dict[str, dg.Field]:
@@ -136,7 +120,7 @@ def _config(name: str, tables: Sequence[str]) -> dict[str, dg.Field]:
 
 
 def _op(
-    name: str, tables: Mapping[str, _Table], maintenance: SmtMaintenance, spark_key: str, pool: str
+    name: str, tables: Mapping[str, PlannedAsset], maintenance: SmtMaintenance, spark_key: str, pool: str | None
 ) -> dg.OpDefinition:
     @dg.op(
         name=name,
@@ -154,7 +138,7 @@ def _op(
 
 
 def _maintain_each(
-    context: dg.OpExecutionContext, tables: Mapping[str, _Table], maintenance: SmtMaintenance, spark: object
+    context: dg.OpExecutionContext, tables: Mapping[str, PlannedAsset], maintenance: SmtMaintenance, spark: object
 ) -> Events:
     """Maintains the tables of a launch one after the other; the problems of all are raised at the end."""
     config = context.op_config
@@ -172,11 +156,11 @@ def _maintain_each(
             context.log.error(f"{name}: {error}")
             errors.append(error)
     if errors:
-        raise raised(errors)
+        raise joint_failure(errors)
 
 
 def _maintained(
-    context: dg.OpExecutionContext, table: _Table, maintenance: SmtMaintenance, session: Any
+    context: dg.OpExecutionContext, table: PlannedAsset, maintenance: SmtMaintenance, session: Any
 ) -> "MaintenanceReport":
     from dagster_smt.run.maintenance import maintain  # loads PySpark
 
@@ -190,7 +174,7 @@ def _maintained(
     )
 
 
-def _events(table: _Table, report: "MaintenanceReport") -> Events:
+def _events(table: PlannedAsset, report: "MaintenanceReport") -> Events:
     from dagster_smt.orchestration.metadata.maintenance_metadata import maintenance_metadata  # loads PySpark
 
     yield dg.AssetObservation(table.key, metadata=maintenance_metadata(report))

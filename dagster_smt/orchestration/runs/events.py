@@ -76,7 +76,13 @@ def _check_results(context: Context, table: PlannedAsset, run: SmtRun) -> Iterat
     if run.facts.broken:
         readers = run.afterwards.get("the list of readers", lambda: columns_read(context, table.key), readers)
     evidence = Evidence(
-        run.report, run.facts, table.checks.max_lag or 0, exceptions, table.checks.failed_share, readers
+        run.report,
+        run.facts,
+        table.checks.max_lag or 0,
+        exceptions,
+        table.checks.failed_share,
+        readers,
+        table.checks,
     )
     yield from check_results(table.key, table.check_names, table.checks, evidence)
 
