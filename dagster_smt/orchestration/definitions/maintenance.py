@@ -153,7 +153,7 @@ def _maintain_each(
             if report.problems:
                 raise TableError(report.problems)
         except SmtError as error:
-            context.log.error(f"{name}: {error}")
+            context.log.error(str(error))
             errors.append(error)
     if errors:
         raise joint_failure(errors)
