@@ -108,7 +108,8 @@ PLACES = {
     "statements of SQL that hold names": (
         lambda name, node: name.endswith(".sql") and of_no_constant(node),
         "tables/locations.py tables/maintenance/delta.py tables/maintenance/iceberg.py tables/sinks/delta.py "
-        "tables/sinks/iceberg.py tables/sinks/iceberg_history.py tables/sinks/iceberg_states.py tables/sources/table.py",
+        "tables/sinks/iceberg.py tables/sinks/iceberg_history.py tables/sinks/iceberg_states.py "
+        "tables/sources/table.py",
     ),
     "expressions of SQL": (
         lambda name, node: name in ("F.expr", "expr") or name.endswith("selectExpr"),
