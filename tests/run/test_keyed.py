@@ -15,11 +15,13 @@ from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources.file_writer import append_records
 from dagster_smt.tables.spec import DeltaSink, FileTopics, IcebergSink, TopicTable, WindowRequest
+from tests.run.dying import Died, dying_at
 from tests.run.keyed_world import Event, History, fold, versions
 
 pytestmark = pytest.mark.spark
 KEY = Format("json_schema", parse_ddl("id INT"))
 VALUE = Format("json_schema", parse_ddl("id INT, name STRING, note STRING, seq BIGINT, __deleted STRING"))
+WIDER = Format("json_schema", parse_ddl("id INT, name STRING, note STRING, seq BIGINT, __deleted STRING, more STRING"))
 SINKS = {"delta": DeltaSink, "iceberg": IcebergSink}
 
 
@@ -30,7 +32,7 @@ class Keys:
         self.folder, self.session, self.kind = folder, session, kind
         self.topics = FileTopics(folder / "topics")
         self.sink = SINKS[kind](folder / "table", "columns", **{"mode": "upsert", **sink})
-        self.chain = parse_chain(chain or [])
+        self.chain, self.value = parse_chain(chain or []), VALUE
         self.lines = []
 
     def add(self, events):
@@ -39,13 +41,21 @@ class Keys:
             append_records(self.topics, event.topic, [event.record()], event.partition)
 
     def run(self, table=None, **changes):
-        pattern = {"pattern": "people.*", "key": KEY, "value": VALUE, **(table or {})}
+        pattern = {"pattern": "people.*", "key": KEY, "value": self.value, **(table or {})}
         spec = RunSpec("people", self.chain, TopicTable(self.topics, **pattern), self.sink, **changes)
         return run(spec, self.session, self.lines.append)
 
-    def rows(self):
-        """The table as another reader sees it."""
-        return open_table(self.session, self.sink).read().collect()
+    def committed(self):
+        """The number of the last commit."""
+        state = open_table(self.session, self.sink).state()
+        return state.number if state is not None else 0
+
+    def compact(self):
+        table = open_table(self.session, self.sink)
+        name, options = table.name.replace("`", ""), "map('min-input-files', '2')"
+        catalog, _, rest = name.partition(".")
+        where = f"table => '{catalog}.`{rest}`', options => {options}"
+        self.session.sql(f"CALL {catalog}.system.rewrite_data_files({where})").collect()
 
     def by_key(self):
         rows = {}
@@ -116,7 +126,7 @@ class Runs:
     def __init__(self, keys, history, seed, **how):
         self.keys, self.history, self.how = keys, history, how
         self.random, self.read = random.Random(seed), set()
-        self.done = []
+        self.done, self.number = [], 0
 
     def places(self):
         return sorted({(e.topic, e.partition, e.offset) for e in self.history.events})
@@ -124,11 +134,14 @@ class Runs:
     def ends(self):
         return dict(self.history.ends)
 
+    ACTIONS = ("add", "add", "next", "next", "some", "again", "again", "rebuild", "die", "die", "compact", "widen")
+
     def step(self):
-        action = self.random.choice(["add", "add", "next", "next", "some", "again", "again", "rebuild"])
-        getattr(self, action)()
+        action = self.random.choice(self.ACTIONS)
         self.done.append(action)
+        getattr(self, action)()
         if action != "add":
+            self.number = self.keys.committed()
             self.judge()
 
     def judge(self):
@@ -170,6 +183,32 @@ class Runs:
         if ranges:
             self.keys.run(window=window_of(*ranges))
 
+    def die(self):
+        """A run that dies at some step has committed everything, or nothing."""
+        self.add()
+        try:
+            with dying_at(self.random.randrange(0, 25), after=self.random.random() < 0.5):
+                self.keys.run()
+        except Died:
+            pass
+        number = self.keys.committed()
+        if number != self.number:
+            self.read = set(self.places())
+        self.number = number
+
+    def compact(self):
+        """Somebody else writes the files of the table anew."""
+        if not self.read:
+            return
+        if self.keys.kind == "delta":
+            self.keys.session.sql(f"OPTIMIZE delta.`{self.keys.folder / 'table'}`")
+        else:
+            self.keys.compact()
+
+    def widen(self):
+        """Events have one more column from now on."""
+        self.keys.value = WIDER
+
     def rebuild(self):
         if self.history.events and self.random.random() < 0.3:
             self.keys.run(rebuild=True)
@@ -182,7 +221,7 @@ SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 12
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_table_is_the_fold_of_what_was_read(seed, keys):
     runs = Runs(keys, History(seed), seed)
-    for _ in range(14):
+    for _ in range(16):
         runs.step()
 
 
@@ -190,14 +229,14 @@ def test_a_table_is_the_fold_of_what_was_read(seed, keys):
 def test_soft_deletions_keep_the_row(seed, spark, tmp_path):
     keys = Keys(tmp_path, spark, ["delta", "iceberg"][seed % 2], deletes="soft")
     runs = Runs(keys, History(100 + seed), seed, deletes="soft")
-    for _ in range(14):
+    for _ in range(16):
         runs.step()
 
 
 def test_ignored_deletions_do_nothing(spark, tmp_path):
     keys = Keys(tmp_path, spark, deletes="ignore")
     runs = Runs(keys, History(200), 1, deletes="ignore")
-    for _ in range(14):
+    for _ in range(16):
         runs.step()
 
 
@@ -205,7 +244,7 @@ def test_ignored_deletions_do_nothing(spark, tmp_path):
 def test_shards_are_ordered_by_a_sequence(seed, spark, tmp_path):
     keys = Keys(tmp_path, spark, ["delta", "iceberg"][seed % 2], sequence_by="seq")
     runs = Runs(keys, History(300 + seed, shards=3, unchanged=False), seed, sequenced=True)
-    for _ in range(14):
+    for _ in range(16):
         runs.step()
 
 
@@ -215,5 +254,5 @@ def test_versions_of_keys(seed, track, spark, tmp_path):
     keys = Keys(tmp_path, spark, ["delta", "iceberg"][seed % 2], mode="scd2", track=track)
     history = History(400 + seed, names=3)
     runs = Runs(keys, history, seed, track=track)
-    for _ in range(14):
+    for _ in range(16):
         runs.step()

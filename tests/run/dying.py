@@ -1,0 +1,45 @@
+"""Runs that die at a statement or at a write: before it, or after it."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from unittest.mock import patch
+
+from pyspark.sql import DataFrameWriter, SparkSession
+from pyspark.sql.readwriter import DataFrameWriterV2
+
+STEPS = (
+    (SparkSession, "sql"),
+    (DataFrameWriter, "save"),
+    (DataFrameWriter, "saveAsTable"),
+    (DataFrameWriterV2, "append"),
+    (DataFrameWriterV2, "create"),
+    (DataFrameWriterV2, "createOrReplace"),
+    (DataFrameWriterV2, "overwrite"),
+)
+
+
+class Died(BaseException):
+    """The process is gone: no handler of ordinary errors sees it."""
+
+
+@contextmanager
+def dying_at(step: int, *, after: bool) -> Iterator[list[int]]:
+    """Has whatever runs die at its step of this number, or right after it; gives the count of the steps left."""
+    left = [step]
+
+    def armed(function):
+        def wrapped(*args, **kwargs):
+            left[0] -= 1
+            if left[0] == -1 and not after:
+                raise Died
+            result = function(*args, **kwargs)
+            if left[0] == -1:
+                raise Died
+            return result
+
+        return wrapped
+
+    with ExitStack() as patches:
+        for owner, name in STEPS:
+            patches.enter_context(patch.object(owner, name, armed(getattr(owner, name))))
+        yield left
