@@ -152,11 +152,10 @@ class Attempt:
             if remembers_deletions(keyed):
                 deletions = deletions_table(self.run_.session, sink)
         left_out = frozenset(self.run_.failures)
+        starts, over = starts_of(self.draft.window), self.draft.over - self.draft.anew - left_out
         with ExitStack() as kept:
             with self.run_.timed("changes"):
-                window = keyed_window(
-                    found, left_out, self.later, keyed, self.schema, now, deletions, starts_of(self.draft.window)
-                )
+                window = keyed_window(found, left_out, self.later, keyed, self.schema, now, deletions, starts, over)
                 changes = kept.enter_context(window)
             yield changes
 

@@ -23,7 +23,15 @@ from dagster_smt.run.counts import CONVERTERS
 from dagster_smt.run.rejects import with_failed
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.run.staging import Staged
-from dagster_smt.tables.keyed.changes import CONFLICT, WRITTEN, Effects, current_rows, effects_of, with_actions
+from dagster_smt.tables.keyed.changes import (
+    CONFLICT,
+    WRITTEN,
+    Effects,
+    current_rows,
+    effects_of,
+    vanished_rows,
+    with_actions,
+)
 from dagster_smt.tables.keyed.deletions import remembered, with_deletions
 from dagster_smt.tables.keyed.events import Keyed, events, key_failures
 from dagster_smt.tables.keyed.fold import folded_events, last_events
@@ -149,6 +157,7 @@ def keyed_window(
     table: Table | None,
     deletions: Table | None,
     starts: Starts,
+    over: frozenset[str] = frozenset(),
 ) -> Iterator[KeyedWindow]:
     """Computes the changes of a window.
 
@@ -160,6 +169,7 @@ def keyed_window(
         table: The table; None if it begins with this window.
         deletions: Where the table remembers deletions, if it does.
         starts: Where the window begins.
+        over: Topics that start over: rows that the window does not make again go.
     """
     of_window = events(found.kept(left_out), schema, keyed)
     every = of_window
@@ -177,6 +187,9 @@ def keyed_window(
             if deletions is not None:
                 changes = with_deletions(changes, remembered(deletions))
             changes = with_actions(changes, current, keyed)
+        if table is not None and over:
+            vanished = vanished_rows(table.read(), every, sorted(over), keyed, schema)
+            changes = changes.unionByName(vanished, allowMissingColumns=True)
         changes = _persisted(changes, kept)
         numbers = {row.topic: row["count"] for row in of_window.groupBy("topic").count().collect()}
         yield KeyedWindow(every, changes, effects_of(changes, numbers), keyed, schema)

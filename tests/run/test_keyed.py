@@ -1,6 +1,7 @@
 """Tables with keys: the row of each key as it is now."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import deltalake
@@ -17,6 +18,7 @@ from dagster_smt.tables.sources.file_writer import append_records
 from dagster_smt.tables.spec import DeltaSink, FileTopics, IcebergSink, TopicTable, WindowRequest
 from tests.run.dying import Died, dying_at
 from tests.run.keyed_world import Event, History, fold, versions
+from tests.run.world import TRANSFORMS
 
 pytestmark = pytest.mark.spark
 KEY = Format("json_schema", parse_ddl("id INT"))
@@ -256,3 +258,41 @@ def test_versions_of_keys(seed, track, spark, tmp_path):
     runs = Runs(keys, history, seed, track=track)
     for _ in range(16):
         runs.step()
+
+
+@pytest.mark.parametrize("mode", ["upsert", "scd2"])
+def test_a_topic_that_starts_over_loses_the_rows_that_it_does_not_make_again(mode, spark, tmp_path):
+    keys = Keys(tmp_path, spark, mode=mode)
+    keys.add([upsert(1, 0, "a"), upsert(2, 1, "b"), upsert(7, 0, "x", topic="people2")])
+    keys.run()
+    drop = {
+        "transforms": "drop",
+        "transforms.drop.type": "io.confluent.connect.transforms.Filter$Value",
+        "transforms.drop.filter.condition": "$[?(@.name == 'b')]",
+        "transforms.drop.filter.type": "exclude",
+    }
+    keys.chain = parse_chain(drop)
+    report = keys.run(rebuild=True, window=WindowRequest(topics=("people",)))
+    assert {row["id"] for row in keys.read()} == {1, 7}
+    assert report.keyed["people"].deleted == 1
+    assert sum(open_table(spark, keys.sink).state().rows.values()) == 2
+
+
+@pytest.mark.parametrize("mode", ["upsert", "scd2"])
+def test_failed_records_that_are_run_again_take_their_place(mode, keys):
+    keys.sink = replace(keys.sink, mode=mode)
+    cast = {"transforms.cast.type": f"{TRANSFORMS}Cast$Value", "transforms.cast.spec": "note:int32"}
+    mask = {
+        "transforms.mask.type": f"{TRANSFORMS}MaskField$Value",
+        "transforms.mask.fields": "note",
+        "transforms.mask.replacement": "5",
+    }
+    keys.chain = parse_chain({"transforms": "cast", **cast})
+    keys.add([upsert(1, 0, "a", "no number"), upsert(1, 1, "b", "2"), Event(2, None, offset=2), upsert(2, 3, note="x")])
+    report = keys.run(errors_tolerance="all")
+    assert (report.failed, [(row["id"], row["name"], row["note"]) for row in keys.read()]) == (2, [(1, "b", 2)])
+    keys.chain = parse_chain({"transforms": "mask,cast", **mask, **cast})
+    keys.run(window=WindowRequest(redrive=True))
+    rows = sorted((row["id"], row["_source_offset"], row["name"], row["note"]) for row in keys.read())
+    older = [(1, 0, "a", 5)] if mode == "scd2" else []
+    assert rows == [*older, (1, 1, "b", 5), (2, 3, "n", 5)]

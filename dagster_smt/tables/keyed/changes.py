@@ -10,15 +10,17 @@
 | ``conflict`` | stays: it is of another partition, and nothing orders the two |
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from dagster_smt.model.reports.run_report import KeyCounts
 from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.keyed.events import DELETE, Keyed
+from dagster_smt.tables.schemas import conformed_columns
 
 INSERT, UPDATE, REMOVE = "insert", "update", "delete"
 SUPERSEDED, NOTHING, CONFLICT = "superseded", "nothing", "conflict"
@@ -68,6 +70,37 @@ def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) ->
     if current is not None:
         conflict = conflict | (is_there & _conflicts(keyed))
     return joined.withColumn("action", F.when(F.coalesce(conflict, F.lit(False)), CONFLICT).otherwise(action))
+
+
+def vanished_rows(
+    table: DataFrame, events: DataFrame, topics: Iterable[str], keyed: Keyed, schema: StructType
+) -> DataFrame:
+    """Returns the removal of rows of topics that are read from their beginning again, and that no event makes any more.
+
+    Args:
+        table: The rows of the table.
+        events: The events of the window.
+        topics: The topics that start over.
+        keyed, schema: The table and its columns.
+
+    Returns:
+        The columns ``key``, ``row``, ``action``, ``op``, ``topic``, ``unchanged``, ``incomplete`` and ``now_topic``.
+    """
+    key = F.struct(*(F.col(quoted(name)).alias(name) for name in keyed.columns.names)).alias("key")
+    row = F.struct(*conformed_columns(table, schema)).alias("row")
+    topic = F.col(quoted(keyed.coordinates.topic))
+    rows = table.where(topic.isin(*topics)).select(key, row, topic.alias("now_topic"))
+    no_names = F.array().cast("array<string>")
+    return rows.join(events.select("key").distinct(), "key", "left_anti").select(
+        "key",
+        "row",
+        F.lit(REMOVE).alias("action"),
+        F.lit(DELETE).alias("op"),
+        F.col("now_topic").alias("topic"),
+        no_names.alias("unchanged"),
+        no_names.alias("incomplete"),
+        "now_topic",
+    )
 
 
 def _same_partition() -> Column:
