@@ -1,4 +1,4 @@
-"""Asset checks of a table: what every run is held to. Each has a result in each run."""
+"""Asset checks of a table. Every check has a result in every run."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ _DEAD_COLUMNS = {
     "offsets": "int",
     **dict.fromkeys(("ranges", "runs", "why"), "string"),
 }
-REPAIR_HINT = "mend the chain, then launch the repair job: docs/repair.md"
+REPAIR_HINT = "fix the chain, then launch the repair job: docs/repair.md"
 _RESIDUE_COLUMNS = {"masked": "string", "also in": "string", "records": "int"}
 _BROKEN_COLUMNS = {"column": "string", "problem": "string", "read by": "string"}
 _DIFFERING_COLUMNS = {"column": "string", "records": "int"}
@@ -40,7 +40,8 @@ DEFAULT_SMALL_FILES = 0.5
 MANY_FILES = 50
 """A table with fewer files has too few for a share of small ones to matter."""
 _MOST_ROWS = 200
-_NAMED = 5
+_MOST_NAMES = 5
+"""Names in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class SmtChecks:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What checks look at: the report of a run, and what holds of the table after it."""
+    """The evidence for checks: the report of a run, and the facts of the table after the run."""
 
     report: RunReport
     facts: "TableFacts"
@@ -112,20 +113,20 @@ class Evidence:
     mask_exceptions: Sequence[MaskException] = ()
     failed_share: float = 1.0
     readers: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Columns of other assets that come from a column of this one, as their lineage says."""
+    """Columns of other assets that come from each column of this asset, by the lineage of those assets."""
     checks: SmtChecks = field(default_factory=SmtChecks)
     """The limits of the table."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What a check says.
+    """The result of a check.
 
     Attributes:
-        passed: Whether it holds.
+        passed: True if the check holds.
         statement: One sentence.
         metadata: Counts, offsets and names; never the value of a field.
-        severity: Of a failure, unless the table's ``SmtChecks`` say otherwise.
+        severity: The severity of a failure, unless the table's ``SmtChecks`` set another one.
     """
 
     passed: bool
@@ -134,9 +135,9 @@ class Judged:
     severity: Severity = "ERROR"
 
 
-def no_dead_letters(found: Evidence) -> Judged:
+def no_dead_letters(evidence: Evidence) -> Judged:
     """No record of the run failed in the chain."""
-    report = found.report
+    report = evidence.report
     failed = report.failed_records
     if failed:
         statement = f"{failed} of {report.records_in} records failed"
@@ -144,11 +145,11 @@ def no_dead_letters(found: Evidence) -> Judged:
         statement = "no record failed"
     codes = sorted({reject.problem.code for reject in report.rejects})
     severity: Severity = "WARN"
-    if failed >= found.failed_share * report.records_in:
+    if failed >= evidence.failed_share * report.records_in:
         severity = "ERROR"
-    elif bad := [topic for topic, counts in report.topics.items() if _mostly_failed(counts, found.failed_share)]:
+    elif bad := [topic for topic, counts in report.topics.items() if _mostly_failed(counts, evidence.failed_share)]:
         severity = "ERROR"
-        statement += f"; of {', '.join(bad[:_NAMED])} {found.failed_share:.0%} or more"
+        statement += f"; of {', '.join(bad[:_MOST_NAMES])} {evidence.failed_share:.0%} or more"
     metadata: dict[str, Any] = {"dead_letters": failed, "codes": codes}
     if report.unwritten:
         severity = "ERROR"
@@ -161,14 +162,14 @@ def _mostly_failed(counts: TopicCounts, share: float) -> bool:
     return counts.failed_records > 0 and counts.failed_records >= share * counts.records
 
 
-def offsets_contiguous(found: Evidence) -> Judged:
-    """The table has taken in every offset from its first one on; nothing was left out for good."""
-    gaps, holes = found.facts.gaps, found.facts.holes
-    left_out, between = _offsets_in(gaps), _offsets_in(holes)
-    parts = [f"{left_out} offsets were left out for good"] if left_out else []
+def offsets_contiguous(evidence: Evidence) -> Judged:
+    """The table holds every offset from its first offset on; no offset was skipped permanently."""
+    gaps, holes = evidence.facts.gaps, evidence.facts.holes
+    skipped, between = _offsets_in(gaps), _offsets_in(holes)
+    parts = [f"{skipped} offsets were skipped permanently"] if skipped else []
     if between:
         parts.append(f"{between} offsets between those that the table holds are not read yet")
-    statement = "; ".join(parts) or "no offset was left out"
+    statement = "; ".join(parts) or "no offset was skipped"
     return Judged(not parts, statement, {"gaps": dict(gaps), "holes": dict(holes)}, "WARN")
 
 
@@ -176,132 +177,134 @@ def _offsets_in(ranges: Mapping[str, Mapping[str, list[list[int]]]]) -> int:
     return sum(end - start for parts in ranges.values() for spans in parts.values() for start, end in spans)
 
 
-def rows_match_offsets(found: Evidence) -> Judged:
-    """The rows that are in the table are those that its commits took in; and a run's records all went somewhere."""
-    report, rows, counted = found.report, found.facts.rows, found.facts.counted
+def rows_match_offsets(evidence: Evidence) -> Judged:
+    """The table has exactly the rows of its commits, and every record of the run is accounted for."""
+    report, rows, counted = evidence.report, evidence.facts.rows, evidence.facts.counted
     accounted = report.records_out + report.dropped + report.failed
     metadata = {"records_in": report.records_in, "accounted_for": accounted, "rows_committed": rows}
     if report.rows_in == report.records_in:
-        what = "records"
+        unit = "records"
     else:
-        what = "rows of records"
+        unit = "rows of records"
     if report.rows_in != report.records_in:
         metadata["rows_in"] = report.rows_in
     if accounted != report.rows_in:
-        return Judged(False, f"{report.rows_in} {what} were read, {accounted} are accounted for", metadata)
+        return Judged(False, f"{report.rows_in} {unit} were read, {accounted} are accounted for", metadata)
     written = report.rows_written
     if written is not None and written != report.records_out:
         metadata["rows_written"] = written
         statement = f"the commit added {written} rows, {report.records_out} were counted before"
         return Judged(False, statement, metadata)
     if counted is None:
-        return Judged(True, f"all {accounted} {what} are accounted for; rows were not counted", metadata)
+        return Judged(True, f"all {accounted} {unit} are accounted for; rows were not counted", metadata)
     metadata["rows_counted"] = counted
     if counted != rows:
-        return Judged(False, _by_others(found, counted, rows), metadata | {"commits": list(found.facts.foreign)})
-    return Judged(True, f"the table has the {rows} {_ROWS_OF[found.facts.mode]} that its commits took in", metadata)
+        return Judged(False, _by_others(evidence, counted, rows), metadata | {"commits": list(evidence.facts.foreign)})
+    return Judged(True, f"the table has the {rows} {_ROWS_OF[evidence.facts.mode]} of its commits", metadata)
 
 
 _ROWS_OF: Mapping[TableMode, str] = {"append": "rows", "upsert": "keys", "scd2": "versions of keys"}
 """The rows of a table, by its mode."""
 
 
-def keys_unique(found: Evidence) -> Judged:
+def keys_unique(evidence: Evidence) -> Judged:
     """The table has one row for each key, or one current version."""
-    facts = found.facts
-    what = "current version" if facts.mode == "scd2" else "row"
+    facts = evidence.facts
+    unit = "current version" if facts.mode == "scd2" else "row"
     if facts.repeated_keys is None:
         return Judged(True, "nothing was written, so keys were not counted")
     if not facts.repeated_keys:
-        return Judged(True, f"every key has one {what}", {"repeated_keys": 0})
-    statement = f"{facts.repeated_keys} keys have more than one {what}; launch once with window.rebuild: true"
+        return Judged(True, f"every key has one {unit}", {"repeated_keys": 0})
+    statement = f"{facts.repeated_keys} keys have more than one {unit}; launch once with window.rebuild: true"
     return Judged(False, statement, {"repeated_keys": facts.repeated_keys, "commits": list(facts.foreign)})
 
 
-def _by_others(found: Evidence, counted: int, rows: int) -> str:
-    statement = f"the table has {counted} {_ROWS_OF[found.facts.mode]}, its commits took in {rows}"
-    commits = found.facts.foreign
+def _by_others(evidence: Evidence, counted: int, rows: int) -> str:
+    statement = f"the table has {counted} {_ROWS_OF[evidence.facts.mode]}, its commits have {rows}"
+    commits = evidence.facts.foreign
     if not commits:
         return statement
     more = f" and {len(commits) - 3} more" if len(commits) > 3 else ""
-    settle = "if that was meant, launch once with window.settle: true"
-    return f"{statement}; others have committed: {', '.join(commits[:3])}{more}; {settle}"
+    settle = "if this was intended, launch once with window.settle: true"
+    return f"{statement}; other writers have committed: {', '.join(commits[:3])}{more}; {settle}"
 
 
-def schema_matches_plan(found: Evidence) -> Judged:
-    """The table has every column that the chain makes, with its type."""
-    problems = found.facts.schema_problems
+def schema_matches_plan(evidence: Evidence) -> Judged:
+    """The table has every column of the plan, with its type."""
+    problems = evidence.facts.schema_problems
     if problems:
         statement = f"{len(problems)} columns differ from the plan"
     else:
-        statement = "every planned column is there"
+        statement = "the table has every planned column"
     return Judged(not problems, statement, dict(problems))
 
 
-def dead_mask(found: Evidence) -> Judged:
-    """Every mask, drop and rename touches records, and the table holds none that one left as they were."""
-    silent = silent_lines(found.report.ledger, found.report.stages)
-    on_record = found.facts.unmasked
+def dead_mask(evidence: Evidence) -> Judged:
+    """Every mask, drop and rename touches records, and the table holds no record that one failed to change."""
+    silent = silent_lines(evidence.report.ledger, evidence.report.stages)
+    on_record = evidence.facts.unmasked
     if not silent and not on_record:
-        return Judged(True, _alive(found), _accepted(found))
-    kept = {(one.stage, one.action, one.side, one.path) for one in on_record}
+        return Judged(True, _alive(evidence), _accepted(evidence))
     entries = [line.entry for line in silent]
-    unkept = [e for e in entries if (e.alias, e.action, e.side, e.path) not in kept]  # a state has no room for all
+    recorded = {(one.stage, one.action, one.side, one.path) for one in on_record}
     rows = [_on_record(one) for one in on_record]
-    rows += [{**_NO_RECORD, "stage": e.alias, "action": e.action, "side": e.side, "path": e.path} for e in unkept]
+    for entry in entries:
+        effect = (entry.alias, entry.action, entry.side, entry.path)
+        if effect not in recorded:  # the state of a table has no room for all effects
+            rows.append({**_NO_RECORD, **dict(zip(("stage", "action", "side", "path"), effect, strict=True))})
     hints = []
-    for p in found.report.warnings:
+    for p in evidence.report.warnings:
         if p.code in ("SMT303", "SMT350") and p.hint:
             hints.append(p.hint)
     metadata = {
         "untouched": table(rows[:_MOST_ROWS], _DEAD_COLUMNS),
         "hints": [*dict.fromkeys(hints), REPAIR_HINT],
-        **_accepted(found),
+        **_accepted(evidence),
     }
     actions = {one.action for one in on_record} | {entry.action for entry in entries}
-    severity: Severity = "ERROR" if "masked" in actions or _left_out(found) else "WARN"
-    return Judged(False, "; ".join(_dead_texts(found, entries)), metadata, severity)
+    severity: Severity = "ERROR" if "masked" in actions or _left_out(evidence) else "WARN"
+    return Judged(False, "; ".join(_dead_texts(evidence, entries)), metadata, severity)
 
 
-def _left_out(found: Evidence) -> bool:
-    return any(one.left_out for one in found.facts.unmasked)
+def _left_out(evidence: Evidence) -> bool:
+    return any(one.left_out for one in evidence.facts.unmasked)
 
 
-def _alive(found: Evidence) -> str:
-    """What a run has seen of its masks, drops and renames, none of which is dead."""
-    report = found.report
+def _alive(evidence: Evidence) -> str:
+    """Returns the statement about masks, drops and renames of which none is dead."""
+    report = evidence.report
     if not report.records_in:
         return "nothing was read"
     relied_on = []
     for line in report.ledger:
         if line.entry.relied_on:
             relied_on.append(line.entry)
-    unseen = []
+    idle = []
     for entry in relied_on:
         if not report.stages[entry.stage].seen:
-            unseen.append(entry)
-    if not unseen:
+            idle.append(entry)
+    if not idle:
         return "every mask, drop and rename touched records"
-    if len(unseen) == len(relied_on):
-        return "no record came through a mask, drop or rename: nothing is known of them"
-    named = ", ".join(f"{entry.path} ({entry.alias})" for entry in unseen[:_NAMED])
-    return f"every mask, drop and rename that records came through touched some; none came through {named}"
+    if len(idle) == len(relied_on):
+        return "no record reached a mask, drop or rename, so this run cannot tell whether they work"
+    paths = ", ".join(f"{entry.path} ({entry.alias})" for entry in idle[:_MOST_NAMES])
+    return f"every mask, drop and rename that records reached touched some; no record reached {paths}"
 
 
-def _dead_texts(found: Evidence, entries: Sequence[LedgerEntry]) -> Iterator[str]:
-    """What is dead in this run, and what the table still holds of it and of others."""
+def _dead_texts(evidence: Evidence, entries: Sequence[LedgerEntry]) -> Iterator[str]:
+    """Yields the effects that are dead in this run, and those whose unmasked records the table still holds."""
     if entries:
-        named = ", ".join(f"{entry.path} ({entry.alias})" for entry in entries[:_NAMED])
-        yield f"touched nothing although records reached it: {named}"
-    for one in found.facts.unmasked[:_NAMED]:
+        paths = ", ".join(f"{entry.path} ({entry.alias})" for entry in entries[:_MOST_NAMES])
+        yield f"touched nothing although records reached it: {paths}"
+    for one in evidence.facts.unmasked[:_MOST_NAMES]:
         why = "was not in the run's chain" if one.left_out else "touched nothing"
-        runs = f", written by {', '.join(one.runs[-_NAMED:])}" if one.runs else ""
+        runs = f", written by {', '.join(one.runs[-_MOST_NAMES:])}" if one.runs else ""
         ranges = list(one.offsets.ranges())
-        if len(ranges) > _NAMED:
-            more = f" and {len(ranges) - _NAMED} more ranges"
+        if len(ranges) > _MOST_NAMES:
+            more = f" and {len(ranges) - _MOST_NAMES} more ranges"
         else:
             more = ""
-        places = ", ".join(f"{r.topic}-{r.partition} [{r.start}, {r.end})" for r in ranges[:_NAMED])
+        places = ", ".join(f"{r.topic}-{r.partition} [{r.start}, {r.end})" for r in ranges[:_MOST_NAMES])
         yield f"on record: {one.path} ({one.stage}) {why} in {places}{more}{runs}"
 
 
@@ -322,42 +325,41 @@ def _on_record(one: Unmasked) -> dict[str, Any]:
 _NO_RECORD = {"offsets": 0, "ranges": "", "runs": "", "why": "touched nothing"}
 
 
-def _accepted(found: Evidence) -> dict[str, Any]:
-    if not found.facts.accepted:
+def _accepted(evidence: Evidence) -> dict[str, Any]:
+    if not evidence.facts.accepted:
         return {}
     rows = []
-    for a in found.facts.accepted:
+    for a in evidence.facts.accepted:
         rows.append({"run": a.run, "reason": a.reason, "paths": ", ".join(a.paths), "offsets": a.records})
     return {"accepted": table(rows, {"run": "string", "reason": "string", "paths": "string", "offsets": "int"})}
 
 
-def masked_values(found: Evidence) -> Judged:
-    """No value that a mask took away is in another field, the key, a header or the topic of the same record."""
-    sampled, excepted, hits = found.facts.sampled, set[str](), dict[tuple[str, str], int]()
-    for (masked, place), records in found.facts.residue.items():
-        reason = next((e.reason for e in found.mask_exceptions if e.covers(place)), None)
+def masked_values(evidence: Evidence) -> Judged:
+    """No masked value is in another field, the key, a header or the topic of the same record."""
+    sampled, exceptions, hits = evidence.facts.sampled, set[str](), dict[tuple[str, str], int]()
+    for (masked, place), records in evidence.facts.residue.items():
+        reason = next((e.reason for e in evidence.mask_exceptions if e.covers(place)), None)
         if reason is None:
             hits[masked, place] = records
         else:
-            excepted.add(f"{place}: {reason}")
-    metadata: dict[str, Any] = {"sampled": sampled, **({"excepted": sorted(excepted)} if excepted else {})}
+            exceptions.add(f"{place}: {reason}")
+    metadata: dict[str, Any] = {"sampled": sampled}
+    if exceptions:
+        metadata["excepted"] = sorted(exceptions)
     if not hits:
-        if excepted:
-            but = f" but for {len(excepted)} fields that the chain excepts"
-        else:
-            but = ""
+        but = f", except {len(exceptions)} fields that the chain permits" if exceptions else ""
         return Judged(True, f"in a sample of {sampled} records no masked value is elsewhere{but}", metadata)
     rows = [{"masked": m, "also in": p, "records": n} for (m, p), n in sorted(hits.items(), key=lambda h: -h[1])]
     metadata |= {"found": table(rows[:_MOST_ROWS], _RESIDUE_COLUMNS), "pairs": len(rows)}
-    named = ", ".join(f"{p} (of {m})" for m, p in sorted(hits)[:5])
-    statement = f"values that masks hide are also in {named}; mask or drop those, or name them in mask.exceptions"
+    paths = ", ".join(f"{p} (of {m})" for m, p in sorted(hits)[:5])
+    statement = f"masked values are also in {paths}; mask or drop these fields, or list them in mask.exceptions"
     return Judged(False, statement, metadata, "WARN")
 
 
-def key_matches_value(found: Evidence) -> Judged:
-    """The key and the value of every record say the same of the columns that both hold."""
+def key_matches_value(evidence: Evidence) -> Judged:
+    """The key and the value of every record agree in the columns that both hold."""
     lines = []
-    for line in found.report.ledger:
+    for line in evidence.report.ledger:
         if line.entry.action == MISMATCHED:
             lines.append(line)
     rows = []
@@ -366,39 +368,42 @@ def key_matches_value(found: Evidence) -> Judged:
             rows.append({"column": line.entry.path, "records": line.records})
     metadata: dict[str, Any] = {"columns": [line.entry.path for line in lines]}
     if not rows:
-        return Judged(True, "key and value say the same of every column that both hold", metadata)
-    named = ", ".join(f"{row['column']} ({row['records']} records)" for row in rows)
-    statement = f"key and value differ in {named}; the value's was taken"
+        return Judged(True, "key and value agree in every column that both hold", metadata)
+    columns = ", ".join(f"{row['column']} ({row['records']} records)" for row in rows)
+    statement = f"key and value differ in {columns}; the table has those of the value"
     metadata["differing"] = table(rows, _DIFFERING_COLUMNS)
     return Judged(False, statement, metadata, "WARN")
 
 
-def lag(found: Evidence) -> Judged:
-    """The topics hold no more new offsets than allowed."""
-    behind = sum(found.facts.lag.values())
-    metadata = {"lag": behind, "lag_by_topic": {t: n for t, n in found.facts.lag.items() if n}}
-    return Judged(behind <= found.max_lag, f"{behind} offsets are not read yet", metadata, "WARN")
+def lag(evidence: Evidence) -> Judged:
+    """The topics hold no more unread offsets than the limit."""
+    behind = sum(evidence.facts.lag.values())
+    metadata = {"lag": behind, "lag_by_topic": {t: n for t, n in evidence.facts.lag.items() if n}}
+    return Judged(behind <= evidence.max_lag, f"{behind} offsets are not read yet", metadata, "WARN")
 
 
-def contract(found: Evidence) -> Judged:
-    """The table has the columns that are promised to those who read it."""
-    broken = found.facts.broken
+def contract(evidence: Evidence) -> Judged:
+    """The table has the columns that its readers rely on."""
+    broken = evidence.facts.broken
     if not broken:
-        return Judged(True, "every promised column is there")
-    used: dict[str, list[str]] = {}
-    for p in broken:
-        used[p] = sorted(reader for c, readers in found.readers.items() if _related(c, p) for reader in readers)
-    rows = [{"column": p, "problem": what, "read by": ", ".join(used[p])} for p, what in broken.items()]
-    named = "; ".join(f"{p}: {what}" for p, what in list(broken.items())[:5])
-    return Judged(False, f"the contract is broken: {named}", {"broken": table(rows[:_MOST_ROWS], _BROKEN_COLUMNS)})
+        return Judged(True, "the table has every promised column")
+    rows = []
+    for path, problem in broken.items():
+        readers: list[str] = []
+        for column, names in evidence.readers.items():
+            if _related(column, path):
+                readers += names
+        rows.append({"column": path, "problem": problem, "read by": ", ".join(sorted(readers))})
+    problems = "; ".join(f"{path}: {problem}" for path, problem in list(broken.items())[:5])
+    return Judged(False, f"the contract is broken: {problems}", {"broken": table(rows[:_MOST_ROWS], _BROKEN_COLUMNS)})
 
 
-def small_files(found: Evidence) -> Judged:
+def small_files(evidence: Evidence) -> Judged:
     """Most files of the table are large: many small ones make queries slow."""
-    sizes = found.facts.files
+    sizes = evidence.facts.files
     if sizes is None:
         return Judged(True, "the table has no files yet")
-    return small_files_of(sizes, found.checks)
+    return small_files_of(sizes, evidence.checks)
 
 
 def small_files_of(sizes: "FileSizes", checks: SmtChecks, *, compacted: bool = False) -> Judged:
@@ -423,7 +428,7 @@ def small_files_of(sizes: "FileSizes", checks: SmtChecks, *, compacted: bool = F
 
 
 def _related(one: str, other: str) -> bool:
-    """Whether one of two paths is the other, or a part of it."""
+    """Returns True if two paths are equal, or one is inside the other."""
     return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
 
 
@@ -458,46 +463,51 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "no_dead_letters": (),
     "key_matches_value": (),
 }
-"""What a check needs to have been looked at after a run: see ``TableFacts.unseen``."""
+"""The facts that a check needs: see ``TableFacts.unseen``."""
 
 
-def judged(name: str, found: Evidence) -> Judged:
-    """What a check says; that it does not know, if what it looks at could not be had."""
+def judged(name: str, evidence: Evidence) -> Judged:
+    """Returns the result of a check. If a fact that the check needs is missing, the result says so."""
     unseen = []
-    for what in NEEDED.get(name, ()):
-        if what in found.facts.unseen:
-            unseen.append(found.facts.unseen[what])
+    for fact in NEEDED.get(name, ()):
+        if fact in evidence.facts.unseen:
+            unseen.append(evidence.facts.unseen[fact])
     if unseen:
         statement = f"not known: {unseen[0].code} {unseen[0].place}: {unseen[0].statement}"
         return Judged(False, statement, {"problems": problem_table(unseen)}, "WARN")
     try:
-        return CHECKS[name](found)
+        return CHECKS[name](evidence)
     except Exception as error:  # noqa: BLE001 - the run is committed, whatever is wrong with a check
         return Judged(False, f"not known: the check failed with {type(error).__name__}", {}, "WARN")
 
 
 def checks_of(checks: SmtChecks, chain: Chain, sink: Sink, row: Row | None = None) -> list[str]:
-    """The names of the checks that a table has. ``row``: what its topic table declares."""
-    names = [name for name in CHECKS if name not in checks.off]
-    compared = row is not None and row.verify_integrity == "check"
-    asked = {
+    """Returns the names of a table's checks.
+
+    Args:
+        checks: The checks as declared.
+        chain: The chain.
+        sink: The sink.
+        row: The columns of the topic table.
+    """
+    optional = {
         "lag": checks.max_lag is not None,
         "contract": checks.contract is not None,
-        "key_matches_value": compared,
+        "key_matches_value": row is not None and row.verify_integrity == "check",
         "small_files": checks.max_small_files is not None,
     }
-    results = []
-    for n in names:
-        if asked.get(n, True) and _applies(n, chain, sink):
-            results.append(n)
-    return results
+    names = []
+    for name in CHECKS:
+        if name not in checks.off and optional.get(name, True) and _applies(name, chain, sink):
+            names.append(name)
+    return names
 
 
 def contract_of(checks: SmtChecks, sink: Sink, name: str) -> Schema | None:
-    """The contract of a table.
+    """Returns the contract of a table.
 
     Raises:
-        ConfigError: SMT044, the sink has no columns of its own to promise.
+        ConfigError: SMT044, the table has Kafka's columns only, which need no promise.
     """
     if checks.contract is not None and sink.kind != "columns":
         hint = "write columns, or leave the contract out"
@@ -522,10 +532,10 @@ def _applies(name: str, chain: Chain, sink: Sink) -> bool:
 
 
 def check_specs(key: dg.AssetKey, names: Sequence[str], checks: SmtChecks) -> list[dg.AssetCheckSpec]:
-    """The specs of a table's checks, by their names."""
-    results = []
+    """Returns the specs of a table's checks."""
+    specs = []
     for name in names:
-        results.append(
+        specs.append(
             dg.AssetCheckSpec(
                 name,
                 asset=key,
@@ -533,21 +543,21 @@ def check_specs(key: dg.AssetKey, names: Sequence[str], checks: SmtChecks) -> li
                 blocking=name in checks.blocking,
             )
         )
-    return results
+    return specs
 
 
 def check_results(
-    key: dg.AssetKey, names: Sequence[str], checks: SmtChecks, found: Evidence
+    key: dg.AssetKey, names: Sequence[str], checks: SmtChecks, evidence: Evidence
 ) -> Iterator[dg.AssetCheckResult]:
-    """A result for each check."""
+    """Yields a result for each check."""
     for name in names:
-        told = judged(name, found)
-        severity = checks.severity.get(name, told.severity)
+        judgement = judged(name, evidence)
+        severity = checks.severity.get(name, judgement.severity)
         yield dg.AssetCheckResult(
-            passed=told.passed,
+            passed=judgement.passed,
             asset_key=key,
             check_name=name,
             severity=dg.AssetCheckSeverity[severity],
-            description=visible(told.statement),
-            metadata=dict(told.metadata),
+            description=visible(judgement.statement),
+            metadata=dict(judgement.metadata),
         )

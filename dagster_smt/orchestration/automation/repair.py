@@ -1,4 +1,4 @@
-"""A job that runs again what masks, drops and renames left as it was."""
+"""The job that runs the records again that masks, drops and renames failed to change."""
 
 from typing import Any
 
@@ -11,23 +11,26 @@ from dagster_smt.orchestration.runs.again import job_that_runs_again
 
 
 def build_repair_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
-    """Make a job that runs again the records that are in a table as if a mask, drop or rename had not been there.
+    """Makes a job that runs the records again that a mask, drop or rename failed to change.
 
-    The table remembers which: those of runs in which one touched nothing (the check ``dead_mask`` names them), or whose
-    chain was another than the definition's and hid less. They are read from their topics again, with the chain as it is
-    today, and replace their rows. Old files still hold the old rows until ``VACUUM`` or an expiry of snapshots. Of an
-    asset with a partition per topic it is launched without one, for all topics; ``window.topics`` names some.
+    The table remembers these records: those of runs in which an effect touched nothing (the check ``dead_mask`` names
+    them), and those of runs whose chain hid less than the chain of the definition. The job reads the records from their
+    topics again, with today's chain, and replaces their rows. Old files still hold the old rows until ``VACUUM`` or an
+    expiry of snapshots. For an asset with a partition per topic, launch the job without a partition: it runs all topics,
+    or those in ``window.topics``.
 
     Args:
         asset: An asset of ``build_smt_asset``.
-        name: The job's name; after the asset by default.
+        name: The name of the job; by default it follows from the asset.
 
     Raises:
-        ConfigError: SMT355, its partitions are times: those are launched again themselves.
+        ConfigError: SMT355, the partitions are windows of time: launch the partitions again instead.
     """
     spec = next(iter(asset.specs))
     if isinstance(asset.partitions_def, OF_TIME):
         hint = "launch the partitions again: that replaces all of their records"
         raise ConfigError(Problem("SMT355", spec.key.to_user_string(), "its partitions are windows of time", hint))
-    description = f"Run again what masks left unmasked in {spec.key.to_user_string()}, once its chain is mended."
+    description = (
+        f"Run the records again that masks left unmasked in {spec.key.to_user_string()}, once the chain is fixed."
+    )
     return job_that_runs_again(asset, "repair", name or f"{op_name(spec.key)}_repair", description)

@@ -1,4 +1,4 @@
-"""Schedules of assets, whatever partitions they have."""
+"""Schedules of assets, with and without partitions."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -21,18 +21,18 @@ def build_smt_schedule(
     execution_timezone: str | None = None,
     default_status: dg.DefaultScheduleStatus = dg.DefaultScheduleStatus.STOPPED,
 ) -> Schedule:
-    """Make a schedule that materializes an asset.
+    """Makes a schedule that materializes an asset.
 
-    Without partitions each tick is a run that reads what is new. With a partition per topic it is one run over all of
-    them. With partitions of time a tick asks for those that have ended since the tick before, each once: ``30 3 * * *``
-    of daily partitions runs yesterday at half past three, with the records that came until then; of hourly partitions
-    it runs 24 of them.
+    Without partitions, each tick is a run that reads the new records. With a partition per topic, each tick is one run
+    over all topics. With time partitions, a tick requests the partitions that have ended since the last tick, each of
+    them once. For example, ``30 3 * * *`` with daily partitions runs yesterday at half past three, with the records
+    that arrived until then; with hourly partitions it runs 24 partitions.
 
     Args:
         asset: An asset of ``build_smt_asset``.
-        cron_schedule: When.
-        name: The schedule's name; after the asset by default.
-        execution_timezone: The zone of ``cron_schedule``; by default that of partitions of time, else UTC.
+        cron_schedule: The cron expression.
+        name: The name of the schedule; by default it follows from the asset.
+        execution_timezone: The time zone of ``cron_schedule``; by default the zone of the time partitions, or UTC.
         default_status: As in ``dg.ScheduleDefinition``.
     """
     name = name or f"{op_name(asset.key)}_schedule"
@@ -64,7 +64,7 @@ def _windows_of(partitions: OF_TIME) -> dg.TimeWindowPartitionsDefinition:
 
 def _ended(asset: dg.AssetKey, partitions: OF_TIME, cron: str, zone: str | None) -> Any:
     windows = _windows_of(partitions)
-    # a calculator of ticks: the windows of this definition lie between two ticks of the schedule
+    # this definition calculates ticks: each of its windows is the time between two ticks of the schedule
     between_ticks = dg.TimeWindowPartitionsDefinition(
         start=windows.start, fmt="%Y-%m-%d-%H:%M", cron_schedule=cron, timezone=zone
     )
@@ -78,7 +78,7 @@ def _ended(asset: dg.AssetKey, partitions: OF_TIME, cron: str, zone: str | None)
             yield dg.SkipReason("no partition of time has ended yet")
         elif not keys:
             yield dg.SkipReason(f"there are no topics of {ended[-1]} yet")
-        for key in keys:  # the run key lets Dagster ask for each partition once, however often the schedule ticks
+        for key in keys:  # because of the run key Dagster runs each partition once, however often the schedule ticks
             yield dg.RunRequest(run_key=key, partition_key=key, asset_selection=[asset])
 
     return requests

@@ -1,7 +1,7 @@
-"""Sensors: new topics become partitions and runs; records that no run has read start one. No Spark, no payloads.
+"""Sensors: new topics become partitions and runs, and unread records start a run. Without Spark, without payloads.
 
-What a sensor knows is in Dagster's own storage: the partitions there are, and what tables said of themselves. The
-cursor holds only which topics were reported missing, so that losing it loses nothing.
+A sensor gets its knowledge from Dagster's storage: the partitions, and the metadata of tables. The cursor holds only
+the topics that were reported missing, so a lost cursor loses nothing.
 """
 
 import time
@@ -23,7 +23,7 @@ from dagster_smt.tables.windows import matching
 from dagster_smt.visible import visible
 
 SENSOR_TAG = "dagster_smt/sensor"
-"""Tag of the runs that a sensor asked for, with its name."""
+"""Tag of the runs that a sensor requested, with the name of the sensor."""
 _RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
 _UNFINISHED = [
     dg.DagsterRunStatus.QUEUED,
@@ -32,13 +32,13 @@ _UNFINISHED = [
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELING,
 ]
-_NAMED = 20  # topics that a message names
+_MOST_NAMES = 20  # topics in a message
 _PAGE = 500
 
 
 @dataclass(frozen=True)
 class _NewTopics:
-    """What ``build_new_topic_sensor`` was given."""
+    """The arguments of ``build_new_topic_sensor``."""
 
     name: str
     table: TopicTable
@@ -64,29 +64,31 @@ def build_new_topic_sensor(
     minimum_interval_seconds: int = 60,
     default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.STOPPED,
 ) -> dg.SensorDefinition:
-    """Make a sensor that turns new topics into partitions of an asset, and asks for their runs in the same tick.
+    """Makes a sensor that turns new topics into partitions of an asset, and requests their runs in the same tick.
 
-    All new topics of a tick are one run: one window, one Spark job, one commit. A topic that has a partition but was
-    never materialized, because the daemon died between both steps, gets its run with a later tick.
+    All new topics of a tick are one run: one window, one Spark job, one commit. If the daemon dies between the two
+    steps, a topic has a partition without a materialization; a later tick requests its run.
 
     Args:
         asset: An asset of ``build_smt_asset`` with dynamic partitions, one per topic.
-        table: Its topic table, with a pattern; or that of the topics which another asset's routers write to.
-        name: The sensor's name.
-        exclude: A regular expression for topics to leave out though they match.
+        table: The asset's topic table, with a pattern; or a topic table of the topics that another asset's routers
+            write to.
+        name: The name of the sensor.
+        exclude: A regular expression for topics to leave out although they match the pattern.
         request_runs: False only adds partitions; ``AutomationCondition.on_missing()`` can launch them.
-        max_new_per_tick: At most so many new topics per tick; the others wait for the next.
-        max_topics: No more partitions than this: a guard against routers that make a topic of every value.
-        on_vanished: What becomes of partitions whose topics are gone: they are reported, and kept, or deleted.
+        max_new_per_tick: Limit of the new topics in a tick; further topics wait for the next tick.
+        max_topics: Limit of the partitions: a guard against routers that make a topic of every value.
+        on_vanished: The reaction to topics that have vanished: report them and keep their partitions, or delete the
+            partitions.
         minimum_interval_seconds: As in ``dg.sensor``.
         default_status: As in ``dg.sensor``.
 
     Raises:
-        ConfigError: SMT039, the asset has no dynamic partitions, or the table no pattern.
+        ConfigError: SMT039, the asset has no dynamic partitions, or the table has no pattern.
     """
     partitions = _partitions_to_add_to(asset, table, name)
     for expression in (table.pattern, exclude):
-        matching(expression, [""])  # one that is wrong is refused now
+        matching(expression, [""])  # refuses a wrong expression now
     limits = (request_runs, max_new_per_tick, max_topics, on_vanished)
     spec = _NewTopics(name, table, exclude, asset.key, partitions, *limits)
     return dg.SensorDefinition(
@@ -114,24 +116,24 @@ def _sense_topics(spec: _NewTopics, context: dg.SensorEvaluationContext) -> dg.S
     from dagster_smt.tables.sources import open_source  # may load a Kafka client
 
     source = open_source(spec.table.source)
-    there = matching(spec.table.pattern, source.topics())
-    live = sorted(set(there) - set(matching(spec.exclude, there)))
+    matches = matching(spec.table.pattern, source.topics())
+    live = sorted(set(matches) - set(matching(spec.exclude, matches)))
     known = _known_keys(context, spec.partitions)
     added = _added(context, spec, known, live)
     requests = []
     if spec.request_runs:
-        wanted = {*added, *_unmaterialized(context, spec, known, set(live))}
-        identities = source.identities(map(partition_key_to_topic, wanted))
-        requests = [_request(spec, keys, identities) for keys in _spans([*known, *added], wanted)]
-    gone = sorted(set(known) - set(map(topic_to_partition_key, there)))
+        due = {*added, *_unmaterialized(context, spec, known, set(live))}
+        identities = source.identities(map(partition_key_to_topic, due))
+        requests = [_request(spec, keys, identities) for keys in _spans([*known, *added], due)]
+    gone = sorted(set(known) - set(map(topic_to_partition_key, matches)))
     changes: list[Any] = [spec.partitions.build_add_request(added)] if added else []
     if gone and spec.on_vanished == "delete":
         changes.append(spec.partitions.build_delete_request(gone))
-    what = f"{len(live)} topics match, {len(added)} are new" + (f", {len(gone)} are gone" if gone else "")
+    summary = f"{len(live)} topics match, {len(added)} are new" + (f", {len(gone)} are gone" if gone else "")
     return dg.SensorResult(
         run_requests=requests,
         dynamic_partitions_requests=changes,
-        skip_reason=None if requests else what,
+        skip_reason=None if requests else summary,
         cursor=_report_vanished(context, spec, gone),
     )
 
@@ -139,11 +141,11 @@ def _sense_topics(spec: _NewTopics, context: dg.SensorEvaluationContext) -> dg.S
 def _added(
     context: dg.SensorEvaluationContext, spec: _NewTopics, known: Sequence[str], live: Iterable[str]
 ) -> list[str]:
-    """The keys of new topics that this tick adds."""
-    there = set(known)
+    """Returns the keys of the new topics that this tick adds."""
+    partitions = set(known)
     new = []
     for key in map(topic_to_partition_key, live):
-        if key not in there:
+        if key not in partitions:
             new.append(key)
     room = max(0, spec.max_topics - len(known))
     if len(new) > room:
@@ -157,7 +159,7 @@ def _added(
 def _unmaterialized(
     context: dg.SensorEvaluationContext, spec: _NewTopics, known: Sequence[str], live: Collection[str]
 ) -> list[str]:
-    """Partitions of topics that no run has touched, unless one of this sensor's is under way."""
+    """Returns the partitions that no run has materialized, unless a run of this sensor is under way."""
     if _under_way(context, spec.name):
         return []
     done = context.instance.get_materialized_partitions(spec.asset)
@@ -169,22 +171,22 @@ def _unmaterialized(
 
 
 def _under_way(context: dg.SensorEvaluationContext, name: str) -> bool:
-    """Whether a run that the sensor asked for is not finished."""
+    """Returns True if a run that the sensor requested is not finished."""
     filters = dg.RunsFilter(tags={SENSOR_TAG: name}, statuses=_UNFINISHED)
     return bool(context.instance.get_runs(filters, limit=1))
 
 
 def _known_keys(context: dg.SensorEvaluationContext, partitions: dg.DynamicPartitionsDefinition) -> list[str]:
-    """The keys of the partitions that there are, in the order in which they were added."""
+    """Returns the keys of the partitions, in the order in which they were added."""
     assert partitions.name
     return list(context.instance.get_dynamic_partitions(partitions.name))
 
 
-def _spans(order: Sequence[str], wanted: Collection[str]) -> Iterator[list[str]]:
-    """The wanted keys in runs of neighbours: a range of dynamic partitions is one in the order of insertion."""
+def _spans(order: Sequence[str], chosen: Collection[str]) -> Iterator[list[str]]:
+    """Yields the chosen keys in groups of neighbours: Dagster orders a range of dynamic partitions by insertion."""
     span: list[str] = []
     for key in order:
-        if key in wanted:
+        if key in chosen:
             span.append(key)
         elif span:
             yield span
@@ -194,7 +196,10 @@ def _spans(order: Sequence[str], wanted: Collection[str]) -> Iterator[list[str]]
 
 
 def _request(spec: _NewTopics, keys: Sequence[str], identities: Mapping[str, str]) -> dg.RunRequest:
-    """One run for neighbouring partitions. Its key holds the topics' ids: a topic made anew is another one."""
+    """Returns the request of one run for neighbouring partitions.
+
+    The run key holds the ids of the topics, so a topic that was created again gets another run.
+    """
     topics = map(partition_key_to_topic, keys)
     names = sorted(f"{topic}:{identities[topic]}" for topic in topics if topic in identities)
     if len(names) == 1:
@@ -206,26 +211,26 @@ def _request(spec: _NewTopics, keys: Sequence[str], identities: Mapping[str, str
 
 
 def range_tags(keys: Sequence[str]) -> dict[str, str]:
-    """Tags of a run over partitions that are neighbours."""
+    """Returns the tags of a run over neighbouring partitions."""
     return dict(zip(_RANGE, (keys[0], keys[-1]), strict=True))
 
 
 def _report_vanished(context: dg.SensorEvaluationContext, spec: _NewTopics, gone: Sequence[str]) -> str:
-    """Name the topics that are gone, once; the cursor remembers which."""
+    """Warns once of topics that have vanished, and returns the cursor that remembers them."""
     cursor = digest(gone) if gone else "none"  # Dagster takes no empty cursor
     if gone and context.cursor != cursor:
-        named = ", ".join(map(partition_key_to_topic, gone[:_NAMED])) + (" …" if len(gone) > _NAMED else "")
+        topics = ", ".join(map(partition_key_to_topic, gone[:_MOST_NAMES])) + (" …" if len(gone) > _MOST_NAMES else "")
         if spec.on_vanished == "delete":
-            what = "are deleted"
+            reaction = "are deleted"
         else:
-            what = "are kept: on_vanished='delete' would delete them"
-        context.log.warning(visible(f"{len(gone)} topics are gone: {named}. Their partitions {what}"))
+            reaction = "are kept: on_vanished='delete' would delete them"
+        context.log.warning(visible(f"{len(gone)} topics are gone: {topics}. Their partitions {reaction}"))
     return cursor
 
 
 @dataclass(frozen=True)
 class _Behind:
-    """What ``build_lag_sensor`` was given."""
+    """The arguments of ``build_lag_sensor``."""
 
     name: str
     table: TopicTable
@@ -237,33 +242,38 @@ class _Behind:
 
     @property
     def least(self) -> str:
-        """From what on it asks."""
+        """The least number of records or bytes that starts a run, for people."""
         parts = ((self.min_records, "record"), (self.min_bytes, "byte"))
         return " or ".join(f"{number} {unit}{'s' * (number != 1)}" for number, unit in parts if number is not None)
 
     def turn(self, seconds: float) -> list[str]:
-        """What makes another run key of each further ``max_age_seconds``: Dagster asks for a run key only once.
+        """Returns a part of the run key that changes every ``max_age_seconds``.
 
-        So a run that failed is asked for again though no record is new.
+        Dagster runs a run key only once. With another key, a failed run is requested again without new records.
         """
         if self.max_age_seconds is None or seconds < self.max_age_seconds:
             return []
         return [f"turn {seconds // max(1.0, self.max_age_seconds):.0f}"]
 
-    def enough(self, late: Sequence[Range], there: Sequence[Range]) -> bool:
-        """Whether so much is unread, of what there is, that a run is due."""
+    def enough(self, late: Sequence[Range], stored: Sequence[Range]) -> bool:
+        """Returns True if a run is due.
+
+        Args:
+            late: The unread ranges.
+            stored: All ranges of the topics.
+        """
         if self.min_records is not None and sum(r.records for r in late) >= self.min_records:
             return True
-        return self.min_bytes is not None and self._bytes(late, there) >= self.min_bytes
+        return self.min_bytes is not None and self._bytes(late, stored) >= self.min_bytes
 
-    def _bytes(self, late: Sequence[Range], there: Sequence[Range]) -> float:
+    def _bytes(self, late: Sequence[Range], stored: Sequence[Range]) -> float:
         from dagster_smt.tables.sources import open_source
 
-        stored: Counter[str] = Counter()
-        for r in there:
-            stored[r.topic] += r.records
+        records: Counter[str] = Counter()
+        for r in stored:
+            records[r.topic] += r.records
         sizes = open_source(self.table.source).sizes(sorted({r.topic for r in late})) or {}
-        return sum(sizes.get(r.topic, 0) * r.records / max(1, stored[r.topic]) for r in late)
+        return sum(sizes.get(r.topic, 0) * r.records / max(1, records[r.topic]) for r in late)
 
 
 def build_lag_sensor(
@@ -277,38 +287,38 @@ def build_lag_sensor(
     minimum_interval_seconds: int = 60,
     default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.STOPPED,
 ) -> dg.SensorDefinition:
-    """Make a sensor that asks for a run when topics hold records that their table has not read.
+    """Makes a sensor that requests a run when topics hold records that their table has not read.
 
-    It compares the topics' end offsets with those that the table's last materialization or observation told. Of an
-    asset with a partition per topic the run covers the topics that are behind.
+    The sensor compares the topics' end offsets with the end offsets in the table's last materialization or observation.
+    For an asset with a partition per topic, the run covers the topics with unread records.
 
     Args:
         asset: An asset of ``build_smt_asset``, without partitions or with one per topic.
-        table: Its topic table.
-        name: The sensor's name.
-        min_records: Ask from so many unread offsets on; from the first on where ``min_bytes`` is not given either.
-        min_bytes: Ask from about so many unread bytes on, by the mean size of the topic's stored records. File topics
-            only: a broker does not tell the size of its topics.
-        max_age_seconds: Ask for fewer, too, once the last run that told of anything is so long ago, and every so many
-            seconds again, also after a run that failed. Without it a run that failed is asked for again once there are
-            new records.
+        table: The topic table of the asset.
+        name: The name of the sensor.
+        min_records: The least number of unread offsets that starts a run; by default 1, unless ``min_bytes`` is set.
+        min_bytes: The least number of unread bytes that starts a run, estimated from the mean size of the topic's
+            stored records. For file topics only: a broker does not report the size of its topics.
+        max_age_seconds: Start a run with fewer records, too, once the last run that reported anything is so old; and
+            again every so many seconds, also after a failed run. Without this limit, a failed run is requested again
+            once there are new records.
         minimum_interval_seconds: As in ``dg.sensor``.
         default_status: As in ``dg.sensor``.
 
     Raises:
-        ConfigError: SMT039, the topics are those of a table, which only Spark can ask; or partitions are times; or the
+        ConfigError: SMT039, the topics are in a table, which only Spark can read; or the partitions are times; or the
             source does not know bytes.
     """
     if isinstance(table.source, TableSource):
         hint = "use a schedule, or an automation condition on the table's own asset"
-        raise ConfigError(Problem("SMT039", name, "a sensor cannot ask a table without Spark", hint))
+        raise ConfigError(Problem("SMT039", name, "a sensor cannot read a table without Spark", hint))
     partitions = asset.partitions_def
     if partitions is not None and not isinstance(partitions, dg.DynamicPartitionsDefinition):
         hint = "use build_schedule_from_partitioned_job"
-        raise ConfigError(Problem("SMT039", name, "the partitions of the asset are no topics", hint))
+        raise ConfigError(Problem("SMT039", name, "the partitions of the asset are not topics", hint))
     if min_bytes is not None and not isinstance(table.source, FileTopics):
         hint = "give min_records or max_age_seconds"
-        raise ConfigError(Problem("SMT039", f"{name} min_bytes", "brokers do not tell the size of topics", hint))
+        raise ConfigError(Problem("SMT039", f"{name} min_bytes", "brokers do not report the size of topics", hint))
     if min_records is None and min_bytes is None:
         min_records = 1
     spec = _Behind(name, table, asset.key, partitions, min_records, min_bytes, max_age_seconds)
@@ -324,15 +334,15 @@ def build_lag_sensor(
 
 def _sense_lag(spec: _Behind, context: dg.SensorEvaluationContext) -> dg.SensorResult:
     if _under_way(context, spec.name):
-        return dg.SensorResult(skip_reason="a run that this sensor asked for is not finished")
+        return dg.SensorResult(skip_reason="a run that this sensor requested is not finished")
     if spec.partitions is not None:
         known = _known_keys(context, spec.partitions)
     else:
         known = []
-    told, last = _told(context, spec, len(known))
-    late, there = _unread(spec, known, told)
+    ends, last = _reported(context, spec, len(known))
+    late, stored = _unread(spec, known, ends)
     old = spec.max_age_seconds is not None and time.time() - last >= spec.max_age_seconds
-    if not late or not (old or spec.enough(late, there)):
+    if not late or not (old or spec.enough(late, stored)):
         return dg.SensorResult(skip_reason=f"{sum(r.records for r in late)} unread records")
     run_key = digest([*(f"{r.topic}-{r.partition}@{r.end}" for r in late), *spec.turn(time.time() - last)])
     tags = {SENSOR_TAG: spec.name}
@@ -348,9 +358,9 @@ def _sense_lag(spec: _Behind, context: dg.SensorEvaluationContext) -> dg.SensorR
 
 
 def _unread(
-    spec: _Behind, known: Sequence[str], told: Mapping[str, Mapping[str, int]]
+    spec: _Behind, known: Sequence[str], ends: Mapping[str, Mapping[str, int]]
 ) -> tuple[list[Range], list[Range]]:
-    """The offsets that there are beyond what the table told, and all that there are."""
+    """Returns the offsets after the ends that the table has reported, and all offsets of the topics."""
     from dagster_smt.tables.sources import open_source  # may load a Kafka client
 
     source = open_source(spec.table.source)
@@ -359,29 +369,29 @@ def _unread(
     if spec.partitions is not None:
         keys = set(known)
         topics = [t for t in topics if topic_to_partition_key(t) in keys]
-    late, there = [], source.ranges(topics)
-    for r in there:
-        read = told.get(r.topic, {}).get(str(r.partition), 0)
-        start = r.start if read > r.end else max(r.start, read)  # beyond the end: the topic was made anew
+    late, stored = [], source.ranges(topics)
+    for r in stored:
+        end = ends.get(r.topic, {}).get(str(r.partition), 0)
+        start = r.start if end > r.end else max(r.start, end)  # beyond the end: the topic was created again
         if start < r.end:
             late.append(replace(r, start=start))
-    return late, there
+    return late, stored
 
 
-def _told(context: dg.SensorEvaluationContext, spec: _Behind, partitions: int) -> tuple[dict[str, Any], float]:
-    """The end offsets that the table told last, of each topic, and when it told something."""
-    found: dict[str, Any] = {}
+def _reported(context: dg.SensorEvaluationContext, spec: _Behind, partitions: int) -> tuple[dict[str, Any], float]:
+    """Returns the end offsets that the table reported last for each topic, and the time of its last report."""
+    end_offsets: dict[str, Any] = {}
     records = sorted(_events(context, spec.asset, 2 * partitions + 1), key=lambda r: r.timestamp, reverse=True)
     for record in records:
         event = record.asset_materialization or record.asset_observation
         ends = event.metadata.get("dagster_smt/end_offsets") if event else None
         for topic, parts in (ends.value if ends is not None else {}).items():
-            found.setdefault(topic, parts)
-    return found, records[0].timestamp if records else 0.0
+            end_offsets.setdefault(topic, parts)
+    return end_offsets, records[0].timestamp if records else 0.0
 
 
 def _events(context: dg.SensorEvaluationContext, asset: dg.AssetKey, limit: int) -> Iterator[Any]:
-    """The last materializations and observations of an asset."""
+    """Yields the last materializations and observations of an asset."""
     for fetch in (context.instance.fetch_materializations, context.instance.fetch_observations):
         cursor, left = None, limit
         while left > 0:
