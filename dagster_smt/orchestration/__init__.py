@@ -1,4 +1,4 @@
-"""Chains as Dagster assets and ops. Loads neither PySpark nor a JVM: those come with the first run."""
+"""Chains as Dagster assets and ops. Loads neither PySpark nor a JVM: the first run loads them."""
 
 from dagster_shared.libraries import DagsterLibraryRegistry
 

@@ -46,25 +46,26 @@ _needed: set[str] = set()
 
 
 def need_packages(packages: Iterable[str]) -> None:
-    """Note what sessions of this process need; definitions call it, as they are loaded before any session is made."""
+    """Notes the packages that sessions of this process need. Definitions load, and call it, before a session starts."""
     _needed.update(packages)
 
 
 class SparkSessionResource(dg.ConfigurableResource):
-    """A Spark session, made when it is first asked for.
+    """A Spark session that starts at its first use.
 
-    One resource per code location: a Python process has one session, and the settings of the first one win. Without
-    settings it is a local session on all cores that listens on 127.0.0.1 only, in UTC, without a web interface, with
-    the packages and settings that the sources and sinks of the loaded definitions need (``spark.packages``). What
-    ``conf`` says wins over that.
+    Use one resource per code location: a Python process has one session, and the settings of the first session win.
+    Without settings, the session is local and uses all cores. It listens on 127.0.0.1 only, in UTC, without a web
+    interface, with the packages and settings that the sources and sinks of the loaded definitions need
+    (``spark.packages``). Settings in ``conf`` override these settings.
     """
 
     conf: dict[str, str] = Field(
         default_factory=dict,
-        description="Settings of Spark, such as spark.master; secrets as ${env:NAME}, looked up at its start.",
+        description="Settings of Spark, such as spark.master. Write secrets as ${env:NAME}; the session looks them up.",
     )
     remote: str | None = Field(
-        default=None, description="Address of a Spark Connect server (sc://host:port) instead of a session in here."
+        default=None,
+        description="Address of a Spark Connect server (sc://host:port), instead of a session in this process.",
     )
     archives: list[str] = Field(
         default_factory=list,
@@ -72,15 +73,15 @@ class SparkSessionResource(dg.ConfigurableResource):
     )
     stop_on_teardown: bool = Field(
         default=False,
-        description="Stop the session at the end of the run. Leave it to the process where runs share it.",
+        description="Stop the session at the end of the run. Leave it off if runs share the session.",
     )
     _session: Any = PrivateAttr(default=None)
 
     def __init__(self, **data: Any) -> None:
-        """See ``dg.ConfigurableResource``; an ``EnvVar`` in ``conf`` becomes a reference.
+        """Makes the resource, as ``dg.ConfigurableResource``. An ``EnvVar`` in ``conf`` becomes a reference.
 
         Raises:
-            ConfigError: SMT048, for each secret that stands in ``conf``, which Dagster shows.
+            ConfigError: SMT048, for each secret in ``conf``, because Dagster shows ``conf``.
         """
         if isinstance(data.get("conf"), Mapping):
             data["conf"] = {key: as_reference(value) for key, value in data["conf"].items()}
@@ -89,7 +90,7 @@ class SparkSessionResource(dg.ConfigurableResource):
 
     @property
     def _settings(self) -> dict[str, str]:
-        """``conf`` with what it refers to, and with secrets hidden from Spark's own log."""
+        """``conf`` with resolved references, and with secrets hidden from Spark's own log."""
         conf = resolved(self.conf, "conf")
         return {**conf, OPTIONS_SETTING: redacting(conf, OPTIONS_SETTING)}
 
@@ -98,7 +99,7 @@ class SparkSessionResource(dg.ConfigurableResource):
         """The session.
 
         Raises:
-            UnsupportedError: SMT601 or SMT602, there is no Java that Spark can run on.
+            UnsupportedError: SMT601 or SMT602, there is no Java that can run Spark.
         """
         if not self.remote:
             forget_dead_jvm()
@@ -125,7 +126,7 @@ class SparkSessionResource(dg.ConfigurableResource):
             check_java()
             conf = {**LOCAL_CONF, **conf, **local_java_options(conf, os.environ)}
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        if "spark.pyspark.python" in own:  # in a process that runs already, PySpark reads the variable only
+        if "spark.pyspark.python" in own:  # in a running process, PySpark reads only the variable
             os.environ["PYSPARK_PYTHON"] = own["spark.pyspark.python"]
         from pyspark.sql import SparkSession
 
@@ -134,14 +135,14 @@ class SparkSessionResource(dg.ConfigurableResource):
             return _configured(SparkSession.builder, with_fetched_jars(conf)).getOrCreate()
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
-        """Stop the session, if asked to."""
+        """Stops the session if ``stop_on_teardown`` is set."""
         if self.stop_on_teardown and self._session is not None:
             self._session.stop()
         self._session = None
 
 
 def _refuse_secrets(conf: Mapping[str, Any]) -> None:
-    hint = "put it into the environment and write ${env:NAME}: it is looked up when the session starts"
+    hint = "put the secret into the environment and write ${env:NAME}: the session looks it up at its start"
     problems = []
     for key, value in conf.items():
         if isinstance(value, str) and setting_shows_secret(key, value):
@@ -151,7 +152,7 @@ def _refuse_secrets(conf: Mapping[str, Any]) -> None:
 
 
 def forget_dead_jvm() -> None:
-    """Let the next session start a JVM of its own, if that of this process has died."""
+    """Lets the next session start a new JVM if the JVM of this process has died."""
     if "pyspark" not in sys.modules:
         return
     from pyspark import SparkContext
@@ -160,14 +161,14 @@ def forget_dead_jvm() -> None:
     process = getattr(SparkContext._gateway, "proc", None)
     if process is None or process.poll() is None:
         return
-    # PySpark keeps these for the life of the process and never asks whether the JVM behind them is still there; nothing
-    # public lets go of them: even stop() needs an answer from it.
+    # PySpark keeps these objects for the life of the process and never checks that their JVM is alive. No public
+    # function releases them: even stop() needs an answer from the JVM.
     SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
     SparkSession._instantiatedSession = SparkSession._activeSession = SQLContext._instantiatedContext = None
 
 
 def _usable(session: Any) -> bool:
-    """Whether a session is still that of this process: not stopped, and its JVM not replaced."""
+    """Returns True if a session is still the session of this process: not stopped, and its JVM not replaced."""
     if is_connect(session):
         return True
     from pyspark import SparkContext
@@ -182,7 +183,7 @@ def _configured(builder: Any, conf: Mapping[str, str]) -> Any:
 
 
 def _warn_if_ignored(running: Any, conf: Mapping[str, str]) -> None:
-    """Name, once per process, the settings that a session which is running already will not take."""
+    """Warns, once per process, of settings that an already running session cannot take over."""
     if running is None:
         return
     fixed = []
@@ -199,14 +200,14 @@ def _warn_if_ignored(running: Any, conf: Mapping[str, str]) -> None:
 
 
 def spark_session_of(resource: Any) -> Any:
-    """The session of a resource: ours, one of dagster-pyspark's, or a session that is a resource itself.
+    """Returns the session of a resource of this package, a resource of dagster-pyspark, or a session as a resource.
 
     Raises:
         ConfigError: SMT030, the resource is something else.
-        UnsupportedError: There is no Java that Spark can run on.
+        UnsupportedError: There is no Java that can run Spark.
     """
     forget_dead_jvm()
-    with keep_sigint():  # dagster-pyspark's lazy one makes the session here
+    with keep_sigint():  # dagster-pyspark's lazy resource starts the session here
         session = getattr(resource, "spark_session", resource)
     if not (hasattr(session, "createDataFrame") and hasattr(session, "conf")):
         hint = "use dagster_smt's SparkSessionResource, PySparkResource, LazyPySparkResource, or a SparkSession"

@@ -469,7 +469,7 @@ def test_two_components_have_one_session_or_are_told_how(first, second, refused)
         if refused:
             with pytest.raises(Exception, match="Error while building") as raised, sandbox.build_all_defs():
                 pass
-            text = "SMT050 spark: lake/one and lake/two say different settings of Spark for the resource spark"
+            text = "SMT050 spark: lake/one and lake/two have different settings of Spark for the resource spark"
             assert text in str(raised.value.__cause__)
             return
         with sandbox.build_all_defs() as defs:

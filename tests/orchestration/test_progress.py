@@ -8,7 +8,7 @@ import pytest
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.orchestration import run_cancellable
 from dagster_smt.orchestration.runs import progress as module
-from dagster_smt.orchestration.runs.progress import RunProgress, told_every
+from dagster_smt.orchestration.runs.progress import RunProgress, log_every
 
 
 class Tracker:
@@ -53,7 +53,7 @@ def test_jobs_of_others_do_not_count(known):
 
 def test_lines_come_while_the_block_runs_and_stop_with_it():
     told = []
-    with told_every(0.01, lambda: "line", told.append):
+    with log_every(0.01, lambda: "line", told.append):
         time.sleep(0.2)
     count = len(told)
     assert count > 2
@@ -65,7 +65,7 @@ def test_a_question_that_fails_does_not_end_the_work():
     def fails():
         raise RuntimeError
 
-    with told_every(0.01, fails, print):
+    with log_every(0.01, fails, print):
         time.sleep(0.05)
     assert "progress" not in [t.name for t in threading.enumerate() if not t.daemon]
 

@@ -16,8 +16,8 @@ def build_repair_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
     The table remembers these records: those of runs in which an effect touched nothing (the check ``dead_mask`` names
     them), and those of runs whose chain hid less than the chain of the definition. The job reads the records from their
     topics again, with today's chain, and replaces their rows. Old files still hold the old rows until ``VACUUM`` or an
-    expiry of snapshots. For an asset with a partition per topic, launch the job without a partition: it runs all topics,
-    or those in ``window.topics``.
+    expiry of snapshots. For an asset with a partition per topic, launch the job without a partition: the job runs all
+    topics, or those in ``window.topics``.
 
     Args:
         asset: An asset of ``build_smt_asset``.

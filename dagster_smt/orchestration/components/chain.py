@@ -35,47 +35,50 @@ from dagster_smt.orchestration.definitions.translator import SmtAssetData, SmtTr
 from dagster_smt.orchestration.resources import SparkSessionResource
 
 KIND_PREFIX = "dagster/kind/"
-"""Dagster keeps kinds among tags; a topic has its own."""
+"""The prefix of kinds, which Dagster stores as tags. A topic has its own kinds."""
 
 
 class NewTopicSensorModel(dg.Model):
-    """See ``build_new_topic_sensor``."""
+    """The arguments of ``build_new_topic_sensor``."""
 
-    name: str = Field(default="", description="The sensor's name; after the asset by default.")
-    exclude: str = Field(default="", description="Topics to leave out though they match: a regular expression.")
-    request_runs: bool = Field(default=True, description="Whether new partitions are run at once.")
-    max_new_per_tick: int = Field(default=200, description="No more new partitions at a time than this.")
-    max_topics: int = Field(default=5_000, description="More topics than this are refused.")
-    on_vanished: Literal["report", "delete"] = Field(
-        default="report", description="What becomes of partitions whose topic is gone: report, or delete them."
+    name: str = Field(default="", description="The name of the sensor; by default it follows from the asset.")
+    exclude: str = Field(
+        default="", description="A regular expression for topics to leave out although they match the pattern."
     )
-    minimum_interval_seconds: int = Field(default=60, description="Seconds between two looks.")
+    request_runs: bool = Field(default=True, description="True: new partitions get a run at once.")
+    max_new_per_tick: int = Field(default=200, description="Limit of the new partitions in a tick.")
+    max_topics: int = Field(default=5_000, description="Limit of the partitions.")
+    on_vanished: Literal["report", "delete"] = Field(
+        default="report",
+        description="The reaction to topics that have vanished: report them, or delete their partitions.",
+    )
+    minimum_interval_seconds: int = Field(default=60, description="Seconds between two ticks.")
 
 
 class LagSensorModel(dg.Model):
-    """See ``build_lag_sensor``."""
+    """The arguments of ``build_lag_sensor``."""
 
-    name: str = Field(default="", description="The sensor's name; after the asset by default.")
-    min_records: int | None = Field(default=None, description="A run is asked for from so many unread records on.")
-    min_bytes: int | None = Field(default=None, description="The same in bytes; of file topics only.")
+    name: str = Field(default="", description="The name of the sensor; by default it follows from the asset.")
+    min_records: int | None = Field(default=None, description="The least number of unread records that starts a run.")
+    min_bytes: int | None = Field(default=None, description="The same in bytes; for file topics only.")
     max_age_seconds: float | None = Field(
-        default=None, description="Fewer are enough once the last run is so many seconds ago."
+        default=None, description="Start a run with fewer records once the last run is so many seconds old."
     )
-    minimum_interval_seconds: int = Field(default=60, description="Seconds between two looks.")
+    minimum_interval_seconds: int = Field(default=60, description="Seconds between two ticks.")
 
 
 class SparkModel(dg.Model):
-    """A Spark session for this component, and for others that say the same."""
+    """A Spark session for this component, and for components with the same settings."""
 
-    conf: dict[str, str] = Field(default_factory=dict, description="Settings of Spark, flat.")
+    conf: dict[str, str] = Field(default_factory=dict, description="Settings of Spark, as flat names.")
     remote: str | None = Field(default=None, description="Address of a Spark Connect server: sc://host:15002.")
 
 
 @cache
 def _session(text: str) -> SparkSessionResource:
-    """The resource for a ``SparkModel``: one object for all that say the same, for Dagster merges them by identity."""
-    given = SparkModel.model_validate_json(text)
-    return SparkSessionResource(conf=given.conf, remote=given.remote)
+    """Returns the resource for a ``SparkModel``. Equal models get one object, because Dagster merges equal objects."""
+    model = SparkModel.model_validate_json(text)
+    return SparkSessionResource(conf=model.conf, remote=model.remote)
 
 
 @dg.scaffold_with(SmtChainScaffolder)
@@ -83,9 +86,9 @@ def _session(text: str) -> SparkSessionResource:
 class SmtChainComponent(dg.Component, dg.Resolvable):
     """Kafka Connect's single message transforms between topics and a table, as one asset.
 
-    The chain is the ``transforms.*`` properties of a connector, in a file beside ``defs.yaml``, or stages in place.
-    Topics become observable assets, and what can start runs (a schedule, sensors) is declared with the table, switched
-    off until somebody switches it on in the UI.
+    The chain is the ``transforms.*`` properties of a connector, in a file next to ``defs.yaml``, or a list of stages.
+    Topics become observable assets. The schedule and the sensors of the table stay off until somebody switches them on
+    in the UI.
     """
 
     asset_key: Annotated[
@@ -98,35 +101,37 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
     spark: Annotated[
         SparkModel | None,
         dg.Resolver.default(
-            description="The session, for this component and all that say the same or nothing; better one resource "
-            "under spark_key for the project, in defs/spark.py."
+            description="The Spark session of this component, and of components with the same settings or none. One "
+            "resource under spark_key for the project, in defs/spark.py, is better."
         ),
     ] = None
     errors_tolerance: Annotated[
         Literal["none", "all"],
         dg.Resolver.default(
-            description="Connect's errors.tolerance: none (topics with records that fail are left out), or all (dead "
-            "letters)."
+            description="Connect's errors.tolerance: none (a topic with failing records is left out), or all (failing "
+            "records become dead letters)."
         ),
     ] = "none"
     dead_letters: ResolvedLetters = None
-    dead_letter_topic: Annotated[str, dg.Resolver.default(description="Topic of the dead letters; empty: none.")] = ""
+    dead_letter_topic: Annotated[
+        str, dg.Resolver.default(description="Topic of the dead letters; empty: no dead letters.")
+    ] = ""
     partitions_def: ResolvedPartitions = None
     checks: ResolvedChecks = field(default_factory=SmtChecks)
     dead_paths: Annotated[
         Literal["error", "warn"] | None,
         dg.Resolver.default(
-            description="What a mask, drop or rename is that can touch nothing: error (the default), or warn."
+            description="The reaction to a mask, drop or rename that can touch nothing: error (the default), or warn."
         ),
     ] = None
     allow_chain_override: Annotated[
         bool | None,
         dg.Resolver.default(
-            description="Whether a run config may give another chain; by default not where it masks or drops something."
+            description="True: a run config may replace the chain; by default only if it masks and drops nothing."
         ),
     ] = None
     observe_topics: Annotated[
-        bool, dg.Resolver.default(description="Whether the topics become observable assets of this component.")
+        bool, dg.Resolver.default(description="True: the topics become observable assets of this component.")
     ] = True
     schedule: Annotated[str | None, dg.Resolver.default(description="A cron schedule.", examples=["*/15 * * * *"])] = (
         None
@@ -134,20 +139,20 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
     execution_timezone: Annotated[
         str | None,
         dg.Resolver.default(
-            description="The zone of the schedule; by default that of partitions of time, else UTC.",
+            description="The time zone of the schedule; by default the zone of the time partitions, or UTC.",
             examples=["Europe/Berlin"],
         ),
     ] = None
     new_topic_sensor: Annotated[
         NewTopicSensorModel | None,
-        dg.Resolver.default(description="Finds new topics and makes partitions of them, with a partition per topic."),
+        dg.Resolver.default(description="Turns new topics into partitions, for an asset with a partition per topic."),
     ] = None
     lag_sensor: Annotated[
-        LagSensorModel | None, dg.Resolver.default(description="Asks for a run when there are unread records.")
+        LagSensorModel | None, dg.Resolver.default(description="Requests a run when there are unread records.")
     ] = None
     maintenance: ResolvedMaintenance = None
     op: Annotated[
-        OpSpec | None, dg.Resolver.default(description="Of the asset's step: pool, tags, backfill_policy.")
+        OpSpec | None, dg.Resolver.default(description="Settings of the asset's step: pool, tags, backfill_policy.")
     ] = None
     translation: (
         Annotated[
@@ -159,30 +164,30 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
 
     @classmethod
     def get_spec(cls) -> dg.ComponentTypeSpec:
-        """What ``dg utils inspect-component`` shows beside the schema."""
+        """Returns the description for ``dg utils inspect-component``."""
         return dg.ComponentTypeSpec(
             description=(cls.__doc__ or "").split("\n")[0],
             tags=["kafka", "spark", "delta", "iceberg"],
         )
 
     def get_asset_spec(self, data: SmtAssetData) -> dg.AssetSpec:
-        """The asset's spec. Override it in a subclass; ``translation`` in the file comes on top."""
+        """Returns the spec of the asset, with the ``translation`` of the file. Override it in a subclass."""
         spec = SmtTranslator.get_asset_spec(_OfComponent(self, data), data)
         if self.translation is not None:
             return self.translation(spec, data)
         return spec
 
     def get_topic_spec(self, spec: dg.AssetSpec, data: SmtAssetData) -> dg.AssetSpec:
-        """The spec of one of its topics: group, owners, tags and key prefix as ``translation`` gives the asset.
+        """Returns the spec of a topic, with the group, owners, tags and key prefix of the asset's ``translation``.
 
-        The rest of ``translation`` is the table's alone. Topics that another component observes stay as they are.
+        The rest of ``translation`` applies only to the table. Topics that another component observes do not change.
         """
         if self.translation is None or not self.observe_topics:
             return spec
-        told = self.translation(spec, data)
-        prefixed = told.key.path[-len(spec.key.path) :] == spec.key.path
+        translated = self.translation(spec, data)
+        prefixed = translated.key.path[-len(spec.key.path) :] == spec.key.path
         tags = {}
-        for key, text in told.tags.items():
+        for key, text in translated.tags.items():
             if not key.startswith(KIND_PREFIX):
                 tags[key] = text
         kinds = {}
@@ -190,14 +195,14 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
             if key.startswith(KIND_PREFIX):
                 kinds[key] = text
         return spec.replace_attributes(
-            key=told.key if prefixed else spec.key,
-            group_name=told.group_name,
-            owners=told.owners,
+            key=translated.key if prefixed else spec.key,
+            group_name=translated.group_name,
+            owners=translated.owners,
             tags={**tags, **kinds},
         )
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
-        """The asset, its topics, and what can start its runs."""
+        """Returns the asset, its topics, its jobs, its schedule and its sensors."""
         translator = _OfComponent(self)
         asset = self._asset(translator)
         name, topics = asset.op.name, []
@@ -231,19 +236,19 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         )
 
     def check_session(self, others: Sequence["SmtChainComponent"]) -> None:
-        """Refuse another session under the same resource key: a process has one, and so has a project.
+        """Refuses different sessions under the same resource key, because a process has one session.
 
         Raises:
-            ConfigError: SMT050, with both components.
+            ConfigError: SMT050, with the names of both components.
         """
         for other in others:
             if other.spark in (None, self.spark) or other.spark_key != self.spark_key:
                 continue
             names = sorted(c.asset_key.to_user_string() for c in (self, other))
-            statement = f"{names[0]} and {names[1]} say different settings of Spark for the resource {self.spark_key}"
+            statement = f"{names[0]} and {names[1]} have different settings of Spark for the resource {self.spark_key}"
             hint = (
-                "leave spark out of both and give the project one SparkSessionResource, in defs/spark.py: "
-                "docs/dagster.md shows it; or give one of them another spark_key"
+                "remove spark from both and give the project one SparkSessionResource, in defs/spark.py, as in "
+                "docs/dagster.md; or give one of the components another spark_key"
             )
             raise ConfigError(Problem("SMT050", "spark", statement, hint))
 
@@ -289,18 +294,18 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         )
 
     def _sensors(self, asset: dg.AssetsDefinition, name: str) -> Iterator[dg.SensorDefinition]:
-        wanted: list[tuple[dg.Model | None, str, Callable[..., dg.SensorDefinition]]] = [
+        sensors: list[tuple[dg.Model | None, str, Callable[..., dg.SensorDefinition]]] = [
             (self.new_topic_sensor, "new_topics", build_new_topic_sensor),
             (self.lag_sensor, "lag", build_lag_sensor),
         ]
-        for model, kind, build in wanted:
+        for model, kind, build in sensors:
             if model is not None:
-                given = model.model_dump()
-                yield build(asset, self.table, **{**given, "name": given["name"] or f"{name}_{kind}"})
+                arguments = model.model_dump()
+                yield build(asset, self.table, **{**arguments, "name": arguments["name"] or f"{name}_{kind}"})
 
 
 class _OfComponent(SmtTranslator):
-    """Asks a component for its specs. What it says of topics depends on its asset, which is asked for first."""
+    """The translator of a component. The specs of topics depend on the asset, so the asset's spec comes first."""
 
     def __init__(self, component: SmtChainComponent, data: SmtAssetData | None = None):
         self.component, self.data = component, data

@@ -1,8 +1,8 @@
-"""What ``defs.yaml`` says of topics, sinks and partitions, and how it becomes this package's plain data.
+"""Topics, sinks and partitions in ``defs.yaml``: the models, and the plain data that they become.
 
-The models spell options as the data classes do; each describes itself in ``dg utils inspect-component``. Values may be
-templates (``{{ env('NAME') }}``); a secret is better a reference, ``${env:NAME}``, which is looked up when a client is
-made.
+The models have the options of the dataclasses, and ``dg utils inspect-component`` shows their descriptions. Values may
+be templates (``{{ env('NAME') }}``). For a secret, use a reference, ``${env:NAME}``, which a client looks up when it is
+created.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -54,21 +54,21 @@ _KINDS = [kind for kinds in get_args(FormatKind) for kind in get_args(kinds)]
 
 
 class FormatModel(dg.Model):
-    """How a side of the records is encoded."""
+    """The format of keys, or of values."""
 
     kind: FormatKind = Field(default="json", description=f"The encoding: {', '.join(_KINDS)}.")
     schema_: str | None = Field(
-        default=None, alias="schema", description="Of json_schema: a DDL text, or a .sql file beside defs.yaml."
+        default=None, alias="schema", description="For json_schema: a DDL text, or a .sql file next to defs.yaml."
     )
     replace_null_with_default: bool = Field(
-        default=True, description="Whether a null becomes the default of its schema, as Connect's converters have it."
+        default=True, description="True: a null becomes the default of its schema, as in Connect's converters."
     )
     decimal_format: Literal["BASE64", "NUMERIC"] = Field(
-        default="BASE64", description="How JSON is written for decimals: BASE64, or NUMERIC."
+        default="BASE64", description="The form of decimals in JSON: BASE64, or NUMERIC."
     )
     options: dict[str, str] = Field(
         default_factory=dict,
-        description="Options of the format, as Flink names them: null-literal, url, schema; of json arrays-as-rows.",
+        description="Options of the format, named as in Flink: null-literal, url, schema; for json, arrays-as-rows.",
     )
 
 
@@ -99,7 +99,7 @@ SPELLINGS: Spellings = {
     SoftDeleteColumns: _names_of(SoftDeleteColumns),
     ValidityColumns: _names_of(ValidityColumns),
 }
-"""Types of options that ``defs.yaml`` spells in another way than the dataclasses."""
+"""The types of options that ``defs.yaml`` spells differently from the dataclasses."""
 SINKS: Mapping[str, type[Sink]] = {
     "delta": DeltaSink,
     "iceberg": IcebergSink,
@@ -130,7 +130,7 @@ def _model(cls: type, **own: tuple[Any, Any]) -> type[dg.Model]:
 KafkaModel = _model(KafkaTopics)
 SourceModel = choice_of(
     "SourceModel",
-    "Where topics are: exactly one of these.",
+    "The place of the topics: exactly one of these.",
     {
         "kafka": (KafkaModel, "The topics of a Kafka cluster.", None),
         "files": (str, "A folder of file topics; relative to defs.yaml.", ["topics"]),
@@ -145,7 +145,7 @@ TopicTableModel = _model(
     TopicTable,
     source=(
         SourceModel | None,
-        Field(default=None, description="Where the topics are; a statement may say it."),
+        Field(default=None, description="The place of the topics; a statement may contain it."),
     ),
     columns=(
         str | dict[str, Any],
@@ -159,17 +159,18 @@ TopicTableModel = _model(
         str | None,
         Field(
             default=None,
-            description="A CREATE TABLE of Flink or CREATE STREAM of ksqlDB, or a .sql file beside defs.yaml that "
-            "holds it: it says topics, formats and columns; start and key stand here where it leaves them out.",
+            description="A CREATE TABLE statement of Flink or a CREATE STREAM statement of ksqlDB, or a .sql file next "
+            "to defs.yaml with the statement. It declares topics, formats and columns. Set start and key here only if "
+            "the statement does not.",
             examples=["orders.sql"],
         ),
     ),
 )
 _SINK_MODELS = {name: (_model(cls), summary_of(cls), None) for name, cls in SINKS.items()}
-SinkModel = choice_of("SinkModel", "Where the chain writes: exactly one of these.", _SINK_MODELS)
+SinkModel = choice_of("SinkModel", "The sink of the chain: exactly one of these.", _SINK_MODELS)
 LettersModel = choice_of(
     "LettersModel",
-    "Where dead letters go, if not beside the topics: exactly one of these.",
+    "The place of dead letters, if not that of the topics: exactly one of these.",
     {
         "delta": _SINK_MODELS["delta"],
         "iceberg": _SINK_MODELS["iceberg"],
@@ -192,30 +193,29 @@ class TimePartitionsModel(dg.Model):
     """Windows of time, by the records' timestamps."""
 
     type: Literal["hourly", "daily", "weekly", "monthly"] = Field(
-        description="How long each is: hourly, daily, weekly or monthly."
+        description="The length of a partition: hourly, daily, weekly or monthly."
     )
-    start_date: str = Field(description="Start of the first one.", examples=["2026-01-01"])
-    end_date: str | None = Field(default=None, description="End of the last one; none: they go on.")
-    timezone: str | None = Field(default=None, description="Whose midnight is meant; UTC.", examples=["Europe/Berlin"])
+    start_date: str = Field(description="Start of the first partition.", examples=["2026-01-01"])
+    end_date: str | None = Field(default=None, description="End of the last partition; none: no end.")
+    timezone: str | None = Field(
+        default=None, description="The time zone of the partitions; by default UTC.", examples=["Europe/Berlin"]
+    )
 
 
 def chosen(data: Mapping[str, Any], place: str) -> tuple[str, Any]:
-    """The one entry that is given.
+    """Returns the name and the value of the only option that is set.
 
     Raises:
-        ConfigError: SMT040, none or several are.
+        ConfigError: SMT040, no option is set, or several are.
     """
-    given = []
-    for name, value in data.items():
-        if value is not None:
-            given.append((name, value))
-    if len(given) != 1:
-        if given:
-            what = f"{' and '.join(n for n, _ in given)} are given"
+    options = [(name, value) for name, value in data.items() if value is not None]
+    if len(options) != 1:
+        if options:
+            statement = f"{' and '.join(name for name, _ in options)} are given"
         else:
-            what = "nothing is given"
-        raise ConfigError(Problem("SMT040", place, what, f"choose one of {', '.join(data)}"))
-    return given[0]
+            statement = "nothing is given"
+        raise ConfigError(Problem("SMT040", place, statement, f"choose one of {', '.join(data)}"))
+    return options[0]
 
 
 def _instance(cls: type[T], data: Mapping[str, Any], folder: Path, place: str) -> T:
@@ -223,7 +223,7 @@ def _instance(cls: type[T], data: Mapping[str, Any], folder: Path, place: str) -
 
 
 def source_of(data: Mapping[str, Any], folder: Path) -> SourceSpec:
-    """The source that a ``SourceModel`` describes; file topics are looked for from a folder."""
+    """Returns the source that a ``SourceModel`` describes. A path of file topics is relative to the folder."""
     name, value = chosen(data, "table.source")
     if name == "kafka":
         return _instance(KafkaTopics, value, folder, "table.source")
@@ -233,10 +233,10 @@ def source_of(data: Mapping[str, Any], folder: Path) -> SourceSpec:
 
 
 def topics_of(data: Mapping[str, Any], folder: Path) -> FileTopics | KafkaTopics:
-    """As ``source_of``, where a table will not do.
+    """Returns the source that a ``SourceModel`` describes, which must hold topics.
 
     Raises:
-        ConfigError: SMT038, it is a table.
+        ConfigError: SMT038, the source is a table.
     """
     source = source_of(data, folder)
     if isinstance(source, TableSource):
@@ -246,13 +246,13 @@ def topics_of(data: Mapping[str, Any], folder: Path) -> FileTopics | KafkaTopics
 
 
 def sink_of(data: Mapping[str, Any], folder: Path) -> Sink:
-    """The sink that a ``SinkModel`` describes; schema files of its formats are looked for in a folder."""
+    """Returns the sink that a ``SinkModel`` describes. Paths of schema files are relative to the folder."""
     name, value = chosen(data, "sink")
     return _instance(SINKS[name], value, folder, "sink")
 
 
 def letters_of(data: Mapping[str, Any] | None) -> LetterPlace | None:
-    """The place that a ``LettersModel`` describes."""
+    """Returns the place of dead letters that a ``LettersModel`` describes."""
     if data is None:
         return None
     name, value = chosen(data, "dead_letters")
@@ -267,10 +267,11 @@ def letters_of(data: Mapping[str, Any] | None) -> LetterPlace | None:
 
 
 def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
-    """The topic table that a ``TopicTableModel`` describes; schema files are looked for in a folder.
+    """Returns the topic table that a ``TopicTableModel`` describes. Paths of schema files are relative to the folder.
 
     Raises:
-        ConfigError: SMT040, there is no source, or a statement and what it says itself; what is wrong with the rest.
+        ConfigError: SMT040, there is no source, or an option repeats the statement; or all that is wrong with the
+            options.
     """
     statement = data["statement"]
     if data["source"] is not None:
@@ -278,7 +279,7 @@ def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
     else:
         source = None
     if statement is not None:
-        _check_said_once(data)
+        _refuse_repetitions(data)
         if statement.endswith(".sql"):
             text = (folder / statement).read_text(encoding="utf-8")
         else:
@@ -290,22 +291,22 @@ def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
             others["key"] = format_of(data["key"], folder, "table.key")
         return TopicTable.create(text, source, **others)
     if source is None:
-        hint = "give it, or a statement that has 'properties.bootstrap.servers'"
+        hint = "set source, or add 'properties.bootstrap.servers' to a statement"
         raise ConfigError(Problem("SMT040", "table.source", "nothing is given", hint))
     lists = {name: tuple(data[name]) for name in ("topics", "key_fields")}
     return _instance(TopicTable, {**data, **lists, "source": source}, folder, "table")
 
 
-def _check_said_once(data: Mapping[str, Any]) -> None:
-    """Refuse what stands beside a statement that says it."""
-    fields = {}
-    for name, field in TopicTableModel.model_fields.items():
-        if name not in _BESIDE:
-            fields[name] = field
-    hint = "say it in the statement, or leave the statement out"
+def _refuse_repetitions(data: Mapping[str, Any]) -> None:
+    """Refuses options that a statement contains.
+
+    Raises:
+        ConfigError: SMT040, for each of them.
+    """
+    hint = "put the option into the statement, or remove the statement"
     problems = []
-    for name, field in fields.items():
-        if data[name] not in (_default(field), (), []):
+    for name, field in TopicTableModel.model_fields.items():
+        if name not in _NOT_IN_STATEMENTS and data[name] not in (_default(field), (), []):
             problems.append(Problem("SMT040", f"table.{name}", "stands beside a statement", hint))
     if problems:
         raise ConfigError(problems)
@@ -318,16 +319,16 @@ def _default(field: Any) -> Any:
     return default
 
 
-_BESIDE = ("statement", "source", "on_data_loss", "group", "start", "key")
-"""What a statement leaves to others, or may leave to them."""
+_NOT_IN_STATEMENTS = ("statement", "source", "on_data_loss", "group", "start", "key")
+"""Options that a statement does not contain, or may not contain."""
 _START = "earliest"
 
 
 def format_of(data: Mapping[str, Any], folder: Path, place: str) -> Format:
-    """The format that a ``FormatModel`` describes.
+    """Returns the format that a ``FormatModel`` describes.
 
     Raises:
-        ConfigError: SMT041, a json_schema has no schema; what is wrong with the schema.
+        ConfigError: SMT041, a json_schema has no schema, or another kind has one; or all that is wrong with the schema.
     """
     text = data["schema_"]
     if (text is None) is (data["kind"] == "json_schema"):
@@ -348,7 +349,7 @@ def format_of(data: Mapping[str, Any], folder: Path, place: str) -> Format:
 
 
 def chain_of(value: Any, folder: Path) -> Path | Chain:
-    """The chain: a file beside ``defs.yaml``, connector properties, or stages."""
+    """Returns the chain of a file next to ``defs.yaml``, of connector properties, or of stages."""
     if isinstance(value, str):
         return folder / value
     return parse_chain(value, place="chain")
@@ -363,7 +364,7 @@ _TIMES: dict[str, Callable[..., dg.TimeWindowPartitionsDefinition]] = {
 
 
 def partitions_of(data: Mapping[str, Any] | None) -> dg.PartitionsDefinition | None:
-    """The partitions that a model describes."""
+    """Returns the partitions that a model describes."""
     if data is None:
         return None
     if data["type"] == "topics":
@@ -382,10 +383,10 @@ def maintenance_of(data: Mapping[str, Any] | None) -> ScheduledMaintenance | Non
 
 
 def _resolver(make: Callable[..., Any], model: Any, description: str, *, in_folder: bool = False) -> dg.Resolver:
-    """A resolver that renders templates, and then makes plain data of them."""
+    """Returns a resolver that renders the templates of a model and then makes plain data of the model."""
 
-    def resolve(context: dg.ResolutionContext, given: Any) -> Any:
-        data = context.resolve_value(given.model_dump() if isinstance(given, dg.Model) else given)
+    def resolve(context: dg.ResolutionContext, value: Any) -> Any:
+        data = context.resolve_value(value.model_dump() if isinstance(value, dg.Model) else value)
         if in_folder:
             return make(data, context.resolve_source_relative_path("."))
         return make(data)
@@ -393,18 +394,18 @@ def _resolver(make: Callable[..., Any], model: Any, description: str, *, in_fold
     return dg.Resolver(resolve, model_field_type=model, description=description)
 
 
-_LETTERS = "Where dead letters go, if not beside the topics read."
+_LETTERS = "The place of dead letters, if not that of the topics."
 ResolvedChain: TypeAlias = Annotated[
     Path | Chain,
     _resolver(
         chain_of,
         str | Sequence[dict[str, Any]] | dict[str, Any],
-        "The transforms: a file of a connector's properties beside defs.yaml, those properties, or a list of stages.",
+        "The transforms: a file of a connector's properties next to defs.yaml, the properties, or a list of stages.",
         in_folder=True,
     ),
 ]
 ResolvedTopics: TypeAlias = Annotated[
-    FileTopics | KafkaTopics, _resolver(topics_of, SourceModel, "Where the topics are.", in_folder=True)
+    FileTopics | KafkaTopics, _resolver(topics_of, SourceModel, "The place of the topics.", in_folder=True)
 ]
 ResolvedFormat: TypeAlias = Annotated[
     Format,
@@ -413,9 +414,11 @@ ResolvedFormat: TypeAlias = Annotated[
     ),
 ]
 ResolvedTable: TypeAlias = Annotated[
-    TopicTable, _resolver(table_of, TopicTableModel, "What is read: topics, and their formats.", in_folder=True)
+    TopicTable, _resolver(table_of, TopicTableModel, "The input: topics, and their formats.", in_folder=True)
 ]
-ResolvedSink: TypeAlias = Annotated[Sink, _resolver(sink_of, SinkModel, "Where it is written to.", in_folder=True)]
+ResolvedSink: TypeAlias = Annotated[
+    Sink, _resolver(sink_of, SinkModel, "The output: a table, or topics.", in_folder=True)
+]
 ResolvedLetters: TypeAlias = Annotated[LetterPlace | None, _resolver(letters_of, LettersModel | None, _LETTERS)]
 ResolvedPartitions: TypeAlias = Annotated[
     dg.PartitionsDefinition | None,
@@ -425,7 +428,7 @@ ResolvedPartitions: TypeAlias = Annotated[
 ]
 ResolvedChecks: TypeAlias = Annotated[
     SmtChecks,
-    _resolver(lambda data: SmtChecks(**data) if data else SmtChecks(), ChecksModel | None, "Which checks there are."),
+    _resolver(lambda data: SmtChecks(**data) if data else SmtChecks(), ChecksModel | None, "The asset checks."),
 ]
 ResolvedMaintenance: TypeAlias = Annotated[
     ScheduledMaintenance | None,

@@ -1,4 +1,4 @@
-"""``dg scaffold defs dagster_smt.SmtChainComponent``: a component that loads and runs at once."""
+"""The scaffolder: ``dg scaffold defs dagster_smt.SmtChainComponent`` writes a component that loads and runs at once."""
 
 import re
 from contextlib import suppress
@@ -37,7 +37,7 @@ from dagster_smt import SparkSessionResource
 
 @dg.definitions
 def session() -> dg.Definitions:
-    """The resource that tables ask for; secrets as ${env:NAME}."""
+    """The session of all tables; write secrets as ${env:NAME}."""
     return dg.Definitions(resources={"spark": SparkSessionResource(conf={"spark.master": "local[*]"})})
 '''
 _RESOURCE = re.compile(r"SparkSessionResource|PySparkResource|[\"']spark[\"']\s*:")
@@ -47,23 +47,21 @@ _SPARK = re.compile(r"^\s*spark:", re.MULTILINE)
 class SmtScaffoldParams(BaseModel):
     """The options of the command."""
 
-    topic: str = Field(
-        default="", description="The topic to read; without one, an example with two records of its own."
-    )
+    topic: str = Field(default="", description="The topic to read; by default an example with two records.")
     bootstrap_servers: str = Field(
-        default="", description="The Kafka cluster; without one, file topics beside defs.yaml."
+        default="", description="The Kafka cluster; by default file topics next to defs.yaml."
     )
     from_connector: str = Field(
-        default="", description="A connector (file, or REST address): its transforms, topics and converters."
+        default="", description="A connector (file, or REST address) with transforms, topics and converters."
     )
     sample: int = Field(
         default=100,
-        description="How many of the last records of each topic tell the columns; 0: nobody is asked.",
+        description="The number of last records of each topic that determine the columns; 0: no topic is read.",
     )
 
 
 class SmtChainScaffolder(dg.Scaffolder[SmtScaffoldParams]):
-    """Writes ``defs.yaml`` and the chain beside it; an example brings records along."""
+    """Writes ``defs.yaml``, the chain next to it, and the records of the example."""
 
     @classmethod
     def get_scaffold_params(cls) -> type[SmtScaffoldParams]:
@@ -71,16 +69,17 @@ class SmtChainScaffolder(dg.Scaffolder[SmtScaffoldParams]):
         return SmtScaffoldParams
 
     def scaffold(self, request: dg.ScaffoldRequest[SmtScaffoldParams]) -> None:
-        """Write the files.
+        """Writes the files.
 
         Raises:
-            ClickException: The connector cannot be read; or not all of it is done, and all files are written.
+            ClickException: The connector cannot be read; or some of its options are not supported, and the files
+                without these options are written.
         """
         params, target = request.params or SmtScaffoldParams(), Path(request.target_path)
         try:
             connector, written = _written(params, target)
         except (SmtError, OSError) as error:
-            with suppress(OSError):  # dg has made the folder, and would refuse to make it again
+            with suppress(OSError):  # dg has created the folder, and would refuse to create it again
                 target.rmdir()
             if isinstance(error, OSError):
                 text = visible(f"{error.filename}: {error.strerror}")
@@ -97,10 +96,10 @@ class SmtChainScaffolder(dg.Scaffolder[SmtScaffoldParams]):
 
 
 def _written(params: SmtScaffoldParams, target: Path) -> tuple[Connector, Written]:
-    """What becomes of a connector, of a topic, or of the example, whose records are written here.
+    """Returns the connector, and the files for it. Writes the records of the example.
 
     Raises:
-        SmtError: There is no connector where one is named, or nothing says what it is.
+        SmtError: The connector does not exist or cannot be read.
     """
     connector = _connector(params, target.name)
     servers = params.bootstrap_servers or (ANY_CLUSTER if params.from_connector else "")
@@ -113,19 +112,19 @@ def _written(params: SmtScaffoldParams, target: Path) -> tuple[Connector, Writte
 
 
 def _incomplete(connector: Connector, written: Written) -> ClickException:
-    """What ``dg`` ends with where something of a connector is missing: the files are there, and the exit code is 1."""
+    """Returns the error for a connector with unsupported parts: the files are written, and the exit code is 1."""
     undone = []
     for v in written.options:
         if v.verdict == "not done":
             undone.append(v.option)
     parts = [v.part for v in (*written.stages, *written.notes) if v.verdict == "not supported"]
-    what = ", ".join([*parts, *undone])
-    text = f"{connector.name} is written, but not all of it is done: {what}. See the report above."
+    missing = ", ".join([*parts, *undone])
+    text = f"{connector.name} is written, but not all of it is done: {missing}. See the report above."
     return ClickException(visible(text))
 
 
 def _session(target: Path) -> None:
-    """Give the project a Spark session, if nothing in it has one: a second one would be refused."""
+    """Gives the project a Spark session if it has none: a second one would be refused."""
     folder = next((parent for parent in target.parents if parent.name == "defs"), target.parent)
     if folder.name == "defs":
         modules = [*folder.parent.rglob("*.py")]
@@ -133,8 +132,8 @@ def _session(target: Path) -> None:
         modules = [*folder.rglob("*.py")]
     texts = [file.read_text(encoding="utf-8", errors="replace") for file in modules]
     components = [file.read_text(encoding="utf-8", errors="replace") for file in folder.rglob("defs.yaml")]
-    told = any(_RESOURCE.search(text) for text in texts) or any(_SPARK.search(text) for text in components)
-    if not told:
+    has_session = any(_RESOURCE.search(text) for text in texts) or any(_SPARK.search(text) for text in components)
+    if not has_session:
         (folder / "spark.py").write_text(_SESSION, encoding="utf-8")
         echo(f"Creating the Spark session of the project at {folder / 'spark.py'}.", err=True)
 
@@ -145,15 +144,17 @@ def _connector(params: SmtScaffoldParams, name: str) -> Connector:
         formats |= {"value.converter": "org.apache.kafka.connect.json.JsonConverter"}
         formats |= {"value.converter.schemas.enable": "false"}
         return Connector(name, {"topics": params.topic or name, **formats, **_CHAIN})
-    found = connectors_at(params.from_connector)
-    if len(found) > 1:
+    connectors = connectors_at(params.from_connector)
+    if len(connectors) > 1:
         hint = f"dagster-smt import {params.from_connector} writes a component for each"
-        raise ConfigError(Problem("SMT018", params.from_connector, f"there are {len(found)} connectors in it", hint))
-    return found[0]
+        raise ConfigError(
+            Problem("SMT018", params.from_connector, f"there are {len(connectors)} connectors in it", hint)
+        )
+    return connectors[0]
 
 
 def _example(target: Path, topic: str) -> None:
-    """File topics with two records, if there are none."""
+    """Writes file topics with two records, if the topic does not exist."""
     from dagster_smt.tables.sources.file_writer import NewRecord, append_records  # loads PySpark
 
     root = target / "topics"

@@ -1,4 +1,4 @@
-"""``SmtTopicCollectionComponent``: every topic of a place as an asset with its real columns."""
+"""``SmtTopicCollectionComponent``: every topic of a cluster or folder as an asset with its real columns."""
 
 import json
 from collections.abc import Sequence
@@ -26,33 +26,35 @@ from dagster_smt.visible import visible
 class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
     """All topics of a cluster or folder that match a pattern: observable assets with the columns of their records.
 
-    Topics and columns are looked up when the state is refreshed (``dg utils refresh-defs-state``, and each time that
-    ``dg dev`` loads the component), from the last records of each topic; loading the definitions asks nobody. Only
-    names and types are kept, no values.
+    A refresh of the state reads the topics and the last records of each topic: ``dg utils refresh-defs-state``, and
+    each time that ``dg dev`` loads the component. Loading the definitions reads only the state, which holds names and
+    types, and no values.
     """
 
     source: ResolvedTopics
     pattern: Annotated[
         str, dg.Resolver.default(description="A regular expression that whole names match.", examples=["orders\\..*"])
     ] = ".*"
-    exclude: Annotated[str, dg.Resolver.default(description="Topics to leave out though they match.")] = ""
+    exclude: Annotated[
+        str, dg.Resolver.default(description="A regular expression for topics to leave out although they match.")
+    ] = ""
     value: ResolvedFormat = field(default_factory=Format)
     sample: Annotated[
-        int, dg.Resolver.default(description="How many of the last records tell the columns of a topic.")
+        int, dg.Resolver.default(description="The number of last records that determine the columns of a topic.")
     ] = 100
-    max_topics: Annotated[int, dg.Resolver.default(description="No more assets than this.")] = 1_000
+    max_topics: Annotated[int, dg.Resolver.default(description="Limit of the assets.")] = 1_000
     group_name: Annotated[str | None, dg.Resolver.default(description="The group of the topics' assets.")] = None
     defs_state: ResolvedDefsStateConfig = field(default_factory=DefsStateConfigArgs.local_filesystem)
 
     @property
     def defs_state_config(self) -> DefsStateConfig:
         """See ``dg.StateBackedComponent``."""
-        what = [self.source.place, self.pattern, self.exclude, repr(self.value), self.sample, self.max_topics]
-        key = f"SmtTopicCollectionComponent[{digest(what)}]"
+        settings = [self.source.place, self.pattern, self.exclude, repr(self.value), self.sample, self.max_topics]
+        key = f"SmtTopicCollectionComponent[{digest(settings)}]"
         return DefsStateConfig.from_args(self.defs_state, default_key=key)
 
     def write_state_to_path(self, state_path: Path) -> None:
-        """Ask for the topics, and look at some records of each."""
+        """Reads the topics and some records of each topic, and writes the state."""
         from dagster_smt.tables.sources import open_source  # may load a Kafka client
 
         listed = matching(self.pattern, open_source(self.source).topics())
@@ -62,27 +64,27 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
         state_path.write_text(json.dumps(state), encoding="utf-8")
 
     def _schema(self, topic: str) -> dict[str, Any] | None:
-        """The columns of a topic; None if its records do not tell, which must not stop the other topics."""
+        """Returns the columns of a topic, or None. A topic without readable records must not stop the other topics."""
         try:
-            schema = self._found(topic)
+            schema = self._topic_schema(topic)
             if schema is not None:
                 data = schema_to_json(schema.without_defaults())
             else:
                 data = None
             if data is not None:
-                schema_from_json(data)  # as it will be read: names that no schema can have are found now
+                schema_from_json(data)  # refuses names that no schema can have, as the load will do
         except (SmtError, ValueError, RecursionError) as error:
             if isinstance(error, SmtError):
-                what = str(error.problems[0].code)
+                reason = str(error.problems[0].code)
             else:
-                what = type(error).__name__
+                reason = type(error).__name__
             dg.get_dagster_logger("dagster_smt").warning(
-                visible(f"the columns of {topic} cannot be told from its records: {what}")
+                visible(f"the columns of {topic} cannot be derived from its records: {reason}")
             )
             return None
         return data
 
-    def _found(self, topic: str) -> Schema | None:
+    def _topic_schema(self, topic: str) -> Schema | None:
         from dagster_smt.interpret.arrays import rows_of
         from dagster_smt.interpret.infer import inferred_schema
         from dagster_smt.tables.samples import samples
@@ -97,14 +99,14 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
         return _enveloped(values)
 
     def build_defs_from_state(self, context: dg.ComponentLoadContext, state_path: Path | None) -> dg.Definitions:
-        """The assets; none before the state was refreshed for the first time."""
+        """Returns the assets; none before the first refresh of the state."""
         if state_path is not None:
             state = json.loads(state_path.read_text(encoding="utf-8"))
         else:
             state = []
         tables = []
         for entry in state:
-            tables.append(TopicTable(self.source, (entry["topic"],), value=_described(entry["schema"], self.value)))
+            tables.append(TopicTable(self.source, (entry["topic"],), value=_with_columns(entry["schema"], self.value)))
         name = op_name(dg.AssetKey(["topics", context.path.name]))
         if tables:
             assets = [build_topic_assets(tables, name=name, group_name=self.group_name)]
@@ -113,17 +115,17 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
         return dg.Definitions(assets=assets)
 
 
-def _described(data: dict[str, Any] | None, given: Format) -> Format:
-    """The format of a topic; of one without known columns the records stay as they are, arrays too."""
+def _with_columns(data: dict[str, Any] | None, form: Format) -> Format:
+    """Returns the format of a topic with its columns. Without known columns, the records stay unchanged, arrays too."""
     if data is None:
-        if given.arrays_as_rows:
-            return replace(given, options=())
-        return given
-    return Format("json_schema", schema_from_json(data), options=given.options if given.kind == "json" else ())
+        if form.arrays_as_rows:
+            return replace(form, options=())
+        return form
+    return Format("json_schema", schema_from_json(data), options=form.options if form.kind == "json" else ())
 
 
 def _enveloped(values: Sequence[bytes | None]) -> Schema | None:
-    """The schema that the last of some envelopes brings along."""
+    """Returns the schema in the last of some envelopes."""
     for value in reversed(values):
         data = json.loads(value) if value is not None else None
         if isinstance(data, dict) and data.get("schema") is not None:

@@ -1,1 +1,1 @@
-"""Definitions: assets, ops, partitions, and the translator that names them."""
+"""Definitions: tables, assets, ops, partitions, and the translator of asset specs."""

@@ -1,4 +1,4 @@
-"""Dead letters in Dagster: an asset that shows them, and a job that runs the failed records again."""
+"""Dead letters in Dagster: an asset that shows dead letters, and a job that runs failed records again."""
 
 from typing import Any
 
@@ -12,13 +12,13 @@ from dagster_smt.orchestration.runs.again import job_that_runs_again
 
 
 def build_dead_letters_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
-    """Make the asset that stands for a table's dead letters: what runs of the table publish is materialized there.
+    """Makes the asset of a table's dead letters. A run of the table that publishes dead letters materializes the asset.
 
     Args:
         asset: An asset of ``build_smt_asset`` that has dead letters.
 
     Raises:
-        ConfigError: SMT043, it has none.
+        ConfigError: SMT043, the asset has no dead letters.
     """
     spec = _spec_with_letters(asset)
     place = spec.metadata[DEAD_LETTER_PLACE]
@@ -33,24 +33,26 @@ def build_dead_letters_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
 
 
 def build_redrive_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
-    """Make a job that runs the failed records of a table again, with the chain as it is today.
+    """Makes a job that runs the failed records of a table again, with today's chain.
 
-    It reads exactly the records that failed when they were last read, from their topics, and puts them into the table;
-    what fails again keeps its letter. Launched twice, the second run finds nothing to do. Of an asset with a partition
-    per topic it is launched without one, for the failed records of all topics; ``window.topics`` names some.
+    The job reads exactly the records that failed when they were last read, from their topics, and puts them into the
+    table. A record that fails again keeps its dead letter. A second launch has nothing to do. For an asset with a
+    partition per topic, launch the job without a partition: the job runs the failed records of all topics, or of those
+    in ``window.topics``.
 
     Args:
         asset: An asset of ``build_smt_asset`` that has dead letters.
-        name: The job's name; after the asset by default.
+        name: The name of the job; by default it follows from the asset.
 
     Raises:
-        ConfigError: SMT043, it has no dead letters; or its partitions are times, which are run again themselves.
+        ConfigError: SMT043, the asset has no dead letters; or its partitions are windows of time: launch the partitions
+            again instead.
     """
     spec = _spec_with_letters(asset)
     if isinstance(asset.partitions_def, OF_TIME):
         hint = "launch the partitions again: that replaces all of their records"
         raise ConfigError(Problem("SMT043", spec.key.to_user_string(), "its partitions are windows of time", hint))
-    description = f"Run the failed records of {spec.key.to_user_string()} again, once its chain is mended."
+    description = f"Run the failed records of {spec.key.to_user_string()} again, once the chain is fixed."
     return job_that_runs_again(asset, "redrive", name or f"{op_name(spec.key)}_redrive", description)
 
 

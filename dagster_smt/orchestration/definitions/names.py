@@ -7,7 +7,7 @@ import dagster as dg
 
 
 def op_name(key: dg.AssetKey) -> str:
-    """The name of an asset's op: Dagster's own where keys and names correspond, else with a hash that tells apart."""
+    """Returns the name of an asset's op. A hash distinguishes keys whose names would be equal."""
     plain = all(re.fullmatch(r"[A-Za-z0-9_]+", part) and "__" not in part for part in key.path)
     name = "__".join(re.sub(r"[^A-Za-z0-9_]", "_", part) for part in key.path)
     if plain:

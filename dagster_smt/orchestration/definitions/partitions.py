@@ -1,7 +1,7 @@
 """Topics as partition keys.
 
-Kafka's names are safe for Dagster but for one thing: ``a...b`` is Dagster's syntax of a range of keys. Three dots are
-written ``%2E%2E%2E``, and ``%``, which no topic contains, stays reversible as ``%25``.
+Kafka's names are valid partition keys, with one exception: ``a...b`` is Dagster's syntax for a range of keys. So three
+dots become ``%2E%2E%2E``. ``%``, which no topic contains, becomes ``%25``, so that the way back is unique.
 """
 
 import dagster as dg
@@ -9,26 +9,26 @@ import dagster as dg
 from dagster_smt.errors import ConfigError, Problem
 
 OF_TIME = dg.TimeWindowPartitionsDefinition | dg.MultiPartitionsDefinition
-"""Partitions that are windows of time, of all topics or of one each; they are run again themselves."""
+"""Partitions that are windows of time, of all topics or of one topic each. To run records again, launch them again."""
 _DOTS = "..."
 _DOTS_CODE = "%2E%2E%2E"
 
 
 def topic_to_partition_key(topic: str) -> str:
-    """The partition key of a topic."""
+    """Returns the partition key of a topic."""
     return topic.replace("%", "%25").replace(_DOTS, _DOTS_CODE)
 
 
 def partition_key_to_topic(key: str) -> str:
-    """The topic of a partition key."""
+    """Returns the topic of a partition key."""
     return key.replace(_DOTS_CODE, _DOTS).replace("%25", "%")
 
 
 def topic_dimension(partitions: dg.PartitionsDefinition | None, place: str) -> str:
-    """The dimension that names topics, of partitions that are a topic at a time; empty for all others.
+    """Returns the dimension that names topics, for partitions by topic and time; empty for all other partitions.
 
     Raises:
-        ConfigError: SMT045, there are several dimensions, but not one of time windows and one of topics.
+        ConfigError: SMT045, the dimensions are not one of time windows and one of topics.
     """
     if not isinstance(partitions, dg.MultiPartitionsDefinition):
         return ""

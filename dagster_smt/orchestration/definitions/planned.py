@@ -1,4 +1,4 @@
-"""Planned tables: a table whose chain was read and planned, ready for runs."""
+"""Planned tables: tables whose chain was read and planned, ready for runs."""
 
 import re
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Topics as assets that Dagster observes: partitions, offsets and rates, without Spark.
 
-A topic's data version changes exactly when there are new records, or when the topic was made anew. What depends on
-topics (``AutomationCondition.eager()``, freshness, sensors) hangs on these observations.
+A topic's data version changes exactly when there are new records, or when the topic was created again. Automation that
+depends on topics (``AutomationCondition.eager()``, freshness, sensors) uses these observations.
 """
 
 import time
@@ -26,12 +26,12 @@ from dagster_smt.tables.windows import matching
 
 _COLUMNS = {"topic": "string", "partitions": "int", "records": "int", "end": "int"}
 _SHOWN = 500
-"""Rows of a table of topics: event logs are no place for tens of thousands."""
+"""Limit of the rows in a table of topics: an event log should not hold tens of thousands."""
 
 
 @dataclass(frozen=True)
 class _Watched:
-    """An asset, and the topics it stands for: one of a name, or all that match a pattern."""
+    """An asset for a topic, or for all topics that match a pattern."""
 
     key: dg.AssetKey
     topic: str = ""
@@ -61,33 +61,33 @@ def build_topic_assets(
     freshness_policy: dg.FreshnessPolicy | None = None,
     translator: SmtTranslator | None = None,
 ) -> dg.AssetsDefinition:
-    """Make the observable assets that stand for the topics of tables; their keys are those that the tables depend on.
+    """Makes observable assets of the topics of tables. The assets of the tables depend on these assets.
 
-    A topic that is named is an asset of its own; a pattern is one asset for all topics that match. Each observation
-    says partitions, end offsets, records and, from the second on, records per second; bytes where the source knows.
-    ``automation_condition=AutomationCondition.on_cron("*/5 * * * *")`` observes every five minutes.
+    Each topic with a name is an asset. A pattern is one asset for all topics that match. Each observation reports
+    partitions, end offsets, records, bytes if the source knows them, and, from the second observation on, records per
+    second. ``automation_condition=AutomationCondition.on_cron("*/5 * * * *")`` observes every five minutes.
 
     Args:
-        tables: The tables; all from the same source. Those of a ``TableSource`` have assets of their own already.
-        name: Name of the op.
+        tables: The tables; all from the same source, which must not be a ``TableSource``: a table is an asset already.
+        name: The name of the op.
         group_name: As in ``dg.AssetSpec``.
         tags: As in ``dg.AssetSpec``.
         owners: As in ``dg.AssetSpec``.
         automation_condition: As in ``dg.AssetSpec``.
         freshness_policy: As in ``dg.AssetSpec``.
-        translator: Customises the specs (``get_topic_spec``); give the same to the tables, whose upstream keys follow.
+        translator: Customises the specs (``get_topic_spec``). The tables need the same translator.
 
     Raises:
-        ConfigError: SMT038, the tables have several sources, or one that is a table itself.
+        ConfigError: SMT038, the tables have several sources, or the source is a table.
     """
     tables = [tables] if isinstance(tables, TopicTable) else list(tables)
     source = _source(tables, name)
-    found = {}
+    watched_by_key = {}
     for t in tables:
         for w in _watched(t):
-            found[w.key] = w
+            watched_by_key[w.key] = w
     specs = []
-    for w in found.values():
+    for w in watched_by_key.values():
         specs.append(
             (translator or SmtTranslator()).get_topic_spec(
                 dg.AssetSpec(
@@ -103,18 +103,15 @@ def build_topic_assets(
                 )
             )
         )
-    watched = {spec.key: replace(w, key=spec.key) for spec, w in zip(specs, found.values(), strict=True)}
+    watched = {spec.key: replace(w, key=spec.key) for spec, w in zip(specs, watched_by_key.values(), strict=True)}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dg.BetaWarning)  # the only assets whose observations start what is below
+        warnings.simplefilter("ignore", dg.BetaWarning)  # the only assets whose observations start assets downstream
 
         @dg.multi_observable_source_asset(specs=specs, name=name, can_subset=True)
         def observed(context: dg.AssetExecutionContext) -> Iterator[dg.ObserveResult]:
-            wanted = []
-            for w in watched.values():
-                if w.key in context.selected_asset_keys:
-                    wanted.append(w)
+            selected = [w for w in watched.values() if w.key in context.selected_asset_keys]
             with problems_as_failure():
-                yield from _observe(context, source, wanted)
+                yield from _observe(context, source, selected)
 
     return observed
 
@@ -124,10 +121,10 @@ def _source(tables: Sequence[TopicTable], name: str) -> SourceSpec:
     if not several and not isinstance(tables[0].source, TableSource):
         return tables[0].source
     if several:
-        what = "the tables have several sources"
+        statement = "the tables have several sources"
     else:
-        what = "a table is an asset itself, not a topic"
-    raise ConfigError(Problem("SMT038", name, what, "make topic assets for each source of topics"))
+        statement = "a table is an asset itself, not a topic"
+    raise ConfigError(Problem("SMT038", name, statement, "make topic assets for each source of topics"))
 
 
 def _watched(table_: TopicTable) -> Iterator[_Watched]:
@@ -139,33 +136,33 @@ def _watched(table_: TopicTable) -> Iterator[_Watched]:
 
 
 def _observe(
-    context: dg.AssetExecutionContext, spec: SourceSpec, wanted: Sequence[_Watched]
+    context: dg.AssetExecutionContext, spec: SourceSpec, selected: Sequence[_Watched]
 ) -> Iterator[dg.ObserveResult]:
     from dagster_smt.tables.sources import open_source  # may load a Kafka client
 
     source = open_source(spec)
     listed = source.topics()
-    topics = {w.key: w.topics(listed) for w in wanted}
+    topics = {w.key: w.topics(listed) for w in selected}
     every = sorted({t for names in topics.values() for t in names})
     ranges, ids = source.ranges(every), source.identities(every)
     sizes = source.sizes(every)
-    for w in wanted:
+    for w in selected:
         names = set(topics[w.key])
-        held = [r for r in ranges if r.topic in names]
+        own = [r for r in ranges if r.topic in names]
         size = sum(sizes[t] for t in names) if sizes is not None else None
-        version = dg.DataVersion(topics_version(held, {t: ids.get(t, "") for t in names}))
-        metadata = _metadata(w, held, size, _last_seen(context, w.key))
+        version = dg.DataVersion(topics_version(own, {t: ids.get(t, "") for t in names}))
+        metadata = _metadata(w, own, size, _last_seen(context, w.key))
         yield dg.ObserveResult(asset_key=w.key, data_version=version, metadata=metadata)
 
 
 def topics_version(ranges: Sequence[Range], identities: Mapping[str, str]) -> str:
-    """Changes when a partition's end does, when one is added, or when a topic is another one."""
+    """Returns a text that changes with the end of a partition, a new partition, or a topic that was created again."""
     ends = [[r.topic, r.partition, r.end] for r in ranges]
     return digest([ends, identities])
 
 
 def _last_seen(context: dg.AssetExecutionContext, key: dg.AssetKey) -> tuple[float, int] | None:
-    """When the asset was observed last, and its messages then."""
+    """Returns the time of the last observation, and its number of messages."""
     records = context.instance.fetch_observations(key, limit=1).records
     observation = records[0].asset_observation if records else None
     if observation:
@@ -180,23 +177,23 @@ def _last_seen(context: dg.AssetExecutionContext, key: dg.AssetKey) -> tuple[flo
 
 def _metadata(w: _Watched, ranges: Sequence[Range], size: int | None, seen: tuple[float, int] | None) -> dict[str, Any]:
     messages = sum(r.end for r in ranges)
-    found: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "dagster_smt/records": sum(r.records for r in ranges),
         "dagster_smt/messages": messages,
         "dagster_smt/partitions": len(ranges),
     }
     if size is not None:
-        found["dagster_smt/bytes"] = size
+        metadata["dagster_smt/bytes"] = size
     if seen is not None:
         spent = max(time.time() - seen[0], 0.001)
-        found["dagster_smt/messages_per_second"] = round(max(0, messages - seen[1]) / spent, 3)
+        metadata["dagster_smt/messages_per_second"] = round(max(0, messages - seen[1]) / spent, 3)
     if w.topic:
-        return {**found, "dagster_smt/end_offsets": dg.MetadataValue.json({str(r.partition): r.end for r in ranges})}
+        return {**metadata, "dagster_smt/end_offsets": dg.MetadataValue.json({str(r.partition): r.end for r in ranges})}
     by_topic = defaultdict(list)
     for r in ranges:
         by_topic[r.topic].append(r)
     rows = [_row(topic, by_topic[topic]) for topic in sorted(by_topic)[:_SHOWN]]
-    return {**found, "dagster_smt/topic_count": len(by_topic), "dagster_smt/topics": table(rows, _COLUMNS)}
+    return {**metadata, "dagster_smt/topic_count": len(by_topic), "dagster_smt/topics": table(rows, _COLUMNS)}
 
 
 def _row(topic: str, ranges: Sequence[Range]) -> dict[str, Any]:

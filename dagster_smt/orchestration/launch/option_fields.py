@@ -1,9 +1,10 @@
-"""The options of stages and predicates as fields of a run config, as far as Dagster can tell right from wrong.
+"""The options of stages and predicates as fields of a run config, with Dagster's types where Dagster can check them.
 
-A field of Dagster's config cannot depend on another one, so that the options of all classes stand together: a name that
-no class has is refused in the Launchpad, one of another class only when the run begins. Flags, whole numbers, texts,
-lists of names and words of a fixed set have Dagster's types. Where two classes mean different things by a name, or YAML
-writes a text as a number, or a list as a mapping, anything is taken: the class says what is wrong when the run begins.
+A field of Dagster's config cannot depend on another field, so the options of all classes are fields of one shape. The
+Launchpad refuses an option that no class has; an option of another class is refused only when the run begins. Flags,
+whole numbers, texts, lists of names and words of a fixed set have Dagster's types. A field takes any value if two
+classes use its name differently, or if YAML writes a text as a number or a list as a mapping: then the class checks the
+value when the run begins.
 """
 
 import re
@@ -21,11 +22,11 @@ from dagster_smt.authoring.validate import AnyCase, OneOf
 _NAMES = dg.ScalarUnion(scalar_type=str, non_scalar_schema=dg.Array(str))
 _ANY = Any
 _VALUES = ("field.value", "replacement", "static.value", "value", "value.literal")
-"""Texts that stand for a value of a field: people write numbers."""
+"""Texts for the value of a field, for which people also write numbers."""
 
 
 def option_fields(classes: Iterable[type[Options]]) -> dg.Shape:
-    """The options of some classes, none of which is required: which ones are, only the class can say."""
+    """Returns the options of some classes. No option is required, because only the class knows the required options."""
     docs: dict[str, dict[str, list[str]]] = {}
     fields: dict[str, list[FieldInfo]] = {}
     for cls in sorted(set(classes), key=lambda c: c.__name__):
@@ -36,7 +37,7 @@ def option_fields(classes: Iterable[type[Options]]) -> dg.Shape:
 
 
 def _options(cls: type[Options]) -> Iterator[tuple[str, str, FieldInfo]]:
-    """The options of a class: name, what it is for, and how it is declared."""
+    """Yields the name, the description and the declaration of each option of a class."""
     by_key = {field.alias or name: field for name, field in cls.model_fields.items()}
     for key, field in by_key.items():
         yield key, field.description or "", field
@@ -50,7 +51,7 @@ def _field(name: str, docs: dict[str, list[str]], fields: list[FieldInfo]) -> dg
 
 
 def _type(name: str, fields: list[FieldInfo]) -> Any:
-    """Dagster's type of an option."""
+    """Returns Dagster's type of an option."""
     kinds = {_plain(field) for field in fields}
     if len(kinds) > 1 or name in _VALUES:
         return _ANY
@@ -61,16 +62,16 @@ def _type(name: str, fields: list[FieldInfo]) -> Any:
         return _ANY
     words = [_words(field) for field in fields]
     if all(words):
-        found = _enumeration(name, tuple(dict.fromkeys(w for some in words for w in some)))
+        option_type = _enumeration(name, tuple(dict.fromkeys(w for some in words for w in some)))
     else:
-        found = kind
+        option_type = kind
     if any(map(_allows_null, fields)):
-        return dg.Noneable(found)
-    return found
+        return dg.Noneable(option_type)
+    return option_type
 
 
 def _plain(field: FieldInfo) -> Any:
-    """The type of an option that is not null, without what validates it."""
+    """Returns the type of an option that is not null, without its validators."""
     kind: Any = field.annotation
     if _allows_null(field):
         kind = next(part for part in get_args(kind) if part is not NoneType)
@@ -84,7 +85,7 @@ def _allows_null(field: FieldInfo) -> bool:
 
 
 def _words(field: FieldInfo) -> tuple[str, ...]:
-    """The words that an option may be; none where it is any text, or their case does not count."""
+    """Returns the words that an option accepts; none if it accepts any text, or ignores case."""
     if AnyCase in field.metadata:
         return ()
     return next((part.allowed for part in field.metadata if isinstance(part, OneOf)), ())
@@ -92,6 +93,6 @@ def _words(field: FieldInfo) -> tuple[str, ...]:
 
 @cache
 def _enumeration(name: str, words: tuple[str, ...]) -> dg.Enum:
-    """Words that the Launchpad offers; a schema has each type once."""
-    called = "".join(part.title() for part in re.split(r"[^a-z]+", name.lower()))
-    return dg.Enum(f"SmtOption{called}", [dg.EnumValue(word) for word in words])
+    """Returns the words as a type that the Launchpad offers. A config schema has each type once."""
+    title = "".join(part.title() for part in re.split(r"[^a-z]+", name.lower()))
+    return dg.Enum(f"SmtOption{title}", [dg.EnumValue(word) for word in words])

@@ -1,4 +1,4 @@
-"""The partitions of time of a run: which time they are, and what is told of each."""
+"""The time partitions of a run: their time, and the parts of the run's report for each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from dagster_smt.orchestration.definitions.partitions import OF_TIME, partition_
 
 @dataclass(frozen=True)
 class TimeKeys:
-    """The partitions of time of a run.
+    """The time partitions of a run.
 
     Attributes:
-        since, until: The time of all of them, in milliseconds.
-        cuts: Moments between, at which one of them ends or begins.
-        parts: Which part of the time each key is, cut so.
+        since, until: The time of all partitions together, in milliseconds.
+        cuts: Points in time between, at which a partition ends or begins.
+        parts: For each key, the number of its part of the time between cuts.
     """
 
     since: int
@@ -26,15 +26,15 @@ class TimeKeys:
 
 
 def time_keys(context: dg.AssetExecutionContext, partitions: OF_TIME) -> TimeKeys:
-    """The partitions of time of a run."""
+    """Returns the time partitions of a run."""
     span = context.partition_time_window
     since, until = _millis(span)
-    if not isinstance(partitions, dg.TimeWindowPartitionsDefinition):  # a topic's: each is a run
+    if not isinstance(partitions, dg.TimeWindowPartitionsDefinition):  # with topics: each partition is a run
         return TimeKeys(since, until, (), dict.fromkeys(context.partition_keys, 0))
     windows = {key: _millis(partitions.time_window_for_partition_key(key)) for key in context.partition_keys}
-    moments = sorted({since, until, *(moment for window in windows.values() for moment in window)})
-    parts = {key: moments.index(start) for key, (start, _) in windows.items()}
-    return TimeKeys(since, until, tuple(moments[1:-1]), parts)
+    times = sorted({since, until, *(time for window in windows.values() for time in window)})
+    parts = {key: times.index(start) for key, (start, _) in windows.items()}
+    return TimeKeys(since, until, tuple(times[1:-1]), parts)
 
 
 def _millis(span: dg.TimeWindow) -> tuple[int, int]:
@@ -42,15 +42,15 @@ def _millis(span: dg.TimeWindow) -> tuple[int, int]:
 
 
 def topic_of_run(keys: Sequence[str], dimension: str, place: str) -> tuple[str, ...]:
-    """The topic of a run, where a partition is a topic's time; nothing where it is that of all topics.
+    """Returns the topic of a run with partitions by topic and time; nothing for partitions by time alone.
 
     Args:
         keys: The partition keys of the run.
-        dimension: The dimension that names topics; empty for partitions of time alone.
-        place: What to call the run config in problems.
+        dimension: The dimension that names topics; empty for partitions by time alone.
+        place: The place of the run config, for messages.
 
     Raises:
-        ConfigError: SMT045, the run is to make partitions of several times and topics.
+        ConfigError: SMT045, the run has several partitions.
     """
     if not dimension:
         return ()

@@ -16,9 +16,9 @@ EndOffsets = Mapping[str, Mapping[str, int]]
 
 
 def code_version(chain: Chain, table: TopicTable, sink: Sink) -> str:
-    """Changes when the chain, the topic table's columns, the formats or this package's version do.
+    """Returns a text that changes with the chain, the topic table's columns, the formats or this package's version.
 
-    Not where a schema registry is: of the options of formats those count that say what values are.
+    Of the options of formats, only those count that change values. The address of a schema registry does not.
     """
     columns = repr(table.row) if table.row else ""
     written = written_formats(table, sink) if sink.kind == "records" else None  # columns have none
@@ -35,10 +35,10 @@ def code_version(chain: Chain, table: TopicTable, sink: Sink) -> str:
 
 
 def data_version(ends: EndOffsets, chain_hash: str) -> dg.DataVersion:
-    """Changes when there are new records or the chain that ran is another."""
+    """Returns a version that changes with new records, and with the chain that ran."""
     return dg.DataVersion(digest([ends, chain_hash]))
 
 
 def digest(data: object) -> str:
-    """A short text that is another one for other data."""
+    """Returns a short text that identifies data."""
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]

@@ -14,14 +14,14 @@ from dagster_smt.tables.spec import Sink
 
 Metadata = dict[str, Any]
 DEAD_LETTER_PLACE = "dagster_smt/dead_letter_place"
-"""Metadata of a table that has dead letters: where they go."""
+"""Metadata: the place of a table's dead letters."""
 
 
 def definition_metadata(
     plan: Plan, key: dg.AssetKey, sink: Sink, topics: Sequence[dg.AssetKey], chain_file: Path | None = None
 ) -> Metadata:
-    """What is known before any run."""
-    found: Metadata = {
+    """Returns the metadata of an asset before any run."""
+    metadata: Metadata = {
         **column_metadata(plan, sink, topics),
         **masked_metadata(sorted({e.path for e in plan.entries if e.action == "masked"})),
         **_chain_metadata(plan.chain),
@@ -29,16 +29,16 @@ def definition_metadata(
         "dagster/storage_kind": sink.storage,
     }
     if sink.path:
-        found["dagster/uri"] = uri_of(sink.path)
+        metadata["dagster/uri"] = uri_of(sink.path)
     if plan.warnings:
-        found["dagster_smt/plan_warnings"] = problem_table(plan.warnings)
+        metadata["dagster_smt/plan_warnings"] = problem_table(plan.warnings)
     if chain_file is not None:
-        found["dagster/code_references"] = _code_reference(chain_file)
-    return found
+        metadata["dagster/code_references"] = _code_reference(chain_file)
+    return metadata
 
 
 def uri_of(path: str | Path) -> str:
-    """The place of a table, as a URI."""
+    """Returns the place of a table as a URI."""
     if "://" in str(path):
         return str(path)
     return Path(path).absolute().as_uri()
@@ -46,20 +46,22 @@ def uri_of(path: str | Path) -> str:
 
 def _code_reference(path: Path) -> dg.CodeReferencesMetadataValue:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dg.BetaWarning)  # the only way to say it, and nothing depends on it
+        warnings.simplefilter("ignore", dg.BetaWarning)  # there is no stable class for it, and nothing depends on it
         reference = dg.LocalFileCodeReference(file_path=str(path.absolute()), line_number=1, label="chain")
         return dg.CodeReferencesMetadataValue(code_references=[reference])
 
 
 def column_metadata(described: Described, sink: Sink, topics: Sequence[dg.AssetKey]) -> Metadata:
+    """Returns the column schema and the column lineage, if they are known."""
     schema, lineage = column_schema(described, sink), column_lineage(described, sink, topics)
-    found: Metadata = {"dagster/column_schema": schema} if schema is not None else {}
+    metadata: Metadata = {"dagster/column_schema": schema} if schema is not None else {}
     if lineage is None:
-        return found
-    return {**found, "dagster/column_lineage": lineage}
+        return metadata
+    return {**metadata, "dagster/column_lineage": lineage}
 
 
 def masked_metadata(masked: list[str]) -> Metadata:
+    """Returns the paths of masked fields; empty without masks."""
     if masked:
         return {"dagster_smt/masked_fields": dg.MetadataValue.json(masked)}
     return {}
@@ -73,5 +75,5 @@ def _chain_metadata(chain: Chain) -> Metadata:
 
 
 def dead_letters_key(key: dg.AssetKey) -> dg.AssetKey:
-    """The key of a table's dead letters: below the table's own."""
+    """Returns the asset key of a table's dead letters, which is below the table's key."""
     return dg.AssetKey([*key.path, "dead_letters"])

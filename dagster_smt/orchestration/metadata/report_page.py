@@ -1,4 +1,4 @@
-"""What a run did, on one page of Markdown: the first thing that its metadata shows."""
+"""The report of a run on one page of Markdown, which comes first in the metadata."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from dagster_smt.tables.spec import Sink
 from dagster_smt.visible import visible
 
 _MOST = 40
-"""Lines of a part; what is more is in the tables below the report."""
+"""Limit of the lines in a part. The tables below the report have all lines."""
 _ELEMENTS = re.compile(r"\[[^\[\]']*\]")
 _WORDS = {"added": "←", "renamed": "→", "cast": "→", "extracted": "→"}
 
@@ -24,16 +24,16 @@ def report_markdown(
     lag: int | None,
     lineage: Mapping[str, Iterable[str]],
 ) -> str:
-    """The report.
+    """Returns the report as Markdown.
 
     Args:
-        report: The run's report, or a topic's part of it.
-        sink: Where it wrote.
+        report: The report of a run, or a topic's part of the report.
+        sink: The sink of the run.
         changes: The schema diff from input to table.
-        since: That from the run before to this one.
-        rows: Rows of the table, or of the partition, now.
-        lag: Offsets that the topics have and the table has not.
-        lineage: Column to the fields it comes from; empty if only the records can tell.
+        since: The schema diff from the previous run to this run.
+        rows: Rows of the table, or of the partition, after the run.
+        lag: The number of offsets that the topics have and the table does not.
+        lineage: The fields that each column comes from; empty if only the records know.
     """
     parts = [
         _counts(report, sink, rows, lag),
@@ -49,12 +49,12 @@ def report_markdown(
 
 def _counts(report: RunReport, sink: Sink, rows: int, lag: int | None) -> str:
     topics = report.window.topics
-    named = ", ".join(map(plain, topics[:3])) + (f" and {len(topics) - 3} more topics" if len(topics) > 3 else "")
+    names = ", ".join(map(plain, topics[:3])) + (f" and {len(topics) - 3} more topics" if len(topics) > 3 else "")
     if sink.folder is not None:
         place = PurePath(sink.place).name
     else:
         place = sink.place
-    head = f"**{named or 'No topic'}** → **{plain(place)}** ({report.status})"
+    head = f"**{names or 'No topic'}** → **{plain(place)}** ({report.status})"
     cells = {
         "records in": report.records_in,
         **({"their rows": report.rows_in} if report.rows_in != report.records_in else {}),
@@ -85,15 +85,15 @@ def _keys(report: RunReport) -> str:
 def _stages(report: RunReport) -> str:
     if not report.stages:
         return ""
-    what = "rows" if report.rows_in != report.records_in else "records"
-    rows: list[list[str]] = [["stage", "transform", what, "what it did"]]
+    unit = "rows" if report.rows_in != report.records_in else "records"
+    rows: list[list[str]] = [["stage", "transform", unit, "what it did"]]
     for number, stage in enumerate(report.stages[:_MOST]):
         rows.append([code(stage.alias), plain(stage.transform), f"{stage.records_in:,}", _did(report, number, stage)])
     return f"**What each stage did**\n\n{table(rows)}"
 
 
 def _did(report: RunReport, number: int, stage: StageCounts) -> str:
-    found = []
+    effects = []
     for line in report.ledger:
         entry = line.entry
         if entry.stage == number:
@@ -101,13 +101,13 @@ def _did(report: RunReport, number: int, stage: StageCounts) -> str:
                 target = f" {_WORDS.get(entry.action, '→')} {code(entry.target)}"
             else:
                 target = ""
-            found.append(f"{entry.action} {code(entry.path)}{target} in {line.records:,}")
+            effects.append(f"{entry.action} {code(entry.path)}{target} in {line.records:,}")
     unread = sum(u.records for u in report.unread if u.stage == number)
     apart = f", {unread:,} of them unread" if unread else ""
-    found += [f"dropped {stage.dropped:,} records{apart}"] if stage.dropped else []
-    found += [f"**{stage.failed:,} failed**"] if stage.failed else []
-    more = f"; {len(found) - _MOST} more" if len(found) > _MOST else ""
-    return "; ".join(found[:_MOST]) + more or "nothing"
+    effects += [f"dropped {stage.dropped:,} records{apart}"] if stage.dropped else []
+    effects += [f"**{stage.failed:,} failed**"] if stage.failed else []
+    more = f"; {len(effects) - _MOST} more" if len(effects) > _MOST else ""
+    return "; ".join(effects[:_MOST]) + more or "nothing"
 
 
 def _changes(title: str, changes: Sequence[FieldChange]) -> str:
@@ -119,12 +119,12 @@ def _changes(title: str, changes: Sequence[FieldChange]) -> str:
 
 
 def _column_of(path: str) -> str:
-    """Returns the column that a stage's path is in: lineage calls all elements of an array alike, ``items[].sku``."""
+    """Returns the column of a stage's path. In lineage all elements of an array have one name, ``items[].sku``."""
     return _ELEMENTS.sub("[]", path)
 
 
 def _ways(report: RunReport, lineage: Mapping[str, Iterable[str]]) -> str:
-    """A picture in text: the web interface shows no drawings in Markdown."""
+    """Returns the lineage as a drawing in text, because the web interface shows no drawings in Markdown."""
     if not lineage:
         return ""
     entries = []
@@ -135,13 +135,13 @@ def _ways(report: RunReport, lineage: Mapping[str, Iterable[str]]) -> str:
     lines = []
     for column, sources in list(lineage.items())[:_MOST]:
         paths = sorted(of_value(s) or s for s in sources)
-        given = ", ".join(map(visible, paths)) or "(a constant)"
+        origin = ", ".join(map(visible, paths)) or "(a constant)"
         entry = touched.get(column) or next((touched[p] for p in paths if p in touched), None)
         if entry is not None:
-            how = f"─ {visible(entry.alias)}: {entry.action} "
+            effect = f"─ {visible(entry.alias)}: {entry.action} "
         else:
-            how = ""
-        lines.append((given, how, visible(column)))
+            effect = ""
+        lines.append((origin, effect, visible(column)))
     width, middle = max(len(a) for a, _, _ in lines), max(len(b) for _, b, _ in lines)
     drawn = [f"{a:<{width}} {b + '─' * (middle - len(b))}──▶ {c}" for a, b, c in lines]
     return f"**Where the columns come from**\n\n{fenced(drawn)}{_more(len(lineage))}"

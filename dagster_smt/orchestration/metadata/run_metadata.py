@@ -29,21 +29,21 @@ _DIFF_COLUMNS = {"field": "string", "change": "string", "before": "string", "aft
 
 @dataclass(frozen=True)
 class RunContext:
-    """What a run's metadata needs beside the report.
+    """The facts for a run's metadata that are not in the report.
 
     Attributes:
         plan: The plan of the chain that ran.
-        sink: Where it wrote.
+        sink: The sink of the run.
         topics: Asset keys of the topics.
-        overridden: Whether the run config gave another chain than the definition's.
-        rows: Rows in the table after the run; None where only a partition's are told.
-        rows_of_partition: Rows of the partition that is told of; None if it is none.
-        ends: Where the table's progress ends, per topic and partition; None: where the window ends.
-        gaps: Offsets that were left out for good.
+        overridden: True if the run config replaced the chain of the definition.
+        rows: Rows in the table after the run; None if the metadata has only the rows of a partition.
+        rows_of_partition: Rows of the partition; None for a whole table.
+        ends: The end of the table's progress, per topic and partition; None: the end of the window.
+        gaps: Offsets that were skipped permanently.
         app_id: Spark's id of the application.
-        window_id: The last window that the table holds; by default the report's.
-        last: Report of the last commit, which may know columns that neither plan nor report do.
-        lag: Offsets that the topics have now and the table has not.
+        window_id: The last window that the table holds; by default the window of the report.
+        last: Report of the last commit, which may have columns that neither the plan nor the report has.
+        lag: The number of offsets that the topics have now and the table does not.
     """
 
     plan: Plan
@@ -61,13 +61,13 @@ class RunContext:
 
 
 def bare_metadata(report: RunReport) -> Metadata:
-    """What can be told of a run in any case."""
+    """Returns the counts and the status of a run, which are always known."""
     counts = {name: getattr(report, name) for name in ("records_in", "records_out", "dropped", "failed", "status")}
     return {f"dagster_smt/{name}": value for name, value in counts.items()}
 
 
 def run_metadata(report: RunReport, run: RunContext) -> Metadata:
-    """What a run says of itself."""
+    """Returns the metadata of a run."""
     described = _described(report, run)
     diff = report_diff(report)
     if report.previous is not None:
@@ -80,7 +80,7 @@ def run_metadata(report: RunReport, run: RunContext) -> Metadata:
     else:
         rows = run.rows_of_partition
     text = report_markdown(report, run.sink, diff, since, rows or 0, run.lag, lineage)
-    found: Metadata = {
+    metadata: Metadata = {
         "dagster_smt/report": dg.MetadataValue.md(text),
         **_count_metadata(report, run),
         **column_metadata(described, run.sink, run.topics),
@@ -90,15 +90,15 @@ def run_metadata(report: RunReport, run: RunContext) -> Metadata:
         **_technical_metadata(report, run),
     }
     if report.unread:
-        found["dagster_smt/not_read"] = _unread_table(report)
+        metadata["dagster_smt/not_read"] = _unread_table(report)
     if run.gaps:
-        found["dagster_smt/gaps"] = dg.MetadataValue.json(dict(run.gaps))
-    return found
+        metadata["dagster_smt/gaps"] = dg.MetadataValue.json(dict(run.gaps))
+    return metadata
 
 
 def _technical_metadata(report: RunReport, run: RunContext) -> Metadata:
-    """What people look for rarely, and programs often."""
-    found: Metadata = {
+    """Returns metadata for programs, which people rarely read."""
+    metadata: Metadata = {
         "dagster_smt/status": report.status,
         "dagster_smt/seconds": round(sum(report.seconds.values()), 3),
         "dagster_smt/seconds_by_phase": dg.MetadataValue.json({k: round(v, 3) for k, v in report.seconds.items()}),
@@ -110,14 +110,14 @@ def _technical_metadata(report: RunReport, run: RunContext) -> Metadata:
     topics = report.window.topics
     if uses := [asdict(use) for use in report.schemas if use.topic in topics]:
         columns = {"topic": "string", "side": "string", "schema": "string", "records": "int"}
-        found["dagster_smt/schemas"] = table(sorted(uses, key=lambda use: -use["records"]), columns)
+        metadata["dagster_smt/schemas"] = table(sorted(uses, key=lambda use: -use["records"]), columns)
     if run.app_id:
-        return {**found, "dagster_smt/spark_app_id": run.app_id}
-    return found
+        return {**metadata, "dagster_smt/spark_app_id": run.app_id}
+    return metadata
 
 
 def _described(report: RunReport, run: RunContext) -> Described:
-    """The plan if there is a schema to plan with; else what the run found in its records, or the one before it."""
+    """Returns the plan if it has a schema; otherwise the report of the run, or of the run before."""
     if run.plan.typed or run.sink.kind == "records":
         return run.plan
     if report.after is None and run.last is not None:
@@ -143,15 +143,15 @@ def _count_metadata(report: RunReport, run: RunContext) -> Metadata:
 
 
 def _row_metadata(report: RunReport) -> Metadata:
-    """Counts that differ from those of records, where arrays are rows."""
-    found: Metadata = {}
+    """Returns the counts of rows that differ from the counts of records, if arrays are rows."""
+    metadata: Metadata = {}
     if report.rows_in != report.records_in:
-        found["dagster_smt/rows_in"] = report.rows_in
+        metadata["dagster_smt/rows_in"] = report.rows_in
     if report.failed != report.failed_records:
-        found["dagster_smt/rows_failed"] = report.failed
+        metadata["dagster_smt/rows_failed"] = report.failed
     if report.empty:
-        found["dagster_smt/records_without_rows"] = report.empty
-    return found
+        metadata["dagster_smt/records_without_rows"] = report.empty
+    return metadata
 
 
 _KEY_COUNTS = {
@@ -166,7 +166,7 @@ _KEY_COUNTS = {
 
 
 def _key_metadata(report: RunReport) -> Metadata:
-    """What the events did to the rows of a table with keys: together, and by topic."""
+    """Returns the counts of the rows that events inserted, updated and deleted in a table with keys."""
     if not report.keyed:
         return {}
     total = sum_of_keys(report.keyed.values())
@@ -180,16 +180,16 @@ def _key_metadata(report: RunReport) -> Metadata:
     }
 
 
-_STANDING = ("row_count", "partition_row_count", "lag", "end_offsets", "gaps", "status")
+_TOTALS = ("row_count", "partition_row_count", "lag", "end_offsets", "gaps", "status")
 
 
 def observed_metadata(metadata: Metadata) -> Metadata:
-    """What a run that found nothing new can say: where the table stands, not counts of a window without records."""
-    results = {}
+    """Returns the metadata of a run without new records: the totals of the table, without the counts of a window."""
+    totals = {}
     for key, value in metadata.items():
-        if key.split("/")[-1] in _STANDING:
-            results[key] = value
-    return results
+        if key.split("/")[-1] in _TOTALS:
+            totals[key] = value
+    return totals
 
 
 def _bounds(report: RunReport, side: Literal[0, -1]) -> dict[str, dict[str, int]]:
@@ -203,21 +203,21 @@ def _table_metadata(report: RunReport, diff: Sequence[FieldChange], since: Seque
     stages = []
     for s in report.stages:
         stages.append({c: getattr(s, "alias" if c == "stage" else c) for c in _STAGE_COLUMNS})
-    found = {
+    metadata = {
         "dagster_smt/stage_stats": table(stages, _STAGE_COLUMNS),
         "dagster_smt/ledger": table(_ledger_rows(report), _LEDGER_COLUMNS),
         "dagster_smt/schema_diff": _diff_table(diff),
         "dagster_smt/dead_letters": reject_table(report),
     }
     if since:
-        found["dagster_smt/schema_change"] = _diff_table(since)
+        metadata["dagster_smt/schema_change"] = _diff_table(since)
     if report.warnings:
-        return {**found, "dagster_smt/warnings": problem_table(report.warnings)}
-    return found
+        return {**metadata, "dagster_smt/warnings": problem_table(report.warnings)}
+    return metadata
 
 
 def _unread_table(report: RunReport) -> dg.TableMetadataValue:
-    """What was not read, by topic and stage. Where records cannot be counted, offsets are."""
+    """Returns the unread records by topic and stage, or the unread offsets if records cannot be counted."""
     rows = []
     for u in report.unread:
         rows.append((u.topic, u.alias, u.places(), u.records, "records" if u.counted else "offsets"))
@@ -229,22 +229,22 @@ def _diff_table(changes: Sequence[FieldChange]) -> dg.TableMetadataValue:
 
 
 def report_diff(report: RunReport) -> list[FieldChange]:
-    """What a run changed of the schema. Without a schema: what the ledger counted, in the user's spelling."""
+    """Returns the changes of the schema in a run. Without a schema, the ledger has them in the user's spelling."""
     if report.before is not None or report.after is not None:
         return schema_diff(report.before, report.after, report.lineage)
     kinds = {"added": "added", "dropped": "removed", "renamed": "renamed", "cast": "cast"}
     entries = (line.entry for line in report.ledger if line.records and line.entry.action in kinds)
-    # the target of what is added is where it comes from, which is no type
-    results = []
+    # the target of an added field is its source, which is not a type
+    changes = []
     for e in entries:
-        results.append(FieldChange(e.path, kinds[e.action], "", "" if e.action == "added" else e.target))
-    return results
+        changes.append(FieldChange(e.path, kinds[e.action], "", "" if e.action == "added" else e.target))
+    return changes
 
 
 def _ledger_rows(report: RunReport) -> list[dict[str, Any]]:
-    results = []
+    rows = []
     for line in report.ledger:
-        results.append(
+        rows.append(
             {
                 "stage": line.entry.alias,
                 "action": line.entry.action,
@@ -254,11 +254,11 @@ def _ledger_rows(report: RunReport) -> list[dict[str, Any]]:
                 "records": line.records,
             }
         )
-    return results
+    return rows
 
 
 def letters_metadata(report: RunReport) -> Metadata:
-    """What a run says of the letters that it published: how many, and why; never what is in them."""
+    """Returns the metadata of the dead letters that a run published: number and reasons, without their contents."""
     return {
         "dagster_smt/records_dead_lettered": report.failed_records,
         "dagster_smt/dead_letters": reject_table(report),

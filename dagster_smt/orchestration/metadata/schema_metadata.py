@@ -27,13 +27,13 @@ RECORD_COLUMNS = {
     "headers": "array<struct<key: string, value: bytes>>",
     "source_topic": "string",
 }
-_CALLED = {"timestamp-type": "timestampType", "leader-epoch": "leaderEpoch"}
-"""What a topic's column is called that has another name in topic tables."""
+_COLUMN_NAMES = {"timestamp-type": "timestampType", "leader-epoch": "leaderEpoch"}
+"""Columns of topics whose names in topic tables differ."""
 _NEVER_NULL = ("topic", "partition", "offset", "timestampType", "source_topic")
 
 
 class Described(Protocol):
-    """What knows the columns: a plan, or the report of a run. See ``chain.Plan`` for the attributes."""
+    """A plan, or the report of a run, with the columns of a table. See ``chain.Plan`` for the attributes."""
 
     @property
     def after(self) -> Schema | None: ...
@@ -47,29 +47,29 @@ class Described(Protocol):
     def key_lineage(self) -> Mapping[str, Collection[str]]: ...
 
 
-def column_schema(found: Described, sink: Sink) -> dg.TableSchema | None:
-    """The table's columns; those inside of structs follow by their path. None if only a run can tell."""
+def column_schema(described: Described, sink: Sink) -> dg.TableSchema | None:
+    """Returns the columns of a table, with the fields of structs by their paths. None if only a run knows them."""
     if sink.kind == "records":
         columns = [_column(n, t, n not in _NEVER_NULL) for n, t in RECORD_COLUMNS.items()]
         return dg.TableSchema(columns=columns)
-    if found.after is None:
+    if described.after is None:
         return None
-    keys = _key_columns(found, sink)
+    keys = _key_columns(described, sink)
     names = {below("", name) for name in keys}
-    in_value = [(path, schema) for path, schema in _columns(found.after) if not _is_delete_flag(path, sink)]
+    in_value = [(path, schema) for path, schema in _columns(described.after) if not _is_delete_flag(path, sink)]
     paths = {path for path, _ in in_value}
     columns = [_column(name, kind, False, role="key") for name, kind in keys.items() if below("", name) not in paths]
-    columns += [_schema_column(p, s, found.masked, "key" if p in names else "") for p, s in in_value]
-    columns += _added_columns(found, sink)
+    columns += [_schema_column(p, s, described.masked, "key" if p in names else "") for p, s in in_value]
+    columns += _added_columns(described, sink)
     columns += [_column(name, kind, True, role="source") for name, kind in _source_columns(sink).items()]
     return dg.TableSchema(columns=columns)
 
 
-def _key_columns(found: Described, sink: Sink) -> dict[str, str]:
-    """The key columns of a table with keys, with their types as the record's key has them."""
+def _key_columns(described: Described, sink: Sink) -> dict[str, str]:
+    """Returns the key columns of a table with keys, with their types in the record's key."""
     if sink.keyed is None:
         return {}
-    key, kinds = found.key_after, dict[str, str]()
+    key, kinds = described.key_after, dict[str, str]()
     for name in key_names(sink.keyed, key):
         child = key.by_name.get(name) if key is not None and key.type is Type.STRUCT else key
         kinds[name] = child.label.removesuffix("?") if child is not None else ""
@@ -77,35 +77,35 @@ def _key_columns(found: Described, sink: Sink) -> dict[str, str]:
 
 
 def _is_delete_flag(path: str, sink: Sink) -> bool:
-    """Whether a column marks deletions: a table with keys deletes the row, and has no such column."""
+    """Returns True if a column marks deletions. A table with keys deletes the row, and lacks the column."""
     return sink.keyed is not None and path == below("", sink.keyed.delete_flag)
 
 
-def _added_columns(found: Described, sink: Sink) -> list[dg.TableColumn]:
-    """The columns that a mode adds to those of the chain."""
+def _added_columns(described: Described, sink: Sink) -> list[dg.TableColumn]:
+    """Returns the columns that a mode adds to the columns of the chain."""
     keyed = sink.keyed
     if keyed is None or not keyed.added_columns:
         return []
-    moment = "timestamp"
+    time = "timestamp"
     if keyed.mode == "upsert":
-        kinds = {"boolean": "True: the key was deleted", moment: "The time of the record that deleted the key"}
+        kinds = {"boolean": "True: the key was deleted", time: "The time of the record that deleted the key"}
         return [
             _column(name, kind, True, doc=doc, role="added")
             for name, (kind, doc) in zip(keyed.soft.names, kinds.items(), strict=True)
         ]
-    if found.after is not None and keyed.sequence_by in found.after.by_name:
-        moment = found.after.by_name[keyed.sequence_by].label.removesuffix("?")
+    if described.after is not None and keyed.sequence_by in described.after.by_name:
+        time = described.after.by_name[keyed.sequence_by].label.removesuffix("?")
     start, end, current, closed_by = keyed.validity.names
     return [
-        _column(start, moment, True, doc="The beginning of the version", role="added"),
-        _column(end, moment, True, doc="The end of the version; null: it holds", role="added"),
+        _column(start, time, True, doc="The beginning of the version", role="added"),
+        _column(end, time, True, doc="The end of the version; null: it holds", role="added"),
         _column(current, "boolean", True, doc="True: the version holds", role="added"),
         _column(closed_by, "int64", True, doc="The offset of the record that ended the version", role="added"),
     ]
 
 
 def topic_columns(table: TopicTable) -> dg.TableSchema:
-    """A topic's columns, and what is declared of its keys, values and headers: what column lineage leads to."""
+    """Returns the columns of a topic, with the declared fields of keys, values and headers, for column lineage."""
     columns = []
     for n, t in RECORD_COLUMNS.items():
         if n != "source_topic":
@@ -123,56 +123,55 @@ def topic_columns(table: TopicTable) -> dg.TableSchema:
 
 
 def _source_columns(sink: Sink) -> dict[str, str]:
-    """The columns that say where a row comes from, with their types."""
+    """Returns the columns with the coordinates of each row, and their types."""
     if not isinstance(sink, TableSink) or sink.source_columns is None:
         return {}
     return dict(zip(sink.source_columns.names, ("string", "int32", "int64"), strict=True))
 
 
-def column_lineage(found: Described, sink: Sink, topics: Sequence[dg.AssetKey]) -> dg.TableColumnLineage | None:
-    """From each column to the fields of the topics that it comes from."""
-    schema = column_schema(found, sink)
+def column_lineage(described: Described, sink: Sink, topics: Sequence[dg.AssetKey]) -> dg.TableColumnLineage | None:
+    """Returns the fields of the topics that each column comes from."""
+    schema = column_schema(described, sink)
     if schema is None:
         return None
-    sources = {c.name: _sources(found, sink, c.name) for c in schema.columns}
+    sources = {c.name: _sources(described, sink, c.name) for c in schema.columns}
     deps = {}
     for name, fields in sources.items():
         deps[name] = [dg.TableColumnDep(asset_key=key, column_name=field) for key in topics for field in sorted(fields)]
     return dg.TableColumnLineage(deps_by_column=deps)
 
 
-def _sources(found: Described, sink: Sink, column: str) -> set[str]:
-    """The fields of the topics that a column comes from."""
-    if sink.kind == "columns" and _comes_from_key(found, sink, column):
-        return _key_sources(found, column)
+def _sources(described: Described, sink: Sink, column: str) -> set[str]:
+    """Returns the fields of the topics that a column comes from."""
+    if sink.kind == "columns" and _comes_from_key(described, sink, column):
+        return _key_sources(described, column)
     if sink.kind == "records":
         if column == "value":
-            return {source for sources in found.lineage.values() for source in sources} or {"value"}
+            return {source for sources in described.lineage.values() for source in sources} or {"value"}
         return {"topic" if column == "source_topic" else column}
     if column in _source_columns(sink):
         return {("topic", "partition", "offset")[list(_source_columns(sink)).index(column)]}
-    if found.after is not None and found.after.type is not Type.STRUCT:
-        wanted = WHOLE
-    else:
-        wanted = column
-    inside = (s for path, s in found.lineage.items() if path == wanted or path.startswith((f"{wanted}.", f"{wanted}[")))
+    if described.after is not None and described.after.type is not Type.STRUCT:
+        column = WHOLE
+    below_column = (f"{column}.", f"{column}[")
+    inside = (s for path, s in described.lineage.items() if path == column or path.startswith(below_column))
     results = set()
     for sources in inside:
         for source in sources:
-            results.add(_CALLED.get(source, source))
+            results.add(_COLUMN_NAMES.get(source, source))
     return results
 
 
-def _comes_from_key(found: Described, sink: Sink, column: str) -> bool:
-    if column not in {below("", name) for name in _key_columns(found, sink)}:
+def _comes_from_key(described: Described, sink: Sink, column: str) -> bool:
+    if column not in {below("", name) for name in _key_columns(described, sink)}:
         return False
-    return found.after is None or column not in {path for path, _ in _columns(found.after)}
+    return described.after is None or column not in {path for path, _ in _columns(described.after)}
 
 
-def _key_sources(found: Described, column: str) -> set[str]:
-    """The fields that a column comes from which only the record's key holds."""
-    sources = found.key_lineage.get(column) or found.key_lineage.get(WHOLE) or ()
-    return {_CALLED.get(source, source) for source in sources}
+def _key_sources(described: Described, column: str) -> set[str]:
+    """Returns the fields that a column comes from, if only the record's key holds the column."""
+    sources = described.key_lineage.get(column) or described.key_lineage.get(WHOLE) or ()
+    return {_COLUMN_NAMES.get(source, source) for source in sources}
 
 
 def _columns(schema: Schema, above: str = "") -> Iterable[tuple[str, Schema]]:
@@ -202,7 +201,7 @@ def _masked_word(path: str, schema: Schema, masked: Collection[str]) -> str | No
 
 
 def _all_masked(path: str, schema: Schema, masked: Collection[str]) -> bool:
-    """Whether a mask hides all of a column: of a struct each field, of an array or map its elements."""
+    """Returns True if masks hide a whole column: each field of a struct, the elements of an array or map."""
     if path in masked or (path == "value" and WHOLE in masked):
         return True
     if schema.type is Type.STRUCT:
@@ -230,13 +229,13 @@ def _column(
 
 
 def chain_markdown(chain: Chain) -> str:
-    """The stages as a table."""
+    """Returns the stages as a table."""
     rows = [["#", "stage", "transform", "options", "acts"]]
     for number, stage in enumerate(chain.stages, 1):
         acts = "always"
         if stage.predicate is not None:
-            what = _options(stage.predicate_name, stage.predicate.configured())
-            acts = f"{'unless' if stage.negate else 'where'} {what}"
+            condition = _options(stage.predicate_name, stage.predicate.configured())
+            acts = f"{'unless' if stage.negate else 'where'} {condition}"
         cells = (str(number), stage.alias, stage.label, _options("", stage.transform.configured()), acts)
         rows.append([plain(cell) for cell in cells])
     return table(rows)

@@ -23,23 +23,26 @@ _REJECT_COLUMNS = {
 
 
 def table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> dg.TableMetadataValue:
-    """A table with an explicit schema: without one, an empty table is refused and the first row decides types."""
+    """Returns a table with an explicit schema.
+
+    Without a schema, Dagster refuses an empty table and takes the types from the first row.
+    """
     schema = dg.TableSchema(columns=[dg.TableColumn(name=n, type=t) for n, t in columns.items()])
     return dg.MetadataValue.table([dg.TableRecord(dict(row)) for row in rows], schema=schema)
 
 
 def problem_table(problems: Sequence[Problem]) -> dg.TableMetadataValue:
-    """Problems as a table."""
+    """Returns problems as a table."""
     return table(rows_of(problems, _PROBLEM_COLUMNS), _PROBLEM_COLUMNS)
 
 
-def rows_of(things: Iterable[object], columns: Iterable[str]) -> list[dict[str, Any]]:
-    """A row for each thing, with the attributes that the columns name."""
-    return [dict(zip(columns, attrgetter(*columns)(thing), strict=True)) for thing in things]
+def rows_of(objects: Iterable[object], columns: Iterable[str]) -> list[dict[str, Any]]:
+    """Returns a row for each object, with the attributes of the columns' names."""
+    return [dict(zip(columns, attrgetter(*columns)(value), strict=True)) for value in objects]
 
 
 def batch_table(batches: Sequence[RunReport]) -> dg.TableMetadataValue:
-    """The windows of a series, a line each."""
+    """Returns a row for each window of a series."""
     columns = {"batch": "int", "window": "string", **dict.fromkeys(_BATCH_COUNTS, "int"), "seconds": "float"}
     rows = []
     for number, batch in enumerate(batches, 1):
@@ -58,10 +61,10 @@ _BATCH_COUNTS = ("records_in", "records_out", "dropped", "failed")
 
 
 def reject_table(report: RunReport) -> dg.TableMetadataValue:
-    """Why records failed: the first few of each topic, and how many there are of their stage."""
+    """Returns the reasons of failures: examples from each topic, and the number of failures in their stage."""
     counts = Counter((r.problem.code, r.stage, r.problem.place, r.topic, r.problem.statement) for r in report.rejects)
     totals = {s.alias: s.failed for s in report.stages}
-    converters = report.failed - sum(totals.values())  # a reject of a converter is of no stage
+    converters = report.failed - sum(totals.values())  # a reject of a converter belongs to no stage
     names = tuple(_REJECT_COLUMNS)[:-2]
     rows = []
     for key, count in counts.items():

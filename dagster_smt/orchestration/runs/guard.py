@@ -1,8 +1,8 @@
 """Spark work inside a Dagster step that a person can stop.
 
-A Spark call blocks the thread that makes it, and a signal that arrives in such a call leaves Spark's connection to the
-JVM in the middle of an answer: the run hangs, or the Spark job goes on without it. So the work runs in a thread of its
-own under a tag, the main thread only waits, and it is the main thread that cancels.
+A Spark call blocks its thread. A signal during the call leaves Spark's connection to the JVM in the middle of an
+answer: the run hangs, or the Spark job continues without the run. So the work runs in a thread of its own under a tag.
+The main thread only waits, and cancels the work.
 """
 
 import signal
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from dagster_smt.orchestration.runs.progress import SECONDS, told_every
+from dagster_smt.orchestration.runs.progress import SECONDS, log_every
 from dagster_smt.spark.environment import is_connect
 
 T = TypeVar("T")
@@ -22,7 +22,7 @@ SETTLE_SECONDS = 30.0  # how long a cancelled job may take to end before the ste
 
 
 class Cancelled(BaseException):
-    """Raised by the progress callback in work that was cancelled. Like ``KeyboardInterrupt``, not to be swallowed."""
+    """Raised by the progress callback in cancelled work. Like ``KeyboardInterrupt``, do not catch it."""
 
 
 def run_cancellable(
@@ -33,19 +33,19 @@ def run_cancellable(
     log: Progress = lambda line: None,
     beat: Callable[[], str] | None = None,
 ) -> T:
-    """Run Spark work so that a signal or exception in the calling thread stops it, the session staying usable.
+    """Runs Spark work that a signal or exception in the calling thread stops. The session stays usable.
 
     Args:
         session: The Spark session, classic or Connect.
-        tag: Under what to cancel the jobs of this work; unique to it.
-        fn: The work. It calls its argument with a line now and then (an empty one only asks whether to go on), and at
-            least before it commits: that raises ``Cancelled`` once the work is cancelled, so nothing is done after it.
-        poll: Seconds between looks at the work.
-        log: Receives the lines, in the calling thread.
-        beat: Gives a line that says how far the work is; asked every ten seconds, in a thread of its own.
+        tag: The tag of the work's Spark jobs; unique to the work.
+        fn: The work. It calls its argument with a log line now and then, and at least before it commits; an empty line
+            is not logged. Once the work is cancelled, the call raises ``Cancelled``, so the work does nothing more.
+        poll: Seconds between two checks of the work.
+        log: Logs a line, in the calling thread.
+        beat: Returns a line about the progress; called every ten seconds, in a thread of its own.
 
     Returns:
-        What ``fn`` returns. What it raises is raised here.
+        The result of ``fn``. An exception of ``fn`` is raised here.
     """
     stopped = threading.Event()
     lines: SimpleQueue[str] = SimpleQueue()
@@ -66,7 +66,7 @@ def run_cancellable(
             box.set_exception(error)
 
     _thread(session, work).start()
-    with foreign_sigint_replaced(), told_every(SECONDS, beat, lines.put):
+    with foreign_sigint_replaced(), log_every(SECONDS, beat, lines.put):
         try:
             while not wait([box], timeout=poll).done:
                 _drain(lines, log)
@@ -79,14 +79,14 @@ def run_cancellable(
 
 
 def _tagging(session: Any, tag: str) -> tuple[Callable[[], None], Callable[[], Any]]:
-    """How to tag the jobs of the working thread, and to cancel them from another one."""
+    """Returns a function that tags the jobs of the working thread, and one that cancels them from another thread."""
     if is_connect(session):
         return lambda: session.addTag(tag), lambda: session.interruptTag(tag)
     context = session.sparkContext  # classic session tags do not reach across threads, job tags do
 
     def add() -> None:
         context.addJobTag(tag)
-        context.setLocalProperty("spark.jobGroup.id", tag)  # by which progress is asked for; the description stays
+        context.setLocalProperty("spark.jobGroup.id", tag)  # for the progress; the description stays
 
     return add, lambda: context.cancelJobsWithTag(tag)
 
@@ -94,13 +94,13 @@ def _tagging(session: Any, tag: str) -> tuple[Callable[[], None], Callable[[], A
 def _thread(session: Any, work: Callable[[], None]) -> threading.Thread:
     if is_connect(session):
         return threading.Thread(target=work, daemon=True)
-    from pyspark import InheritableThread  # keeps pool and description that the caller has set
+    from pyspark import InheritableThread  # keeps the pool and description of the caller
 
     return InheritableThread(target=work, daemon=True)
 
 
 def _settle(box: Future[Any], cancel: Callable[[], Any], poll: float) -> None:
-    """Cancel until the work has ended: a job that began just after a cancellation needs another one."""
+    """Cancels until the work has ended: a job that began just after a cancellation needs another cancellation."""
     left = SETTLE_SECONDS
     while not box.done() and left > 0:
         cancel()
@@ -118,7 +118,7 @@ def _drain(lines: "SimpleQueue[str]", log: Progress) -> None:
 
 @contextmanager
 def keep_sigint() -> Iterator[None]:
-    """Keep SIGINT's handler while a session is made: a classic one replaces it with PySpark's."""
+    """Keeps SIGINT's handler while a session starts: a classic session installs PySpark's handler."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -132,7 +132,7 @@ def keep_sigint() -> Iterator[None]:
 
 @contextmanager
 def foreign_sigint_replaced() -> Iterator[None]:
-    """Put Dagster's handler in the place of PySpark's, if a session made elsewhere has set that one."""
+    """Replaces PySpark's handler by Dagster's, if a session from elsewhere has installed it."""
     handler = signal.getsignal(signal.SIGINT)
     foreign = str(getattr(handler, "__module__", "")).startswith("pyspark")
     if not foreign or threading.current_thread() is not threading.main_thread():

@@ -1,4 +1,4 @@
-"""How far a run is, while Spark works: a line every few seconds, from a thread that only asks."""
+"""The progress of a run while Spark works: a log line every few seconds, from a thread of its own."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ SECONDS = 10.0
 
 
 class RunProgress:
-    """What is known of a run that goes on.
+    """The progress of a run.
 
     Args:
         session: The Spark session.
@@ -31,11 +31,11 @@ class RunProgress:
         self.phase = ""
 
     def begun(self, window: Window) -> None:
-        """A window was chosen."""
+        """Notes the window of the run."""
         self._records, self._began = window.records, time.monotonic()
 
     def line(self) -> str:
-        """One line: the phase, the tasks of the stage that runs, an estimate of records and time."""
+        """Returns a line with the phase, the tasks of the running stages, and an estimate of records and time."""
         spent = time.monotonic() - self._began
         text = f"{self.phase or 'working'}, {spent:.0f} s"
         done, tasks = self._tasks()
@@ -48,7 +48,7 @@ class RunProgress:
         return text
 
     def _tasks(self) -> tuple[int, int]:
-        """Tasks done and tasks of the stages that run now; nothing over Spark Connect, which does not tell."""
+        """Returns the finished tasks and all tasks of the running stages; zeros over Spark Connect."""
         done = tasks = 0
         if self._tracker is None:
             return done, tasks
@@ -63,8 +63,8 @@ class RunProgress:
 
 
 @contextmanager
-def told_every(seconds: float, line: Callable[[], str] | None, tell: Callable[[str], None]) -> Iterator[None]:
-    """Tell a line every so many seconds, while the block runs; nothing without one."""
+def log_every(seconds: float, line: Callable[[], str] | None, log: Callable[[str], None]) -> Iterator[None]:
+    """Logs a line every so many seconds while the block runs; nothing if ``line`` is None."""
     if line is None:
         yield
         return
@@ -72,8 +72,8 @@ def told_every(seconds: float, line: Callable[[], str] | None, tell: Callable[[s
 
     def beat() -> None:
         while not ended.wait(seconds):
-            with suppress(Exception):  # Spark may be gone: the run itself says why
-                tell(line())
+            with suppress(Exception):  # Spark may be gone: the run itself reports why
+                log(line())
 
     thread = threading.Thread(target=beat, daemon=True, name="progress")
     thread.start()
