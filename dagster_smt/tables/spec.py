@@ -568,28 +568,32 @@ def packages_of(*specs: "SourceSpec | Sink | TopicTable | None") -> frozenset[st
 
 @dataclass(frozen=True)
 class WindowRequest:
-    """Which offsets a run is asked to read. Without a fixed range it goes on where the table's progress ends.
+    """The offsets that a run is asked to read. By default, a run continues at the end of the table's progress.
 
     Attributes:
-        topics: Only these of the table's topics; empty for all.
-        explicit: A fixed range of some topic-partitions. It replaces what the table holds of it.
-        everywhere: A fixed range ``(start, end)`` of every partition, as far as it is there.
+        topics: Only these topics of the table; empty: all topics.
+        explicit: A fixed range of some topic-partitions. The run replaces exactly the rows of this range.
+        everywhere: A fixed range ``(start, end)`` of every partition, as far as its offsets exist.
         since, until: A fixed range by time, in milliseconds: from the first record at or after ``since`` up to the
-            first at or after ``until`` (excluded). None is the beginning, or the end.
-        cuts: Moments between ``since`` and ``until``, in order, at which the counts of the run are divided.
-        late: What becomes of records of this time that lie behind the first record of a later time: ``next``, they are
-            of the windows in which they lie; ``include``: they are read, too, and their rows replaced.
-        max_records: At most this many records per topic-partition; a fixed range is never shortened.
-        accept_gap: Leave out for good what lies between the table's progress and this window, or was deleted before it
-            was read. The table notes it.
-        start: Instead of the topic table's ``start``; empty for that one.
-        redrive: Only the records that failed when they were last read.
-            They are read from their topics again.
-        repair: Only the records that are in the table as a mask, drop or rename left them that touched nothing: they
-            are read again, and their rows replaced.
-        accept_unmasked: Why what of these is on record is fine; the table notes it. Empty: it stays on record.
-        begin_anew: Read topics from their beginning that were deleted and created anew, and keep the rows of the former
-            topics of their names. Other topics are not concerned.
+            first record at or after ``until``, which is excluded. None: the beginning, or the end.
+        cuts: Points in time between ``since`` and ``until``, in order, that divide the counts of the run.
+        late: The window of a late record, which arrives after the first record of a later time. ``next``: the record
+            belongs to the window of its offset. ``include``: the window of its own time reads the record, too, and
+            replaces its row.
+        max_records: At most this many records per topic-partition. A fixed range is never shortened.
+        accept_gap: Skip offsets permanently: those that were deleted before any run read them, and those before a fixed
+            range. The table records them as a gap.
+        start: The beginning of topics that the table has not read before: ``earliest``, ``latest``, a point in time
+            (``2026-01-31T12:00:00Z``), or ``group:NAME`` for the committed offsets of a consumer group. The table
+            records earlier offsets as a gap. Empty: as the topic table says.
+        redrive: Only the records that failed when they were last read. The run reads them from their topics again, with
+            today's chain.
+        repair: Only the records that masks, drops and renames failed to change, as the check ``dead_mask`` lists them.
+            The run reads them from their topics again, with today's chain, and replaces their rows.
+        accept_unmasked: The reason why the records that ``dead_mask`` lists are acceptable. The table records the
+            reason, and the check passes. Empty: the records stay on record.
+        begin_anew: Continue with topics that were deleted and created again: read them from their beginning, and keep
+            the rows of the former topics.
     """
 
     topics: tuple[str, ...] = ()
@@ -609,18 +613,18 @@ class WindowRequest:
 
     @property
     def fixed(self) -> bool:
-        """Whether it names a range, which a second run reads again, instead of what is new."""
+        """True if the request names a range, which a second run reads again."""
         return any(x is not None for x in (self.explicit, self.everywhere, self.since, self.until))
 
 
 @dataclass(frozen=True)
 class MicroBatches:
-    """How a backlog is worked off; without a limit until nothing is new.
+    """The limits of a run in micro-batches. Without a limit, the run reads until no record is left.
 
     Attributes:
         max_records: At most this many records per topic-partition and batch.
-        max_batches: At most so many batches.
-        max_seconds: No batch begins later than this.
+        max_batches: At most this many batches. None: no limit.
+        max_seconds: No batch begins after this many seconds. None: no limit.
     """
 
     max_records: int

@@ -9,9 +9,13 @@ from typing import Literal
 import pytest
 from pydantic import ValidationError
 
-from dagster_smt.orchestration.components.derived import Spelling, attribute_docs, instance_of, model_of
+from dagster_smt.chain import parse_chain
+from dagster_smt.orchestration.components.derived import Spelling, instance_of, model_of
 from dagster_smt.orchestration.components.fields import SINKS, SPELLINGS, _model
-from dagster_smt.tables.spec import DeltaSink, Format, KafkaTopics, SourceColumns
+from dagster_smt.orchestration.docstrings import attribute_docs
+from dagster_smt.orchestration.launch.config_schema import smt_config_schema
+from dagster_smt.orchestration.launch.derived_fields import config_fields
+from dagster_smt.tables.spec import DeltaSink, Format, KafkaTopics, SourceColumns, WindowRequest
 
 
 @dataclass(frozen=True)
@@ -78,3 +82,38 @@ def test_a_spelling_knows_the_place_of_its_value():
     assert model_of(Options, {int: spelling})(size="7").size == "7"
     assert instance_of(Options, {"size": "7"}, {int: spelling}, Path("f"), "sink").size == "sink.size f/7"
     assert instance_of(Options, {"size": None}, {int: spelling}, Path("f"), "sink").size is None
+
+
+def test_a_new_option_of_a_window_needs_no_second_declaration():
+    @dataclass
+    class Window:
+        """A window.
+
+        Attributes:
+            least: At least
+                this many.
+            most: At most this many.
+            again: Read again.
+        """
+
+        least: int
+        most: float | None = None
+        again: bool = False
+        hidden: Path = Path()
+
+    found = config_fields(Window, omit=("hidden",))
+    assert {name: option.description for name, option in found.items()} == {
+        "least": "At least this many.",
+        "most": "At most this many.",
+        "again": "Read again.",
+    }
+    assert found["least"].is_required and not found["most"].is_required
+    assert found["most"].default_value is None and found["again"].default_value is False
+
+
+def test_every_option_of_a_window_is_in_the_run_config():
+    """What a run config cannot hold is decoded from other fields: ``everywhere`` from ``explicit``, ``cuts`` never."""
+    window = smt_config_schema(parse_chain({"transforms": ""}))["window"].config_type.fields
+    options = {option.name for option in dataclasses.fields(WindowRequest)}
+    assert options - {"everywhere", "cuts"} == window.keys() - {"rebuild", "take_over", "settle"}
+    assert all(option.description for option in window.values())

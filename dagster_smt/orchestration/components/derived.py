@@ -5,7 +5,6 @@ An option of a source, a sink or the checks is declared once: as a field of its 
 option needs nothing here. A type that YAML cannot hold has an entry in a table of ``Spelling``.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from functools import reduce
@@ -17,8 +16,9 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 import dagster as dg
 import pydantic
 
+from dagster_smt.orchestration.docstrings import attribute_docs, summary_of
+
 T = TypeVar("T")
-_ATTRIBUTE = re.compile(r"(\w+(?:, \w+)*): (.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -115,26 +115,6 @@ def instance_of(
     return cls(**arguments)
 
 
-def summary_of(cls: type) -> str:
-    """Returns the first paragraph of a docstring as one line of Markdown."""
-    return _line((cls.__doc__ or "").split("\n\n")[0])
-
-
-def attribute_docs(cls: type) -> dict[str, str]:
-    """Returns the descriptions under ``Attributes:`` in the docstrings of a class and its bases."""
-    docs: dict[str, str] = {}
-    for base in reversed(cls.__mro__):
-        section = re.search(r"^ *Attributes:\n(.*?)(?:\n\n|\Z)", base.__doc__ or "", re.DOTALL | re.MULTILINE)
-        if section is None:
-            continue
-        indent = len(section[1]) - len(section[1].lstrip())
-        for entry in re.split("\n" + " " * indent + "(?! )", section[1].strip()):
-            attribute = _ATTRIBUTE.fullmatch(entry)
-            if attribute is not None:
-                docs |= dict.fromkeys(attribute[1].split(", "), _line(attribute[2]))
-    return docs
-
-
 def _definitions(
     cls: type, spellings: Spellings, inline: Sequence[type], examples: Examples
 ) -> dict[str, tuple[Any, Any]]:
@@ -203,8 +183,3 @@ def _model_type(hint: Any, spellings: Spellings) -> Any:
     if get_origin(hint) is tuple:
         return Sequence[arguments[0]]  # type: ignore[valid-type]
     return hint
-
-
-def _line(text: str) -> str:
-    """Returns a text of several lines as one line; code is in backticks, as in Markdown."""
-    return " ".join(text.split()).replace("``", "`")

@@ -24,8 +24,8 @@ from dagster_smt.orchestration.components.derived import (
     choice_of,
     instance_of,
     model_of,
-    summary_of,
 )
+from dagster_smt.orchestration.docstrings import summary_of
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.described import with_files
 from dagster_smt.tables.maintenance.options import SmtMaintenance

@@ -1,12 +1,12 @@
-"""The run config of assets and ops: the chain, the window, what to do with records that fail.
+"""The run config of assets and ops: the chain, the window, the reaction to records that fail.
 
-Dagster's older config schema, because its Pythonic ``Config`` cannot say an ordered list of different transforms. The
-chain that the definition was made with is the default, so the Launchpad shows it ready to be changed. Dagster checks
-the shape; ``decode_config`` checks the meaning, before any Spark work.
+This is Dagster's older config schema, because its Pythonic ``Config`` cannot express an ordered list of different
+transforms. The default is the chain of the definition, so the Launchpad shows a chain that is ready for changes.
+Dagster checks the shape; ``decode_config`` checks the meaning, before any Spark work.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from dagster_smt.chain.plugins import predicates, transforms
 from dagster_smt.chain.stages import as_text
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.windows.window import Range, Window
+from dagster_smt.orchestration.launch.derived_fields import config_fields
 from dagster_smt.orchestration.launch.option_fields import option_fields
 from dagster_smt.tables.spec import MicroBatches, WindowRequest, check_start, millis_of
 
@@ -28,15 +29,15 @@ _TOLERANCE = dg.Enum(
     "SmtErrorsTolerance",
     [
         dg.EnumValue("none", description="The run fails before anything is committed."),
-        dg.EnumValue("all", description="Records that fail become dead letters, the others are committed."),
+        dg.EnumValue("all", description="Records that fail become dead letters, and the other records are committed."),
     ],
 )
 
 _DEAD_PATHS = dg.Enum(
     "SmtDeadPaths",
     [
-        dg.EnumValue("error", description="It is refused before anything is read."),
-        dg.EnumValue("warn", description="It is a warning; what it was to hide gets through."),
+        dg.EnumValue("error", description="The run is refused before it reads anything."),
+        dg.EnumValue("warn", description="The run warns, and values that the stage should hide pass."),
     ],
 )
 
@@ -44,39 +45,41 @@ _DEAD_PATHS = dg.Enum(
 _LATE = dg.Enum(
     "SmtLate",
     [
-        dg.EnumValue("next", description="They are of the windows in which they lie, among younger records."),
-        dg.EnumValue("include", description="They are read with this window, too, and their rows replaced."),
+        dg.EnumValue("next", description="The record belongs to the window of its offset, among newer records."),
+        dg.EnumValue("include", description="The window of its own time reads the record, too, and replaces its row."),
     ],
 )
 
 
 @cache
 def _stage() -> dg.Shape:
-    """A stage. Classes are an enumeration, so that the Launchpad offers them and refuses a misspelt one."""
+    """Returns the shape of a stage. Classes are an enumeration, so the Launchpad refuses a misspelt class."""
     predicate = {
-        "name": dg.Field(str, description="Your name for it."),
-        "type": dg.Field(_classes("SmtPredicate", predicates()), description="Its class."),
+        "name": dg.Field(str, description="Your name for the predicate."),
+        "type": dg.Field(_classes("SmtPredicate", predicates()), description="The class."),
         "options": _options(predicates().values()),
     }
     return dg.Shape(
         {
-            "alias": dg.Field(str, description="Your name for the stage; problems and counts carry it."),
-            "type": dg.Field(_classes("SmtTransform", transforms()), description="Its class."),
+            "alias": dg.Field(str, description="Your name for the stage, which problems and counts show."),
+            "type": dg.Field(_classes("SmtTransform", transforms()), description="The class."),
             "options": _options(transforms().values()),
             "predicate": dg.Field(
-                dg.Noneable(dg.Shape(predicate)), is_required=False, description="When the stage acts."
+                dg.Noneable(dg.Shape(predicate)),
+                is_required=False,
+                description="The condition under which the stage acts.",
             ),
-            "negate": dg.Field(bool, is_required=False, description="Act where the predicate is false."),
+            "negate": dg.Field(bool, is_required=False, description="Act if the predicate is false."),
         }
     )
 
 
 def _options(classes: Iterable[type[Options]]) -> dg.Field:
-    return dg.Field(option_fields(classes), default_value={}, description="Its options, named as in a connector.")
+    return dg.Field(option_fields(classes), default_value={}, description="The options, named as in a connector.")
 
 
 def _classes(name: str, known: Mapping[str, type[Options]]) -> dg.Enum:
-    """The names of classes: short, and with their package."""
+    """Returns the names of classes, short and with their package."""
     values: dict[str, str] = {}
     for cls in known.values():
         sides = ("$Key", "$Value") if getattr(cls, "sided", False) else ("",)
@@ -87,16 +90,16 @@ def _classes(name: str, known: Mapping[str, type[Options]]) -> dg.Enum:
 
 @dataclass(frozen=True)
 class RunSettings:
-    """A run config, decoded.
+    """A decoded run config.
 
     Attributes:
         chain: The chain to apply.
-        window: Which offsets to read.
-        rebuild: Start the table over.
-        take_over: Go on with a table that another asset has written.
-        errors_tolerance: What happens to records that fail.
-        micro_batch: Limits of a series of windows; None for one window.
-        settle: Take rows that others changed for right.
+        window: The offsets to read.
+        rebuild: True: start the table over.
+        take_over: True: continue with a table that another asset has written.
+        errors_tolerance: The reaction to records that fail.
+        micro_batch: Limits of a series of windows; None: one window.
+        settle: True: accept the rows that other writers changed.
     """
 
     chain: Chain
@@ -109,10 +112,10 @@ class RunSettings:
 
 
 def smt_config_schema(default: Chain, errors_tolerance: Tolerance = "none") -> dict[str, dg.Field]:
-    """The config schema of an asset or op.
+    """Returns the config schema of an asset or op.
 
     Args:
-        default: The chain that runs when the run config names none.
+        default: The chain of a run whose config has no chain.
         errors_tolerance: The default of ``errors.tolerance``.
     """
     chain = dg.Selector(
@@ -120,7 +123,7 @@ def smt_config_schema(default: Chain, errors_tolerance: Tolerance = "none") -> d
             "stages": dg.Field(dg.Array(_stage()), description="Ordered stages."),
             "properties": dg.Field(
                 dg.Map(str, dg.Any, key_label_name="property"),
-                description="A connector's transforms.* and predicates.* properties, as they are.",
+                description="The transforms.* and predicates.* properties of a connector, unchanged.",
             ),
         }
     )
@@ -128,21 +131,25 @@ def smt_config_schema(default: Chain, errors_tolerance: Tolerance = "none") -> d
         "chain": dg.Field(
             chain, default_value={"stages": default.to_stages()}, description="The transforms, in one of two forms."
         ),
-        "window": dg.Field(_window_fields(), description="Which offsets to read. By default what is new."),
+        "window": dg.Field(_window_fields(), description="The offsets to read. By default the new records."),
         "micro_batch": dg.Field(
-            dg.Noneable(dg.Shape(_micro_batch_fields())),
+            dg.Noneable(dg.Shape(config_fields(MicroBatches))),
             default_value=None,
-            description="Work a backlog off in bounded windows, each with its own commit, in this one run.",
+            description="Split a backlog into bounded windows, each with its own commit, in this one run.",
         ),
         "dead_paths": dg.Field(
             _DEAD_PATHS,
             default_value=default.dead_paths,
-            description="What a mask, drop or rename is that can touch nothing.",
+            description="The reaction to a mask, drop or rename that can touch nothing.",
         ),
         "errors.tolerance": dg.Field(
-            _TOLERANCE, default_value=errors_tolerance, description="What happens to records that fail, as in Connect."
+            _TOLERANCE, default_value=errors_tolerance, description="The reaction to records that fail, as in Connect."
         ),
     }
+
+
+_OWN_FORM = ("topics", "explicit", "everywhere", "since", "until", "cuts", "late")
+"""Fields of ``WindowRequest`` that have another form in a run config, or none."""
 
 
 def _flag(description: str) -> dg.Field:
@@ -150,103 +157,53 @@ def _flag(description: str) -> dg.Field:
 
 
 def _window_fields() -> dict[str, dg.Field]:
-    moment = dg.Noneable(str)
+    time = dg.Noneable(str)
     return {
-        "topics": dg.Field(dg.Array(str), default_value=[], description="Only these topics of the table. Empty: all."),
+        "topics": dg.Field(
+            dg.Array(str), default_value=[], description="Only these topics of the table. Empty: all topics."
+        ),
         "explicit": dg.Field(
             dg.Noneable(dg.Map(str, dg.Any, key_label_name="topic")),
             default_value=None,
             description='A fixed range {topic: {"partition": [start, end]}}, end excluded; {"*": [start, end]} is one '
-            "range for every partition. It replaces what the table holds of it. Null: go on after the last window.",
+            "range for every partition. The run replaces exactly the rows of this range. Null: continue after the last "
+            "window.",
         ),
         "since": dg.Field(
-            moment,
+            time,
             default_value=None,
-            description="A fixed range by time: from the first record at or after this moment (2026-01-31T12:00:00Z, "
-            "or milliseconds). It replaces what the table holds of it.",
+            description="A fixed range by time: from the first record at or after this time (2026-01-31T12:00:00Z, or "
+            "milliseconds). The run replaces exactly the rows of this range.",
         ),
-        "until": dg.Field(moment, default_value=None, description="Up to the first record at or after this moment."),
-        "late": dg.Field(
-            _LATE,
-            default_value="next",
-            description="Of a window of time: what becomes of its records that came late.",
+        "until": dg.Field(
+            time, default_value=None, description="Up to the first record at or after this time, which is excluded."
         ),
-        "max_records": dg.Field(
-            dg.Noneable(int), default_value=None, description="At most this many records per partition of a topic."
-        ),
-        "start": dg.Field(
-            str,
-            default_value="",
-            description="Where to begin with topics that the table has not read before: earliest, latest, a moment "
-            "(2026-01-31T12:00:00Z), or group:NAME, at a consumer group's committed offsets. What lies before is left "
-            "out for good. Empty: as defined.",
-        ),
-        **_window_flags(),
-    }
-
-
-def _window_flags() -> dict[str, dg.Field]:
-    return {
-        "accept_gap": _flag(
-            "Leave out for good what was deleted before it was read, or lies before a fixed range. The table notes it."
-        ),
-        **_again_fields(),
-        "take_over": _flag("Go on with a table that an asset of another name has written: once, after a renaming."),
-        "rebuild": _flag("Start over from the earliest offsets: replaces all rows, or those of the topics named here."),
-    }
-
-
-def _again_fields() -> dict[str, dg.Field]:
-    """What of the records that the table has read before is run again, or is fine as it is."""
-    return {
-        "redrive": _flag(
-            "Only the records that failed when they were last read: from their topics again, with today's chain."
-        ),
-        "repair": _flag(
-            "Only the records that masks, drops and renames left as they were, as the check dead_mask names them: from "
-            "their topics again, with today's chain. Their rows are replaced."
-        ),
-        "accept_unmasked": dg.Field(
-            str,
-            default_value="",
-            description="Why the records that dead_mask names are fine as they are. The table notes it, and the check "
-            "turns green. Empty: they stay on record.",
-        ),
-        "begin_anew": _flag(
-            "Go on with topics that were deleted and created anew: from their beginning, beside the rows of the former "
-            "topics, which stay."
-        ),
+        "late": dg.Field(_LATE, default_value="next", description="The window of a record that arrives late."),
+        **config_fields(WindowRequest, omit=_OWN_FORM),
         "settle": _flag(
-            "Rows that others deleted, changed or added were meant: the table notes who settled it, and counts from "
-            "there."
+            "Confirm that somebody deleted, changed or added rows on purpose. The table records who settled it, and "
+            "counts rows from there."
         ),
-    }
-
-
-def _micro_batch_fields() -> dict[str, dg.Field]:
-    def limit(kind: Any, what: str) -> dg.Field:
-        return dg.Field(dg.Noneable(kind), default_value=None, description=what)
-
-    return {
-        "max_records": dg.Field(int, description="At most this many records per partition of a topic and batch."),
-        "max_batches": limit(int, "At most so many batches. Null: until nothing is new."),
-        "max_seconds": limit(float, "No batch begins later than this."),
+        "take_over": _flag(
+            "Continue with a table that an asset of another name has written. Use it once, after a renaming."
+        ),
+        "rebuild": _flag("Start over from the earliest offsets: replace all rows, or only those of window.topics."),
     }
 
 
 def decode_config(
     config: Mapping[str, Any], place: str, topics: tuple[str, ...] = (), *, only: Chain | None = None
 ) -> RunSettings:
-    """Decode a run config that has the shape of ``smt_config_schema``.
+    """Decodes a run config that has the shape of ``smt_config_schema``.
 
     Args:
-        config: The config, as Dagster hands it out.
-        place: What to call it in problems: ``ops.<name>.config``.
-        topics: Only these topics of the table; empty for all.
+        config: The config, as Dagster passes it to a step.
+        place: The place of the config, for messages: ``ops.<name>.config``.
+        topics: Only these topics of the table; empty: all topics.
         only: The chain that the run must have; None if the run config may choose.
 
     Raises:
-        ConfigError: With all problems of the chain and the window; SMT306, it has another chain than it must.
+        ConfigError: All problems of the chain and the window; SMT306, the run config replaces a chain that must run.
     """
     ((form, source),) = config["chain"].items()
     if form == "properties":
@@ -262,10 +219,9 @@ def decode_config(
         problems.append(_other_chain(f"{place}.chain"))
     allowed: DeadPaths = "warn" if config["dead_paths"] == "warn" else chain.dead_paths
     chain = replace(chain, dead_paths=allowed)
-    window, found = _decode_request(config["window"], f"{place}.window", topics)
-    problems += found
-    batches, found = _decode_batches(config["micro_batch"], f"{place}.micro_batch", window)
-    problems += found
+    window, window_problems = _decode_request(config["window"], f"{place}.window", topics)
+    batches, batch_problems = _decode_batches(config["micro_batch"], f"{place}.micro_batch", window)
+    problems += [*window_problems, *batch_problems]
     if problems:
         raise ConfigError(problems)
     flags = config["window"]
@@ -276,7 +232,7 @@ def decode_config(
 
 def _other_chain(place: str) -> Problem:
     statement = "is another chain than the definition's, which masks or drops something"
-    hint = "leave the chain out, or define it with allow_chain_override: then who may launch runs can unmask"
+    hint = "leave the chain out, or define it with allow_chain_override: then everyone who launches runs can unmask"
     return Problem("SMT306", place, statement, hint)
 
 
@@ -291,32 +247,28 @@ def _decode_request(
         else:
             problems.append(_no_range(f"{place}.explicit.*", "stands alone, with one pair [start, end] of offsets"))
             data = None
-    explicit, found = _decode_window(data, f"{place}.explicit")
-    problems += found
+    explicit, range_problems = _decode_window(data, f"{place}.explicit")
+    problems += range_problems
     problems += _limit_problems(config["max_records"], f"{place}.max_records")
     chosen = topics
     if config["topics"]:
         chosen = tuple(sorted(set(config["topics"]) & set(topics) if topics else set(config["topics"])))
-    for name, named in (("topics", config["topics"]), ("explicit", explicit.topics if explicit else ())):
-        if topics and set(named) - set(topics):
+    for name, names in (("topics", config["topics"]), ("explicit", explicit.topics if explicit else ())):
+        if topics and set(names) - set(topics):
             hint = f"this run is for {', '.join(topics[:5])}: leave the others out, or launch their partitions"
             problems.append(Problem("SMT032", f"{place}.{name}", "names other topics than the run's", hint))
-    moments, found = _decode_moments(config, place)
-    problems += found
+    times, time_problems = _decode_times(config, place)
+    problems += time_problems
+    simple = {field.name: config[field.name] for field in fields(WindowRequest) if field.name not in _OWN_FORM}
+    simple["accept_unmasked"] = simple["accept_unmasked"].strip()
     request = WindowRequest(
         topics=chosen,
         explicit=explicit,
         everywhere=everywhere,
-        since=moments.get("since"),
-        until=moments.get("until"),
+        since=times.get("since"),
+        until=times.get("until"),
         late=config["late"],
-        max_records=config["max_records"],
-        accept_gap=config["accept_gap"],
-        start=config["start"],
-        redrive=config["redrive"],
-        repair=config["repair"],
-        accept_unmasked=config["accept_unmasked"].strip(),
-        begin_anew=config["begin_anew"],
+        **simple,
     )
     return request, problems + _redrive_problems(request, place, rebuild=config["rebuild"])
 
@@ -324,7 +276,7 @@ def _decode_request(
 def _limit_problems(limit: int | None, place: str) -> list[Problem]:
     if limit is None or limit >= 1:
         return []
-    hint = "give a number from 1 on, or null for all there is"
+    hint = "give a number from 1 on, or null for all records"
     return [Problem("SMT031", place, f"{limit} records are no window", hint)]
 
 
@@ -341,13 +293,13 @@ def _redrive_problems(request: WindowRequest, place: str, *, rebuild: bool) -> l
     return problems
 
 
-def _decode_moments(config: Mapping[str, Any], place: str) -> tuple[dict[str, int], list[Problem]]:
-    moments: dict[str, int] = {}
+def _decode_times(config: Mapping[str, Any], place: str) -> tuple[dict[str, int], list[Problem]]:
+    times: dict[str, int] = {}
     problems: list[Problem] = []
     for name in ("since", "until"):
         try:
             if config[name] is not None:
-                moments[name] = millis_of(config[name])
+                times[name] = millis_of(config[name])
         except ValueError:
             hint = "write 2026-01-31T12:00:00Z, or milliseconds since 1970"
             problems.append(Problem("SMT033", f"{place}.{name}", "is no moment in time", hint))
@@ -355,7 +307,7 @@ def _decode_moments(config: Mapping[str, Any], place: str) -> tuple[dict[str, in
         check_start(config["start"] or "earliest", f"{place}.start")
     except ConfigError as error:
         problems += error.problems
-    return moments, problems
+    return times, problems
 
 
 def _decode_batches(

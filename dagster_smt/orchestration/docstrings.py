@@ -1,0 +1,30 @@
+"""Docstrings of dataclasses, from which the descriptions in components and run configs follow."""
+
+import re
+
+_ATTRIBUTE = re.compile(r"(\w+(?:, \w+)*): (.*)", re.DOTALL)
+
+
+def summary_of(cls: type) -> str:
+    """Returns the first paragraph of a docstring as one line of Markdown."""
+    return _line((cls.__doc__ or "").split("\n\n")[0])
+
+
+def attribute_docs(cls: type) -> dict[str, str]:
+    """Returns the descriptions under ``Attributes:`` in the docstrings of a class and its bases."""
+    docs: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        section = re.search(r"^ *Attributes:\n(.*?)(?:\n\n|\Z)", base.__doc__ or "", re.DOTALL | re.MULTILINE)
+        if section is None:
+            continue
+        indent = len(section[1]) - len(section[1].lstrip())
+        for entry in re.split("\n" + " " * indent + "(?! )", section[1].strip()):
+            attribute = _ATTRIBUTE.fullmatch(entry)
+            if attribute is not None:
+                docs |= dict.fromkeys(attribute[1].split(", "), _line(attribute[2]))
+    return docs
+
+
+def _line(text: str) -> str:
+    """Returns a text of several lines as one line; code is in backticks, as in Markdown."""
+    return " ".join(text.split()).replace("``", "`")

@@ -1,0 +1,40 @@
+"""Fields of a run config that follow from dataclasses.
+
+An option of a window or of micro-batches is declared once: as a field of its dataclass, with a line under
+``Attributes:`` in the docstring. The type, the default and the description of the config field follow from there.
+"""
+
+from collections.abc import Collection
+from dataclasses import MISSING, fields
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import dagster as dg
+
+from dagster_smt.orchestration.docstrings import attribute_docs
+
+
+def config_fields(cls: type, omit: Collection[str] = ()) -> dict[str, dg.Field]:
+    """Returns the fields of a dataclass as fields of a run config.
+
+    Args:
+        cls: The dataclass. Its fields are flags, numbers and texts, or None.
+        omit: Fields that have another form in a run config.
+    """
+    hints, docs = get_type_hints(cls), attribute_docs(cls)
+    config: dict[str, dg.Field] = {}
+    for field in fields(cls):
+        if field.name in omit:
+            continue
+        default = {} if field.default is MISSING else {"default_value": field.default}
+        config[field.name] = dg.Field(_config_type(hints[field.name]), description=docs.get(field.name), **default)
+    return config
+
+
+def _config_type(hint: Any) -> Any:
+    """Returns the type of a config field: a flag, a number or a text, or null if the dataclass permits None."""
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    (kind,) = [part for part in parts if part is not NoneType]
+    if NoneType in parts:
+        return dg.Noneable(kind)
+    return kind
