@@ -77,7 +77,7 @@ def spark(log_level: str = "WARN") -> SparkSessionResource:
 
 @dg.definitions
 def defs() -> dg.Definitions:
-    """The topics, both tables, and what can start their runs; all of that is switched off until somebody wants it."""
+    """Returns topics, tables, jobs, sensors and schedules. Sensors and schedules are off until somebody starts them."""
     masked, pushes = build_masked(), build_pushes()
     return dg.Definitions(
         assets=[

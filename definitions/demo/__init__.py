@@ -1,4 +1,4 @@
-"""The demo's folders: topics as shipped, working copies of them, tables, Dagster's home."""
+"""The demo's folders: the shipped topics, working copies of the topics, tables, Dagster's home."""
 
 import os
 import shutil
@@ -16,24 +16,24 @@ PROJECT = Path(__file__).parents[2]
 
 
 def demo_folder() -> Path:
-    """Where the demo works: ``.demo`` in the project, or what ``SMT_DEMO_FOLDER`` names."""
+    """Returns the demo's folder: ``SMT_DEMO_FOLDER``, or ``.demo`` in the project."""
     return Path(os.environ.get(FOLDER_VARIABLE) or PROJECT / ".demo").absolute()
 
 
 def on_kafka() -> bool:
-    """Whether the topics are a broker's: ``SMT_DEMO_KAFKA`` names it."""
+    """Returns True if the topics are on the broker that ``SMT_DEMO_KAFKA`` names."""
     return bool(os.environ.get(KAFKA_VARIABLE))
 
 
 def topics() -> FileTopics | KafkaTopics:
-    """The topics of the demo: files, or a broker's."""
+    """Returns the topics of the demo: files, or topics of a broker."""
     if on_kafka():
         return KafkaTopics(dg.EnvVar(KAFKA_VARIABLE), create=NewTopics())
     return FileTopics(working_topics())
 
 
 def working_topics() -> Path:
-    """The topics that the demo reads, copied from the shipped ones on first use: records can be appended to them."""
+    """Returns the folder of the demo's topics. The first use copies the shipped topics; the copies can grow."""
     folder = demo_folder() / "topics"
     if folder.is_dir():
         return folder
@@ -49,14 +49,14 @@ def working_topics() -> Path:
 
 
 def lake(table: str) -> Path:
-    """The folder of a table. Topics of files and of a broker have tables of their own."""
+    """Returns the folder of a table. File topics and topics of a broker have separate tables."""
     return demo_folder() / ("lake-kafka" if on_kafka() else "lake") / table
 
 
 def dagster_home(kafka: bool = False) -> Path:
-    """The demo's ``DAGSTER_HOME``: the environment's, or a folder beside the tables. Made and configured if new.
+    """Returns the demo's ``DAGSTER_HOME``: that of the environment, or a folder next to the tables.
 
-    As the tables, so the histories of runs on files and on a broker are apart.
+    A new folder is created and configured. Runs on files and runs on a broker have separate histories, as their tables.
     """
     own = "dagster_home-kafka" if kafka or on_kafka() else "dagster_home"
     home = Path(os.environ.get("DAGSTER_HOME") or demo_folder() / own).absolute()

@@ -1,4 +1,4 @@
-"""``python -m definitions.demo``: materialize the demo's assets through Dagster, and say what happened."""
+"""``python -m definitions.demo`` materializes the demo's assets through Dagster, and prints the results."""
 
 import argparse
 import logging
@@ -20,12 +20,14 @@ from definitions.demo.report import details, overview, summaries
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the demo; return the exit code."""
+    """Runs the demo and returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m definitions.demo", description=__doc__)
     parser.add_argument(
         "--append", type=int, default=0, metavar="N", help="first append N pushes, as if they had just arrived"
     )
-    parser.add_argument("--kafka", action="store_true", help="topics of a Kafka broker, which is started if need be")
+    parser.add_argument(
+        "--kafka", action="store_true", help="use topics of a Kafka broker, which is started if necessary"
+    )
     options = parser.parse_args(arguments)
     try:
         check_java()
@@ -44,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def fill(append: int, kafka: bool) -> None:
-    """Start a broker and publish the topics to it, if asked to; append pushes."""
+    """Starts a broker and publishes the topics, if requested. Appends pushes."""
     if kafka and not on_kafka():
         os.environ[KAFKA_VARIABLE] = ensure_running(PROJECT / ".kafka")
     if on_kafka():
@@ -56,7 +58,7 @@ def fill(append: int, kafka: bool) -> None:
 
 
 def materialize_all() -> int:
-    """Materialize both assets in this process, with one Spark session; print what Dagster was told."""
+    """Materializes both assets in this process, with one Spark session, and prints the metadata in Dagster."""
     from definitions.definitions import TOPICS, spark
 
     started = time.monotonic()
@@ -67,7 +69,7 @@ def materialize_all() -> int:
     log = demo_folder() / "spark.log"
     print(f"{len(names)} topics in {_place()}; starting Spark, which logs to {log}", flush=True)
     with _jvm_output_to(log):
-        session.spark_session  # noqa: B018 - the runs find it there
+        session.spark_session  # noqa: B018 - the runs use this session
     events: list[dg.AssetMaterialization] = []
     with dg.DagsterInstance.get() as instance:
         instance.add_dynamic_partitions(str(TOPICS.name), keys)
@@ -82,13 +84,13 @@ def materialize_all() -> int:
             if not result.success:
                 print(f"demo: the run of {'/'.join(key)} failed, see above and {log}.", file=sys.stderr)
                 return 1
-    _tell(events, time.monotonic() - started)
+    _print(events, time.monotonic() - started)
     return 0
 
 
 @contextmanager
 def _jvm_output_to(file: Path) -> Iterator[None]:
-    """Let a JVM that starts in here write to a file for as long as it lives; this process goes on as before."""
+    """Lets a JVM that starts in the block write to a file for its whole life; this process keeps its output."""
     file.parent.mkdir(parents=True, exist_ok=True)
     terminal = os.dup(2)
     try:
@@ -101,7 +103,7 @@ def _jvm_output_to(file: Path) -> Iterator[None]:
 
 
 def _definitions(session: SparkSessionResource) -> dg.Definitions:
-    """The code location's assets, with a job for each, a quiet console and a quiet Spark."""
+    """Returns the assets of the code location, with a job for each, a quiet console and a quiet Spark."""
     from definitions.definitions import build_masked, build_pushes
 
     assets = [build_masked(), build_pushes()]
@@ -109,14 +111,14 @@ def _definitions(session: SparkSessionResource) -> dg.Definitions:
     return dg.Definitions(assets, jobs=jobs, resources={"spark": session}, loggers={"console": console})
 
 
-def _tell(events: list[dg.AssetMaterialization], seconds: float) -> None:
-    found = summaries(events)
+def _print(events: list[dg.AssetMaterialization], seconds: float) -> None:
+    assets = summaries(events)
     print()
-    for summary in found:
+    for summary in assets:
         if summary.counts["records_in"]:
             print(details(summary) + "\n")
-    print(overview(found) + "\n")
-    if not any(s.counts["records_in"] for s in found):
+    print(overview(assets) + "\n")
+    if not any(s.counts["records_in"] for s in assets):
         more = " KAFKA=1" if on_kafka() else ""
         print(f'Nothing new since the last run. Let records arrive: make demo{more} ARGS="--append 10"\n')
     print(f"done in {seconds:.0f} s")
@@ -133,7 +135,7 @@ def _place() -> str:
 
 
 class _Lines(logging.Handler):
-    """Prints what runs log themselves, without Dagster's own events."""
+    """Prints the log lines of runs, without Dagster's own events."""
 
     def emit(self, record: logging.LogRecord) -> None:
         meta = getattr(record, "dagster_meta", {})

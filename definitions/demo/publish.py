@@ -1,4 +1,4 @@
-"""Filling the demo's topics: from the shipped files to a broker, and copies of pushes as if they had just arrived."""
+"""Fills the demo's topics: publishes the shipped files to a broker, and appends copies of pushes."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ PUSHES = "github.push"
 
 
 def shipped(topic: str) -> list[NewRecord]:
-    """The records of a shipped topic."""
+    """Returns the records of a shipped topic."""
     rows = (row for segment in list_segments(demo.SHIPPED, topic)[0] for row in read_rows(segment))
     return [_record(row) for row in rows]
 
@@ -24,16 +24,16 @@ def _record(row: Row) -> NewRecord:
 
 
 def publish() -> int:
-    """Publish the shipped topics to the broker; those that it has are left alone. Returns how many records went."""
+    """Publishes the shipped topics that the broker lacks, and returns the number of records."""
     place = demo.topics()
     assert isinstance(place, KafkaTopics)
-    there = set(open_source(place).topics())
-    names = sorted(p.name for p in demo.SHIPPED.iterdir() if p.is_dir() and p.name not in there)
+    existing = set(open_source(place).topics())
+    names = sorted(p.name for p in demo.SHIPPED.iterdir() if p.is_dir() and p.name not in existing)
     return sum(count for name in names for count, _ in send(place, name, shipped(name), 0).values())
 
 
 def append_pushes(count: int) -> tuple[int, int]:
-    """Append copies of the shipped pushes to their topic; returns how many, and the offset of the first."""
+    """Appends copies of the shipped pushes to their topic, and returns their number and the first offset."""
     once = [NewRecord(r.key, r.value) for r in shipped(PUSHES)]
     records: Iterable[NewRecord] = (once * (count // len(once) + 1))[:count]
     place = demo.topics()

@@ -1,4 +1,4 @@
-"""What the demo prints at the end: made from the metadata that Dagster got, nothing else."""
+"""The final output of the demo, made only from the metadata in Dagster."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ COUNTS = ("records_in", "records_out", "records_dropped", "records_dead_lettered
 
 @dataclass
 class AssetSummary:
-    """An asset's materializations of one run, added up over its partitions."""
+    """The materializations of an asset in one run, summed over the partitions."""
 
     key: str
     partitions: int = 0
@@ -22,7 +22,7 @@ class AssetSummary:
     changes: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
 
     def add(self, event: dg.AssetMaterialization) -> None:
-        """Add one materialization."""
+        """Adds a materialization."""
         self.partitions += event.partition is not None
         for name in COUNTS:
             self.counts[name] += _value(event.metadata, f"dagster_smt/{name}") or 0
@@ -33,7 +33,7 @@ class AssetSummary:
             self.changes[str(row["change"]), str(row["field"]), str(row["before"]), str(row["after"])] += 1
 
     def fields(self, action: str) -> int:
-        """How many fields an action touched in at least one record."""
+        """Returns the number of fields that an action touched in at least one record."""
         return sum(1 for (a, _, _), records in self.touched.items() if a == action and records)
 
 
@@ -42,31 +42,31 @@ def _value(metadata: Mapping[str, dg.MetadataValue], name: str) -> Any:
 
 
 def _rows(metadata: Mapping[str, dg.MetadataValue], name: str) -> list[Mapping[str, Any]]:
-    found = metadata.get(name)
-    return [record.data for record in found.records] if isinstance(found, dg.TableMetadataValue) else []
+    table = metadata.get(name)
+    return [record.data for record in table.records] if isinstance(table, dg.TableMetadataValue) else []
 
 
 def summaries(events: Iterable[dg.AssetMaterialization]) -> list[AssetSummary]:
-    """One summary per asset, in order of appearance."""
-    found: dict[str, AssetSummary] = {}
+    """Returns a summary of each asset, in order of appearance."""
+    assets: dict[str, AssetSummary] = {}
     for event in events:
         key = event.asset_key.to_user_string()
-        found.setdefault(key, AssetSummary(key)).add(event)
-    return list(found.values())
+        assets.setdefault(key, AssetSummary(key)).add(event)
+    return list(assets.values())
 
 
-def overview(found: Sequence[AssetSummary]) -> str:
-    """One line per asset."""
+def overview(assets: Sequence[AssetSummary]) -> str:
+    """Returns a table with a line for each asset."""
     head = ("asset", "partitions", "in", "out", "dropped", "dead letters", *(f"fields {a}" for a in ACTIONS))
     rows = []
-    for s in found:
+    for s in assets:
         counts = [s.counts[c] for c in COUNTS]
         rows.append((s.key, s.partitions or "-", *counts, *map(s.fields, ACTIONS)))
     return grid(head, rows)
 
 
 def details(summary: AssetSummary) -> str:
-    """What each stage did to which field, in how many records, and what that changed of the schema."""
+    """Returns the effects of each stage on fields, with the number of records, and the changes of the schema."""
     touched = [(a, stage, name, n) for (a, stage, name), n in summary.touched.items() if n]
     silent = len(summary.touched) - len(touched)
     lines = [f"{summary.key}: what the stages did", grid(("action", "stage", "field", "records"), touched)]
@@ -83,7 +83,7 @@ def details(summary: AssetSummary) -> str:
 
 
 def grid(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A table of text; numbers to the right."""
+    """Returns a table as text, with numbers aligned to the right."""
     texts = [list(map(str, row)) for row in (head, *rows)]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
     numeric = []

@@ -194,8 +194,8 @@ REFUSED = [
     ),
     ("no range", {"window": {"explicit": {"t": {"0": [5]}}}}, "SMT032 ops.mask.config.window.explicit.t.0"),
     ("a flag", {"window": {"explicit": {"t": {"0": [False, 5]}}}}, "SMT032"),
-    ("no partition", {"window": {"explicit": {"t": {"x": [1, 5]}}}}, "is no partition's number"),
-    ("no partitions", {"window": {"explicit": {"t": [1, 5]}}}, "is no mapping of partitions"),
+    ("no partition", {"window": {"explicit": {"t": {"x": [1, 5]}}}}, "is not the number of a partition"),
+    ("no partitions", {"window": {"explicit": {"t": [1, 5]}}}, "is not a mapping of partitions"),
     (
         "every and one",
         {"window": {"explicit": {"*": [0, 1], "t": {"0": [0, 1]}}}},
@@ -228,5 +228,5 @@ def test_all_problems_come_together():
 
 def test_a_run_for_one_topic_takes_no_range_of_another():
     config = full({"window": {"explicit": {"t": {"0": [0, 1]}}}})
-    with pytest.raises(ConfigError, match="names other topics than the run's"):
+    with pytest.raises(ConfigError, match="names topics that are not in the run"):
         decode_config(config, PLACE, ("u",))

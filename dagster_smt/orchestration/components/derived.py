@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Spelling:
-    """How ``defs.yaml`` spells the values of a type.
+    """The spelling of a type's values in ``defs.yaml``.
 
     Attributes:
         type: The type in the model.
@@ -118,7 +118,7 @@ def instance_of(
 def _definitions(
     cls: type, spellings: Spellings, inline: Sequence[type], examples: Examples
 ) -> dict[str, tuple[Any, Any]]:
-    """The fields of a model, as ``pydantic.create_model`` takes them."""
+    """Returns the fields of a model, as ``pydantic.create_model`` takes them."""
     hints, docs = get_type_hints(cls), attribute_docs(cls)
     shown: dict[str, list[Any]] = {}
     for base in reversed(cls.__mro__):

@@ -231,7 +231,7 @@ def decode_config(
 
 
 def _other_chain(place: str) -> Problem:
-    statement = "is another chain than the definition's, which masks or drops something"
+    statement = "is not the chain of the definition, which masks or drops something"
     hint = "leave the chain out, or define it with allow_chain_override: then everyone who launches runs can unmask"
     return Problem("SMT306", place, statement, hint)
 
@@ -245,7 +245,9 @@ def _decode_request(
         if len(data) == 1 and _is_range(data["*"]):
             everywhere, data = tuple(data["*"]), None
         else:
-            problems.append(_no_range(f"{place}.explicit.*", "stands alone, with one pair [start, end] of offsets"))
+            problems.append(
+                _no_range(f"{place}.explicit.*", "must be the only key, with one pair [start, end] of offsets")
+            )
             data = None
     explicit, range_problems = _decode_window(data, f"{place}.explicit")
     problems += range_problems
@@ -256,7 +258,7 @@ def _decode_request(
     for name, names in (("topics", config["topics"]), ("explicit", explicit.topics if explicit else ())):
         if topics and set(names) - set(topics):
             hint = f"this run is for {', '.join(topics[:5])}: leave the others out, or launch their partitions"
-            problems.append(Problem("SMT032", f"{place}.{name}", "names other topics than the run's", hint))
+            problems.append(Problem("SMT032", f"{place}.{name}", "names topics that are not in the run", hint))
     times, time_problems = _decode_times(config, place)
     problems += time_problems
     simple = {field.name: config[field.name] for field in fields(WindowRequest) if field.name not in _OWN_FORM}
@@ -277,7 +279,7 @@ def _limit_problems(limit: int | None, place: str) -> list[Problem]:
     if limit is None or limit >= 1:
         return []
     hint = "give a number from 1 on, or null for all records"
-    return [Problem("SMT031", place, f"{limit} records are no window", hint)]
+    return [Problem("SMT031", place, f"{limit} records are not a window", hint)]
 
 
 def _redrive_problems(request: WindowRequest, place: str, *, rebuild: bool) -> list[Problem]:
@@ -302,7 +304,7 @@ def _decode_times(config: Mapping[str, Any], place: str) -> tuple[dict[str, int]
                 times[name] = millis_of(config[name])
         except ValueError:
             hint = "write 2026-01-31T12:00:00Z, or milliseconds since 1970"
-            problems.append(Problem("SMT033", f"{place}.{name}", "is no moment in time", hint))
+            problems.append(Problem("SMT033", f"{place}.{name}", "is not a point in time", hint))
     try:
         check_start(config["start"] or "earliest", f"{place}.start")
     except ConfigError as error:
@@ -319,11 +321,11 @@ def _decode_batches(
     for name, value in config.items():
         if value is not None and value <= 0:
             problems.append(
-                Problem("SMT034", f"{place}.{name}", f"{value} is no limit", "use a number above 0, or null")
+                Problem("SMT034", f"{place}.{name}", f"{value} is not a limit", "use a number above 0, or null")
             )
     if window.fixed or window.redrive or window.repair:
         hint = "leave micro_batch out, or the fixed range"
-        problems.append(Problem("SMT034", place, "a fixed range cannot be cut into batches", hint))
+        problems.append(Problem("SMT034", place, "a fixed range cannot be split into batches", hint))
     return (None if problems else MicroBatches(**config)), problems
 
 
@@ -334,14 +336,14 @@ def _decode_window(data: Mapping[str, Any] | None, place: str) -> tuple[Window |
     problems: list[Problem] = []
     for topic, partitions in data.items():
         if not isinstance(partitions, Mapping):
-            problems.append(_no_range(f"{place}.{topic}", "is no mapping of partitions"))
+            problems.append(_no_range(f"{place}.{topic}", "is not a mapping of partitions"))
             continue
         for partition, bounds in partitions.items():
             where = f"{place}.{topic}.{partition}"
             if not str(partition).isdecimal():
-                problems.append(_no_range(where, "is no partition's number"))
+                problems.append(_no_range(where, "is not the number of a partition"))
             elif not _is_range(bounds):
-                problems.append(_no_range(where, "is no pair [start, end] of offsets"))
+                problems.append(_no_range(where, "is not a pair [start, end] of offsets"))
             else:
                 ranges.append(Range(topic, int(partition), *bounds))
     return Window(tuple(sorted(ranges))), problems

@@ -42,8 +42,8 @@ def run_asset(
     """
     partitions = table.spec.partitions_def
     if partitions is not None and not (context.has_partition_key or context.has_partition_key_range):
-        hint = "choose partitions where it is launched, or in Materialize… on the asset's page"
-        statement = "the run has no partition, and the asset is made of partitions"
+        hint = "choose partitions in the Launchpad, or in Materialize… on the asset's page"
+        statement = "the run has no partition, and the asset has partitions"
         raise ConfigError(Problem("SMT049", table.name, statement, hint))
     keys = list(context.partition_keys) if partitions is not None else []
     times = time_keys(context, partitions) if isinstance(partitions, OF_TIME) else None
