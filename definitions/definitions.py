@@ -26,19 +26,19 @@ TOPICS = dg.DynamicPartitionsDefinition(name="github_topics")
 
 
 def all_events() -> TopicTable:
-    """Events of all kinds, without a schema."""
+    """Returns the topic table of events of all kinds, without a schema."""
     return TopicTable(topics(), pattern=r"github\..*")
 
 
 def pushed() -> TopicTable:
-    """Pushes, with a declared schema."""
+    """Returns the topic table of pushes, with a declared schema."""
     schema = HERE / "schemas" / "github_push.sql"
     value = Format("json_schema", parse_ddl(schema.read_text(encoding="utf-8"), place=schema.name))
     return TopicTable(topics(), topics=("github.push",), value=value)
 
 
 def build_masked() -> dg.AssetsDefinition:
-    """Events of all kinds, without a schema; one partition per topic."""
+    """Returns the asset of events of all kinds, without a schema and with one partition per topic."""
     return build_smt_asset(
         SmtTable(
             key=["webhooks", "masked"],
@@ -53,7 +53,7 @@ def build_masked() -> dg.AssetsDefinition:
 
 
 def build_pushes() -> dg.AssetsDefinition:
-    """Pushes with a declared schema, as columns; records that do not fit it become dead letters."""
+    """Returns the asset of pushes, as columns. Records that do not fit the declared schema become dead letters."""
     return build_smt_asset(
         SmtTable(
             key=["webhooks", "pushes"],
@@ -69,7 +69,7 @@ def build_pushes() -> dg.AssetsDefinition:
 
 
 def spark(log_level: str = "WARN") -> SparkSessionResource:
-    """One local session for both assets."""
+    """Returns one local session for both assets."""
     return SparkSessionResource(
         conf={"spark.master": "local[*]", "spark.driver.memory": "2g", "spark.log.level": log_level}
     )

@@ -150,7 +150,7 @@ class _Lines(logging.Handler):
 
 @dg.logger
 def console(context: dg.InitLoggerContext) -> logging.Logger:
-    """A quiet console."""
+    """Returns a logger that prints only the log lines of runs."""
     logger = logging.Logger("demo", level=logging.INFO)
     logger.addHandler(_Lines())
     return logger

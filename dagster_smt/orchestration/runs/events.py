@@ -101,7 +101,7 @@ def _of_whole_table(table: PlannedAsset, run: SmtRun) -> Events:
 
 
 def _of_times(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRun, times: TimeKeys) -> Events:
-    """One window, one commit; a materialization for each time partition, even for one without records."""
+    """Yields the materializations of one commit: one for each time partition, even for a partition without records."""
     if run.error is not None:  # a window of time that lacks some of its topics is not materialized
         return
     outcomes = {key: _time_outcome(run, key, part) for key, part in times.parts.items()}
@@ -113,7 +113,7 @@ def _of_times(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRu
 
 
 def _of_topics(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRun, keys: Sequence[str]) -> Events:
-    """One window, one commit; a materialization for each topic of the window."""
+    """Yields the materializations of one commit: one for each topic of the window."""
     outcomes = topic_outcomes(context.log, run, keys)
     if run.error is not None or not any(outcome.news for outcome in outcomes.values()):
         yield from materializations(table, run, outcomes)

@@ -256,7 +256,7 @@ def _work(
     state: RunProgress,
     progress: Progress,
 ) -> tuple[list[RunReport], "TableFacts"]:
-    """The Spark work of a run, in the thread that ``run_cancellable`` starts."""
+    """Does the Spark work of a run, in the thread that ``run_cancellable`` starts."""
     from dagster_smt.run.batch import run
     from dagster_smt.run.facts import table_facts
     from dagster_smt.run.micro_batch import run_batches
