@@ -268,9 +268,9 @@ def test_rows_of_arrays_are_another_code_version():
 @pytest.mark.parametrize(
     ("table", "what"),
     [
-        ({"statement": STATEMENT, "topics": ["other"]}, "table.topics: stands beside a statement"),
-        ({"statement": STATEMENT, "columns": "id INT"}, "table.columns: stands beside a statement"),
-        ({"statement": STATEMENT, "value": {"kind": "bytes"}}, "table.value: stands beside a statement"),
+        ({"statement": STATEMENT, "topics": ["other"]}, "table.topics: cannot be set together with a statement"),
+        ({"statement": STATEMENT, "columns": "id INT"}, "table.columns: cannot be set together with a statement"),
+        ({"statement": STATEMENT, "value": {"kind": "bytes"}}, "table.value: cannot be set together with a statement"),
         ({"topics": ["orders"]}, "table.source: nothing is given"),
         ({"statement": "CREATE TABLE t (id INT) WITH ('what' = 'ever')"}, "WITH 'what': is not done here"),
         ({"source": {"files": "topics"}, "topics": ["a"], "columns": {"id": "INTT"}}, "type INTT is not known"),

@@ -307,7 +307,7 @@ def _refuse_repetitions(data: Mapping[str, Any]) -> None:
     problems = []
     for name, field in TopicTableModel.model_fields.items():
         if name not in _NOT_IN_STATEMENTS and data[name] not in (_default(field), (), []):
-            problems.append(Problem("SMT040", f"table.{name}", "stands beside a statement", hint))
+            problems.append(Problem("SMT040", f"table.{name}", "cannot be set together with a statement", hint))
     if problems:
         raise ConfigError(problems)
 
