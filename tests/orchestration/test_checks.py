@@ -75,12 +75,12 @@ WRONG = [
         "3 of 5 records failed; 2 dead letters could not be written",
         "ERROR",
     ),
-    ("offsets_contiguous", found(gaps={"orders": {"0": [[2, 5]]}}), "3 offsets were left out", "WARN"),
+    ("offsets_contiguous", found(gaps={"orders": {"0": [[2, 5]]}}), "3 offsets were skipped permanently", "WARN"),
     ("offsets_contiguous", found(holes={"orders": {"0": [[2, 5]]}}), "3 offsets between those that", "WARN"),
-    ("rows_match_offsets", found(counted=3), "the table has 3 rows, its commits took in 4", "ERROR"),
-    ("rows_match_offsets", found(counted=5), "the table has 5 rows, its commits took in 4", "ERROR"),
+    ("rows_match_offsets", found(counted=3), "the table has 3 rows, its commits have 4", "ERROR"),
+    ("rows_match_offsets", found(counted=5), "the table has 5 rows, its commits have 4", "ERROR"),
     ("rows_match_offsets", reported(records_in=6), "6 records were read, 5 are accounted for", "ERROR"),
-    ("rows_match_offsets", found(counted=3, mode="upsert"), "the table has 3 keys, its commits took in 4", "ERROR"),
+    ("rows_match_offsets", found(counted=3, mode="upsert"), "the table has 3 keys, its commits have 4", "ERROR"),
     ("keys_unique", found(mode="upsert", repeated_keys=2), "2 keys have more than one row", "ERROR"),
     ("keys_unique", found(mode="scd2", repeated_keys=1), "1 keys have more than one current version", "ERROR"),
     ("schema_matches_plan", found(schema_problems={"id": "planned as int"}), "1 columns differ", "ERROR"),
@@ -125,11 +125,11 @@ def test_what_no_record_has_reached_is_not_claimed():
     unseen = LedgerLine(LedgerEntry(1, "late", "masked", "email"), 0)
     nothing = reported(stages=[StageCounts("hide", "MaskField$Value", 0)], ledger=[DEAD])
     judged = CHECKS["dead_mask"](nothing)
-    assert (judged.passed, "no record came through a mask" in judged.statement) == (True, True)
+    assert (judged.passed, "no record reached a mask" in judged.statement) == (True, True)
     refused = reported(stages=[StageCounts("hide", "MaskField$Value", 5, failed=5)], ledger=[DEAD])
     assert CHECKS["dead_mask"](refused).statement == judged.statement
     some = reported(stages=[*GOOD.report.stages, late], ledger=[*GOOD.report.ledger, unseen])
-    assert CHECKS["dead_mask"](some).statement.endswith("none came through email (late)")
+    assert CHECKS["dead_mask"](some).statement.endswith("no record reached email (late)")
 
 
 @pytest.mark.parametrize("share", [0, -1, 1.5])
@@ -345,7 +345,7 @@ def test_a_masked_value_may_stay_where_the_chain_says_why():
     assert judged.metadata["excepted"] == ["value.b: it is public", "value.c[].b: it is public"]
     del hits["value.x", "value.bb"]
     judged = CHECKS["masked_values"](replace(found(residue=hits, sampled=9), mask_exceptions=chain.mask_exceptions))
-    assert judged.passed and "but for 2 fields that the chain excepts" in judged.statement
+    assert judged.passed and "except 2 fields that the chain permits" in judged.statement
 
 
 REASON = {"mask.exceptions.a.reason": "it is public"}

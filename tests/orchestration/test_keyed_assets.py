@@ -91,7 +91,7 @@ def test_a_component_keeps_one_row_for_each_key(people, spark, tmp_path):
             "keys_unique": True,
             "schema_matches_plan": True,
         }
-    assert checks(second)["rows_match_offsets"].description == "the table has the 3 keys that its commits took in"
+    assert checks(second)["rows_match_offsets"].description == "the table has the 3 keys of its commits"
     failed = checks(twins)
     assert not failed["keys_unique"].passed and failed["keys_unique"].severity.value == "ERROR"
     assert failed["keys_unique"].metadata["repeated_keys"].value == 1

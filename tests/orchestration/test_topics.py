@@ -274,7 +274,7 @@ def test_a_topic_that_was_made_anew_is_behind_whatever_was_told(tmp_path, instan
 
 def test_a_lag_that_cannot_be_told_is_refused(tmp_path):
     by_day = asset(tmp_path, dg.DailyPartitionsDefinition("2026-01-01"))
-    with pytest.raises(ConfigError, match=r"SMT039.*no topics"):
+    with pytest.raises(ConfigError, match=r"SMT039.*are not topics"):
         build_lag_sensor(by_day, table(tmp_path))
     with pytest.raises(ConfigError, match=r"SMT039 lag min_bytes.*the size of topics"):
         build_lag_sensor(asset(tmp_path, None), TopicTable(KafkaTopics("localhost:9092"), ("a",)), min_bytes=5)

@@ -228,7 +228,7 @@ def test_a_run_of_nothing_but_failed_records_is_red(shop, page):
     page.get_by_text("2 of 2 records failed").first.wait_for()
     page.get_by_text(re.compile("^Failed$")).first.wait_for()
     page.get_by_text("dead_mask").first.click()
-    page.get_by_text("no record came through a mask, drop or rename: nothing is known of them").first.wait_for()
+    page.get_by_text("no record reached a mask, drop or rename").first.wait_for()
 
 
 def test_the_redrive_job_of_partitioned_topics_opens_ready_and_runs(shop, page):
