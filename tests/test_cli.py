@@ -386,7 +386,7 @@ WRONG = [
     (["explain", "bad.properties"], "SMT010 bad.properties: transforms.a: unknown transform class 'MaskFeild$Value'"),
     (
         ["explain", "chain.properties", "--schema", "broken.json"],
-        "SMT003 broken.json: the file is no valid json: "
+        "SMT003 broken.json: the file is not valid json: "
         "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
     ),
     (["explain", "chain.properties", "--schema", "none.json"], "none.json: No such file or directory"),

@@ -10,7 +10,14 @@ from dagster_smt.cli.arguments import count_or_zero
 from dagster_smt.cli.grid import grid
 from dagster_smt.cli.terminal import say
 from dagster_smt.cli.topics import topics_at
-from dagster_smt.connect import ANY_CLUSTER, Connector, Verdict, Written, connectors_at, written_component
+from dagster_smt.connect import (
+    ANY_CLUSTER,
+    Connector,
+    ConnectorComponent,
+    TransformVerdict,
+    connectors_at,
+    written_component,
+)
 from dagster_smt.connect.rules import OUTCOMES
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.visible import visible
@@ -90,7 +97,7 @@ def _look(arguments: argparse.Namespace) -> "Look | None":
     return Look(topics_at(place, arguments.command_config, folder=bool(arguments.files)), arguments.sample)
 
 
-def print_report(connector: Connector, written: Written, *, as_json: bool = False) -> None:
+def print_report(connector: Connector, written: ConnectorComponent, *, as_json: bool = False) -> None:
     """Print what becomes of a connector: a line for each transform, each option, and what was assumed."""
     verdicts = [*written.stages, *written.notes]
     if as_json:
@@ -112,8 +119,8 @@ def print_report(connector: Connector, written: Written, *, as_json: bool = Fals
         rows = [(f"  {v.part}", v.verdict, v.type.rsplit(".", 1)[-1]) for v in verdicts]
         for text, v in zip(grid(rows, 3).split("\n"), verdicts, strict=True):
             say(text)
-            if v.what:
-                say(f"      {visible(v.what)}")
+            if v.text:
+                say(f"      {visible(v.text)}")
     if written.options:
         say(grid([(f"  {v.option}", v.verdict, v.text) for v in written.options], 3))
     for line in written.schema.lines if written.schema is not None else ():
@@ -122,10 +129,10 @@ def print_report(connector: Connector, written: Written, *, as_json: bool = Fals
         say(f"  proposal: {visible(proposal)}")
 
 
-def _print_json(connector: Connector, verdicts: list[Verdict], written: Written) -> None:
+def _print_json(connector: Connector, verdicts: list[TransformVerdict], written: ConnectorComponent) -> None:
     name = connector.name
     lines: list[dict[str, str]] = [
-        {"connector": name, "part": v.part, "type": v.type, "verdict": v.verdict, "what": v.what} for v in verdicts
+        {"connector": name, "part": v.part, "type": v.type, "verdict": v.verdict, "what": v.text} for v in verdicts
     ]
     lines += [{"connector": name, "option": v.option, "verdict": v.verdict, "what": v.text} for v in written.options]
     about = written.schema.lines if written.schema is not None else []

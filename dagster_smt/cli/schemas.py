@@ -39,9 +39,9 @@ def read_schema(text: str | None) -> Schema | None:
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise ConfigError(Problem("SMT003", path.name, f"the file is no valid json: {error}")) from None
+            raise ConfigError(Problem("SMT003", path.name, f"the file is not valid json: {error}")) from None
         except RecursionError:
-            statement = "the file is no valid json: it is nested too deeply"
+            statement = "the file is not valid json: it is nested too deeply"
             raise ConfigError(Problem("SMT003", path.name, statement)) from None
         return resolve_defaults(schema_from_json(data, place=path.name), Format())
     from dagster_smt.tables.ddl import parse_ddl

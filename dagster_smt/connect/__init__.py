@@ -1,11 +1,11 @@
 """From Kafka Connect to this package: connectors read, surveyed, and written as components."""
 
 from dagster_smt.connect.component import ANY_CLUSTER as ANY_CLUSTER
-from dagster_smt.connect.component import Written as Written
+from dagster_smt.connect.component import ConnectorComponent as ConnectorComponent
 from dagster_smt.connect.component import written_component as written_component
 from dagster_smt.connect.connectors import Connector as Connector
 from dagster_smt.connect.connectors import read_connectors as read_connectors
 from dagster_smt.connect.places import connectors_at as connectors_at
 from dagster_smt.connect.rules import OptionVerdict as OptionVerdict
-from dagster_smt.connect.survey import Verdict as Verdict
+from dagster_smt.connect.survey import TransformVerdict as TransformVerdict
 from dagster_smt.connect.survey import survey as survey

@@ -8,7 +8,7 @@ from dagster_smt.authoring.options import split_list
 from dagster_smt.connect.connectors import Connector
 from dagster_smt.connect.options import family_of
 from dagster_smt.connect.rules import OptionVerdict
-from dagster_smt.connect.survey import Verdict, ignored_options, routers, survey
+from dagster_smt.connect.survey import TransformVerdict, ignored_options, routers, survey
 from dagster_smt.model.secrets import is_reference, shows_secret
 
 _UNWRAP = "io.debezium.transforms.ExtractNewRecordState"
@@ -21,32 +21,32 @@ _MODES = {
     ("none", "true"): ("tombstone", ""),
     ("none", "false"): ("tombstone", "; a deletion gives one null, not two"),
 }
-"""What Debezium 2 and before did by ``delete.handling.mode`` and ``drop.tombstones``, as a mode of today."""
+"""The present mode for ``delete.handling.mode`` and ``drop.tombstones`` of Debezium 2 and earlier."""
 _BY_TOPIC = ("RegexRouter", "ByLogicalTableRouter")
 """Routers that make one topic of one, whatever is in the records."""
 _REFERENCE = re.compile(r"\$\{[\w.-]+:[^}]*\}")
-"""What Connect's configuration providers look up: ``${file:/secrets:password}``."""
+"""References that Connect's configuration providers resolve: ``${file:/secrets:password}``."""
 
 
 @dataclass(frozen=True)
 class WrittenChain:
-    """What is written of a connector's transforms.
+    """The chain of a component.
 
     Attributes:
-        connector: The connector with the chain that is written.
+        connector: The connector with the component's chain.
         stages: A verdict on each transform of the connector.
-        ignored: Properties that Kafka ignores: comments in what is written.
+        ignored: Properties that Kafka ignores; they are comments in the chain's file.
         options: A verdict on each of the connector's properties of transforms and predicates.
     """
 
     connector: Connector
-    stages: list[Verdict]
+    stages: list[TransformVerdict]
     ignored: list[str]
     options: list[OptionVerdict]
 
 
 def written_chain(connector: Connector) -> WrittenChain:
-    """The chain that is written for a connector, with a verdict on each of its properties."""
+    """Returns the chain of a connector's component, with a verdict on each property."""
     today, renamed = _in_todays_words(connector)
     safe, hidden = _without_secrets(today)
     stages, ignored = survey(safe), ignored_options(safe)
@@ -63,7 +63,7 @@ def _aliases(connector: Connector) -> list[str]:
 
 
 def _in_todays_words(connector: Connector) -> tuple[Connector, list[OptionVerdict]]:
-    """Debezium's options of 2.x and before become the one that says the same since."""
+    """Replaces options of Debezium 2 and earlier by the present option."""
     config, verdicts = dict(connector.config), []
     for alias in _aliases(connector):
         head = f"transforms.{alias}."
@@ -75,7 +75,7 @@ def _in_todays_words(connector: Connector) -> tuple[Connector, list[OptionVerdic
             continue
         before = tuple(config.get(head + n, d).strip().lower() for n, d in ((_DELETES, "drop"), (_TOMBSTONES, "true")))
         if before not in _MODES:
-            verdicts += [OptionVerdict(name, "not done", "there is no such way of handling deletions") for name in old]
+            verdicts += [OptionVerdict(name, "not done", "the handling of deletions is unknown") for name in old]
             continue
         mode, difference = _MODES[before[0], before[1]]
         verdicts += [OptionVerdict(name, "changed", f"{_TODAY}={mode}{difference}") for name in old]
@@ -84,18 +84,18 @@ def _in_todays_words(connector: Connector) -> tuple[Connector, list[OptionVerdic
 
 
 def _replaced(config: dict[str, str], old: list[str], name: str, value: str) -> dict[str, str]:
-    """The properties with one in the place of others."""
-    found: dict[str, str] = {}
+    """Returns the properties with one property instead of others."""
+    properties: dict[str, str] = {}
     for key, text in config.items():
         if key == old[0]:
-            found[name] = value
+            properties[name] = value
         elif key not in old:
-            found[key] = text
-    return found
+            properties[key] = text
+    return properties
 
 
 def _without_secrets(connector: Connector) -> tuple[Connector, list[OptionVerdict]]:
-    """No secret is copied: its place has the name of a variable, which the transform does not look up."""
+    """Replaces secrets by the name of a variable, which the transform does not resolve."""
     config, verdicts = dict(connector.config), []
     for key, value in connector.chain.items():
         name = _own_name(key, connector)
@@ -109,7 +109,7 @@ def _without_secrets(connector: Connector) -> tuple[Connector, list[OptionVerdic
 
 
 def _own_name(key: str, connector: Connector) -> str:
-    """The name of an option of a transform or predicate, without the alias, which may be called anything."""
+    """Returns the name of an option of a transform or predicate, without the alias."""
     kind, _, rest = key.partition(".")
     if kind == "transforms":
         aliases = _aliases(connector)
@@ -125,7 +125,7 @@ def _own_name(key: str, connector: Connector) -> str:
 
 
 def _with_whitelist(connector: Connector) -> Connector:
-    """The list of a JDBC sink's fields becomes the last stage."""
+    """Adds a last stage for the field list of a JDBC sink."""
     fields = connector.config.get("fields.whitelist", "").strip()
     if family_of(connector) != "jdbc" or not fields:
         return connector
@@ -141,14 +141,14 @@ def _with_whitelist(connector: Connector) -> Connector:
     return replace(connector, config={**connector.config, **stage})
 
 
-def _option(key: str, connector: Connector, stages: list[Verdict], ignored: list[str]) -> OptionVerdict:
+def _option(key: str, connector: Connector, stages: list[TransformVerdict], ignored: list[str]) -> OptionVerdict:
     if key in ("transforms", "predicates"):
         whole = []
         for v in stages:
             if v.part == "transforms" and v.verdict == "not supported":
                 whole.append(v)
         if key == "transforms" and whole:
-            return OptionVerdict(key, "not done", whole[0].what)
+            return OptionVerdict(key, "not done", whole[0].text)
         return OptionVerdict(key, "used", "chain")
     if key in ignored:
         return OptionVerdict(key, "not needed", "Kafka ignores it, too: a comment in the chain")
@@ -164,7 +164,7 @@ def _option(key: str, connector: Connector, stages: list[Verdict], ignored: list
     return _of_stage(key, key.removeprefix(f"transforms.{alias}."), alias, connector, stages)
 
 
-def _of_predicate(key: str, connector: Connector, stages: list[Verdict]) -> OptionVerdict:
+def _of_predicate(key: str, connector: Connector, stages: list[TransformVerdict]) -> OptionVerdict:
     users = []
     for a in _aliases(connector):
         if _is_predicate(key, connector.chain.get(f"transforms.{a}.predicate", "")):
@@ -180,19 +180,21 @@ def _is_predicate(key: str, name: str) -> bool:
     return bool(name) and key.startswith(f"predicates.{name.strip()}.")
 
 
-def _of_stage(key: str, name: str, alias: str, connector: Connector, stages: Iterable[Verdict]) -> OptionVerdict:
+def _of_stage(
+    key: str, name: str, alias: str, connector: Connector, stages: Iterable[TransformVerdict]
+) -> OptionVerdict:
     stage = next(v for v in stages if v.part == alias)
     if stage.verdict == "not supported":
         return OptionVerdict(key, "not done", f"the transform '{alias}' is not supported")
     if name == "type" and (routes := _routes(alias, connector)):
         return OptionVerdict(key, "not done", routes)
-    if f"'{name}'" in stage.what or stage.what.startswith(f"{name}="):
-        return OptionVerdict(key, "changed", stage.what)
+    if f"'{name}'" in stage.text or stage.text.startswith(f"{name}="):
+        return OptionVerdict(key, "changed", stage.text)
     return OptionVerdict(key, "used", f"the stage '{alias}'")
 
 
 def _routes(alias: str, connector: Connector) -> str:
-    """Why a router's tables are not made; empty if it is none, or only renames the one topic that there is."""
+    """Returns the reason why a router has no effect; empty for other transforms, and if there is only one topic."""
     name = routers(connector).get(alias)
     renames = name in _BY_TOPIC and len(connector.topics) == 1
     if name is None or renames or not connector.is_sink:
@@ -201,5 +203,5 @@ def _routes(alias: str, connector: Connector) -> str:
 
 
 def is_looked_up(value: str) -> bool:
-    """Whether a value has a reference in it that Connect looks up."""
+    """Returns True if a value has a reference that Connect resolves."""
     return _REFERENCE.search(value) is not None

@@ -13,9 +13,9 @@ class Connector:
     """A connector's configuration.
 
     Attributes:
-        name: Its name.
-        config: Its properties.
-        state: What ``GET /connectors?expand=status`` says of it; empty if unknown.
+        name: The name of the connector.
+        config: The properties.
+        state: The state in ``GET /connectors?expand=status``; empty if unknown.
     """
 
     name: str
@@ -24,12 +24,12 @@ class Connector:
 
     @property
     def class_name(self) -> str:
-        """Its class, or what Confluent Cloud calls it."""
+        """The class of the connector, or its name in Confluent Cloud."""
         return self.config.get("connector.class", "").strip()
 
     @property
     def is_source(self) -> bool:
-        """Whether its class writes topics; MirrorMaker has an option ``topics``, too."""
+        """True if the connector writes topics. MirrorMaker, a source, has the option ``topics``, too."""
         name = self.class_name
         if name.endswith(("SourceConnector", "Source")) or name.startswith("org.apache.kafka.connect.mirror."):
             return True
@@ -37,7 +37,7 @@ class Connector:
 
     @property
     def is_sink(self) -> bool:
-        """Whether it reads topics, as what this package does."""
+        """True if the connector reads topics, as this package does."""
         return not self.is_source and bool(self.config.get("topics") or self.config.get("topics.regex"))
 
     @property
@@ -47,13 +47,13 @@ class Connector:
 
     @property
     def chain(self) -> dict[str, str]:
-        """Its ``transforms.*`` and ``predicates.*`` properties; ``transforms`` is always there."""
+        """The ``transforms.*`` and ``predicates.*`` properties; the key ``transforms`` is always present."""
         heads = ("transforms.", "predicates.")
-        found = {}
+        properties = {}
         for k, v in self.config.items():
             if k in ("transforms", "predicates") or k.startswith(heads):
-                found[k] = v
-        return {"transforms": "", **found}
+                properties[k] = v
+        return {"transforms": "", **properties}
 
 
 def read_connectors(data: Any, place: str) -> list[Connector]:
@@ -61,13 +61,13 @@ def read_connectors(data: Any, place: str) -> list[Connector]:
     ``GET /connectors?expand=info&expand=status`` answers.
 
     Raises:
-        ConfigError: SMT018, there is none.
+        ConfigError: SMT018, the body has no connector.
     """
-    found = list(_connectors(data, place))
-    if not found:
+    connectors = list(_connectors(data, place))
+    if not connectors:
         hint = 'give {"name": …, "config": {…}}, or the body of GET /connectors?expand=info&expand=status'
-        raise ConfigError(config_problem("SMT018", place, "there is no connector in it", hint))
-    return found
+        raise ConfigError(config_problem("SMT018", place, "the file or answer has no connector", hint))
+    return connectors
 
 
 def _connectors(data: Any, place: str) -> Iterator[Connector]:
@@ -95,7 +95,7 @@ def _connector(name: str, config: Mapping[str, Any], state: str = "") -> Connect
 
 
 def _text(value: Any) -> str:
-    """A value as Connect has it, which knows texts only."""
+    """Returns a value as Connect stores it: as a text."""
     if value is None:
         return ""
     if isinstance(value, bool):

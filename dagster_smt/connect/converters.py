@@ -1,11 +1,11 @@
-"""Converters as formats: those of Apache Kafka and Confluent, and what Confluent Cloud calls them."""
+"""Converters as formats: those of Apache Kafka and Confluent, and the names of Confluent Cloud."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 from dagster_smt.connect.connectors import Connector
 from dagster_smt.connect.rules import OptionVerdict
-from dagster_smt.connect.survey import Verdict
+from dagster_smt.connect.survey import TransformVerdict
 from dagster_smt.connect.template_text import template_text
 from dagster_smt.model.secrets import is_reference, refers, shows_secret, without_login
 from dagster_smt.model.topics.format import REGISTERED, STRATEGIES
@@ -40,7 +40,7 @@ _SECRETS = {
     "schema.registry.basic.auth.user.info": ("basic-auth.user-info", "${env:SCHEMA_REGISTRY_USER_INFO}"),
     "bearer.auth.token": ("bearer-auth.token", "${env:SCHEMA_REGISTRY_TOKEN}"),
 }
-"""Options of converters that hold secrets: what they are called here, and the variable that takes their place."""
+"""Options of converters with secrets: their names here, and the variables that replace their values."""
 _SOURCES = {"basic.auth.credentials.source": ("USER_INFO",), "bearer.auth.credentials.source": ("STATIC_TOKEN",)}
 _OF_WRITERS = (
     "auto.register.schemas",
@@ -59,117 +59,119 @@ _JSON_FLAGS = {"replace.null.with.default": "replace_null_with_default"}
 
 
 @dataclass
-class Converted:
-    """What stands for a converter.
+class ConverterFormat:
+    """The format of a converter.
 
     Attributes:
         format: The format, as ``defs.yaml`` has it.
-        options: A verdict on each option that the converter has.
-        notes: What was assumed.
+        options: A verdict on each option of the converter.
+        notes: The assumptions.
     """
 
     format: dict[str, Any]
     options: list[OptionVerdict] = field(default_factory=list)
-    notes: list[Verdict] = field(default_factory=list)
+    notes: list[TransformVerdict] = field(default_factory=list)
 
     def say(self, option: str, verdict: Any, text: str) -> None:
-        """Add a verdict."""
+        """Adds a verdict."""
         self.options.append(OptionVerdict(option, verdict, text))
 
 
-def converted(connector: Connector, side: str, seen: Encoding | None = None) -> Converted:
-    """The format of a side of a connector's records.
+def converter_format(connector: Connector, side: str, seen: Encoding | None = None) -> ConverterFormat:
+    """Returns the format of one side of a connector's records.
 
     Args:
         connector: The connector.
         side: ``key`` or ``value``.
-        seen: What the last records are, for a side of which the connector does not say it.
+        seen: The encoding of the last records, for a side without a converter.
     """
     name, cloud = f"{side}.converter", _CLOUD_OPTIONS[side]
     config, head = connector.config, f"{side}.converter."
-    given = config.get(name, "").strip()
+    type_ = config.get(name, "").strip()
     own = {}
     for key, value in config.items():
         if key.startswith(head):
             own[key.removeprefix(head)] = value
-    if given:
-        found = _of_kind(name, given, _CONVERTERS.get(given))
+    if type_:
+        result = _of_kind(name, type_, _CONVERTERS.get(type_))
     else:
-        found = _of_cloud(config.get(cloud, "").strip(), cloud, side, seen)
-    if given and cloud in config:
-        found.say(cloud, "not needed", f"{name} says it")
-    if not given and name in config:
-        found.say(name, "not needed", "it is empty")
-    if not given and not config.get(cloud, "").strip():
+        result = _of_cloud(config.get(cloud, "").strip(), cloud, side, seen)
+    if type_ and cloud in config:
+        result.say(cloud, "not needed", f"{name} decides")
+    if not type_ and name in config:
+        result.say(name, "not needed", "the option is empty")
+    if not type_ and not config.get(cloud, "").strip():
         for option in own:
-            found.say(head + option, "not needed", f"Kafka ignores it, too, without {name}")
-    elif found.format["kind"] == "json":
-        _of_json(found, own, head, "true" if given else "false")
-    elif found.format["kind"] in REGISTERED:
-        _of_registry(found, own, head)
+            result.say(head + option, "not needed", f"without {name}, Kafka ignores the option, too")
+    elif result.format["kind"] == "json":
+        _of_json(result, own, head, "true" if type_ else "false")
+    elif result.format["kind"] in REGISTERED:
+        _of_registry(result, own, head)
     else:
-        _of_others(found, own, head)
-    return found
+        _of_others(result, own, head)
+    return result
 
 
-def _of_cloud(given: str, option: str, side: str, seen: Encoding | None) -> Converted:
-    if given:
-        return _of_kind(option, given, _CLOUD.get(given.upper()))
+def _of_cloud(value: str, option: str, side: str, seen: Encoding | None) -> ConverterFormat:
+    if value:
+        return _of_kind(option, value, _CLOUD.get(value.upper()))
     if seen is not None and seen.kind is not None:
-        what = f"the connector leaves it to its worker; the last records are {seen.text}"
-        return _of_records(side, seen.kind, what)
+        text = f"the connector uses its worker's converter; the last records are {seen.text}"
+        return _of_records(side, seen.kind, text)
     assumed = "string" if side == "key" else "json"
-    what = f"the connector leaves it to its worker: {assumed} is assumed; change it in defs.yaml"
-    return Converted({"kind": assumed}, notes=[Verdict(f"{side}.converter", "", "differs", what)])
+    text = f"the connector uses its worker's converter: the format is assumed to be {assumed}; change it in defs.yaml"
+    return ConverterFormat({"kind": assumed}, notes=[TransformVerdict(f"{side}.converter", "", "differs", text)])
 
 
-def _of_records(side: str, kind: str, what: str) -> Converted:
-    """The format that records have, which is no word of the connector's."""
-    found = Converted({"kind": kind}, notes=[Verdict(f"{side}.converter", kind, "differs", what)])
+def _of_records(side: str, kind: str, text: str) -> ConverterFormat:
+    """Returns the format of the last records, which the connector itself does not name."""
+    result = ConverterFormat({"kind": kind}, notes=[TransformVerdict(f"{side}.converter", kind, "differs", text)])
     if kind in REGISTERED:
-        _of_registry(found, {}, f"{side}.converter.")
-    return found
+        _of_registry(result, {}, f"{side}.converter.")
+    return result
 
 
-def _of_kind(option: str, given: str, kind: str | None) -> Converted:
-    """The format that an option names, with a verdict on the option; bytes where it names none that is read."""
+def _of_kind(option: str, value: str, kind: str | None) -> ConverterFormat:
+    """Returns the format that an option names, with a verdict on the option; bytes for an unknown format."""
     if kind is None:
-        what = "bytes is written; choose a format in defs.yaml, or convert the topic to one that is read"
-        unknown = Converted({"kind": "bytes"}, notes=[Verdict(option, given, "not supported", what)])
-        unknown.say(option, "not done", f"this encoding is not read: {what}")
+        text = (
+            "the component has the format bytes; choose a format in defs.yaml, or convert the topic to a supported one"
+        )
+        unknown = ConverterFormat({"kind": "bytes"}, notes=[TransformVerdict(option, value, "not supported", text)])
+        unknown.say(option, "not done", f"this encoding is not supported: {text}")
         return unknown
-    known = Converted({"kind": kind})
+    known = ConverterFormat({"kind": kind})
     known.say(option, "used", f"the format {kind}")
     return known
 
 
-def _of_json(found: Converted, own: dict[str, str], head: str, default: str) -> None:
-    """Options of Connect's JSON converter; with schemas, its default, records are envelopes."""
+def _of_json(result: ConverterFormat, own: dict[str, str], head: str, default: str) -> None:
+    """Translates the options of Connect's JSON converter. With schemas, its default, records are envelopes."""
     if own.get("schemas.enable", default).strip().lower() != "false":
-        found.format["kind"] = "envelope"
+        result.format["kind"] = "envelope"
     for option, value in own.items():
-        given = value.strip().lower()
+        text = value.strip().lower()
         if option == "schemas.enable":
-            found.say(head + option, "used", f"the format {found.format['kind']}")
-        elif option in _JSON_FLAGS and given in ("true", "false"):
-            found.format[_JSON_FLAGS[option]] = given == "true"
-            found.say(head + option, "used", _JSON_FLAGS[option])
-        elif option == "decimal.format" and given in ("base64", "numeric"):
-            found.format["decimal_format"] = given.upper()
-            found.say(head + option, "used", "decimal_format")
+            result.say(head + option, "used", f"the format {result.format['kind']}")
+        elif option in _JSON_FLAGS and text in ("true", "false"):
+            result.format[_JSON_FLAGS[option]] = text == "true"
+            result.say(head + option, "used", _JSON_FLAGS[option])
+        elif option == "decimal.format" and text in ("base64", "numeric"):
+            result.format["decimal_format"] = text.upper()
+            result.say(head + option, "used", "decimal_format")
         elif option == "schemas.cache.size":
-            found.say(head + option, "not needed", "caches have bounds of their own")
+            result.say(head + option, "not needed", "caches have their own limits")
         else:
-            found.say(head + option, "not done", "it is unknown here what it does to this converter")
+            result.say(head + option, "not done", "the effect of the option on this converter is unknown")
 
 
-def _of_registry(found: Converted, own: dict[str, str], head: str) -> None:
-    """Options of Confluent's converters with a schema registry; secrets become references to the environment."""
+def _of_registry(result: ConverterFormat, own: dict[str, str], head: str) -> None:
+    """Translates the options of Confluent's registry converters. Secrets become references to the environment."""
     settings = {"url": _REGISTRY_URL}
     for option, value in own.items():
         name = head + option
         if option == "schema.registry.url":
-            settings["url"] = _address(found, name, value)
+            settings["url"] = _address(result, name, value)
         elif option in _SECRETS:
             key, variable = _SECRETS[option]
             settings[key] = value.strip() if is_reference(value.strip()) else variable
@@ -177,37 +179,37 @@ def _of_registry(found: Converted, own: dict[str, str], head: str) -> None:
                 how = ("used", f"options.{key}")
             else:
                 how = ("changed", _set(variable))
-            found.say(name, *how)
+            result.say(name, *how)
         elif option.removeprefix("schema.registry.") in _SOURCES:
-            _credentials(found, name, option.removeprefix("schema.registry."), value)
+            _credentials(result, name, option.removeprefix("schema.registry."), value)
         elif option in ("key.subject.name.strategy", "value.subject.name.strategy"):
-            _strategy(found, settings, name, value)
+            _strategy(result, settings, name, value)
         elif option in _OF_WRITERS:
-            found.say(name, "not needed", "it is about writing, and topics are read")
+            result.say(name, "not needed", "the option is for writing, and runs read topics")
         elif option in _OF_CACHES:
-            found.say(name, "not needed", "caches have bounds of their own, and records name their schema")
+            result.say(name, "not needed", "caches have their own limits, and each record names its schema")
         elif option.startswith("schema.registry.ssl."):
-            what = "files of Java are not read: give ssl.ca.location and its like in the format's options"
-            found.say(name, "not done", what)
+            text = "Java's keystores are not supported: set ssl.ca.location and similar options in the format's options"
+            result.say(name, "not done", text)
         else:
-            found.say(name, "not done", "it is unknown here what it does to this converter")
+            result.say(name, "not done", "the effect of the option on this converter is unknown")
     if "schema.registry.url" not in own:
-        what = f"the connector leaves the registry's address to its worker: {_set(_REGISTRY_URL)}"
-        found.notes.append(Verdict(f"{head}schema.registry.url", "", "differs", what))
-    found.format["options"] = {key: template_text(value) for key, value in settings.items()}
+        text = f"the connector uses its worker's registry: {_set(_REGISTRY_URL)}"
+        result.notes.append(TransformVerdict(f"{head}schema.registry.url", "", "differs", text))
+    result.format["options"] = {key: template_text(value) for key, value in settings.items()}
 
 
-def _address(found: Converted, name: str, value: str) -> str:
-    """The registry's address, without a login; a reference to something else than the environment is a variable."""
+def _address(result: ConverterFormat, name: str, value: str) -> str:
+    """Returns the registry's address without a login; for a reference that is not to the environment, a variable."""
     plain = value.strip()
     foreign = "${" in plain and not refers(plain)
     if not plain or foreign:
-        found.say(name, "changed", _set(_REGISTRY_URL))
+        result.say(name, "changed", _set(_REGISTRY_URL))
         return _REGISTRY_URL
     if shows_secret("url", plain):
-        found.say(name, "changed", f"options.url without the login in it: give it in basic-auth.user-info as {_ENV}")
+        result.say(name, "changed", f"options.url without the login: set basic-auth.user-info to a reference {_ENV}")
         return without_login(plain)
-    found.say(name, "used", "options.url")
+    result.say(name, "used", "options.url")
     return plain
 
 
@@ -215,35 +217,35 @@ _ENV = "${env:NAME}"
 
 
 def _set(variable: str) -> str:
-    return f"{variable} is written: set that variable where runs execute"
+    return f"defs.yaml has {variable}: set that variable where runs execute"
 
 
-def _credentials(found: Converted, name: str, option: str, value: str) -> None:
+def _credentials(result: ConverterFormat, name: str, option: str, value: str) -> None:
     if value.strip().upper() in _SOURCES[option]:
-        found.say(name, "used", "the login is in the format's options")
+        result.say(name, "used", "the login is in the format's options")
     else:
-        found.say(
+        result.say(
             name, "not done", "logins come from the format's options only: basic-auth.user-info, bearer-auth.token"
         )
 
 
-def _strategy(found: Converted, settings: dict[str, str], name: str, value: str) -> None:
+def _strategy(result: ConverterFormat, settings: dict[str, str], name: str, value: str) -> None:
     strategy = value.strip().rsplit(".", 1)[-1]
     if strategy in STRATEGIES:
         settings["subject.name.strategy"] = strategy
-        found.say(name, "used", "options.subject.name.strategy")
+        result.say(name, "used", "options.subject.name.strategy")
     else:
-        found.say(name, "not done", f"a strategy of another: {', '.join(STRATEGIES)} are there")
+        result.say(name, "not done", f"the strategy is unknown; the strategies are: {', '.join(STRATEGIES)}")
 
 
-def _of_others(found: Converted, own: dict[str, str], head: str) -> None:
-    """Options of converters that have none, but for the encoding of texts."""
+def _of_others(result: ConverterFormat, own: dict[str, str], head: str) -> None:
+    """Translates the options of converters without options of their own, except the encoding of texts."""
     for option, value in own.items():
         if option == "schemas.enable":
-            found.say(head + option, "not needed", "this converter has no schemas")
+            result.say(head + option, "not needed", "this converter has no schemas")
         elif option == "encoding" and value.strip().upper() in ("UTF-8", "UTF8"):
-            found.say(head + option, "used", "texts are UTF-8")
+            result.say(head + option, "used", "texts are UTF-8")
         elif option == "encoding":
-            found.say(head + option, "not done", "texts are read as UTF-8 only")
+            result.say(head + option, "not done", "texts are read as UTF-8 only")
         else:
-            found.say(head + option, "not done", "it is unknown here what it does to this converter")
+            result.say(head + option, "not done", "the effect of the option on this converter is unknown")

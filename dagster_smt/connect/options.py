@@ -1,9 +1,9 @@
-"""What becomes of each option of a connector, by one table of rules: nothing is left out without a word."""
+"""Verdicts on all options of a connector, from one table of rules. No option is skipped silently."""
 
 from collections.abc import Iterable
 
 from dagster_smt.connect.connectors import Connector
-from dagster_smt.connect.rules import UNKNOWN, OptionVerdict, Rule
+from dagster_smt.connect.rules import UNKNOWN, OptionRule, OptionVerdict
 from dagster_smt.connect.rules_of_lakes import RULES_OF_LAKES
 from dagster_smt.connect.rules_of_others import OTHER_FAMILIES, RULES_OF_OTHERS
 from dagster_smt.connect.rules_of_stores import RULES_OF_STORES
@@ -59,12 +59,12 @@ FAMILIES = {
 }
 """Families of sinks by class, Confluent Cloud's short names among them."""
 
-RULES: tuple[Rule, ...] = (*RULES_OF_STORES, *RULES_OF_LAKES, *RULES_OF_OTHERS)
+RULES: tuple[OptionRule, ...] = (*RULES_OF_STORES, *RULES_OF_LAKES, *RULES_OF_OTHERS)
 """All rules, in order. Topics, converters, transforms and Iceberg's table are decided elsewhere."""
 
 
 def family_of(connector: Connector) -> str:
-    """The family that a connector's class belongs to; ``source`` for sources; empty if it is unknown."""
+    """Returns the family of a connector's class: ``source`` for sources, empty for unknown sinks."""
     class_ = connector.class_name
     if class_ in FAMILIES:
         return FAMILIES[class_]
@@ -74,15 +74,17 @@ def family_of(connector: Connector) -> str:
 
 
 def option_verdicts(connector: Connector, decided: Iterable[OptionVerdict]) -> list[OptionVerdict]:
-    """A verdict for each option of a connector, in the order of its file.
+    """Returns a verdict on each option of a connector, in the order of its file.
 
     Args:
         connector: The connector.
-        decided: Verdicts on options that something else than the rules decided.
+        decided: Verdicts that other modules made; they win over the rules.
     """
-    found = {verdict.option: verdict for verdict in decided}
+    verdicts_by_option = {verdict.option: verdict for verdict in decided}
     family = family_of(connector)
-    return [found.get(option) or _by_rule(option, value, family) for option, value in connector.config.items()]
+    return [
+        verdicts_by_option.get(option) or _by_rule(option, value, family) for option, value in connector.config.items()
+    ]
 
 
 def _by_rule(option: str, value: str, family: str) -> OptionVerdict:

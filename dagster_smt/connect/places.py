@@ -1,4 +1,4 @@
-"""Where connectors are described: files, folders of them, and the REST API of a Connect worker."""
+"""Reads connectors from files, from folders, and from the REST API of a Connect worker."""
 
 import base64
 import json
@@ -27,10 +27,10 @@ _EXPANDED = "/connectors?expand=info&expand=status"
 
 
 def connectors_at(source: str) -> list[Connector]:
-    """The connectors of a file, of the files of a folder, or of a REST address.
+    """Returns the connectors of a file, of the files in a folder, or of a REST address.
 
     Raises:
-        ConfigError: SMT018, there is none; SMT002 or SMT003, a file cannot be read; SMT020, nobody answers there.
+        ConfigError: SMT018, there is no connector; SMT002 or SMT003, a file cannot be read; SMT020, no answer.
     """
     if source.startswith(("http://", "https://")):
         return read_connectors(_asked(source), without_login(source))
@@ -38,7 +38,7 @@ def connectors_at(source: str) -> list[Connector]:
     if path.is_dir():
         files = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES)
         if not files:
-            statement = "there is no .json, .properties or .yaml file in it"
+            statement = "the folder has no .json, .properties or .yaml file"
             raise ConfigError(Problem("SMT018", source, statement, "name another"))
         results = []
         for file in files:
@@ -53,14 +53,16 @@ def _of_file(path: Path) -> Iterator[Connector]:
         text = path.read_text(encoding="utf-8")
         data = _parsed(text, path.suffix)
     except UnicodeDecodeError:
-        raise ConfigError(Problem("SMT002", path.name, "the file is no UTF-8 text", "save it as UTF-8")) from None
+        raise ConfigError(
+            Problem("SMT002", path.name, "the file is not UTF-8 text", "save the file as UTF-8")
+        ) from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ConfigError(Problem("SMT003", path.name, f"the file is no valid yaml: line {line}")) from None
+        raise ConfigError(Problem("SMT003", path.name, f"the file is not valid yaml: line {line}")) from None
     except (ValueError, yaml.YAMLError) as error:
-        raise ConfigError(Problem("SMT003", path.name, f"the file is no valid {_kind(path)}: {error}")) from None
+        raise ConfigError(Problem("SMT003", path.name, f"the file is not valid {_kind(path)}: {error}")) from None
     except RecursionError:
-        statement = f"the file is no valid {_kind(path)}: it is nested too deeply"
+        statement = f"the file is not valid {_kind(path)}: it is nested too deeply"
         raise ConfigError(Problem("SMT003", path.name, statement)) from None
     if path.suffix == ".properties":
         yield Connector(data.get("name") or path.stem, data)
@@ -89,7 +91,7 @@ def _kind(path: Path) -> str:
 
 
 def _asked(address: str) -> Any:
-    """What a Connect REST API answers; name and password in the address are sent as basic authentication."""
+    """Returns the answer of a Connect REST API. A login in the address is sent as basic authentication."""
     parts = urllib.parse.urlsplit(address)
     plain = parts._replace(netloc=parts.netloc.rpartition("@")[2])
     path = plain.path.rstrip("/").removesuffix("/connectors")
@@ -146,5 +148,5 @@ def _reason(error: Exception) -> str:
     if isinstance(error, _TooLongError):
         return f"its answer has more than {_LONGEST_ANSWER // 2**20} MB"
     if isinstance(error, (ValueError, RecursionError)):
-        return "its answer is no JSON of a Connect worker"
+        return "its answer is not JSON of a Connect worker"
     return "it does not answer"

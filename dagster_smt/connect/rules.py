@@ -1,4 +1,4 @@
-"""What a rule about a connector's option says, and the sentences that many rules share."""
+"""Rules about options of connectors, and the sentences that many rules share."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,12 +9,12 @@ OUTCOMES: tuple[OptionOutcome, ...] = ("used", "changed", "not needed", "not don
 
 @dataclass(frozen=True)
 class OptionVerdict:
-    """One line of a report: an option and what becomes of it. It never holds the option's value, which may be a secret.
+    """The verdict on an option: one line of a report. It never has the option's value, which may be a secret.
 
     Attributes:
         option: The option's name.
         verdict: ``used``; ``not needed``; ``changed``; or ``not done``, which makes the command fail.
-        text: As what it is used, why it is not needed, how it changed, or what is missing.
+        text: The setting that the option becomes, or the reason, the change or the missing part.
     """
 
     option: str
@@ -23,15 +23,15 @@ class OptionVerdict:
 
 
 @dataclass(frozen=True)
-class Rule:
-    """What becomes of an option. The first rule that fits decides.
+class OptionRule:
+    """The verdict for an option of some connectors. The first rule that fits decides.
 
     Attributes:
-        option: Its name; with ``*`` at the end, what the name begins with.
+        option: The name of the option; with ``*`` at the end, the start of the name.
         verdict: As in ``OptionVerdict``.
         text: As in ``OptionVerdict``.
-        families: The families of sinks that it holds for; empty: all connectors.
-        values: The values that it holds for, in lower case; empty: all values.
+        families: The families of connectors; empty: all.
+        values: The values of the option, in lower case; empty: all.
     """
 
     option: str
@@ -41,7 +41,7 @@ class Rule:
     values: tuple[str, ...] = ()
 
     def fits(self, option: str, value: str, family: str) -> bool:
-        """Whether it is about this option of a connector of that family."""
+        """Returns True if the rule is for this option of a connector of that family."""
         if self.families and family not in self.families:
             return False
         if self.values and value.strip().lower() not in self.values:
@@ -60,9 +60,7 @@ LOGIN = (
     "the login of the connector's own clients: the component's is in table.source.kafka.options, secrets as ${env:NAME}"
 )
 STORE = "the connection to the store that the table takes the place of"
-PACE = (
-    "how much goes at once and how often: a run writes what is there, and micro_batch, a schedule or a sensor say when"
-)
+PACE = "the size and time of writes: a run writes all new records; micro_batch, a schedule or a sensor decide when"
 REPEAT = "how requests are repeated: a commit is made once or not at all"
 KEYED = "rows are added for each record: none is replaced, merged or deleted by key"
 LIST = "lists of fields are not read: all fields would come into the table; say it as a ReplaceField stage"
@@ -72,6 +70,6 @@ TABLES = "one component writes one table: import the connector once for each of 
 AUTO = "tables are made and get columns by themselves"
 SHAPE = "how values become what the store holds; the table keeps the types of the records"
 HEADERS = "headers come where the table declares a column for them"
-TEXTS = "how texts stand in files; the table's files are Parquet"
+TEXTS = "the format of text files; the table's files are Parquet"
 METRICS = "the worker's own monitoring"
 UNKNOWN = "it is unknown here what it does: look it up, say it in defs.yaml or the chain, and take it out of this file"

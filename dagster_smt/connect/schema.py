@@ -17,13 +17,13 @@ from dagster_smt.tables.proposal.table import Proposal, propose
 
 @dataclass
 class SchemaProposal:
-    """A statement beside ``defs.yaml``.
+    """The proposed statement for a component.
 
     Attributes:
-        file: Its name.
-        statement: The statement; empty if no columns could be told.
-        wired: Whether the component reads it: the table then has its columns.
-        lines: What the report says of it.
+        file: The name of the statement's file.
+        statement: The statement; empty if the columns are unknown.
+        wired: True if the component uses the statement: the table then has its columns.
+        lines: The lines of the report.
     """
 
     file: str
@@ -33,24 +33,24 @@ class SchemaProposal:
 
 
 def seen_encodings(seen: Seen | None) -> Mapping[str, Encoding]:
-    """How keys and values of the last records are encoded; empty if there are none."""
+    """Returns the encodings of the last records' keys and values; empty if there are no records."""
     if seen is None or not seen.samples:
         return {}
     return {"key": encoding_of([s.key for s in seen.samples]), "value": encoding_of([s.value for s in seen.samples])}
 
 
 def proposed_schema(file: str, topics: Mapping[str, Any], chain: str, seen: Seen) -> SchemaProposal:
-    """Propose the columns of a table that a chain writes.
+    """Returns the proposed columns of the table that a chain writes.
 
     Args:
-        file: How the statement's file is called; so is the table, without the ending.
+        file: The name of the statement's file; without the ending, the name of the table.
         topics: ``topics`` or ``pattern``.
         chain: The chain, as properties text.
         seen: The last records.
     """
     if seen.problem:
-        what = f"no columns are proposed: {seen.problem}; records are written as they are"
-        return SchemaProposal(file, lines=[f"{what}; dagster-smt schema proposes columns later"])
+        text = f"no columns are proposed: {seen.problem}; records are written as they are"
+        return SchemaProposal(file, lines=[f"{text}; dagster-smt schema proposes columns later"])
     parsed = _parsed(chain)
     samples = seen.samples
     if parsed is None:
@@ -58,25 +58,25 @@ def proposed_schema(file: str, topics: Mapping[str, Any], chain: str, seen: Seen
     else:
         proposal = propose_beside(parsed, samples, with_key=False)
     if proposal.value.kind != "json" or proposal.options["value.format"] != "json" or not proposal.columns:
-        what = f"no columns are proposed: values are {proposal.value.text}; records are written as they are"
-        return SchemaProposal(file, lines=[what, *proposal.remarks])
+        text = f"no columns are proposed: values are {proposal.value.text}; records are written as they are"
+        return SchemaProposal(file, lines=[text, *proposal.remarks])
     place = {"topic-pattern": topics["pattern"]} if "pattern" in topics else {"topic": ";".join(topics["topics"])}
     refused = _refused(parsed, proposal)
     statement = proposal.statement(file.removesuffix(".sql"), place)
     if not _is_text(statement):
         return SchemaProposal(file, lines=["no columns are proposed: a name has half a character, which no file holds"])
-    found = SchemaProposal(file, statement, not refused)
+    result = SchemaProposal(file, statement, not refused)
     columns = f"{len(proposal.columns)} columns from {proposal.origin}"
     if refused:
-        found.lines += [f"{file}: {columns}; not in use, records are written as they are: {refused}"]
+        result.lines += [f"{file}: {columns}; not in use, records are written as they are: {refused}"]
     else:
-        found.lines += [f"{file}: {columns}; the table has them (sink kind: columns)"]
-    found.lines += [*proposal.remarks, *(f"{note.path} {note.text}" for note in proposal.notes)]
-    return found
+        result.lines += [f"{file}: {columns}; the table has them (sink kind: columns)"]
+    result.lines += [*proposal.remarks, *(f"{note.path} {note.text}" for note in proposal.notes)]
+    return result
 
 
 def _is_text(statement: str) -> bool:
-    """Whether it can be written: JSON can hold half a character."""
+    """Returns True if the statement can be written: JSON may contain half a character."""
     try:
         statement.encode("utf-8")
     except UnicodeEncodeError:
@@ -85,7 +85,7 @@ def _is_text(statement: str) -> bool:
 
 
 def _parsed(chain: str) -> Chain | None:
-    """The chain; None if it has a transform that is not supported, which its component says when it loads."""
+    """Returns the chain; None if a transform is not supported, which the component reports when it loads."""
     try:
         return parse_chain(read_properties(chain))
     except SmtError:
@@ -93,7 +93,7 @@ def _parsed(chain: str) -> Chain | None:
 
 
 def _refused(chain: Chain | None, proposal: Proposal) -> str:
-    """Why the chain does not take the columns; empty if it does."""
+    """Returns the reason why the chain does not fit the columns; empty if it fits."""
     table = table_of(proposal)
     if chain is None or table is None:
         return ""

@@ -13,24 +13,24 @@ _OF_SPEC = {"class": "connector.class", "tasksMax": "tasks.max"}
 
 
 def strimzi_connectors(documents: list[Any], place: str) -> list[Connector]:
-    """The connectors of a YAML file: its resources of the kind ``KafkaConnector``, or what JSON would hold.
+    """Returns the connectors of a YAML file: resources of the kind ``KafkaConnector``, or connectors as in JSON.
 
     Raises:
-        ConfigError: SMT018, there is none; SMT003, an option is no plain value.
+        ConfigError: SMT018, there is no connector; SMT003, an option is not a plain value.
     """
     resources = []
     for document in documents:
         for resource in _resources(document):
             resources.append(resource)
     if any(_is_resource(resource) for resource in resources):
-        found = []
+        connectors = []
         for resource in resources:
             if resource.get("kind") == _KIND:
-                found.append(_connector(resource, place))
-        if found:
-            return found
+                connectors.append(_connector(resource, place))
+        if connectors:
+            return connectors
         hint = f"name a file with resources of the kind {_KIND}"
-        raise ConfigError(config_problem("SMT018", place, "there is no connector in it", hint))
+        raise ConfigError(config_problem("SMT018", place, "the file or answer has no connector", hint))
     for mapping in resources:
         config = mapping.get("config")
         _check_plain(config if isinstance(config, Mapping) else mapping, place)
@@ -38,7 +38,7 @@ def strimzi_connectors(documents: list[Any], place: str) -> list[Connector]:
 
 
 def _resources(document: Any) -> Iterator[Mapping[Any, Any]]:
-    """A document, or the items of a list of resources."""
+    """Yields a document, or the items of a list of resources."""
     if not isinstance(document, Mapping):
         return
     items = document.get("items")
@@ -57,12 +57,12 @@ def _connector(resource: Mapping[Any, Any], place: str) -> Connector:
     options = _mapping(spec.get("config"))
     _check_plain(options, place)
     _check_plain({name: spec.get(name) for name in _OF_SPEC}, place)
-    named = {}
+    properties = {}
     for name, option in _OF_SPEC.items():
         if spec.get(name) is not None:
-            named[option] = spec[name]
+            properties[option] = spec[name]
     state = str(spec.get("state") or "")
-    body = {"name": str(metadata.get("name") or place), "config": {**named, **options}}
+    body = {"name": str(metadata.get("name") or place), "config": {**properties, **options}}
     (connector,) = read_connectors(body, place)
     return Connector(connector.name, connector.config, state)
 
@@ -74,13 +74,16 @@ def _mapping(value: Any) -> Mapping[Any, Any]:
 
 
 def _check_plain(options: Mapping[Any, Any], place: str) -> None:
-    """Refuse what is nested: YAML's references would make a small file a very long text."""
+    """Refuses nested values, because YAML's references can turn a small file into a very long text."""
     problems = []
     for option, value in options.items():
         if isinstance(value, (Mapping, list, set, tuple)):
             problems.append(
                 Problem(
-                    "SMT003", f"{place} {option}", "the file is no valid connector: a value is nested", "write a text"
+                    "SMT003",
+                    f"{place} {option}",
+                    "the file is not a valid connector: a value is nested",
+                    "write a text",
                 )
             )
     if problems:

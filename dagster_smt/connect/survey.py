@@ -1,4 +1,4 @@
-"""What becomes of each transform of a connector: the same, something else (how), or nothing (what to do)."""
+"""A survey of a connector's transforms: each is exact, differs, or is not supported."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,67 +21,67 @@ _KAFKA_HAS_V2 = ("ExtractField",)
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """One line of a report.
+class TransformVerdict:
+    """The verdict on a transform, or on another part of a connector: one line of a report.
 
     Attributes:
-        part: The alias of a transform, or what else of the connector it is about.
-        type: Its class, or the value that was given.
-        verdict: ``exact``; ``differs``, and how; ``not supported``, and what to do.
-        what: How it differs, or what to do.
+        part: The alias of the transform, or the name of the other part.
+        type: The class of the transform, or the configured value.
+        verdict: ``exact``, ``differs`` or ``not supported``.
+        text: The difference, or the remedy.
     """
 
     part: str
     type: str
     verdict: Literal["exact", "differs", "not supported"]
-    what: str = ""
+    text: str = ""
 
 
-def survey(connector: Connector) -> list[Verdict]:
-    """A verdict for each transform, in order, and for what is wrong with the list of them."""
+def survey(connector: Connector) -> list[TransformVerdict]:
+    """Returns a verdict on each transform, in order, and on problems of their list."""
     chain = connector.chain
     verdicts = []
     for alias in dict.fromkeys(filter(None, split_list(chain["transforms"]))):
         alone = _alone(chain, alias)
         verdicts.append(_verdict(alias, alone))
     whole = _problems(chain)
-    verdicts += [Verdict(p.place.split(".")[1], "", "differs", _text(p)) for p in whole if p.code == STRAY]
-    if not any(v.verdict == "not supported" for v in verdicts):  # two transforms that do not go together
+    verdicts += [TransformVerdict(p.place.split(".")[1], "", "differs", _text(p)) for p in whole if p.code == STRAY]
+    if not any(v.verdict == "not supported" for v in verdicts):  # problems of two transforms together
         left = [p for p in whole if p.code not in (IGNORED, STRAY)]
-        verdicts += [Verdict("transforms", "", "not supported", _text(p)) for p in left]
+        verdicts += [TransformVerdict("transforms", "", "not supported", _text(p)) for p in left]
     return verdicts
 
 
 def routers(connector: Connector) -> dict[str, str]:
-    """The names of those transforms that choose the topic, by alias."""
-    found = {}
+    """Returns the class names of the transforms that choose the topic, by alias."""
+    names = {}
     for alias in filter(None, split_list(connector.chain["transforms"])):
         try:
             (stage,) = parse_chain(_alone(connector.chain, alias), unknown_options="warn").stages
         except ConfigError:
             continue
         if any(effect.action == "routed" for effect in stage.transform.ledger()):
-            found[alias] = type(stage.transform).__name__
-    return found
+            names[alias] = type(stage.transform).__name__
+    return names
 
 
 def ignored_options(connector: Connector) -> list[str]:
-    """The properties that Kafka ignores, for what is written to leave out."""
+    """Returns the properties that Kafka ignores."""
     strays = tuple(f"{p.place}." for p in _problems(connector.chain) if p.code == STRAY)
     if strays:
-        found = [key for key in connector.chain if key.startswith(strays)]
+        ignored = [key for key in connector.chain if key.startswith(strays)]
     else:
-        found = []
+        ignored = []
     for alias in filter(None, split_list(connector.chain["transforms"])):
         for problem in _problems(_alone(connector.chain, alias)):
             if problem.code == IGNORED:
                 name = problem.statement.split("'")[1]
-                found += [key for key in _keys(connector.chain, alias) if key.endswith(f".{name}")]
-    return found
+                ignored += [key for key in _keys(connector.chain, alias) if key.endswith(f".{name}")]
+    return ignored
 
 
 def _alone(chain: dict[str, str], alias: str) -> dict[str, str]:
-    """The properties of one transform, with its predicate."""
+    """Returns the properties of one transform, with its predicate."""
     own = {"transforms": alias, **{k: chain[k] for k in _keys(chain, alias)}}
     name = own.get(f"transforms.{alias}.predicate")
     if name:
@@ -91,13 +91,13 @@ def _alone(chain: dict[str, str], alias: str) -> dict[str, str]:
 
 
 def _keys(chain: dict[str, str], alias: str) -> list[str]:
-    others = []
+    longer = []
     for other in split_list(chain["transforms"]):
         if other.startswith(f"{alias}."):
-            others.append(f"transforms.{other}.")
+            longer.append(f"transforms.{other}.")
     results = []
     for k in chain:
-        if k.startswith(f"transforms.{alias}.") and not k.startswith(tuple(others)):
+        if k.startswith(f"transforms.{alias}.") and not k.startswith(tuple(longer)):
             results.append(k)
     return results
 
@@ -110,26 +110,26 @@ def _problems(chain: dict[str, str]) -> tuple[Problem, ...]:
     return ()
 
 
-def _verdict(alias: str, chain: dict[str, str]) -> Verdict:
+def _verdict(alias: str, chain: dict[str, str]) -> TransformVerdict:
     type_ = chain.get(f"transforms.{alias}.type", "")
     try:
         parsed = parse_chain(chain, unknown_options="warn")
     except ConfigError as error:
         problem = next((p for p in error.problems if p.code == _NO_CLASS), error.problems[0])
-        return Verdict(alias, type_, "not supported", _text(problem))
+        return TransformVerdict(alias, type_, "not supported", _text(problem))
     stage = parsed.stages[0]
     how = [*(_text(w) for w in parsed.warnings), *_differences(stage)]
-    return Verdict(alias, type_, "differs" if how else "exact", "; ".join(how))
+    return TransformVerdict(alias, type_, "differs" if how else "exact", "; ".join(how))
 
 
 def _differences(stage: Stage) -> Iterator[str]:
-    """What this package does on purpose where Kafka 4.3.1 does not (D1, D2)."""
+    """Yields the intended differences from Kafka 4.3.1 (D1, D2)."""
     transform, name = stage.transform, type(stage.transform).__name__
     if getattr(transform, "field_syntax_version", V1) != V1 and name not in _KAFKA_HAS_V2:
         yield "field.syntax.version=V2 is honoured here; Kafka 4.3.1 ignores it on this transform (D1)"
-    given = transform.configured()
-    if name == "ReplaceField" and "renames" in given and ("exclude" in given or "include" in given):
-        yield "a field that is left out stays out when another one takes its name; Kafka mixes them up (D2)"
+    options = transform.configured()
+    if name == "ReplaceField" and "renames" in options and ("exclude" in options or "include" in options):
+        yield "a dropped field stays dropped if another field gets its name; Kafka mixes the two fields up (D2)"
 
 
 def _text(problem: Problem) -> str:

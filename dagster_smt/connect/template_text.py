@@ -12,7 +12,7 @@ _MARKS = ("{{", "{%", "{#")
 
 
 def template_text(text: str) -> str:
-    """Return what ``defs.yaml`` has to say for Dagster to read this text.
+    """Returns the text of ``defs.yaml`` that Dagster renders to a text.
 
     Plain texts stay as they are. Everything else becomes ``{{ "'…'" }}``: Jinja gives a Python literal, and the literal
     is the text.
@@ -24,7 +24,7 @@ def template_text(text: str) -> str:
 
 
 def template_texts(data: Any) -> Any:
-    """Return lists and mappings with each text in them as ``template_text`` has it; names stay as they are."""
+    """Returns lists and mappings with ``template_text`` of each text; names stay as they are."""
     if isinstance(data, str):
         return template_text(data)
     if isinstance(data, dict):
@@ -47,6 +47,6 @@ def _is_plain(text: str) -> bool:
 
 
 def _as_jinja(literal: str) -> str:
-    """Return a text of ASCII as a string of a Jinja expression."""
+    """Returns a text of ASCII as a string of a Jinja expression."""
     escaped = literal.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

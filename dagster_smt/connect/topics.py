@@ -5,34 +5,34 @@ from typing import Any
 
 from dagster_smt.connect.connectors import Connector
 from dagster_smt.connect.options import family_of
-from dagster_smt.connect.survey import Verdict
+from dagster_smt.connect.survey import TransformVerdict
 
 _IDENTITY = "IdentityReplicationPolicy"
 _ONE_TOPIC = ("topic", "kafka.topic")
-"""What sources call the one topic that they write."""
+"""The options of sources that name their only topic."""
 
 
-def topics_of(connector: Connector, notes: list[Verdict]) -> dict[str, Any]:
-    """``topics`` or ``pattern``, as ``defs.yaml`` has them.
+def topics_of(connector: Connector, notes: list[TransformVerdict]) -> dict[str, Any]:
+    """Returns ``topics`` or ``pattern``, as in ``defs.yaml``.
 
     Args:
         connector: The connector.
-        notes: Gets a line about those of a source.
+        notes: Gets a line about the topics of a source.
     """
     if connector.is_sink and connector.topics:
         return {"topics": list(connector.topics)}
     if connector.is_sink:
         return {"pattern": connector.config["topics.regex"]}
-    found, name = _written(connector)
-    what = "a source connector: the table reads the topics that it writes"
+    topics, name = _written(connector)
+    text = "a source connector: the table reads the topics that the connector writes"
     if connector.chain["transforms"].strip():
-        what += ", and the chain is applied to them again; take the chain out of the connector, or name others"
-    notes.append(Verdict("topics", name, "differs", what))
-    return found
+        text += ", and applies the chain again; remove the chain from the connector, or name other topics"
+    notes.append(TransformVerdict("topics", name, "differs", text))
+    return topics
 
 
 def _written(connector: Connector) -> tuple[dict[str, Any], str]:
-    """The topics that a source writes, and what its configuration calls them."""
+    """Returns the topics that a source writes, and the option that names them."""
     config = connector.config
     if family_of(connector) == "mirror":
         return {"pattern": _mirrored(connector)}, config.get("topics", "")
@@ -44,7 +44,7 @@ def _written(connector: Connector) -> tuple[dict[str, Any], str]:
 
 
 def _mirrored(connector: Connector) -> str:
-    """A pattern of topics as MirrorMaker calls them in the target cluster: ``west.orders``."""
+    """Returns a pattern of the names that MirrorMaker gives topics in the target cluster: ``west.orders``."""
     config = connector.config
     names = "|".join(connector.topics) or ".*"
     if config.get("replication.policy.class", "").endswith(_IDENTITY):

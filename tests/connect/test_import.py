@@ -66,18 +66,18 @@ def test_every_form_that_connectors_come_in(data, names):
 
 @pytest.mark.parametrize("data", [{}, [], {"orders": {"status": {}}}, "text", None, {"name": "x"}])
 def test_what_holds_no_connector_is_refused(data):
-    with pytest.raises(ConfigError, match=r"SMT018 file: there is no connector"):
+    with pytest.raises(ConfigError, match=r"SMT018 file: the file or answer has no connector"):
         read_connectors(data, "file")
 
 
 def test_a_verdict_for_each_transform():
     hide, drop, cdc = survey(connector())
-    assert (hide.part, hide.verdict, hide.what) == ("hide", "exact", "")
+    assert (hide.part, hide.verdict, hide.text) == ("hide", "exact", "")
     assert drop.verdict == "differs"
-    assert "called 'exclude' today" in drop.what
-    assert "unknown option 'colour'" in drop.what
+    assert "called 'exclude' today" in drop.text
+    assert "unknown option 'colour'" in drop.text
     assert cdc.verdict == "not supported"
-    assert "it is Debezium's" in cdc.what
+    assert "it is Debezium's" in cdc.text
 
 
 @pytest.mark.parametrize(
@@ -92,14 +92,14 @@ def test_a_verdict_for_each_transform():
         (only("ExtractField$Value", field="a.b", field_syntax_version="V2"), "exact", ""),
         (only("ReplaceField$Value", exclude="a", renames="b:a"), "differs", "(D2)"),
         (only("ReplaceField$Value", renames="b:a"), "exact", ""),
-        (only("Cast$Value", spec="a:decimal"), "not supported", "'decimal' is no type to cast to"),
+        (only("Cast$Value", spec="a:decimal"), "not supported", "'decimal' is not a target type"),
         (only("MaskFeld$Value", fields="a"), "not supported", "did you mean 'MaskField'"),
     ],
 )
 def test_verdicts(given, verdict, what):
     (found,) = survey(given)
     assert found.verdict == verdict
-    assert what in found.what
+    assert what in found.text
 
 
 def test_predicates_go_with_their_transform():

@@ -89,9 +89,9 @@ def test_converters_that_nobody_names_are_looked_up(value, kind, columns, topics
     assert table["key"] == {"kind": "long"}
     assert table.get("value", {"kind": "json"})["kind"] == kind
     assert (found.attributes["sink"]["delta"]["kind"] == "columns") is columns
-    said = {n.part: (n.type, n.what) for n in found.notes}
+    said = {n.part: (n.type, n.text) for n in found.notes}
     assert said["value.converter"][0] == kind
-    assert "leaves it to its worker; the last records are" in said["value.converter"][1]
+    assert "uses its worker's converter; the last records are" in said["value.converter"][1]
 
 
 def test_a_converter_that_is_named_is_not_looked_up(topics):

@@ -19,7 +19,7 @@ from dagster_smt.cli.grid import grid
 from dagster_smt.cli.page import page
 from dagster_smt.cli.preview import lines_of
 from dagster_smt.cli.terminal import say
-from dagster_smt.connect import Connector, OptionVerdict, Verdict, Written
+from dagster_smt.connect import Connector, ConnectorComponent, OptionVerdict, TransformVerdict
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.interpret.preview import Sample, Shown, Snapshot
 from dagster_smt.model.reports.markdown import cell, code, fenced, plain, table
@@ -142,9 +142,9 @@ class Tags(HTMLParser):
 
 @TEXTS
 def test_what_a_terminal_gets(text, capsys):
-    verdicts = [Verdict(text, text, "differs", text)]
+    verdicts = [TransformVerdict(text, text, "differs", text)]
     options = [OptionVerdict(text, "not done", text)]
-    written = Written("t", {}, "", verdicts, options=options, proposals=[text])
+    written = ConnectorComponent("t", {}, "", verdicts, options=options, proposals=[text])
     print_report(Connector(text, {}, text), written)
     assert len(capsys.readouterr().out.split("\n")) == 6
     print_report(Connector(text, {}, text), written, as_json=True)

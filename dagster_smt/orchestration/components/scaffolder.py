@@ -9,7 +9,7 @@ from click import ClickException, echo
 from pydantic import BaseModel, Field
 
 from dagster_smt.cli.connectors import print_report
-from dagster_smt.connect import ANY_CLUSTER, Connector, Written, connectors_at, written_component
+from dagster_smt.connect import ANY_CLUSTER, Connector, ConnectorComponent, connectors_at, written_component
 from dagster_smt.errors import ConfigError, Problem, SmtError
 from dagster_smt.tables.proposal.look import Look
 from dagster_smt.tables.spec import FileTopics, KafkaTopics
@@ -95,7 +95,7 @@ class SmtChainScaffolder(dg.Scaffolder[SmtScaffoldParams]):
             raise _incomplete(connector, written)
 
 
-def _written(params: SmtScaffoldParams, target: Path) -> tuple[Connector, Written]:
+def _written(params: SmtScaffoldParams, target: Path) -> tuple[Connector, ConnectorComponent]:
     """Returns the connector, and the files for it. Writes the records of the example.
 
     Raises:
@@ -111,7 +111,7 @@ def _written(params: SmtScaffoldParams, target: Path) -> tuple[Connector, Writte
     return connector, written_component(connector, source, look=look)
 
 
-def _incomplete(connector: Connector, written: Written) -> ClickException:
+def _incomplete(connector: Connector, written: ConnectorComponent) -> ClickException:
     """Returns the error for a connector with unsupported parts: the files are written, and the exit code is 1."""
     undone = []
     for v in written.options:
