@@ -335,16 +335,16 @@ def test_append(run, files):
 
 
 NO_RECORDS = [
-    ("{", "the line is no JSON: "),
-    ("[]", "the line is no JSON object"),
-    ("7", "the line is no JSON object"),
+    ("{", "the line is not JSON: "),
+    ("[]", "the line is not a JSON object"),
+    ("7", "the line is not a JSON object"),
     ('{"vlaue":1}', "a record has no field 'vlaue'; its fields are key, value, timestamp, headers"),
     ('{"timestamp":1}', "the record has neither key nor value"),
-    ('{"value":1,"timestamp":"2024-01-01"}', "timestamp is no whole number of milliseconds"),
-    ('{"value":1,"timestamp":true}', "timestamp is no whole number of milliseconds"),
-    ('{"value":1,"headers":[1]}', "headers are no list of {key, value}"),
-    ('{"value":1,"headers":{"a":1}}', "headers are no list of {key, value}"),
-    ('{"value":1,"headers":[{}]}', "headers are no list of {key, value}"),
+    ('{"value":1,"timestamp":"2024-01-01"}', "timestamp is not a whole number of milliseconds"),
+    ('{"value":1,"timestamp":true}', "timestamp is not a whole number of milliseconds"),
+    ('{"value":1,"headers":[1]}', "headers are not a list of {key, value}"),
+    ('{"value":1,"headers":{"a":1}}', "headers are not a list of {key, value}"),
+    ('{"value":1,"headers":[{}]}', "headers are not a list of {key, value}"),
     ('{"value":1,"headers":[{"key":"h","value":{"base64":"*"}}]}', "a header's value is no base64"),
     ('{"value":{"base64":"*"}}', "value is no base64"),
     ('{"key":{"base64":7}}', "key is no base64"),
@@ -379,7 +379,7 @@ def test_append_bare_values(run, files):
     rows = [json.loads(line) for line in segment.read_text().splitlines()]
     assert [(r["key"], r["value"]) for r in rows] == [(None, '{"id": 1}'), (None, '"text"'), (None, "7")]
     (files / "new.jsonl").write_text("no json")
-    assert "the line is no JSON" in run("append", "topics", "orders", "new.jsonl", "--values")[2]
+    assert "the line is not JSON" in run("append", "topics", "orders", "new.jsonl", "--values")[2]
 
 
 WRONG = [
@@ -392,7 +392,7 @@ WRONG = [
     (["explain", "chain.properties", "--schema", "none.json"], "none.json: No such file or directory"),
     (["preview", "chain.properties", "none.jsonl"], "none.jsonl: No such file or directory"),
     (["parity", "none.jsonl"], "none.jsonl: No such file or directory"),
-    (["parity", "records.jsonl"], "SMT003 a line of the files is no parity case: 'config'"),
+    (["parity", "records.jsonl"], "SMT003 a line of the files is not a parity case: 'config'"),
     (["append", "topics", "orders", "none.jsonl"], "none.jsonl: No such file or directory"),
 ]
 

@@ -70,7 +70,7 @@ def test_records_may_be_a_file_and_keys_and_headers_are_shown(tmp_path, monkeypa
 )
 def test_another_result_is_refused(golden, spoil):
     golden.write_text(spoil(golden.read_text()))
-    with pytest.raises(AssertionError, match="SMT_UPDATE_GOLDEN=1 if this is"):
+    with pytest.raises(AssertionError, match="SMT_UPDATE_GOLDEN=1 if the present results are right"):
         assert_chain(CHAIN, RECORDS, golden)
 
 
@@ -88,7 +88,7 @@ def test_a_changed_chain_is_seen(golden):
 
 
 def test_a_missing_file_is_no_success(tmp_path):
-    with pytest.raises(AssertionError, match="is not there: run with SMT_UPDATE_GOLDEN=1"):
+    with pytest.raises(AssertionError, match=": run with SMT_UPDATE_GOLDEN=1"):
         assert_chain(CHAIN, RECORDS, tmp_path / "none.jsonl")
     assert not Path(tmp_path / "none.jsonl").exists()
 

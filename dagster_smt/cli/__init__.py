@@ -1,4 +1,7 @@
-"""``dagster-smt``: look at chains, records and topics, run parity cases; nothing needs a Spark session unless asked."""
+"""``dagster-smt``: commands for chains, records, topics and parity cases.
+
+Only ``parity --engine spark`` needs Spark.
+"""
 
 import argparse
 import sys
@@ -11,7 +14,7 @@ from dagster_smt.version import __version__
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code: 0 fine, 1 problems found, 2 wrong usage."""
+    """Runs the command line. Returns the exit code: 0 for success, 1 for problems, 2 for wrong usage."""
     arguments = argument_parser().parse_args(argv)
     try:
         return int(arguments.run(arguments))
@@ -24,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def argument_parser() -> argparse.ArgumentParser:
-    """The commands and their switches."""
+    """Returns the parser of all commands."""
     parser = argparse.ArgumentParser(prog="dagster-smt", description="Kafka Connect transforms on Spark and Dagster.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

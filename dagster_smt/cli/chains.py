@@ -1,4 +1,4 @@
-"""The commands about chains and what they are made of: ``lint``, ``explain``, ``list``."""
+"""The commands for chains and transforms: ``lint``, ``explain``, ``list``."""
 
 import argparse
 import inspect
@@ -27,7 +27,7 @@ _LINK = re.compile(r"\[([^\[\]]+)\]\([^()]+\)")
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the commands."""
+    """Adds the commands."""
     lint = commands.add_parser("lint", help="find every problem of chain files")
     lint.add_argument("chain", nargs="+", type=Path, help=".properties, .yaml or .json")
     lint.add_argument(
@@ -43,7 +43,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "else an error",
     )
     lint.set_defaults(run=_lint)
-    explain = commands.add_parser("explain", help="show what a chain makes of a schema, stage by stage")
+    explain = commands.add_parser("explain", help="show the schema and the lineage after each stage")
     explain.add_argument("chain", type=Path)
     explain.add_argument(
         "--schema", help="the value's schema: a DDL string, a .sql file of one, or a .json file of Connect schema JSON"
@@ -104,7 +104,7 @@ def _explain(arguments: argparse.Namespace) -> int:
 
 
 def _lane(chain: Chain, key_format: str) -> str:
-    """Where JSON without a schema runs (decision 31)."""
+    """Returns the lane that runs JSON without a schema (decision 31)."""
     out = kept_out(chain, key_format)
     if out is None:
         return "records run in the JVM"
@@ -114,12 +114,12 @@ def _lane(chain: Chain, key_format: str) -> str:
 def _list(arguments: argparse.Namespace) -> int:
     shown = 0
     for kind, classes in (("transforms", transforms()), ("predicates", predicates())):
-        wanted = []
+        selected = []
         for c in classes.values():
             if arguments.name.lower() in ("", c.__name__.lower(), c.connect_class.lower()):
-                wanted.append(c)
-        shown += len(wanted)
-        for vendor, names in by_vendor(c.connect_class for c in wanted).items():
+                selected.append(c)
+        shown += len(selected)
+        for vendor, names in by_vendor(c.connect_class for c in selected).items():
             if not arguments.name:
                 say(f"{kind} of {vendor}")
             for name in names:
@@ -160,7 +160,7 @@ def _options(cls: type[Options], *, full: bool) -> None:
 
 
 def _without_links(text: str) -> str:
-    """A text of the reference, whose links lead to pages beside it."""
+    """Returns a text of the reference without the links to other pages."""
     return _LINK.sub(r"\1", text)
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the command."""
+    """Adds the command."""
     parser = commands.add_parser("import", help="make components of Kafka Connect's connectors, and report on each")
     parser.add_argument(
         "source",
@@ -48,14 +48,14 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         type=count_or_zero,
         default=100,
         metavar="N",
-        help="how many of the last records of each topic tell columns, and formats that the connector leaves to its "
+        help="number of each topic's last records to read for columns, and for formats that the connector leaves to its "
         "worker (default 100; 0: nobody is asked)",
     )
     parser.add_argument(
         "--command-config",
         type=Path,
         metavar="FILE",
-        help="properties of Kafka's clients, as its own tools take them, for a look at the records",
+        help="properties of Kafka's clients, in the format of Kafka's tools, for reading the records",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object per line of the report")
     parser.set_defaults(run=_import)
@@ -67,7 +67,7 @@ def _import(arguments: argparse.Namespace) -> int:
     if arguments.files:
         source = {"files": str(Path(arguments.files).absolute())}
     look = _look(arguments)
-    refused, there = False, []
+    refused, exists = False, []
     for connector in connectors:
         written = written_component(connector, source, arguments.lake, look)
         refused |= written.refused
@@ -78,17 +78,17 @@ def _import(arguments: argparse.Namespace) -> int:
             folder = written.save(arguments.to)
         except FileExistsError as error:  # the others are written all the same
             hint = "remove it, or import to another folder"
-            there.append(Problem("SMT019", str(error.filename), "there is a component already", hint))
+            exists.append(Problem("SMT019", str(error.filename), "there is a component already", hint))
             continue
         if not arguments.json:
             say(f"  written: {folder / 'defs.yaml'}")
-    if there:
-        raise ConfigError(there)
+    if exists:
+        raise ConfigError(exists)
     return int(refused)
 
 
 def _look(arguments: argparse.Namespace) -> "Look | None":
-    """What reads the last records; None if that is not wanted."""
+    """Returns the reader of the last records; None if the command reads no records."""
     if not arguments.sample:
         return None
     from dagster_smt.tables.proposal.look import Look
@@ -98,22 +98,22 @@ def _look(arguments: argparse.Namespace) -> "Look | None":
 
 
 def print_report(connector: Connector, written: ConnectorComponent, *, as_json: bool = False) -> None:
-    """Print what becomes of a connector: a line for each transform, each option, and what was assumed."""
+    """Prints the report of a connector: a line for each transform, option and assumption."""
     verdicts = [*written.stages, *written.notes]
     if as_json:
         _print_json(connector, verdicts, written)
         return
     state = f", {connector.state.lower()}" if connector.state else ""
     stages, options = Counter(v.verdict for v in verdicts), Counter(v.verdict for v in written.options)
-    told = []
+    notes = []
     for k in ("exact", "differs", "not supported"):
         if stages[k] or k == "exact":
-            told.append(f"{stages[k]} {k}")
+            notes.append(f"{stages[k]} {k}")
     told_of_options = []
     for k in OUTCOMES:
         if options[k]:
             told_of_options.append(f"{options[k]} {k}")
-    line = f"{visible(connector.name)}{visible(state)}: {', '.join(told)}"
+    line = f"{visible(connector.name)}{visible(state)}: {', '.join(notes)}"
     say(f"{line}; options: {', '.join(told_of_options)}" if told_of_options else line)
     if verdicts:
         rows = [(f"  {v.part}", v.verdict, v.type.rsplit(".", 1)[-1]) for v in verdicts]

@@ -6,11 +6,11 @@ from dagster_smt.visible import visible
 
 
 def grid(rows: Sequence[Sequence[object]], left: int = 1) -> str:
-    """Columns side by side.
+    """Returns rows as text in columns.
 
     Args:
         rows: The head and the rows; None is shown as a dash.
-        left: How many columns are texts; the others are aligned to the right.
+        left: The number of text columns; all other columns are aligned to the right.
     """
     texts = [list(map(_text, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]

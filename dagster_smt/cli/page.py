@@ -1,4 +1,4 @@
-"""``explain --html``: a plan as one page that needs nothing else: warnings, stages, and the ways of the columns."""
+"""``explain --html``: a plan as one self-contained page: warnings, stages, and the lineage of the columns."""
 
 from collections.abc import Iterable, Sequence
 from html import escape as escaped_markup
@@ -23,17 +23,17 @@ path.masked { stroke: #cf222e; } text.masked { fill: #cf222e; } text.gone { fill
 
 
 def escape(text: str) -> str:
-    """A text in the page: its lines as they are, neither markup nor what does not print."""
+    """Returns a text for the page: with its lines, without markup and without characters that do not print."""
     return escaped_markup("\n".join(map(visible, text.split("\n"))))
 
 
 def page(plan: Plan, name: str, *, full: bool = False) -> str:
-    """The page.
+    """Returns the page.
 
     Args:
         plan: The plan.
-        name: What the chain is called: its file.
-        full: Whether to show all fields after each stage, not only what it changes.
+        name: The name of the chain's file.
+        full: True to show all fields after each stage, not only its changes.
     """
     if plan.typed:
         diff = schema_diff(plan.before, plan.after, plan.lineage)
@@ -92,18 +92,19 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _ways(plan: Plan) -> str:
-    """The fields before on the left, the columns after on the right, and lines between them."""
+    """Returns a drawing: fields before the chain on the left, columns after it on the right, and lines between them."""
     if not plan.typed:
         return ""
     ways = {}
     for column, sources in plan.lineage.items():
         ways[column] = [of_value(source) or source for source in sources]
-    left = list(dict.fromkeys([*leaf_labels(plan.before), *(s for found in ways.values() for s in found)]))
-    right, at = list(ways), {name: n for n, name in enumerate(left)}
-    used = set()
-    for found in ways.values():
-        for source in found:
-            used.add(source)
+    used: set[str] = set()
+    names = dict.fromkeys(leaf_labels(plan.before))
+    for origins in ways.values():
+        used.update(origins)
+        names.update(dict.fromkeys(origins))
+    left, right = list(names), list(ways)
+    at = {name: n for n, name in enumerate(left)}
     drawn = [_name(n, name, 0, "" if _is_used(name, used) else "gone") for n, name in enumerate(left)]
     for n, column in enumerate(right):
         kind = "masked" if column in plan.masked else ""
@@ -115,7 +116,7 @@ def _ways(plan: Plan) -> str:
 
 
 def _is_used(field: str, used: Iterable[str]) -> bool:
-    """Whether a column is made of a field, or of what is in the array or map that it is."""
+    """Returns True if a column comes from a field, or from the elements of the field's array or map."""
     return any(source == field or source.startswith(f"{field}[") for source in used)
 
 

@@ -13,7 +13,7 @@ from dagster_smt.errors import ConfigError, Problem
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the command."""
+    """Adds the command."""
     parity = commands.add_parser("parity", help="run cases recorded from Kafka Connect")
     parity.add_argument("files", nargs="+", type=Path, help="files in the format of tests/parity/README.md")
     parity.add_argument("--spark", action="store_true", help="run on Spark: with-schema records on the Spark evaluator")
@@ -34,7 +34,7 @@ def _parity(arguments: argparse.Namespace) -> int:
     try:
         report = run_files(arguments.files, evaluate)
     except (msgspec.DecodeError, KeyError) as error:
-        raise ConfigError(Problem("SMT003", "", f"a line of the files is no parity case: {error}")) from None
+        raise ConfigError(Problem("SMT003", "", f"a line of the files is not a parity case: {error}")) from None
     if arguments.report == "json":
         say(json.dumps(report.to_json(), ensure_ascii=False))
     else:

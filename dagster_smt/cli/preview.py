@@ -22,7 +22,7 @@ _WIDTH = 20
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the command."""
+    """Adds the command."""
     parser = commands.add_parser("preview", help="show records before and after each stage")
     parser.add_argument("chain", type=Path)
     parser.add_argument("records", help="a file of JSON lines, a folder of file topics, or a broker as host:port")
@@ -65,7 +65,7 @@ def _preview(arguments: argparse.Namespace) -> int:
 
 
 def lines_of(sample: Sample, steps: list[Shown]) -> Iterator[Text]:
-    """A record as lines: whole when it comes in and when it goes out, in between what each stage changed."""
+    """Returns a record as lines: the whole record before and after the chain, and the changes of each stage."""
     yield _line(sample.place, style="bold")
     before: Snapshot | None = None
     for step in steps:
@@ -85,7 +85,7 @@ def lines_of(sample: Sample, steps: list[Shown]) -> Iterator[Text]:
 
 
 def _line(text: str, style: str = "") -> Text:
-    """A line of a text of others."""
+    """Returns one line of a text from outside."""
     return Text(visible(text), style=style)
 
 
@@ -99,7 +99,7 @@ def _whole(record: Snapshot) -> Iterator[Text]:
 
 
 def _changes(before: Snapshot, after: Snapshot) -> Iterator[Text]:
-    """What is new (green), gone (red) or other (yellow)."""
+    """Returns the lines for new (green), dropped (red) and changed (yellow) parts."""
     old, new = _texts(before), _texts(after)
     for path in [*old, *(p for p in new if p not in old)]:
         if path not in new:
@@ -111,7 +111,7 @@ def _changes(before: Snapshot, after: Snapshot) -> Iterator[Text]:
 
 
 def _texts(record: Snapshot) -> dict[str, str]:
-    """Every part of a record as JSON, numbers as they are spelled; topic and headers as they are."""
+    """Returns the parts of a record as JSON, with the spelling of numbers; topic and headers as they are."""
     plain = ("topic", "header[")
     return {path: _shown(value, quoted=not path.startswith(plain)) for path, value in leaves(record).items()}
 

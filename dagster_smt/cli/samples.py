@@ -1,4 +1,4 @@
-"""A few records to look at: from a file, from file topics, or from a broker."""
+"""Sample records from a file, from file topics, or from a broker."""
 
 from pathlib import Path
 
@@ -9,29 +9,29 @@ from dagster_smt.tables.samples import samples
 
 
 def of_file(path: Path, topic: str, limit: int, *, whole: bool) -> list[Sample]:
-    """The first lines of a file.
+    """Returns the records of a file's first lines.
 
     Args:
         path: The file.
-        topic: What to call the topic.
-        limit: How many.
-        whole: Whether a line is a record with key, value and headers, and not a value alone.
+        topic: The name of the topic.
+        limit: The number of lines.
+        whole: True if a line is a record with key, value and headers, False if it is a value.
 
     Raises:
-        TableError: SMT540, a line is no record.
+        TableError: SMT540, a line is not a record.
     """
     if whole:
-        found = read_records(path)[:limit]
-        return [Sample(topic, 0, n, r.timestamp or 0, r.key, r.value, tuple(r.headers)) for n, r in enumerate(found)]
+        records = read_records(path)[:limit]
+        return [Sample(topic, 0, n, r.timestamp or 0, r.key, r.value, tuple(r.headers)) for n, r in enumerate(records)]
     lines = [line for line in path.read_bytes().splitlines() if line.strip()][:limit]
     return [Sample(topic, 0, number, value=line) for number, line in enumerate(lines)]
 
 
 def of_topic(place: str, config: Path | None, topic: str, limit: int, start: int | None) -> list[Sample]:
-    """The last records of a topic's partitions, or those from an offset on.
+    """Returns the last records of a topic's partitions, or records from an offset on.
 
     Raises:
-        ConfigError: SMT042, no topic is named.
+        ConfigError: SMT042, the command has no topic.
         TableError: As of ``samples``.
     """
     topics = topics_at(place, config)

@@ -16,7 +16,7 @@ _SECONDS = 10.0
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the command."""
+    """Adds the command."""
     parser = commands.add_parser("schema", help="propose a CREATE TABLE for a topic, from its last records")
     parser.add_argument("place", help="the folder of file topics, or a broker as host:port")
     parser.add_argument("topic")
@@ -32,7 +32,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--command-config",
         type=Path,
         metavar="FILE",
-        help="properties of Kafka's clients, as its own tools take them; secrets in plain text or as ${env:NAME}",
+        help="properties of Kafka's clients, in the format of Kafka's tools; secrets as plain text or as ${env:NAME}",
     )
     parser.set_defaults(run=_schema)
 
@@ -47,13 +47,13 @@ def _schema(arguments: argparse.Namespace) -> int:
     topics = topics_at(arguments.place, arguments.command_config)
     if isinstance(topics, KafkaTopics):
         topics = replace(topics, timeout=_SECONDS)
-    found = samples(topics, arguments.topic, arguments.sample)
+    records = samples(topics, arguments.topic, arguments.sample)
     if arguments.chain is not None:
-        proposal = propose_beside(parse_chain(arguments.chain), found, with_key=True)
+        proposal = propose_beside(parse_chain(arguments.chain), records, with_key=True)
     else:
-        proposal = propose(found)
+        proposal = propose(records)
     if arguments.schema_registry and proposal.value.kind in REGISTERED:
-        proposal = with_registered_columns(proposal, found, arguments.schema_registry)
+        proposal = with_registered_columns(proposal, records, arguments.schema_registry)
     if not proposal.columns and not proposal.options:
         for line in (f"From {proposal.origin}.", f"Values: {proposal.value.text}.", *proposal.remarks):
             say(f"-- {line}")

@@ -12,22 +12,24 @@ from dagster_smt.tables.spec import FileTopics, TopicTable
 
 
 def read_table(path: Path | None, schema: str | None) -> TopicTable | None:
-    """The topic table of a ``CREATE TABLE`` statement in a file. Where its topics are does not matter here.
+    """Returns the topic table of a ``CREATE TABLE`` statement in a file. The source of the topics does not matter.
 
     Raises:
-        ConfigError: What is wrong with the statement; SMT270, there is a schema beside it.
+        ConfigError: The statement has problems; SMT270, the command has a schema, too.
     """
     if path is None:
         return None
     if schema:
-        problem = Problem("SMT270", "--schema", "stands beside --table", "the statement has the columns: leave it out")
+        problem = Problem(
+            "SMT270", "--schema", "conflicts with --table", "remove --schema: the statement has the columns"
+        )
         raise ConfigError(problem)
     text = path.read_text(encoding="utf-8")
     return TopicTable.create(text, place=path.name, elsewhere=FileTopics(Path()))
 
 
 def read_schema(text: str | None) -> Schema | None:
-    """A schema from a DDL string, from a ``.sql`` file of one, or from a ``.json`` file of Connect schema JSON."""
+    """Returns a schema from a DDL string, from a ``.sql`` file with one, or from a ``.json`` file with a schema."""
     if not text:
         return None
     path = Path(text)
@@ -52,7 +54,7 @@ def read_schema(text: str | None) -> Schema | None:
 
 
 def planned(chain: Chain, schema: Schema | None, table: TopicTable | None, topic: str = "") -> Plan:
-    """Plan a chain for values of a schema (None: without), or for the rows of a topic table.
+    """Returns the plan of a chain, for values with a schema (None: without), or for the rows of a topic table.
 
     Raises:
         PlanError: No record can pass the chain; or a mask, drop or rename can touch nothing, and the chain does not

@@ -1,4 +1,4 @@
-"""What the command line prints: names of topics and fields may hold escapes, which terminals obey."""
+"""Safe output on a terminal: names of topics and fields may contain escapes, which terminals execute."""
 
 import sys
 from typing import TextIO
@@ -7,10 +7,10 @@ from dagster_smt.visible import visible
 
 
 def say(text: str = "", file: TextIO | None = None) -> None:
-    """Print a text, its lines as they are, and everything in them that does not print as an escape."""
+    """Prints a text with its lines, and an escape for each character that does not print."""
     print(shown(text), file=file or sys.stdout)
 
 
 def shown(text: str) -> str:
-    """The lines of a text with escapes for what does not print."""
+    """Returns the lines of a text, with an escape for each character that does not print."""
     return "\n".join(map(visible, text.split("\n")))

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 _SERVERS = re.compile(r"[\w.-]+:\d+(,[\w.-]+:\d+)*|\[[0-9a-fA-F:]+\]:\d+")
 _FIELDS = ("key", "value", "timestamp", "headers")
 _COORDINATES = ("topic", "partition", "offset", "timestampType")
-"""Fields of a record that was read; where it is written to decides them anew."""
+"""Fields of a record that only reading sets. The topic that the record is written to sets them again."""
 _MOST_PROBLEMS = 10
 _HEAD = ("topic", "partition", "earliest", "end", "records", "committed", "lag")
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the commands."""
+    """Adds the commands."""
     topics = commands.add_parser("topics", help="list topics with their partitions, offsets and lag")
     _add_place(topics)
     topics.add_argument("--pattern", default="", help="only topics whose whole name matches this regular expression")
@@ -54,7 +54,7 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
         "--command-config",
         type=Path,
         metavar="FILE",
-        help="properties of Kafka's clients, as its own tools take them; secrets in plain text or as ${env:NAME}",
+        help="properties of Kafka's clients, in the format of Kafka's tools; secrets as plain text or as ${env:NAME}",
     )
 
 
@@ -68,13 +68,13 @@ def _partitions(text: str) -> int:
 def topics_at(
     place: str, config: Path | None = None, partitions: int | None = None, *, folder: bool | None = None
 ) -> "FileTopics | KafkaTopics":
-    """The topics that a text names: a broker where it is ``host:port`` and no folder.
+    """Returns the topics of a text: of a broker if the text is ``host:port`` and not a folder.
 
     Args:
         place: A folder, or brokers.
         config: Properties of Kafka's clients.
-        partitions: With how many partitions a broker's topic is made that is not there; None: it is not made.
-        folder: Whether it is a folder; None: the text tells.
+        partitions: The number of partitions of a new topic on a broker; None to create no topic.
+        folder: True for a folder, False for brokers; None if the text decides.
 
     Raises:
         ConfigError: An option or a secret that ``KafkaTopics`` refuses.
@@ -90,9 +90,10 @@ def topics_at(
     else:
         lines = []
     pairs = [line.split("=", 1) for line in lines if line.strip() and not line.lstrip().startswith(("#", "!"))]
-    if wrong := [pair for pair in pairs if len(pair) != 2]:
+    malformed = [pair for pair in pairs if len(pair) != 2]
+    if malformed:
         place = config.name if config is not None else ""
-        raise ConfigError(Problem("SMT003", place, f"{len(wrong)} lines are no properties", "write name=value"))
+        raise ConfigError(Problem("SMT003", place, f"{len(malformed)} lines are not properties", "write name=value"))
     options = {f"kafka.{key.strip()}": _referred(key.strip(), value.strip()) for key, value in pairs}
     return KafkaTopics(place, options, create=None if partitions is None else NewTopics(partitions))
 
@@ -158,14 +159,14 @@ def _create(topics: "FileTopics | KafkaTopics", name: str) -> None:
 
 
 def _committed(topics: "FileTopics | KafkaTopics", group: str) -> Mapping[tuple[str, int], int]:
-    """What a group has committed: on a broker, or in the progress beside file topics."""
+    """Returns the committed offsets of a group: on a broker, or in the progress file of file topics."""
     from dagster_smt.tables.sources import open_source
     from dagster_smt.tables.spec import KafkaTopics
 
     if isinstance(topics, KafkaTopics):
         committed: Mapping[tuple[str, int], int] = open_source(topics).committed(group)
         if not committed:
-            raise TableError(Problem("SMT522", group, "there is no progress of this group", "name another"))
+            raise TableError(Problem("SMT522", group, "this group has no progress", "name another group"))
         return committed
     from dagster_smt.model.topics.state import TableState
 
@@ -173,7 +174,7 @@ def _committed(topics: "FileTopics | KafkaTopics", group: str) -> Mapping[tuple[
     try:
         state = TableState.from_text(json.loads(file.read_bytes())["state"])
     except FileNotFoundError:
-        raise TableError(Problem("SMT522", str(file), "there is no progress of this group", "name another")) from None
+        raise TableError(Problem("SMT522", str(file), "this group has no progress", "name another group")) from None
     except (ValueError, KeyError, TypeError):
         hint = "restore the file, or name another group"
         raise TableError(Problem("SMT522", str(file), "the progress of the group is damaged", hint)) from None
@@ -203,14 +204,14 @@ def _append(arguments: argparse.Namespace) -> int:
 
 
 def read_records(path: Path, *, bare: bool = False) -> "list[NewRecord]":
-    """Records from JSON lines; all of them are looked at before one is written.
+    """Returns the records of JSON lines. All lines are checked before the first record is written.
 
     Args:
         path: The file.
-        bare: Whether each line is a value, and not a record.
+        bare: True if each line is a value, False if it is a record.
 
     Raises:
-        TableError: SMT540, for the first lines that make no record, with the field.
+        TableError: SMT540, for the first lines that are not records, with the field.
     """
     records, problems = [], []
     for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
@@ -234,27 +235,27 @@ def _record(line: bytes, bare: bool) -> "NewRecord":
     try:
         row = json.loads(line)
     except ValueError as error:
-        raise ValueError(f"the line is no JSON: {error}") from None
+        raise ValueError(f"the line is not JSON: {error}") from None
     if bare:
         return NewRecord(None, line.strip())
     if not isinstance(row, dict):
-        raise ValueError("the line is no JSON object")
+        raise ValueError("the line is not a JSON object")
     if unknown := sorted(row.keys() - {*_FIELDS, *_COORDINATES}):
         raise ValueError(f"a record has no field '{unknown[0]}'; its fields are {', '.join(_FIELDS)}")
     if not row.keys() & {"key", "value"}:
         raise ValueError("the record has neither key nor value")
     timestamp = row.get("timestamp")
     if timestamp is not None and (isinstance(timestamp, bool) or not isinstance(timestamp, int)):
-        raise ValueError("timestamp is no whole number of milliseconds")
+        raise ValueError("timestamp is not a whole number of milliseconds")
     headers = row.get("headers") or []
     if not isinstance(headers, list) or not all(isinstance(h, dict) and isinstance(h.get("key"), str) for h in headers):
-        raise ValueError("headers are no list of {key, value}")
+        raise ValueError("headers are not a list of {key, value}")
     pairs = tuple((h["key"], _bytes(h.get("value"), "a header's value")) for h in headers)
     return NewRecord(_bytes(row.get("key"), "key"), _bytes(row.get("value"), "value"), pairs, timestamp)
 
 
-def _bytes(value: Any, what: str) -> bytes | None:
-    """A side of a line: a text as it is, ``{"base64": ...}`` decoded, anything else as JSON."""
+def _bytes(value: Any, side: str) -> bytes | None:
+    """Returns the bytes of one side of a line: a text as it is, ``{"base64": ...}`` decoded, other values as JSON."""
     if value is None or isinstance(value, str):
         if value is None:
             return None
@@ -263,5 +264,5 @@ def _bytes(value: Any, what: str) -> bytes | None:
         try:
             return base64.b64decode(value["base64"], validate=True)
         except (ValueError, TypeError):
-            raise ValueError(f"{what} is no base64") from None
+            raise ValueError(f"{side} is no base64") from None
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

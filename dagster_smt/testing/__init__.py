@@ -1,4 +1,4 @@
-"""What tests of chains and definitions need beside the package: golden files, and a real Kafka broker."""
+"""Helpers for tests of chains and definitions: golden files, and a real Kafka broker."""
 
 from dagster_smt.interpret.preview import Sample as Sample
 from dagster_smt.testing.broker import KafkaBroker as KafkaBroker

@@ -42,15 +42,15 @@ _SECONDS = 60
 
 
 def cache_folder() -> Path:
-    """Where jars are kept between runs."""
+    """Returns the folder in which jars stay between runs."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dagster_smt"
 
 
 def fetch_jars(*artifacts: str, folder: Path | None = None) -> Path:
-    """Fetch artifacts of Apache Kafka with all that they need.
+    """Fetches artifacts of Apache Kafka with their dependencies.
 
     Args:
-        artifacts: Their names; by default the broker's.
+        artifacts: The names of the artifacts; by default those of the broker.
         folder: Where to keep them.
 
     Returns:
@@ -63,12 +63,12 @@ def fetch_jars(*artifacts: str, folder: Path | None = None) -> Path:
 
 
 def fetch_from_maven(group: str, artifacts: Sequence[str], version: str, folder: Path | None = None) -> Path:
-    """Fetch artifacts of Maven Central with all that they need, once.
+    """Fetches artifacts of Maven Central with their dependencies, once.
 
     Args:
-        group: Their group, such as ``org.apache.kafka``.
-        artifacts: Their names.
-        version: Their version.
+        group: The group of the artifacts, such as ``org.apache.kafka``.
+        artifacts: The names of the artifacts.
+        version: The version of the artifacts.
         folder: Where to keep them.
 
     Returns:
@@ -93,7 +93,7 @@ def fetch_from_maven(group: str, artifacts: Sequence[str], version: str, folder:
 
 
 def _project(group: str) -> str:
-    """The last part of a group: ``kafka`` of ``org.apache.kafka``."""
+    """Returns the last part of a group: ``kafka`` of ``org.apache.kafka``."""
     return group.rpartition(".")[2]
 
 
@@ -102,8 +102,8 @@ def _retrieve(group: str, artifact: str, version: str, ivy: Path, into: Path) ->
 
     ships = Path(pyspark.__file__).parent / "jars" / "*"
     pattern = f"{into}/[artifact]-[revision](-[classifier]).[ext]"
-    what = ["-dependency", group, artifact, version, "-confs", "default", "-retrieve", pattern]
-    command = [java(), "-cp", str(ships), "org.apache.ivy.Main", "-cache", str(ivy), *what]
+    arguments = ["-dependency", group, artifact, version, "-confs", "default", "-retrieve", pattern]
+    command = [java(), "-cp", str(ships), "org.apache.ivy.Main", "-cache", str(ivy), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode or not list(into.glob(f"{artifact}-*.jar")):
         hint = "connect to a network that reaches Maven Central, or copy the jars there"
@@ -112,7 +112,7 @@ def _retrieve(group: str, artifact: str, version: str, ivy: Path, into: Path) ->
 
 
 def java() -> str:
-    """The Java that Spark would start."""
+    """Returns the path of the Java that Spark would start."""
     home = os.environ.get("JAVA_HOME")
     if home:
         return str(Path(home) / "bin" / "java")
@@ -120,14 +120,14 @@ def java() -> str:
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 that nobody listens on."""
+    """Returns a free port of 127.0.0.1."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 class KafkaBroker:
-    """A broker of its own, started on entering a ``with`` and stopped on leaving it.
+    """A private broker for a ``with`` statement, which starts and stops it.
 
     Example:
         .. code-block:: python
@@ -136,11 +136,11 @@ class KafkaBroker:
                 topics = KafkaTopics(broker.servers)
 
     Args:
-        folder: Its log and data; kept when it stops, so that it can go on.
-        properties: Broker settings beside its own.
-        listeners: Further listeners by name, such as ``SASL_SSL``; their settings go to ``properties``.
+        folder: The broker's log and data. They stay when the broker stops, so that it can continue.
+        properties: Additional settings of the broker.
+        listeners: More listeners by name, such as ``SASL_SSL``; their settings are in ``properties``.
         port: Port of the plain listener; a free one by default.
-        outlives: Whether it goes on when this process, or the terminal's, is interrupted.
+        outlives: True if the broker continues when this process, or that of the terminal, is interrupted.
     """
 
     def __init__(
@@ -161,25 +161,25 @@ class KafkaBroker:
 
     @property
     def servers(self) -> str:
-        """``bootstrap.servers`` of the plain listener."""
+        """The ``bootstrap.servers`` of the plain listener."""
         return self.servers_of("PLAINTEXT")
 
     def servers_of(self, listener: str) -> str:
-        """``bootstrap.servers`` of a listener."""
+        """Returns the ``bootstrap.servers`` of a listener."""
         return f"127.0.0.1:{self.ports[listener]}"
 
     @property
     def pid(self) -> int:
-        """Process id, while it runs."""
+        """The process id, while the broker runs."""
         assert self._process is not None
         return self._process.pid
 
     def start(self) -> "KafkaBroker":
-        """Start it, or start it again on the same ports and data; returns when it takes requests.
+        """Starts the broker, or starts it again on the same ports and data. Returns when the broker accepts requests.
 
         Raises:
             UnsupportedError: SMT960, the jars cannot be had.
-            EngineError: SMT961, it does not start.
+            EngineError: SMT961, the broker does not start.
         """
         jars = fetch_jars()
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -228,11 +228,11 @@ class KafkaBroker:
         raise EngineError(Problem("SMT961", str(self.folder / "broker.log"), "the Kafka broker does not start", hint))
 
     def stop(self) -> None:
-        """Stop it in good order."""
+        """Stops the broker cleanly."""
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Kill it."""
+        """Kills the broker."""
         self._end(signal.SIGKILL)
 
     def _end(self, how: signal.Signals) -> None:
@@ -257,35 +257,38 @@ class KafkaBroker:
 
 
 def running(folder: Path) -> tuple[str, int] | None:
-    """Servers and process id of the broker that ``main`` has started for a folder, if it still runs."""
+    """Returns servers and process id of the broker that ``main`` started for a folder; None if it does not run."""
     try:
         known = json.loads((folder / "broker.json").read_text())
         servers, pid = str(known["servers"]), int(known["pid"])
     except (OSError, ValueError, KeyError):
         return None
-    told = subprocess.run(["ps", "-ww", "-o", "args=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    if str(folder / "server.properties") in told.stdout:
+    processes = subprocess.run(
+        ["ps", "-ww", "-o", "args=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    if str(folder / "server.properties") in processes.stdout:
         return (servers, pid)
     return None
 
 
 def ensure_running(folder: Path, say: Callable[[str], None] = print) -> str:
-    """Start a broker that outlives this process, unless one runs for this folder already.
+    """Starts a broker that outlives this process, unless a broker already runs for this folder.
 
     Args:
-        folder: Its data; ``broker.json`` and ``servers`` in it say where it is.
-        say: Hears what is done.
+        folder: The data of the broker. The files ``broker.json`` and ``servers`` in it have its address.
+        say: Gets a line about each step.
 
     Returns:
-        Its ``bootstrap.servers``.
+        The ``bootstrap.servers`` of the broker.
 
     Raises:
         UnsupportedError: SMT960, the jars cannot be had.
-        EngineError: SMT961, it does not start.
+        EngineError: SMT961, the broker does not start.
     """
     folder = folder.absolute()
-    if found := running(folder):
-        return found[0]
+    started = running(folder)
+    if started is not None:
+        return started[0]
     if not (cache_folder() / f"kafka-{KAFKA}-kafka_2.13").is_dir():
         say(f"fetching Kafka {KAFKA} from Maven Central (44 MB, once)")
     broker = KafkaBroker(folder, outlives=True).start()
@@ -295,29 +298,29 @@ def ensure_running(folder: Path, say: Callable[[str], None] = print) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Start a broker in the background, or stop it; return the exit code."""
+    """Starts a broker in the background, or stops it. Returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m dagster_smt.testing", description=__doc__)
     parser.add_argument("--folder", type=Path, default=Path(".kafka"), help="its data (default: .kafka)")
     parser.add_argument("--stop", action="store_true", help="stop the one that runs for this folder")
     options = parser.parse_args(arguments)
     folder = options.folder.absolute()
     if options.stop:
-        found = running(folder)
-        if found is not None:
-            os.kill(found[1], signal.SIGTERM)
+        broker = running(folder)
+        if broker is not None:
+            os.kill(broker[1], signal.SIGTERM)
             until = time.monotonic() + _SECONDS
             while running(folder) and time.monotonic() < until:
                 time.sleep(0.1)
-        print(f"stopped process {found[1]}" if found else "no broker runs for this folder")
+        print(f"stopped process {broker[1]}" if broker else "no broker runs for this folder")
         return 0
     try:
         ensure_running(folder)
     except (EngineError, UnsupportedError) as error:
         print(error, file=sys.stderr)
         return 1
-    found = running(folder)
-    assert found is not None
-    print(f"Kafka {KAFKA} on {found[0]}, process {found[1]}, data in {options.folder}")
-    print(f"topics:   dagster-smt topics {found[0]}")
+    broker = running(folder)
+    assert broker is not None
+    print(f"Kafka {KAFKA} on {broker[0]}, process {broker[1]}, data in {options.folder}")
+    print(f"topics:   dagster-smt topics {broker[0]}")
     print("stop it:  make kafka-stop", flush=True)
     return 0

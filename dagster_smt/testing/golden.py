@@ -1,4 +1,4 @@
-"""Golden files for chains: what comes out of some records, kept beside a user's own tests."""
+"""Golden files for chains: the results of some records, stored next to a user's tests."""
 
 import difflib
 import json
@@ -27,52 +27,52 @@ def assert_chain(
     value: Format | None = None,
     topic: str = "records",
 ) -> None:
-    """Compare what a chain makes of some records with a golden file, a line per record; no Spark is needed.
+    """Compares the results of a chain with a golden file, a line per record. It needs no Spark.
 
-    A line is the record that leaves the chain, ``{"topic", "key", "value", "headers"}``, or ``{"dropped": stage}``, or
-    ``{"failed": stage, "problem": ...}``. Run the tests with ``SMT_UPDATE_GOLDEN=1`` to write the file, and look at it.
+    A line is the record after the chain, ``{"topic", "key", "value", "headers"}``, or ``{"dropped": stage}``, or
+    ``{"failed": stage, "problem": ...}``. Run the tests with ``SMT_UPDATE_GOLDEN=1`` to write the file, and check it.
 
     Args:
         chain: A chain file, properties, stages, or a parsed chain.
-        records: A file of JSON lines; or values (bytes, text, or anything that JSON can say; None is a tombstone), or
-            ``Sample``s, which have key, headers, timestamp and topic too.
+        records: A file of JSON lines; or values (bytes, text, or any JSON value; None is a tombstone), or
+            ``Sample``s, which have key, headers, timestamp and topic, too.
         golden: The golden file.
         key, value: The formats of keys (text by default) and values (JSON by default).
-        topic: What to call the topic of values.
+        topic: The name of the topic of values.
 
     Raises:
-        AssertionError: The file says something else, or there is none.
-        ConfigError: The chain is wrong, with all problems.
+        AssertionError: The results differ from the file, or there is no file.
+        ConfigError: The chain has problems. The error has all of them.
     """
     parsed_chain = chain if isinstance(chain, Chain) else parse_chain(chain)
     shown = preview(parsed_chain, _samples(records, topic), key or Format("string"), value or Format())
-    found = [_line(steps) for _, steps in shown]
+    lines = [_line(steps) for _, steps in shown]
     if os.environ.get(UPDATE, "") not in ("", "0", "false"):
         golden.parent.mkdir(parents=True, exist_ok=True)
-        golden.write_text("".join(f"{line}\n" for line in found), encoding="utf-8")
+        golden.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         return
     if not golden.exists():
-        raise AssertionError(f"{golden} is not there: run with {UPDATE}=1 to write it, and look at it")
-    wanted = golden.read_text(encoding="utf-8").removesuffix("\n").split("\n")  # other ends of lines are in texts
-    if found != wanted:
-        lines = difflib.unified_diff(wanted, found, str(golden), "what the chain makes now", lineterm="", n=1)
-        raise AssertionError("\n".join([*lines, f"run with {UPDATE}=1 if this is what it should make"]))
+        raise AssertionError(f"there is no file {golden}: run with {UPDATE}=1 to write it, and check it")
+    golden_lines = golden.read_text(encoding="utf-8").removesuffix("\n").split("\n")  # other ends of lines are in texts
+    if lines != golden_lines:
+        diff = difflib.unified_diff(golden_lines, lines, str(golden), "the present results", lineterm="", n=1)
+        raise AssertionError("\n".join([*diff, f"run with {UPDATE}=1 if the present results are right"]))
 
 
 def _samples(records: Records, topic: str) -> Iterator[Sample]:
     if isinstance(records, Path):
         records = [line for line in records.read_bytes().splitlines() if line.strip()]
-    for number, given in enumerate(records):
-        if isinstance(given, Sample):
-            yield given
+    for number, record in enumerate(records):
+        if isinstance(record, Sample):
+            yield record
             continue
-        yield Sample(topic, 0, number, value=_bytes(given))
+        yield Sample(topic, 0, number, value=_bytes(record))
 
 
-def _bytes(given: Any) -> bytes | None:
-    if given is None or isinstance(given, bytes):
-        return given
-    return (given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)).encode()
+def _bytes(value: Any) -> bytes | None:
+    if value is None or isinstance(value, bytes):
+        return value
+    return (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).encode()
 
 
 def _line(steps: Sequence[Shown]) -> str:
@@ -90,7 +90,7 @@ def _line(steps: Sequence[Shown]) -> str:
 
 
 def _printed(side: str | None) -> str:
-    """JSON as it is spelled, anything else as a JSON text."""
+    """Returns a value that is JSON as it is, and any other value as a JSON text."""
     if side is None:
         return "null"
     is_json = not isinstance(parsed(side), str) and "\n" not in side
