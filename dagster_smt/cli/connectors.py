@@ -48,8 +48,8 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         type=count_or_zero,
         default=100,
         metavar="N",
-        help="number of each topic's last records to read for columns, and for formats that the connector leaves to its "
-        "worker (default 100; 0: nobody is asked)",
+        help="number of each topic's last records to read for columns, and for formats that connectors leave to the "
+        "worker (default 100; 0: read no records)",
     )
     parser.add_argument(
         "--command-config",
