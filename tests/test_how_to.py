@@ -1,5 +1,6 @@
 """The how-to pages: their commands, Python and SQL run, and do what the pages say."""
 
+import json
 import re
 import subprocess
 import sys
@@ -11,14 +12,16 @@ import pytest
 import yaml
 
 from dagster_smt import SmtMaintenance
-from dagster_smt.orchestration import SmtTable, SparkSessionResource, build_smt_asset, spark_session_of
+from dagster_smt.orchestration import SmtTable, build_smt_asset, spark_session_of
 from dagster_smt.orchestration.checks import MANY_FILES
 from dagster_smt.run.maintenance import _PAUSES
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.maintenance.options import SAFE_HOURS, STEPS
-from dagster_smt.tables.spec import DeltaSink, Format, IcebergSink
+from dagster_smt.tables.sources.file_writer import append_records
+from dagster_smt.tables.spec import DeltaSink, FileTopics, Format, IcebergSink
 from tests.orchestration.test_assets import HIDE, PERSON, append, checks, observations, table
 from tests.orchestration.test_component import LEAST, loaded
+from tests.run.debezium_world import Envelopes
 from tests.test_docs import blocks
 
 ROOT = Path(__file__).parents[1]
@@ -62,18 +65,16 @@ def test_a_session_of_ones_own_is_a_resource(spark):
 
 
 def test_definitions_of_the_pages_load(tmp_path, monkeypatch):
-    (tmp_path / "customers_now.sql").write_text("SELECT 1")
     monkeypatch.chdir(tmp_path)
     sink = DeltaSink(tmp_path / "lake")
     orders = build_smt_asset(SmtTable(key=["lake", "orders"], chain=[HIDE], table=table(tmp_path, "orders"), sink=sink))
     names: dict = {"orders": orders}
-    for page in ("latest-rows", "upkeep", "object-store"):
+    for page in ("upkeep", "object-store", "latest-rows"):
         for text in blocks(f"docs/how-to/{page}.md", "python"):
             exec(text, names)
-    defs = dg.Definitions(
-        assets=[names["customers_now"], orders], schedules=[names["nightly"]], resources={"spark": names["spark"]}
-    )
+    defs = dg.Definitions(assets=[orders], schedules=[names["nightly"]], resources={"spark": names["spark"]})
     dg.Definitions.validate_loadable(defs)
+    dg.Definitions.validate_loadable(names["defs"])
 
 
 def test_the_commands_of_the_page_about_tests_end_as_it_says(tmp_path):
@@ -96,25 +97,76 @@ def run(folder, command):
     return subprocess.run(f"{Path(sys.executable).parent}/{command}", shell=True, cwd=folder).returncode
 
 
-def test_the_latest_rows_are_those_of_the_page(spark, tmp_path, monkeypatch):
+LATEST = "docs/how-to/latest-rows.md"
+OF_A_COMPONENT = {
+    "asset_key": "lake/customers",
+    "chain": [],
+    "table": {
+        "source": {"kafka": {"bootstrap_servers": "localhost:9092"}},
+        "topics": ["shop.public.customers"],
+        "key": {"kind": "envelope"},
+        "value": {"kind": "envelope"},
+    },
+}
+
+
+def table_under(heading):
+    """The rows of the first table below a line of the page, as lists of cells."""
+    lines = (ROOT / LATEST).read_text("utf-8").split("\n")
+    rows = []
+    for line in lines[lines.index(heading) + 1 :]:
+        if line.startswith("|"):
+            rows.append([cell.strip().strip("`") for cell in line.strip("|").split("|")])
+        elif rows:
+            break
+    return rows[2:]
+
+
+def test_the_table_is_that_of_the_page(spark, tmp_path, monkeypatch):
+    """The events of the page's first table, through the page's asset, are the rows of its second one."""
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    (text,) = blocks(LATEST, "python")
+    exec(
+        text.replace('KafkaTopics("localhost:9092")', "FileTopics(root)"),
+        {"root": tmp_path, "FileTopics": FileTopics},
+        names,
+    )
+    kinds = {"insert": "c", "update": "u", "delete": "d"}
+    for key, kind, row in table_under("## From Debezium to the current table"):
+        number, value = json.loads(key)["id"], json.loads(row) if row else None
+        before = {"id": number, "name": None, "note": None} if kind == "delete" else None
+        after = {**value, "note": None} if value else None
+        event = {"before": before, "after": after, "source": {}, "op": kinds[kind], "ts_ms": 1}
+        record = Envelopes("mysql").record(number, event, "")
+        append_records(FileTopics(tmp_path), "shop.public.customers", [record])
+    with dg.instance_for_test() as instance:
+        people = build_smt_asset(names["customers"])
+        assert dg.materialize([people], instance=instance, resources={"spark": spark}).success
+    rows = spark.read.format("delta").load(str(tmp_path / "lake/customers")).drop("note").collect()
+    assert [list(map(str, row)) for row in rows] == table_under("After one run the table has one row:")
+
+
+@pytest.mark.parametrize("text", blocks(LATEST, "yaml"))
+def test_the_components_of_the_page_load(text):
+    component, _ = loaded({**OF_A_COMPONENT, **yaml.safe_load(text)})
+    assert component.sink.mode == "upsert"
+
+
+def test_the_component_of_the_readme_loads():
+    (text,) = blocks("README.md", "yaml")
+    component, _ = loaded(yaml.safe_load(text)["attributes"])
+    assert (component.sink.mode, component.table.key.kind) == ("upsert", "envelope")
+
+
+def test_the_view_shows_the_rows_of_the_page(spark, tmp_path):
     base = f"db_{tmp_path.name.replace('-', '_')}"
     spark.sql(f"CREATE DATABASE IF NOT EXISTS {base} LOCATION '{tmp_path}'")
-    create, insert, view, merge = statements("docs/how-to/latest-rows.md")
     try:
         spark.catalog.setCurrentDatabase(base)
-        for statement in (create, insert, view):
+        for statement in statements(LATEST):
             spark.sql(statement)
         assert [(row.id, row.name) for row in spark.table("customers").collect()] == [(1, "Anna")]
-        spark.sql("CREATE TABLE customers_now (id BIGINT, name STRING, _source_offset BIGINT) USING delta")
-        spark.sql("INSERT INTO customers_now VALUES (1, 'Ann', 0), (2, 'Bob', 0)")
-        (asset,) = blocks("docs/how-to/latest-rows.md", "python")
-        (tmp_path / "customers_now.sql").write_text(merge)
-        monkeypatch.chdir(tmp_path)
-        names: dict = {}
-        exec(asset, names)
-        for _ in range(2):  # merging again changes nothing
-            assert dg.materialize([names["customers_now"]], resources={"spark": SparkSessionResource()}).success
-            assert [(row.id, row.name) for row in spark.table("customers_now").collect()] == [(1, "Anna")]
     finally:
         spark.catalog.setCurrentDatabase("default")
         spark.sql(f"DROP DATABASE {base} CASCADE")

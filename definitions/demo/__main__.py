@@ -15,6 +15,7 @@ from dagster_smt import SmtError, SparkSessionResource, check_java, topic_to_par
 from dagster_smt.tables.sources import open_source
 from dagster_smt.testing.broker import ensure_running
 from definitions.demo import KAFKA_VARIABLE, PROJECT, dagster_home, demo_folder, lake, on_kafka, topics, working_topics
+from definitions.demo.changes import build_products, folder, show_changes
 from definitions.demo.publish import PUSHES, append_pushes, publish
 from definitions.demo.report import details, overview, summaries
 
@@ -28,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--kafka", action="store_true", help="use topics of a Kafka broker, which is started if necessary"
     )
+    parser.add_argument("--cdc", action="store_true", help="show a table with keys before and after changes instead")
     options = parser.parse_args(arguments)
     try:
         check_java()
@@ -37,6 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     os.environ["DAGSTER_HOME"] = str(dagster_home(options.kafka))
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    if options.cdc:
+        return follow_changes()
     try:
         fill(options.append, options.kafka)
     except SmtError as error:
@@ -85,6 +89,23 @@ def materialize_all() -> int:
                 print(f"demo: the run of {'/'.join(key)} failed, see above and {log}.", file=sys.stderr)
                 return 1
     _print(events, time.monotonic() - started)
+    return 0
+
+
+def follow_changes() -> int:
+    """Show what change events of a database do to a table with keys."""
+    from definitions.definitions import spark
+
+    products = build_products()  # first: the session gets the packages that assets need
+    session, log = spark("ERROR"), demo_folder() / "spark.log"
+    print(f"starting Spark, which logs to {log}", flush=True)
+    with _jvm_output_to(log):
+        session.spark_session  # noqa: B018 - the runs find it there
+    with dg.DagsterInstance.get() as instance:
+        if not show_changes(products, session, instance):
+            print(f"demo: a run failed, see above and {log}.", file=sys.stderr)
+            return 1
+    print(f"\ntable: {folder() / 'products'}\nhow:   docs/how-to/latest-rows.md")
     return 0
 
 

@@ -51,6 +51,12 @@ def people(tmp_path):
             yield component, asset
 
 
+def event_of(result):
+    """The materialization of the table; its dead letters have another one."""
+    (event,) = [e for e in events(result) if e.asset_key == dg.AssetKey(["lake", "people"])]
+    return event
+
+
 def send(root, *rows):
     for key, row in rows:
         value = None if row is None else json.dumps(row).encode()
@@ -75,7 +81,7 @@ def test_a_component_keeps_one_row_for_each_key(people, spark, tmp_path):
         spark.sql(f"INSERT INTO delta.`{tmp_path}/people` SELECT * FROM delta.`{tmp_path}/people` WHERE id = 2")
         send(tmp_path, (3, {"id": 3, "name": "f"}))
         twins = launch()
-    (one,), (two,) = events(first), events(second)
+    one, two = (event_of(result) for result in (first, second))
     assert [value(one, f"rows_{name}") for name in ("inserted", "updated", "deleted")] == [2, 0, 0]
     assert value(one, "events_superseded") == 1
     assert [value(two, f"rows_{name}") for name in ("inserted", "updated", "deleted")] == [1, 1, 0]
@@ -83,7 +89,7 @@ def test_a_component_keeps_one_row_for_each_key(people, spark, tmp_path):
     assert "What happened to the keys" in value(two, "report")
     (row,) = two.metadata["dagster_smt/keys_by_topic"].records
     assert (row.data["topic"], row.data["rows_inserted"]) == ("people", 1)
-    assert "dagster_smt/keys_by_topic" not in observations(third)[0].metadata
+    assert "dagster_smt/keys_by_topic" not in str(observations(third))
     for result in (first, second):
         assert {name: c.passed for name, c in checks(result).items() if name != "no_dead_letters"} == {
             "offsets_contiguous": True,

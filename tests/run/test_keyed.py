@@ -1,5 +1,6 @@
 """Tables with keys: the row of each key as it is now."""
 
+import json
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from dagster_smt.run.batch import run
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sinks import open_table
-from dagster_smt.tables.sources.file_writer import append_records
+from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.spec import DeltaSink, FileTopics, IcebergSink, TopicTable, WindowRequest
 from tests.run.dying import Died, dying_at
 from tests.run.keyed_world import Event, History, fold, versions
@@ -111,6 +112,34 @@ def test_the_last_event_of_a_key_is_its_row(keys):
     state = open_table(keys.session, keys.sink).state()
     assert sum(state.rows.values()) == 2
     assert keys.run().status == "empty"
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_a_key_is_all_of_its_columns(kind, spark, tmp_path):
+    """Rows that share a part of their key are rows of their own, when they are changed and deleted, too."""
+    keys = Keys(tmp_path, spark, kind)
+    table = {
+        "key": Format("json_schema", parse_ddl("region STRING, id INT")),
+        "value": Format("json_schema", parse_ddl("region STRING, id INT, name STRING")),
+    }
+
+    def send(*rows):
+        for region, number, name in rows:
+            key = {"region": region, "id": number}
+            value = None if name is None else json.dumps({**key, "name": name}).encode()
+            append_records(keys.topics, "people", [NewRecord(json.dumps(key).encode(), value)])
+
+    def shown():
+        return sorted((row["region"], row["id"], row["name"]) for row in keys.read())
+
+    send(("a", 1, "one"), ("a", 2, "two"), ("b", 1, "three"), ("b", 2, "four"))
+    keys.run(table)
+    send(("a", 1, "changed"), ("b", 2, None), ("c", 1, "new"))
+    counts = keys.run(table).keyed["people"]
+    assert (counts.inserted, counts.updated, counts.deleted) == (1, 1, 1)
+    assert shown() == [("a", 1, "changed"), ("a", 2, "two"), ("b", 1, "three"), ("c", 1, "new")]
+    keys.run(table, window=WindowRequest(everywhere=(0, 6)))
+    assert shown() == [("a", 1, "changed"), ("a", 2, "two"), ("b", 1, "three"), ("c", 1, "new")]
 
 
 def window_of(*ranges):

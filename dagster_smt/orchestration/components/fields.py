@@ -109,7 +109,13 @@ SINKS: Mapping[str, type[Sink]] = {
 """The sinks by their names in ``defs.yaml``. Their options follow from the dataclasses."""
 EXAMPLES: Examples = {
     KafkaTopics: {"bootstrap_servers": ["localhost:9092"]},
-    TableSink: {"path": ["s3a://lake/orders"], "table": ["lake.orders"]},
+    TableSink: {
+        "path": ["s3a://lake/orders"],
+        "table": ["lake.orders"],
+        "mode": ["upsert"],
+        "keys": [["id"]],
+        "sequence_by": ["__source_lsn"],
+    },
     TopicTable: {"topics": [["orders"]], "pattern": ["orders\\..*"]},
     ScheduledMaintenance: {"schedule": ["0 4 * * *"], "retention_hours": [336]},
     SmtChecks: {

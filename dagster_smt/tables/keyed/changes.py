@@ -50,7 +50,8 @@ def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) ->
         keyed: The table.
     """
     if current is None:
-        joined = changes.withColumn("now_topic", F.lit(None).cast("string"))
+        nobody = {"now_topic": F.lit(None).cast("string"), "now_partition": F.lit(None).cast("int")}
+        joined = changes.withColumns(nobody)
         is_there = F.lit(False)
     else:
         joined = changes.join(current, "key", "left")
