@@ -34,6 +34,7 @@ class Shared:
 
     def equal(self, name: str, lake: Path) -> bool:
         """Whether a lake holds the rows and the dead letters of the local run."""
+        name = runs.place_of(name)
         here, dead = self.folder / "here", f"{name}-dead"
         own = ("commit", "headers")  # each commit has a name of its own
         assert self.rows(lake / name) == self.rows(here / name)

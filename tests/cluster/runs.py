@@ -14,7 +14,7 @@ from dagster_smt.run.batch import run
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import DeltaSink, FileTopics, TableSource, TopicTable
+from dagster_smt.tables.spec import DeltaSink, FileTopics, TableSource, TopicTable, WindowRequest
 from tests.run.world import CHAIN, COLUMNS
 
 RECORDS = 2000
@@ -30,7 +30,13 @@ CONF = {
     # records or dead letters that came to the driver would not fit: they hold 8 MB and 700 kB of random digits
     "spark.driver.maxResultSize": "256k",
 }
-RUNS = {"table-records": ("table", "records"), "files-columns": ("files", "columns")}
+RUNS = {
+    "table-records": ("table", "records"),
+    "files-columns": ("files", "columns"),
+    "keyed": ("files", "columns"),
+    "keyed again": ("files", "columns"),
+}
+"""What runs read and write; the last two make a table with keys, and merge into it."""
 
 
 def value(number: int) -> bytes | None:
@@ -57,14 +63,22 @@ def spec(folder: Path, lake: Path, name: str) -> RunSpec:
     """A run over the records below ``folder``, whose tables lie in ``lake``."""
     read, kind = RUNS[name]
     source = FileTopics(folder / "topics") if read == "files" else TableSource(path=str(folder / "bronze"))
+    place = place_of(name)
+    keyed = {"mode": "upsert", "keys": ["id"]} if place == "keyed" else {}
     return RunSpec(
-        name,
-        parse_chain(CHAIN),
+        place,
+        parse_chain({**CHAIN, "transforms.mask.fields": "name"}),
         TopicTable(source, ("orders",), value=COLUMNS),
-        DeltaSink(lake / name, kind),
+        DeltaSink(lake / place, kind, **keyed),
+        WindowRequest(max_records=300) if name == "keyed" else WindowRequest(),
         errors_tolerance="all",
-        dead_letters=DeltaSink(lake / f"{name}-dead"),
+        dead_letters=DeltaSink(lake / f"{place}-dead"),
     )
+
+
+def place_of(name: str) -> str:
+    """The folder of a run's table below the lake."""
+    return name.partition(" ")[0]
 
 
 def did(report: RunReport) -> list[object]:
@@ -115,7 +129,7 @@ def main(folder: Path, asked: list[dict]) -> None:
         for name in one["runs"]:
             print(told(folder, Path(one["lake"]), name, session), flush=True)
         for name in one["runs"] if one.get("ship") else ():
-            for table in (folder / "bronze", Path(one["lake"]) / f"{name}-dead"):
+            for table in (folder / "bronze", Path(one["lake"]) / f"{place_of(name)}-dead"):
                 print(collected(table, session), flush=True)
         session.stop()
 

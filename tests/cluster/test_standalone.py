@@ -56,5 +56,5 @@ def test_nothing_was_written_but_the_tables_and_what_each_process_has_for_itself
     places = {path.split("/")[0] for path in written}
     assert {"lake", "cluster"} <= places <= {"lake", "cluster", "driver"}
     tables = {path.split("/")[1] for path in written if path.startswith("lake/")}
-    assert tables == {f"{name}{suffix}" for name in runs.RUNS for suffix in ("", "-dead")}
+    assert tables == {f"{runs.place_of(name)}{suffix}" for name in runs.RUNS for suffix in ("", "-dead")}
     assert not [path for path in written if path.endswith(".parquet") and not path.startswith("lake/")]

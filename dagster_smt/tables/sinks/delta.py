@@ -30,7 +30,7 @@ from dagster_smt.spark.types import nullable
 from dagster_smt.tables.schemas import all_structs, case_twins, nul_names
 from dagster_smt.tables.sinks.delta_history import Commit, Standing, commit_of, foreign, standing
 from dagster_smt.tables.sinks.delta_log import last_commit
-from dagster_smt.tables.sinks.merge import Merge, merge_statement, session_with, view_of
+from dagster_smt.tables.sinks.merge import Merge, merge_statement, session_with, undisturbed, view_of
 from dagster_smt.tables.sinks.protocol import (
     MOST_FOREIGN,
     ForeignCommit,
@@ -385,10 +385,11 @@ class DeltaTable:
         frame.limit(0).write.format("delta").options(**options).saveAsTable(self.spec.table)
 
     def _save(self, writer: DataFrameWriter) -> None:
-        if self.spec.table:
-            writer.saveAsTable(self.spec.table)
-        else:
-            writer.save(str(self.spec.path))
+        with undisturbed(self.session):
+            if self.spec.table:
+                writer.saveAsTable(self.spec.table)
+            else:
+                writer.save(str(self.spec.path))
 
     def _evolve(self, table: StructType, schema: StructType) -> None:
         """Switch on what new names and wider types need. New columns come with the rows."""

@@ -1,6 +1,7 @@
 """The ``MERGE`` of a window's changes into a table with keys, the same statement for Delta and Iceberg."""
 
 import secrets
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,7 +9,11 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from dagster_smt.spark.environment import is_connect
 from dagster_smt.spark.sql import quoted, text
+
+_SETTINGS = threading.RLock()
+"""Held while the settings of a session are those of one ``MERGE``."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +74,13 @@ def session_with(session: SparkSession, settings: dict[str, str]) -> Iterator[Sp
     """Gives a session with settings that no other statement sees.
 
     Delta takes the metadata of a ``MERGE`` from the settings of its session. Other threads write through the user's
-    session meanwhile: their commits must not get this metadata.
+    session meanwhile: their commits must not get this metadata. A client of Spark Connect cannot make a session beside
+    its own, so there the writes of this package wait for each other; see ``undisturbed``.
     """
+    if is_connect(session):
+        with _SETTINGS, _set_for_a_while(session, settings):
+            yield session
+        return
     own = session.newSession()
     for name, value in session.conf.getAll.items():
         if own.conf.isModifiable(name):
@@ -79,3 +89,28 @@ def session_with(session: SparkSession, settings: dict[str, str]) -> Iterator[Sp
     for name, value in settings.items():
         own.conf.set(name, value)
     yield own
+
+
+@contextmanager
+def undisturbed(session: SparkSession) -> Iterator[None]:
+    """Keeps the settings of ``session_with`` away from another write of the same session."""
+    if not is_connect(session):
+        yield
+        return
+    with _SETTINGS:
+        yield
+
+
+@contextmanager
+def _set_for_a_while(session: SparkSession, settings: dict[str, str]) -> Iterator[None]:
+    before = {name: session.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            if old is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, old)
