@@ -1,1 +1,1 @@
-"""Tools beside the product: the judge of parity, the reference pages, the gallery and the list of problem codes."""
+"""Tools of the project: the comparison with Kafka Connect, the reference pages, the gallery, the problem codes."""

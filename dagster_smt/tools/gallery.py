@@ -29,14 +29,14 @@ records that reached a stage. [Chains](../chains.md) shows how to run a chain of
 
 
 @dataclass(frozen=True)
-class Entry:
+class GalleryChain:
     """A chain of the gallery.
 
     Attributes:
-        title: Its heading.
-        text: What the chain is for.
-        chain: Its properties.
-        records: Records with ``value`` and perhaps ``key``, ``topic`` and ``headers``.
+        title: The heading.
+        text: The purpose of the chain.
+        chain: The properties of the chain.
+        records: Records with ``value``, and optionally ``key``, ``topic`` and ``headers``.
         schema: The columns of the values as a DDL text; empty for JSON without a schema.
         envelope: The schema of Connect around the values, as JSON; empty if there is none.
     """
@@ -50,12 +50,12 @@ class Entry:
 
     @property
     def parsed(self) -> Chain:
-        """The chain, parsed."""
+        """The parsed chain."""
         return parse_chain(read_properties(self.chain))
 
     @property
     def declared(self) -> Schema | None:
-        """The schema of the values, if there is one."""
+        """The schema of the values; None for JSON without a schema."""
         if self.schema:
             return parse_ddl(self.schema)
         return None
@@ -70,7 +70,7 @@ class Entry:
         return Format()
 
     def stored(self, value: str | None) -> bytes | None:
-        """Returns the bytes of a value as they lie in a topic."""
+        """Returns the bytes of a value as a topic has them."""
         if value is None:
             return None
         if self.envelope:
@@ -90,12 +90,12 @@ class Entry:
 
 @dataclass
 class Result:
-    """What became of the records of a chain.
+    """The results of a chain for some records.
 
     Attributes:
-        lines: The records after the chain as JSON; of one that is dropped or fails a sentence.
-        outcomes: One for each record.
-        touched: For each record the bits of the ledger that it touched.
+        lines: The records after the chain as JSON; a sentence for a dropped or failed record.
+        outcomes: The outcome of each record.
+        touched: For each record, the touched bits of the ledger.
     """
 
     lines: list[str] = field(default_factory=list)
@@ -103,12 +103,12 @@ class Result:
     touched: list[int] = field(default_factory=list)
 
 
-def entries(file: Path = FILE) -> list[Entry]:
+def entries(file: Path = FILE) -> list[GalleryChain]:
     """Returns the chains of the gallery."""
-    return [Entry(**data) for data in yaml.safe_load(file.read_text(encoding="utf-8"))]
+    return [GalleryChain(**data) for data in yaml.safe_load(file.read_text(encoding="utf-8"))]
 
 
-def run(entry: Entry) -> Result:
+def run(entry: GalleryChain) -> Result:
     """Sends the records of a chain through it, on the Python evaluator."""
     interpreter, result = Interpreter(entry.parsed, Format("string"), entry.value), Result()
     for offset, data in enumerate(entry.records):
@@ -147,13 +147,13 @@ def _text(header: Header) -> str:
     return (header_bytes(header) or b"").decode()
 
 
-def page(chains: Sequence[Entry]) -> str:
+def page(chains: Sequence[GalleryChain]) -> str:
     """Returns the page of the gallery."""
     parts = [_HEAD, *(part for number, entry in enumerate(chains, 1) for part in _parts(number, entry))]
     return "\n".join(parts)
 
 
-def _parts(number: int, entry: Entry) -> Iterator[str]:
+def _parts(number: int, entry: GalleryChain) -> Iterator[str]:
     result = run(entry)
     yield f"## {number}. {entry.title}\n\n{entry.text}\n"
     if entry.schema:
@@ -216,7 +216,7 @@ def _did(chain: Chain, result: Result, index: int) -> Iterator[str]:
         yield f"{lost.count(FAILED)} failed"
 
 
-def _columns(entry: Entry) -> str:
+def _columns(entry: GalleryChain) -> str:
     plan = plan_chain(entry.parsed, None, entry.declared, topics=("orders",), typed=True)
     rows = [["column", "comes from"]]
     for column, sources in plan.lineage.items():

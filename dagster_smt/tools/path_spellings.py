@@ -1,17 +1,17 @@
-"""Every form of a field path with what it does: data that the reference prints and the tests run."""
+"""All spellings of field paths with their matches: data that the reference prints and the tests run."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Spelling:
-    """One form of a path: what ``MaskField`` with the replacement ``*`` does with it.
+    """A spelling of a path, and the result of ``MaskField`` with the replacement ``*``.
 
     Attributes:
         path: The path.
-        reaches: What it leads to, in words.
+        reaches: The matches, in words.
         before, after: The value, as JSON.
-        version: The syntax it needs.
+        version: The syntax of the path.
     """
 
     path: str
@@ -23,14 +23,14 @@ class Spelling:
 
 @dataclass(frozen=True)
 class Situation:
-    """What a transform does where a path meets something special.
+    """The result of a transform for a path in a special situation.
 
     Attributes:
         what: The situation, in words.
         transform: Name of the transform.
-        options: Its options; ``field.syntax.version`` is V2 unless it is among them.
+        options: The options of the transform; ``field.syntax.version`` is V2 unless it is set.
         before, after: The value, as JSON. ``after`` is the statement of the refusal if it starts with ``refused: ``.
-        schema: ``both``, ``with`` or ``without``: for which records it holds.
+        schema: The records: ``with`` a schema, ``without`` one, or ``both``.
     """
 
     what: str
@@ -42,7 +42,7 @@ class Situation:
 
     @property
     def settings(self) -> dict[str, str]:
-        """The options with their syntax."""
+        """The options, with the syntax of paths."""
         return {"field.syntax.version": "V2", **self.options}
 
 

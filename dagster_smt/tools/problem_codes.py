@@ -91,12 +91,12 @@ _READERS = ("tools/parity", "connect/survey", "tools/problem_codes")
 
 @dataclass(frozen=True)
 class Use:
-    """A place that says a code.
+    """A use of a problem code.
 
     Attributes:
         code: The code.
         module: Path of the module in the package, without ``.py``.
-        statement: What it says, ``…`` for what varies; empty if it cannot be told from the source.
+        statement: The statement, with ``…`` for variable parts; empty if the source does not show it.
     """
 
     code: str
@@ -105,32 +105,32 @@ class Use:
 
 
 def uses(root: Path = ROOT) -> list[Use]:
-    """Every place in a package that says a code."""
-    found = []
+    """Returns all uses of problem codes in a package."""
+    uses_of_package = []
     for path in sorted(root.rglob("*.py")):
         module = path.relative_to(root).with_suffix("").as_posix()
         if not module.startswith(_READERS):
-            found += list(_in_module(ast.parse(path.read_text(encoding="utf-8")), module))
-    return found
+            uses_of_package += list(_in_module(ast.parse(path.read_text(encoding="utf-8")), module))
+    return uses_of_package
 
 
 def by_code(root: Path = ROOT) -> dict[str, list[Use]]:
-    """The uses of each code, in the order of codes."""
-    found: dict[str, list[Use]] = defaultdict(list)
+    """Returns the uses of each code, in the order of codes."""
+    uses_by_code: dict[str, list[Use]] = defaultdict(list)
     for use in uses(root):
-        found[use.code].append(use)
-    return dict(sorted(found.items()))
+        uses_by_code[use.code].append(use)
+    return dict(sorted(uses_by_code.items()))
 
 
 def taken_twice(root: Path = ROOT) -> list[str]:
-    """Codes that several modules use for different things, as far as ``SHARED`` does not allow it."""
-    wrong = []
+    """Returns codes that several modules use with different meanings, except the uses in ``SHARED``."""
+    codes = []
     for code, places in by_code(root).items():
         modules = sorted({use.module for use in places})
         same = len({use.statement for use in places}) == 1
         if len(modules) > 1 and not same and not set(modules) <= set(SHARED.get(code, "").split()):
-            wrong.append(f"{code}: {', '.join(modules)}")
-    return wrong
+            codes.append(f"{code}: {', '.join(modules)}")
+    return codes
 
 
 def _in_module(tree: ast.Module, module: str) -> Iterator[Use]:
@@ -159,7 +159,7 @@ def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def _own(scope: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a scope without those of functions in it."""
+    """Yields the nodes of a scope, without the nodes of inner functions."""
     for child in ast.iter_child_nodes(scope):
         if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
             yield child
@@ -167,7 +167,7 @@ def _own(scope: ast.AST) -> Iterator[ast.AST]:
 
 
 def _texts(scope: ast.AST) -> dict[str, ast.expr]:
-    """Names that are set to texts."""
+    """Returns the expressions that a scope assigns to names."""
     assigned = (node for node in _own(scope) if isinstance(node, ast.Assign))
     results = {}
     for node in assigned:
@@ -200,7 +200,7 @@ def _told(node: ast.expr | None, names: dict[str, ast.expr]) -> str:
 
 
 def codes_page() -> str:
-    """The page of the reference."""
+    """Returns the reference page of problem codes."""
     lines = ["# Problem codes", ""]
     lines += ["A code means one thing, and is never used for another. `…` stands for a name, a path or a type; no"]
     lines += ["problem quotes the value of a field. Place and hint come with the message.", ""]
@@ -212,6 +212,6 @@ def codes_page() -> str:
 
 
 def _row(code: str, places: list[Use]) -> str:
-    said = list(dict.fromkeys(use.statement for use in places if use.statement)) or ["(see the module)"]
+    statements = list(dict.fromkeys(use.statement for use in places if use.statement)) or ["(see the module)"]
     modules = ", ".join(dict.fromkeys(f"`{use.module}`" for use in places))
-    return f"| {code} | {'<br>'.join(said)} | {modules} |"
+    return f"| {code} | {'<br>'.join(statements)} | {modules} |"

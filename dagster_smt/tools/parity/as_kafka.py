@@ -154,7 +154,7 @@ class WrittenConverter(KafkaConverter):
 
 
 def _bare(tree: Any) -> Any:
-    """A schema's JSON without its defaults."""
+    """Returns a schema's JSON without its defaults."""
     if isinstance(tree, list):
         return [_bare(item) for item in tree]
     if not isinstance(tree, dict):
@@ -169,7 +169,7 @@ def _bare(tree: Any) -> Any:
 
 
 def _with_defaults(schema: Schema | None, tree: Any, reader: KafkaReader) -> Any:
-    """A schema with its defaults, read as Kafka reads them."""
+    """Returns a schema with its defaults, read as Kafka reads them."""
     if schema is None or not isinstance(tree, dict):
         return schema
     children = zip(schema.fields, tree.get("fields") or (), strict=False)
@@ -187,16 +187,16 @@ def _with_defaults(schema: Schema | None, tree: Any, reader: KafkaReader) -> Any
 
 
 def load_raw(text: str, key: str) -> msgspec.Raw:
-    """The JSON text under a key; raises ``DataError`` if the text is no such object."""
+    """Returns the JSON text under a key. Raises ``DataError`` if the text is not such an object."""
     try:
-        found: dict[str, msgspec.Raw] = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
-        return found[key]
+        texts: dict[str, msgspec.Raw] = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+        return texts[key]
     except (msgspec.DecodeError, KeyError):
         raise not_an_envelope() from None
 
 
 def coerced(case: Case, record: dict[str, Any]) -> dict[str, bool]:
-    """Whether Kafka takes a part of a record (``key``, ``value``, ``header``) for something else than it is."""
+    """Returns for ``key``, ``value`` and ``header`` True if Kafka coerces a value there to another type."""
     converter = KafkaConverter(case.get("converter") or {})
     parts = {"key": [record["key"]], "value": [record["value"]], "header": [h["value"] for h in record["headers"]]}
     results = {}
@@ -212,7 +212,7 @@ def _coerced(converter: KafkaConverter, datum: dict[str, str] | None) -> bool:
 
 
 def kept_spelling(case: Case, record: dict[str, Any]) -> bool:
-    """Whether a part of a record is JSON without a schema whose spelling Kafka changes."""
+    """Returns True if a part of a record is JSON without a schema whose spelling Kafka changes."""
     converter = KafkaConverter(case.get("converter") or {})
     for datum in (record["key"], record["value"], *(header["value"] for header in record["headers"])):
         _coerced(converter, datum)
@@ -222,17 +222,17 @@ def kept_spelling(case: Case, record: dict[str, Any]) -> bool:
 
 
 def read_by_name(case: Case, datum: dict[str, str] | None) -> bool:
-    """Whether a datum has a value under the name of a logical type that belongs to another type."""
+    """Returns True if a datum has the name of a logical type on another type than that of the logical type."""
     converter = KafkaConverter(case.get("converter") or {})
     _coerced(converter, datum)
     return converter.by_name
 
 
 def runs(case: Case) -> Iterator[tuple[str, Results]]:
-    """The results of a case with differences taken back: first one by one, then all that matter together.
+    """Yields the results of a case with intended differences switched off: first each alone, then several together.
 
     Yields:
-        The ids of the differences, and the results.
+        The id of the difference, and the results.
     """
     modes = [mode for mode in _MODES if mode[1](case) is not None]
     for decision, change in modes:
@@ -262,23 +262,25 @@ def _run(case: Any) -> Iterator[Results]:
 def _defective(stage: Stage, class_: type[ReplaceField]) -> Stage:
     if not isinstance(stage.transform, ReplaceField):
         return stage
+    # The copy keeps its parsed options and gets the methods of a subclass that reproduces Kafka's defect. A frozen
+    # model refuses an ordinary assignment, so object.__setattr__ changes the class.
     defective = stage.transform.model_copy()
     object.__setattr__(defective, "__class__", class_)
     return replace(stage, transform=defective)
 
 
 def _without_ignored(case: Case) -> Case | None:
-    """D1: the options that Kafka ignores are not there."""
+    """D1: returns the case without the options that Kafka ignores; None if it has none."""
     heads = []
     for k, v in case["config"].items():
         if k.endswith(".type") and _ignores(str(v)):
             heads.append(k.removesuffix(".type"))
-    kept = {}
+    config = {}
     for key, value in case["config"].items():
         if not any(key == head + option for head in heads for option in _IGNORED):
-            kept[key] = value
-    if kept != case["config"]:
-        return {**case, "config": kept}
+            config[key] = value
+    if config != case["config"]:
+        return {**case, "config": config}
     return None
 
 
@@ -287,7 +289,7 @@ def _ignores(type_: str) -> bool:
 
 
 def _with_defects(case: Case) -> Case | None:
-    """D2: ReplaceField mixes fields up."""
+    """D2: returns the case with Kafka's ReplaceField, which mixes fields up; None without renames."""
     renames = any(key.endswith(".renames") for key in case["config"])
     if renames:
         return {"renames": KafkaReplaceField, **case}
@@ -295,14 +297,14 @@ def _with_defects(case: Case) -> Case | None:
 
 
 def _with_kafkas_reader(case: Case) -> Case | None:
-    """D5: JSON is read with Jackson's coercions."""
+    """D5: returns the case with Jackson's coercions in JSON; None if it needs none."""
     if any(any(coerced(case, r).values()) for r in case["records"]):
         return {**case, "reader": True}
     return None
 
 
 def _one_schema(case: Case) -> Case | None:
-    """D2: Kafka's cache takes schemas for one that differ in the scale of a default only; the first one stays."""
+    """D2: Kafka's cache treats schemas as equal that differ only in the scale of a default; the first one stays."""
     known: dict[str, str] = {}
     changed = False
 
@@ -326,7 +328,7 @@ def _one_schema(case: Case) -> Case | None:
 
 
 def _by_value(tree: Any) -> Any:
-    """A tree in which equal fractions are one."""
+    """Returns a tree in which equal fractions are the same object."""
     if isinstance(tree, dict):
         return {k: _by_value(v) for k, v in tree.items()}
     if isinstance(tree, list):
@@ -337,7 +339,7 @@ def _by_value(tree: Any) -> Any:
 
 
 def _hashed(case: Case) -> Case | None:
-    """D4: the keys of objects come in the order of Java's hash maps."""
+    """D4: orders the keys of objects as Java's hash maps do."""
     records = [_with_sides(record, _hashed_datum) for record in case["records"]]
     renames = any(key.endswith(".renames") for key in case["config"])
     changed = renames or records != case["records"]
@@ -371,7 +373,7 @@ def _hashed_text(text: msgspec.Raw) -> bytes:
 
 
 def hash_map_order(keys: list[str], capacity: int = 16) -> list[str]:
-    """The order in which a ``java.util.HashMap`` gives the keys that were put into it in this order."""
+    """Returns the keys in the order of a ``java.util.HashMap`` into which they were put in this order."""
     size = 1
     while size < capacity:
         size *= 2
@@ -381,7 +383,7 @@ def hash_map_order(keys: list[str], capacity: int = 16) -> list[str]:
 
 
 def _spread(key: str) -> int:
-    """``String.hashCode``, its high bits mixed into the low ones."""
+    """Returns ``String.hashCode``, with its high bits mixed into the low bits."""
     code = 0
     data = key.encode("utf-16-be", "surrogatepass")
     for at in range(0, len(data), 2):

@@ -1,7 +1,7 @@
-"""Whether an answer equals what Kafka Connect did (rules: ``tests/parity/README.md``, How to compare).
+"""Compares an answer with Kafka Connect's result (rules: ``tests/parity/README.md``, How to compare).
 
-Everything counts: 1 and 1.0 differ, 0.0 and -0.0, a number and the text of it. What is equal is only what Connect's
-JSON cannot tell apart: the order of keys, and two spellings of one number.
+Everything counts: 1 and 1.0 differ, and so do 0.0 and -0.0, or a number and its text. Only two things do not count,
+because Connect's JSON cannot express them: the order of keys, and the spelling of a number.
 """
 
 import json
@@ -23,7 +23,7 @@ class _Fraction(str):
 
 
 def difference(case: dict[str, Any], answer: dict[str, Any]) -> str:
-    """Why the answer is not equal to the expectation or one of its alternatives; empty if it is."""
+    """Returns the reason why an answer equals none of the expected alternatives; empty if it equals one."""
     reason = _differs(case["expect"], answer)
     if reason and any(not _differs(other, answer) for other in case.get("alternatives", ())):
         return ""
@@ -33,12 +33,12 @@ def difference(case: dict[str, Any], answer: dict[str, Any]) -> str:
 def _differs(want: dict[str, Any], got: dict[str, Any]) -> str:
     if ("configError" in want) != ("configError" in got):
         if "configError" in got:
-            said = f": {got['configError']['message']}"
+            message = f": {got['configError']['message']}"
         else:
-            said = ""
+            message = ""
         return (
             "a configuration error was expected" if "configError" in want else "an unexpected configuration error"
-        ) + said
+        ) + message
     if "configError" in want:
         return ""
     if len(want["results"]) != len(got["results"]):
@@ -56,7 +56,7 @@ def kind_of_result(result: dict[str, Any]) -> str:
 
 
 def result_difference(want: dict[str, Any], got: dict[str, Any]) -> str:
-    """Why the result of one record is not equal; empty if it is."""
+    """Returns the reason why the result of one record differs; empty if it is equal."""
     kind = kind_of_result(want)
     if kind not in got:
         if "error" in got:
@@ -69,9 +69,9 @@ def result_difference(want: dict[str, Any], got: dict[str, Any]) -> str:
     if kind == "dropped":
         return ""
     a, b = canonical_record(want["record"]), canonical_record(got["record"])
-    wrong = [name for name in a if a[name] != b[name]]
-    if wrong:
-        return f"{', '.join(wrong)} differ: {[b[n] for n in wrong]}, expected {[a[n] for n in wrong]}"
+    parts = [name for name in a if a[name] != b[name]]
+    if parts:
+        return f"{', '.join(parts)} differ: {[b[n] for n in parts]}, expected {[a[n] for n in parts]}"
     return ""
 
 
@@ -84,15 +84,15 @@ def _error(want: dict[str, Any], got: dict[str, Any]) -> str:
 
 
 def canonical_record(record: dict[str, Any]) -> dict[str, Any]:
-    """A record as comparable values."""
-    found: dict[str, Any] = {name: _scalar(record.get(name)) for name in COORDINATES}
-    found["key"], found["value"] = canonical_datum(record.get("key")), canonical_datum(record.get("value"))
-    found["headers"] = [(h["key"], canonical_datum(h["value"])) for h in record.get("headers", ())]
-    return found
+    """Returns a record as comparable values."""
+    parts: dict[str, Any] = {name: _scalar(record.get(name)) for name in COORDINATES}
+    parts["key"], parts["value"] = canonical_datum(record.get("key")), canonical_datum(record.get("value"))
+    parts["headers"] = [(h["key"], canonical_datum(h["value"])) for h in record.get("headers", ())]
+    return parts
 
 
 def canonical_datum(datum: dict[str, Any] | None) -> Any:
-    """A datum as a comparable value."""
+    """Returns a datum as a comparable value."""
     if datum is None:
         return None
     if "schemaless" in datum:
@@ -145,7 +145,7 @@ def _scalar(value: Any) -> Any:
 
 
 def payload_of(schema: dict[str, Any] | None, value: Any) -> Any:
-    """A payload as a comparable value."""
+    """Returns a payload as a comparable value."""
     if schema is None or value is None:
         return free(value)
     kind = schema["type"]
@@ -170,14 +170,14 @@ def canonical_schema(schema: dict[str, Any] | None, default: Default = payload_o
     """A schema as a comparable value: the order of struct fields counts. ``default`` makes its defaults comparable."""
     if schema is None:
         return None
-    found: dict[str, Any] = {"type": schema["type"], "optional": bool(schema.get("optional"))}
-    found.update({k: _scalar(schema[k]) for k in _SCHEMA_TEXTS if schema.get(k) not in (None, {})})
+    parts: dict[str, Any] = {"type": schema["type"], "optional": bool(schema.get("optional"))}
+    parts.update({k: _scalar(schema[k]) for k in _SCHEMA_TEXTS if schema.get(k) not in (None, {})})
     if schema["type"] == "struct":
-        found["fields"] = [canonical_schema(f, default) for f in schema["fields"]]
-    found.update({k: canonical_schema(schema[k], default) for k in ("items", "keys", "values") if k in schema})
+        parts["fields"] = [canonical_schema(f, default) for f in schema["fields"]]
+    parts.update({k: canonical_schema(schema[k], default) for k in ("items", "keys", "values") if k in schema})
     if schema.get("default") is not None:
-        found["default"] = default(schema, schema["default"])
-    return found
+        parts["default"] = default(schema, schema["default"])
+    return parts
 
 
 def canonical_java(java: Any) -> Any:
@@ -198,12 +198,12 @@ def canonical_java(java: Any) -> Any:
 
 
 def _is_leaf(value: Any) -> bool:
-    """Whether a comparable value is a tagged scalar, such as ``("int", "7")``."""
+    """Returns True if a comparable value is a tagged scalar, such as ``("int", "7")``."""
     return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], str)
 
 
 def alike(want: Any, got: Any, leaf: Alike) -> bool:
-    """Whether two comparable values are equal but for leaves that a rule takes for the same."""
+    """Returns True if two comparable values are equal, except for leaves that a rule treats as equal."""
     if type(want) is type(got) and isinstance(want, dict):
         return want.keys() == got.keys() and all(alike(want[k], got[k], leaf) for k in want)
     if type(want) is type(got) and isinstance(want, list | tuple) and len(want) == len(got) and not _is_leaf(want):

@@ -1,12 +1,12 @@
-"""Which differences from Kafka Connect are deliberate: D1 to D12.
+"""Judges differences from Kafka Connect: an intended difference has a rule, D1 to D12.
 
-A difference is deliberate if the rule behind it explains it, on the part of the record that it explains, and nothing
-else differs. Two kinds of rule say so:
+A difference is intended if a rule explains the part of the record that differs, and nothing else differs. There are two
+kinds of rules:
 
-- rules on one result (``_Bridge``): what Kafka's crash has become here, which value JSON cannot carry, what Spark's
-  columns cannot tell apart. They name what the answer has to be instead.
-- the case run once more with a difference taken back (``as_kafka``): the result then has to be Kafka's, and the answer
-  what the Python evaluator makes of the case as it is.
+- Rules on one result (``bridges``): the result here instead of Kafka's crash, values that JSON cannot express, and
+  values that Spark's columns cannot distinguish. Such a rule defines the result that must come instead.
+- A second run of the case with the difference switched off (``as_kafka``): this result must equal Kafka's, and the
+  first result must equal that of the Python evaluator.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ REASONS = {
     "D1": "Kafka ignores an option, or refuses it late or for the signs in it: here it is honoured, or refused at once",
     "D2": "Kafka has a defect here (a crash, a leak, a loss): here it is a correct result or a coded problem",
     "D3": "all time zones are UTC",
-    "D4": "the result hangs on hash order, or is a value that JSON cannot carry",
+    "D4": "the result depends on hash order, or is a value that JSON cannot express",
     "D5": "Kafka coerces or wraps JSON silently: here it keeps its spelling, though never a null for its default, "
     "or is refused",
     "D6": "the Spark evaluator keeps no schema for a null side, and headers are bytes",
@@ -46,10 +46,10 @@ Result = dict[str, Any]
 
 
 def deliberate(case: dict[str, Any], answer: dict[str, Any]) -> str | None:
-    """What explains an answer that is not equal to the letter.
+    """Returns the explanation of an answer that is not exactly equal.
 
     Returns:
-        The id of the deliberate difference; an empty text if nothing differs but the spelling of numbers; None if
+        The id of the intended difference; an empty text if only the spelling of numbers differs; None if
         nothing explains the difference.
     """
     if "results" not in case["expect"]:
@@ -62,10 +62,10 @@ def deliberate(case: dict[str, Any], answer: dict[str, Any]) -> str | None:
         return judge.refusal(answer["configError"]) or None
     if len(want) != len(answer["results"]):
         return None
-    found = [judge.explain(n, w, g) for n, (w, g) in enumerate(zip(want, answer["results"], strict=True))]
-    if any(ids is None for ids in found):
+    explanations = [judge.explain(n, w, g) for n, (w, g) in enumerate(zip(want, answer["results"], strict=True))]
+    if any(ids is None for ids in explanations):
         return None
-    return next((ids[0] for ids in found if ids), "")
+    return next((ids[0] for ids in explanations if ids), "")
 
 
 def _is_right(case: dict[str, Any]) -> bool:

@@ -19,7 +19,7 @@ EQUAL, DIFFERENT, DELIBERATE, UNSUPPORTED = "equal", "different", "deliberate", 
 
 @dataclass
 class Verdict:
-    """What became of one case. ``verdict`` is one of the four names above; ``decision`` a D-id."""
+    """The verdict on one case: one of the four names above, and for an intended difference its id."""
 
     id: str
     verdict: str
@@ -59,12 +59,12 @@ class ParityReport:
 
 
 def on_python(cases: list[tuple[dict[str, Any], Chain]]) -> list[dict[str, Any] | None]:
-    """Run cases on the Python evaluator."""
+    """Runs cases on the Python evaluator."""
     return [answer_to(case, chain) for case, chain in cases]
 
 
 def answer_to(case: dict[str, Any], chain: Chain) -> dict[str, Any]:
-    """The answer of the Python evaluator; one that breaks off says so, and the run goes on."""
+    """Returns the answer of the Python evaluator. An exception becomes an answer, and the run continues."""
     try:
         return run_case(case, chain)
     except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to this case
@@ -72,17 +72,17 @@ def answer_to(case: dict[str, Any], chain: Chain) -> dict[str, Any]:
 
 
 def broken(error: Exception) -> dict[str, Any]:
-    """The answer of an evaluator that broke off."""
+    """Returns the answer for an exception of an evaluator."""
     return {"broken": type(error).__name__}
 
 
 def run_files(paths: Iterable[Path], evaluate: Evaluate = on_python) -> ParityReport:
-    """Run every case of some files."""
+    """Runs all cases of some files."""
     return run_cases([case for path in paths for case in parse_cases(path.read_bytes())], evaluate)
 
 
 def run_cases(cases: Iterable[dict[str, Any]], evaluate: Evaluate = on_python) -> ParityReport:
-    """Run cases. ``evaluate`` answers None for a case it cannot take: it counts as unsupported."""
+    """Runs cases. If ``evaluate`` returns None for a case, the case counts as unsupported."""
     make_room()  # cases may be nested as deeply as Connect allows
     cases = list(cases)
     parsed: list[Chain | dict[str, Any]] = [_parse(case) for case in cases]
@@ -107,7 +107,7 @@ def _parse(case: dict[str, Any]) -> Chain | dict[str, Any]:
 
 
 def verdict_of(case: dict[str, Any], answer: dict[str, Any] | None) -> Verdict:
-    """What an answer to a case is worth; None is no answer."""
+    """Returns the verdict on the answer to a case; None means that there is no answer."""
     verdict = Verdict(case["id"], UNSUPPORTED, transforms_of(case), mode_of(case))
     if answer is None or _unknown_class(case, answer):
         return verdict
@@ -126,7 +126,7 @@ def verdict_of(case: dict[str, Any], answer: dict[str, Any] | None) -> Verdict:
 
 
 def _judged(case: dict[str, Any], answer: dict[str, Any], verdict: Verdict) -> str | None:
-    """The deliberate difference; an empty text if there is none, None if the answer is wrong."""
+    """Returns the id of the intended difference; empty if there is none, None if the answer is wrong."""
     if "broken" in answer:
         verdict.reason = f"the evaluator broke off: {answer['broken']}"
         return None
@@ -137,12 +137,12 @@ def _judged(case: dict[str, Any], answer: dict[str, Any], verdict: Verdict) -> s
 
 
 def _unknown_class(case: dict[str, Any], answer: dict[str, Any]) -> bool:
-    """A class that Kafka has and we do not."""
+    """Returns a class of the case that Kafka has and this package does not."""
     return "configError" not in case["expect"] and answer.get("configError", {}).get("code") == "SMT010"
 
 
 def transforms_of(case: dict[str, Any]) -> tuple[str, ...]:
-    """Short names of the transforms and predicates a case uses."""
+    """Returns the short names of a case's transforms and predicates."""
     config = case["config"]
     keys = []
     for kind in ("transforms", "predicates"):
@@ -153,7 +153,7 @@ def transforms_of(case: dict[str, Any]) -> tuple[str, ...]:
 
 
 def mode_of(case: dict[str, Any]) -> str:
-    """``schema``, ``schemaless``, ``mixed`` or ``config``: the form of the records."""
+    """Returns the mode of a case's records: ``schema``, ``schemaless``, ``mixed`` or ``config``."""
     if "configError" in case["expect"]:
         return "config"
     sides = []
