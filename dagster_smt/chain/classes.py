@@ -27,7 +27,7 @@ class ClassMatch:
 
 
 def find_class(
-    type_: object, known: Mapping[str, type[Options]], place: str, what: str, as_kafka: bool = False
+    type_: object, known: Mapping[str, type[Options]], place: str, plugin: str, as_kafka: bool = False
 ) -> ClassMatch:
     """Returns the class that a full or short name means.
 
@@ -35,12 +35,12 @@ def find_class(
         type_: The name as written.
         known: The classes by full name.
         place: The place of the name, for problems.
-        what: ``transform`` or ``predicate``.
+        plugin: ``transform`` or ``predicate``.
         as_kafka: True to accept only the names that Kafka accepts today (decision 8).
     """
     if not type_:
         return ClassMatch(
-            problem=config_problem("SMT009", place, "the type is missing", f"set the class of the {what}")
+            problem=config_problem("SMT009", place, "the type is missing", f"set the class of the {plugin}")
         )
     text = str(type_)  # Kafka does not trim it
     if text in known and "$" in text:
@@ -56,16 +56,18 @@ def find_class(
                 same.append(c.connect_class)
         if len(same) > 1:
             hint = f"write the class with its package: {' or '.join(same)}"
-            return ClassMatch(problem=config_problem("SMT023", place, f"'{name}' is a {what} of several vendors", hint))
+            return ClassMatch(
+                problem=config_problem("SMT023", place, f"'{name}' is a {plugin} of several vendors", hint)
+            )
     if cls is not None and as_kafka and name not in known and getattr(cls, "sided", False):
         cls = None  # Kafka gives a plugin alias only to classes that are not inner classes
     if cls is None:
-        return ClassMatch(problem=_unknown(text, known, place, what))
-    return _class_with_side(cls, text, known, place, what)
+        return ClassMatch(problem=_unknown(text, known, place, plugin))
+    return _class_with_side(cls, text, known, place, plugin)
 
 
 def _class_with_side(
-    cls: type[Options], text: str, known: Mapping[str, type[Options]], place: str, what: str
+    cls: type[Options], text: str, known: Mapping[str, type[Options]], place: str, plugin: str
 ) -> ClassMatch:
     name, _, inner = text.partition("$")
     sided = getattr(cls, "sided", False)
@@ -83,11 +85,11 @@ def _class_with_side(
             if c.__name__ == name and getattr(c, "sided", False):
                 same.append(c)
         hint = " or ".join([f"write {name}", *(f"{c.connect_class}${inner}" for c in same)])
-        return ClassMatch(problem=config_problem("SMT010", place, f"unknown {what} class '{text}'", hint))
+        return ClassMatch(problem=config_problem("SMT010", place, f"unknown {plugin} class '{text}'", hint))
     return ClassMatch(cls, inner.lower())
 
 
-def _unknown(text: str, known: Mapping[str, type[Options]], place: str, what: str) -> Problem:
+def _unknown(text: str, known: Mapping[str, type[Options]], place: str, plugin: str) -> Problem:
     name = text.partition("$")[0]
     hint = vendor_hint(name, known) or did_you_mean(name.rsplit(".", 1)[-1], [c.__name__ for c in known.values()])
-    return config_problem("SMT010", place, f"unknown {what} class '{text}'", hint)
+    return config_problem("SMT010", place, f"unknown {plugin} class '{text}'", hint)

@@ -77,8 +77,8 @@ def _load(path: Path) -> Any:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        what = (error.strerror or "").lower() or "the file cannot be read"
-        raise ConfigError(config_problem("SMT002", path.name, what, f"check the path: {path}")) from None
+        statement = (error.strerror or "").lower() or "the file cannot be read"
+        raise ConfigError(config_problem("SMT002", path.name, statement, f"check the path: {path}")) from None
     except UnicodeDecodeError:
         raise ConfigError(
             config_problem("SMT002", path.name, "the file is not UTF-8 text", "save the file as UTF-8")

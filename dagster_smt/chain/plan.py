@@ -340,7 +340,7 @@ def plan_test(predicate: Predicate, record: PlanRecord) -> Expr | bool:
     if isinstance(predicate, CodePredicate):
         test = predicate.test(seen)
     else:
-        test = plan_condition(predicate.condition(), seen, Planning(seen, "value"), "look at a field")
+        test = plan_condition(predicate.condition(), seen, Planning(seen, "value"), "read a field")
     if first_side is None or isinstance(test, bool):
         if first_side is None or not test:
             return test

@@ -53,8 +53,8 @@ def syntax_hint(transform: Options, path: str, known: Iterable[str] | None = Non
         return ""
     if known is not None and head not in known:
         return ""
-    what = "" if known is None else f"'{head}' has fields, and "
-    return f"set field.syntax.version=V2: {what}under V1 the dots of '{path}' are part of one name"
+    reason = "" if known is None else f"'{head}' has fields, and "
+    return f"set field.syntax.version=V2: {reason}under V1 the dots of '{path}' are part of one name"
 
 
 def pattern_hint(version: str) -> str:

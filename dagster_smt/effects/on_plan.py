@@ -233,11 +233,11 @@ def _joined(join: Join, fields: Mapping[str, Node], at: Planning) -> Cell:
 def _text(name: str, field: Node) -> Expr:
     if not has_bytes(field.schema):
         return java_text_of(field)
-    problem, there = no_text().problem, present(field)
+    problem, presence = no_text().problem, present(field)
     statement = f"the field '{name}' is {field.schema.label}: {problem.statement}"
-    if there is None:
+    if presence is None:
         raise refuse(problem.code, statement, problem.hint)
-    return Call(Refused(problem.code, statement, problem.hint), (there,))
+    return Call(Refused(problem.code, statement, problem.hint), (presence,))
 
 
 def _set_schema(effect: SetSchema, node: Node, at: Planning, settings: Settings) -> Node:

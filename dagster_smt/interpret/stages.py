@@ -83,7 +83,7 @@ def predicate_function(predicate: Predicate) -> Callable[[Record], bool]:
 def _schemaless(predicate: Predicate) -> Callable[[Record], bool]:
     if isinstance(predicate, CodePredicate):
         return predicate.schemaless()
-    test = test_function(predicate.condition(), "look at a field")
+    test = test_function(predicate.condition(), "read a field")
     return lambda record: test(record.value)
 
 

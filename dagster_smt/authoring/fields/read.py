@@ -58,10 +58,10 @@ def _child(node: Node, step: Step, path: FieldPath, strict: bool, missing_class:
             return _looked_up(node, ItemAt(step.number), "[]", schema.values), None
     before = path.steps[: path.steps.index(step)]
     if before and isinstance(before[-1], str):
-        what = f"'{before[-1]}' in '{path}'"
+        place = f"'{before[-1]}' in '{path}'"
     else:
-        what = f"a value on the path '{path}'"
-    raise refuse("SMT202", f"{what} is {schema.label}, not a struct", "name a field of a struct")
+        place = f"a value on the path '{path}'"
+    raise refuse("SMT202", f"{place} is {schema.label}, not a struct", "name a field of a struct")
 
 
 def _opened(node: Node) -> Group:

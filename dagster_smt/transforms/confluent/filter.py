@@ -83,8 +83,8 @@ class Filter(Transform):
         yield from check_json_path("filter.condition", self.filter_condition)
 
     def effects(self) -> tuple[Effect, ...]:
-        wrong = NOTHING if self.filter_type == "include" else FOUND
-        answers = (wrong, MISSING) if self.missing_or_null_behavior == "exclude" else (wrong,)
+        unwanted = NOTHING if self.filter_type == "include" else FOUND
+        answers = (unwanted, MISSING) if self.missing_or_null_behavior == "exclude" else (unwanted,)
         return (Reject(PathFinds(parse_json_path(self.filter_condition), answers, self._refusals)),)
 
     @property

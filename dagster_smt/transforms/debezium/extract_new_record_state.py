@@ -203,12 +203,12 @@ class ExtractNewRecordState(CodeTransform):
         """Returns the record with the row and the topic of an event, and without the fields that a header drops."""
         after, before = images
         row, topic = self._row(after, before, at), record.topic
-        others = iter(range(len(self._headers) + len(self._fields), len(self.ledger())))
+        other_entries = iter(range(len(self._headers) + len(self._fields), len(self.ledger())))
         if self.route_by_field:
             topic, routed = routed_topic(topic, self.route_by_field, row, before, presence(after))
-            at.touch(next(others), routed)
+            at.touch(next(other_entries), routed)
         if self.rewrites:
-            at.touch(next(others), row.present)
+            at.touch(next(other_entries), row.present)
         deleted, tombstones = isinstance(at.variant, tuple) and at.variant[1], self.mode == "delete-to-tombstone"
         if deleted:
             row = self._without(row, self._dropper.planned(at.variant, tombstones))
@@ -217,7 +217,7 @@ class ExtractNewRecordState(CodeTransform):
         names = self._dropper.planned(at.variant, tombstones)
         row = row if deleted else self._without(row, names)
         if names:
-            at.touch(next(others), row.present)
+            at.touch(next(other_entries), row.present)
             if self.drop_fields_from_key and record.key is not None:
                 record = replace(record, key=self._without(record.key, names))
         return replace(record, value=row, topic=topic)
