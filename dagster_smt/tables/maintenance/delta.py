@@ -19,6 +19,7 @@ from dagster_smt.tables.maintenance.options import SAFE_HOURS, SmtMaintenance
 from dagster_smt.tables.maintenance.steps import FileSizes, StepResult, conflicts, sizes_of
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.delta_log import live_files
+from dagster_smt.tables.sinks.merge import undisturbed
 
 _CONFLICT = re.compile(
     r"Concurrent\w+Exception|MetadataChangedException|ProtocolChangedException"
@@ -48,7 +49,7 @@ class DeltaMaintenance:
 
     def compact(self) -> StepResult:
         """See ``Maintained``: of a table with clustering ``OPTIMIZE`` clusters as well."""
-        with conflicts(_CONFLICT, self.place):
+        with conflicts(_CONFLICT, self.place), undisturbed(self.session):  # no metadata of a MERGE gets into the commit
             metrics = self.session.sql(f"OPTIMIZE {self.name}").collect()[0].metrics
         return StepResult(metrics.numFilesRemoved, metrics.numFilesAdded, metrics.filesRemoved.totalSize)
 
@@ -87,7 +88,7 @@ class DeltaMaintenance:
 
     def _vacuum(self, kind: str, hours: float) -> None:
         try:
-            with conflicts(_CONFLICT, self.place):
+            with conflicts(_CONFLICT, self.place), undisturbed(self.session):
                 self.session.sql(f"VACUUM {self.name} {kind} RETAIN {float(hours)!r} HOURS").collect()
         except TableError:
             raise
