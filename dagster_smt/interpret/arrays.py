@@ -1,4 +1,4 @@
-"""Values that are arrays, as the rows of a topic table: each element as a value of its own."""
+"""Splits values that are arrays into rows of a topic table: each element becomes a value of its own."""
 
 from collections.abc import Sequence
 
@@ -9,26 +9,25 @@ _BEGINNING = (b"[", b" ", b"\t", b"\r", b"\n")
 
 
 def elements(text: bytes | None) -> list[bytes] | None:
-    """The elements of a JSON array, each as its own bytes.
+    """Returns the elements of a JSON array, each as its own bytes.
 
-    Returns:
-        None if the text is no array, or not readable as a whole: its reader says what is wrong with it.
+    None if the text is not an array, or not readable: the reader of the value reports what is wrong.
     """
     if not text or not text.startswith(_BEGINNING):
         return None
     try:
-        found = decode_whole(text)
-    except Exception as error:  # noqa: BLE001 its reader says what is wrong with it
+        value = decode_whole(text)
+    except Exception as error:  # noqa: BLE001 - the reader of the value reports the problem
         problem_of_record(error)
         return None
-    if type(found) is list:
-        return [bytes(element) for element in found]
+    if type(value) is list:
+        return [bytes(element) for element in value]
     return None
 
 
 def rows_of(text: bytes | None) -> Sequence[bytes | None]:
-    """The elements of an array, of which there may be none; or the value itself, if it is no array."""
-    found = elements(text)
-    if found is None:
+    """Returns the elements of an array, or the value itself if it is not an array."""
+    rows = elements(text)
+    if rows is None:
         return [text]
-    return found
+    return rows

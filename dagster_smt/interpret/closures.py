@@ -1,4 +1,12 @@
-"""From expressions to functions: the Python form of a plan."""
+"""Compiles expressions to functions: the Python form of a plan.
+
+For example ``Call(rule, (Ref(("value", "a")),))`` becomes a function that reads ``record.value["a"]`` and calls the
+rule. Compiling once saves the walk through the expression for each record.
+
+Elements of arrays and maps: an expression inside an ``Each`` refers to the current element by a name. Functions take
+only the record, so the element cannot be an argument. Instead the loop and the functions inside share a *box*, a list
+of one item: the loop stores the current element in ``box[0]``, and the functions read it there.
+"""
 
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
@@ -12,11 +20,11 @@ from dagster_smt.values.java.regex import compile_java
 
 Function = Callable[[Record], Any]
 Items = Mapping[str, list[Any]]
-"""For each name of an element in scope a list of one: the element that is looked at."""
+"""The boxes of the elements in scope, by the elements' names."""
 
 
 def expr_function(expr: Expr, items: Items = MappingProxyType({})) -> Function:
-    """A function of the record before the stage that gives the value of an expression."""
+    """Returns a function from the record before the stage to the value of an expression."""
     if isinstance(expr, Const):
         value = expr.value
         return lambda record: value
@@ -48,9 +56,10 @@ def _each(expr: Each, items: Items) -> Function:
             return _without(value, select(value))
         if every and type(value) is list:
             changed = []
-            for box[0] in value:
+            for box[0] in value:  # the loop variable is the box: ``body`` reads the element there
                 changed.append(body(record))
             return changed
+
         changed = value.copy()
         for key in select(value):
             box[0] = value[key]
@@ -83,7 +92,7 @@ def _any_item(expr: AnyItem, items: Items) -> Function:
 
 
 def _selector(select: Select) -> Callable[[Any], Collection[Any]]:
-    """A function from an array or map to the indexes or keys that are selected."""
+    """Returns a function from an array or map to the selected indexes or keys."""
     if isinstance(select, Every):
         return lambda value: value.keys() if type(value) is dict else range(len(value))
     if isinstance(select, Index):
@@ -132,7 +141,7 @@ def _call(expr: Call, items: Items) -> Function:
 
 
 def _per_topic(run: Callable[[Any], Any]) -> Function:
-    """A function of the topic alone is worked out once per topic."""
+    """Returns a function of the topic that runs once per topic, and remembers its results."""
     known: dict[str | None, Any] = {}
 
     def get(record: Record) -> Any:
@@ -161,26 +170,26 @@ def _field_of_value(name: str) -> Function:
 
 
 def node_function(node: Node, items: Items = MappingProxyType({})) -> Function:
-    """A function of the record before the stage that gives the value of a node."""
+    """Returns a function from the record before the stage to the value of a node."""
     if not isinstance(node, Group):
         return expr_function(node.expr, items)
     base = node.present.path if isinstance(node.present, Ref) else None
-    copies, made = [], []
+    copies, computed = [], []
     for name, child in node.fields:
         expr = None if isinstance(child, Group) else child.expr
         if base is not None and isinstance(expr, Ref) and expr.path[:-1] == base:
             copies.append((name, expr.path[-1]))
         else:
-            made.append((name, node_function(child, items)))
+            computed.append((name, node_function(child, items)))
     if node.present is None:
         present = None
     else:
         present = expr_function(node.present, items)
-    return _struct(present, tuple(copies), tuple(made))
+    return _struct(present, tuple(copies), tuple(computed))
 
 
 def _struct(
-    present: Function | None, copies: tuple[tuple[str, str], ...], made: tuple[tuple[str, Function], ...]
+    present: Function | None, copies: tuple[tuple[str, str], ...], computed: tuple[tuple[str, Function], ...]
 ) -> Function:
     def build(record: Record) -> Any:
         result: dict[str, Any] = {}
@@ -190,7 +199,7 @@ def _struct(
                 return None
             for name, old in copies:
                 result[name] = source.get(old)
-        for name, make in made:
+        for name, make in computed:
             result[name] = make(record)
         return result
 

@@ -1,4 +1,4 @@
-"""Running the documented examples of transforms and predicates; the reference prints what the tests have seen."""
+"""Runs the documented examples of transforms and predicates, for tests and for the reference pages."""
 
 from typing import Any
 
@@ -23,13 +23,13 @@ _PLAIN, _ENVELOPE = side_codec(Format()), side_codec(Format("envelope"))
 
 
 def example_chain(cls: type[Transform], example: Example) -> Chain:
-    """The example's transform as a chain of one stage, on the key if it shows the key, else on the value."""
+    """Returns the example's transform as a chain of one stage, on the key if the example shows the key."""
     side = "key" if (example.input_part or example.shows) == "key" else "value"
     return Chain((Stage("t", cls.model_validate(example.options), side if cls.sided else ""),))
 
 
 def example_record(example: Example) -> Record:
-    """The record that ``Example`` describes."""
+    """Returns the record of an example."""
     record = Record("orders", 0, 42, TIMESTAMP, "CreateTime")
     part, text = example.input_part or example.shows, example.before
     if part == "topic":
@@ -50,12 +50,12 @@ def _codec(text: str) -> SideCodec:
 
 
 def is_envelope(value: Any) -> bool:
-    """Whether the JSON of an example has its schema around it."""
+    """Returns whether the JSON of an example is an envelope."""
     return isinstance(value, dict) and value.keys() == {"schema", "payload"}
 
 
 def run_example(cls: type[Transform] | type[Predicate], example: Example) -> str | None:
-    """What the example's options make of its record; None if the record is dropped."""
+    """Returns the result of an example as text; None if the record is dropped."""
     record = example_record(example)
     if issubclass(cls, Predicate):
         return str(predicate_function(cls.model_validate(example.options))(record)).lower()
@@ -89,7 +89,7 @@ def _written(codec: SideCodec, schema: Schema | None, value: Any) -> str:
 
 
 def run_once(cls: type[Transform], options: dict[str, Any], before: str, *, typed: bool) -> str:
-    """The value that a transform makes of a JSON text, or ``refused: `` and why. ``typed``: under ``schema_of`` it."""
+    """Returns a transform's result for a JSON text, or ``refused: `` and the problem; ``typed``: with ``schema_of``."""
     chain = Chain((Stage("t", cls.model_validate(options), "value"),))
     if typed:
         form = Format("json_schema", schema_of(msgspec.json.decode(before)))
@@ -107,7 +107,7 @@ def run_once(cls: type[Transform], options: dict[str, Any], before: str, *, type
 
 
 def with_schema(cls: type[Transform], example: Example) -> str:
-    """What the example does to the schema its input would have, as text; empty if it has no effect on a struct."""
+    """Returns an example's changes to the schema of its input, as text; empty without changes to a struct."""
     if (example.input_part or example.shows) == "value":
         value = msgspec.json.decode(example.before)
     else:
@@ -124,7 +124,7 @@ def with_schema(cls: type[Transform], example: Example) -> str:
 
 
 def schema_of(value: Any) -> Schema:
-    """The Connect schema that a JSON value would have, every field required."""
+    """Returns the Connect schema of a JSON value, with all fields required."""
     if isinstance(value, dict):
         return Schema(Type.STRUCT, fields=tuple((name, schema_of(child)) for name, child in value.items()))
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""A schema for JSON that has none: what some of its records look like. For people; no chain is planned with it."""
+"""Infers a schema from some JSON records without a schema. It is for reports; chains are not planned with it."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -7,31 +7,30 @@ from typing import Any
 from dagster_smt.model.schema import Schema, Type, optional
 
 _UNKNOWN = Schema(Type.STRING, optional=True, version=-1)
-"""Of a field that was null so far: no schema of JSON has a version."""
+"""The schema of a field that was always null so far. The version marks it: inferred schemas have no version."""
 
 
 def inferred_schema(values: Iterable[bytes | None]) -> Schema | None:
-    """The schema of some JSON values; None if they are no objects.
+    """Returns the schema of some JSON values; None unless they are objects.
 
-    A field that some records lack or have null may be null. Where records differ, whole numbers become doubles beside
-    doubles, and all else becomes text.
+    A field is optional if it is missing or null in some records. If records differ, whole numbers and doubles become
+    doubles, and other combinations become text.
     """
-    found: Schema | None = None
+    schema: Schema | None = None
     for value in values:
         try:
             data = json.loads(value) if value is not None else None
         except ValueError:
             return None
         if data is not None:
-            schema = _schema(data)
-            found = schema if found is None else _both(found, schema)
-    if found is not None and found.type is Type.STRUCT:
-        return _known(found)
+            schema = _schema(data) if schema is None else _both(schema, _schema(data))
+    if schema is not None and schema.type is Type.STRUCT:
+        return _known(schema)
     return None
 
 
 def _known(schema: Schema) -> Schema:
-    """The same with texts where nothing is known."""
+    """Returns the schema with texts in place of unknown types."""
     if schema.type is Type.STRUCT:
         return schema.with_(fields=tuple((name, _known(child)) for name, child in schema.fields))
     return schema.with_(version=None, values=_known(schema.values) if schema.values is not None else None)
@@ -55,7 +54,7 @@ def _schema(data: Any) -> Schema:
 
 
 def _both(one: Schema, other: Schema) -> Schema:
-    """A schema that fits the values of two."""
+    """Returns a schema for the values of both schemas."""
     null = one.optional or other.optional
     for known, unknown in ((one, other), (other, one)):
         if unknown == _UNKNOWN:
@@ -72,11 +71,11 @@ def _both(one: Schema, other: Schema) -> Schema:
 
 def _fields(one: Schema, other: Schema) -> tuple[tuple[str, Schema], ...]:
     names = dict.fromkeys([*one.by_name, *other.by_name])
-    found = []
+    fields = []
     for name in names:
-        mine, theirs = one.by_name.get(name), other.by_name.get(name)
-        if mine is not None and theirs is not None:
-            found.append((name, _both(mine, theirs)))
+        left, right = one.by_name.get(name), other.by_name.get(name)
+        if left is not None and right is not None:
+            fields.append((name, _both(left, right)))
         else:
-            found.append((name, optional(mine or theirs or _UNKNOWN)))
-    return tuple(found)
+            fields.append((name, optional(left or right or _UNKNOWN)))
+    return tuple(fields)

@@ -20,12 +20,13 @@ NO_STAGE, KEY_CONVERTER, VALUE_CONVERTER = -1, -2, -3
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a record.
+    """The result of a record.
 
     Attributes:
         status: ``KEPT``, ``DROPPED_STATUS`` or ``FAILED``.
-        stage: Index of the stage that dropped or failed it, or ``NO_STAGE``, ``KEY_CONVERTER``, ``VALUE_CONVERTER``.
-        problem: Why it failed.
+        stage: Index of the stage that dropped or refused the record, or ``NO_STAGE``, ``KEY_CONVERTER``,
+            ``VALUE_CONVERTER``.
+        problem: The reason of a failure.
     """
 
     status: int = KEPT
@@ -35,11 +36,11 @@ class Outcome:
 
 @dataclass(slots=True)
 class Batch:
-    """Records on their way together.
+    """Records that go through the chain together.
 
     Attributes:
-        keys, values: The bytes by position; those of changed sides are new.
-        lost: What became of those that are not kept, by position.
+        keys, values: The bytes of the sides, by position. A changed side gets new bytes.
+        lost: The results of records that are dropped or fail, by position.
     """
 
     keys: list[bytes | None] | None
@@ -47,7 +48,7 @@ class Batch:
     lost: dict[int, Outcome] = field(default_factory=dict)
 
     def left(self, records: list[Record]) -> list[Record]:
-        """The records that are not lost."""
+        """Returns the records that are not lost."""
         if self.lost:
             return [record for record in records if record.number not in self.lost]
         return records
@@ -55,7 +56,7 @@ class Batch:
 
 KEPT_OUTCOME = Outcome()
 NO_ROW = Outcome(DROPPED_STATUS, VALUE_CONVERTER)
-"""Of a message that holds no row: no stage has dropped it."""
+"""The result of a message without a row: the converter drops it, not a stage."""
 _CONVERTERS = {KEY_CONVERTER: "key.converter", VALUE_CONVERTER: "value.converter"}
 
 
@@ -67,10 +68,10 @@ def _codec(side: Literal["key", "value"], read: Format, written: Format) -> Side
 
 
 def _by_topic(written: Formats) -> int:
-    """The sides whose schemas are registered under a subject of the topic that the records go to.
+    """Returns the sides whose schemas are registered under subjects of the target topic.
 
-    Those of a record in another topic are written though no stage has changed them, as Connect's converters write them
-    always: who reads that topic looks for their schemas there.
+    If a record moves to another topic, these sides are written even if no stage has changed them, as Connect's
+    converters do: readers of that topic look for the schemas under its subjects.
     """
     forms = ((KEY_DIRTY, written.key), (VALUE_DIRTY, written.value))
     return sum(bit for bit, form in forms if form.kind in REGISTERED and names_topic(form.settings))
@@ -79,14 +80,14 @@ def _by_topic(written: Formats) -> int:
 _NO_TOPIC = Problem(
     "SMT464",
     "",
-    "the record was routed to a topic that no record can be written to",
-    "topics have up to 249 letters, digits, dots, underscores and hyphens; the brokers' own take no records",
+    "the record was routed to a topic that cannot take records",
+    "a topic's name has up to 249 letters, digits, dots, underscores and hyphens; internal topics take no records",
 )
-"""The name is not told: where a field is the topic, it is the field's value."""
+"""The problem does not contain the topic's name, which may be the value of a field."""
 
 
 def _router(chain: Chain) -> int:
-    """The last stage that says that it routes, or else the last one."""
+    """Returns the index of the last stage with a topic in its ledger, or of the last stage."""
     routers = []
     for n, s in enumerate(chain.stages):
         if any(e.side == "topic" for e in s.transform.ledger()):
@@ -99,18 +100,18 @@ def _router(chain: Chain) -> int:
 
 
 def reads_keys(chain: Chain, key: Format) -> bool:
-    """Whether keys are decoded: as Connect does, but for texts and bytes that no stage may look at."""
-    looks = chain.reads_key or any("value" in s.transform.reads for s in chain.stages)
-    return looks or key.kind not in ("string", "bytes")
+    """Returns whether keys are decoded, as in Connect. Texts and bytes that no stage reads are not decoded."""
+    stages_read = chain.reads_key or any("value" in s.transform.reads for s in chain.stages)
+    return stages_read or key.kind not in ("string", "bytes")
 
 
 class Interpreter:
-    """A chain ready to run on records.
+    """A chain that is prepared to run on records.
 
     Args:
         chain: The chain.
-        key, value: The formats of the sides.
-        written: The formats that they are written in; None: those that they were read in.
+        key, value: The formats in which the sides are read.
+        written: The formats in which the sides are written; None: the same formats.
     """
 
     def __init__(
@@ -130,7 +131,7 @@ class Interpreter:
         self.dropped = tuple(Outcome(DROPPED_STATUS, n) for n in range(len(chain.stages)))
 
     def run(self, record: Record) -> Outcome:
-        """Send a record through the stages; it is changed in place."""
+        """Runs the stages on a record, which is changed in place."""
         record.number, batch = 0, Batch(None, [])
         self._run_stages([record], batch)
         return batch.lost.get(0, KEPT_OUTCOME)
@@ -139,14 +140,14 @@ class Interpreter:
         return replace(problem, place=self.chain.stages[stage].place)
 
     def read(self, record: Record, key: bytes | None, value: bytes | None, *, keys: bool = True) -> Outcome:
-        """Decode both sides into a record, ready for the first stage; without ``keys`` nobody looks at its key."""
+        """Decodes the sides of a record, which is then ready for the first stage; without ``keys`` only the value."""
         record.number, batch = 0, Batch([key] if keys else None, [value])
         self._mark_filled(self._read_all([record], batch), keys)
         record.headers_read = record.headers
         return batch.lost.get(0, KEPT_OUTCOME)
 
     def write(self, record: Record, sides: int = KEY_DIRTY | VALUE_DIRTY) -> tuple[Outcome, bytes | None, bytes | None]:
-        """Encode sides of a record; one that is not among them is None."""
+        """Encodes some sides of a record; the other sides are None in the result."""
         where, key, value = KEY_CONVERTER, None, None
         try:
             if sides & KEY_DIRTY:
@@ -155,15 +156,17 @@ class Interpreter:
             if sides & VALUE_DIRTY:
                 value = self.value.write(record.value_schema, record.value, record.topic or "")
             return KEPT_OUTCOME, key, value
-        except Exception as error:  # noqa: BLE001 whatever it is, this record has it
+        except Exception as error:  # noqa: BLE001 - any error is a failure of this record
             return self._failed(error, where, record), None, None
 
     def run_all(self, records: list[Record], keys: list[bytes | None] | None, values: list[bytes | None]) -> Batch:
-        """Send records through decoding, stages and encoding, all through one before the next: that is the fast way.
+        """Decodes records, runs the stages and encodes them.
+
+        All records go through one step before the next step begins, because this is faster than record by record.
 
         Args:
-            records: Topic and metadata are set, ``number`` is the position; they are changed in place.
-            keys: The bytes of the keys; None if no stage looks at them.
+            records: Records with topic and metadata, whose ``number`` is the position. They are changed in place.
+            keys: The bytes of the keys; None if no stage reads keys.
             values: The bytes of the values.
         """
         batch = Batch(keys, values)
@@ -180,15 +183,15 @@ class Interpreter:
         return batch
 
     def takes(self, topic: str | None) -> bool:
-        """Whether records can be written to a topic, as far as its name tells."""
-        found = self.topics.get(topic)
-        if found is None:
-            found = not self.place or (topic is not None and takes_records(topic, self.place))
-            self.topics[topic] = found
-        return found
+        """Returns whether records can be written to a topic of this name."""
+        takes = self.topics.get(topic)
+        if takes is None:
+            takes = not self.place or (topic is not None and takes_records(topic, self.place))
+            self.topics[topic] = takes
+        return takes
 
     def _routed(self, records: list[Record], batch: Batch) -> list[Record]:
-        """The records whose topic can be; a router may make any text of a field the topic."""
+        """Returns the records with a valid topic. A router may turn any text of a field into the topic."""
         takes, wrong = self.takes, []
         for record in records:
             if not takes(record.topic):
@@ -202,7 +205,7 @@ class Interpreter:
     def process(
         self, record: Record, key: bytes | None, value: bytes | None
     ) -> tuple[Outcome, bytes | None, bytes | None]:
-        """The whole way of one record: its outcome and, if it is kept, the bytes of its sides."""
+        """Runs the chain on one record, and returns its outcome and, if it is kept, the bytes of its sides."""
         record.number = 0
         batch = self.run_all([record], [key], [value])
         assert batch.keys is not None
@@ -222,12 +225,12 @@ class Interpreter:
                 record.value_schema, record.value = read_value(value, record.topic or "")
             except DropRecord:
                 batch.lost[record.number] = NO_ROW
-            except Exception as error:  # noqa: BLE001 whatever it is, this record has it
+            except Exception as error:  # noqa: BLE001 - any error is a failure of this record
                 batch.lost[record.number] = self._failed(error, where, record)
         return batch.left(records)
 
     def _mark_filled(self, records: list[Record], keys: bool) -> None:
-        """Mark the sides in which a null may have become a default while they were read: they are written."""
+        """Marks the sides in which the reader may have replaced a null by a default, so that they are written."""
         filled = self.has_defaults
         if keys and self.key.fills_nulls:
             for record in records:
@@ -257,14 +260,20 @@ class Interpreter:
                         batch.lost[record.number] = self.dropped[number]
                 except DropRecord:
                     batch.lost[record.number] = self._dropped(number, record)
-                except Exception as error:  # noqa: BLE001 whatever it is, this record has it
+                except Exception as error:  # noqa: BLE001 - any error is a failure of this record
                     batch.lost[record.number] = self._failed(error, number, record)
         if len(batch.lost) > lost:
             return batch.left(records)
         return records
 
     def _for_all(self, number: int, apply_all: ApplyAll, records: list[Record], batch: Batch) -> None:
-        """A record that is lost ends the function's loop, but not the iterator: the next call goes on with the rest."""
+        """Applies a stage to all records with one function call, which saves a call per record.
+
+        ``apply_all`` loops over an iterator of the records. If a record is dropped or fails, ``apply_all`` raises in
+        the middle of its loop. The iterator has then consumed exactly the records up to this one, so ``length_hint``,
+        which is exact for an iterator of a list, says how many records remain, and which record has failed. The next
+        call continues with the rest.
+        """
         waiting = iter(records)
         while True:
             left = length_hint(waiting)
@@ -274,7 +283,7 @@ class Interpreter:
                 record = records[-1 - length_hint(waiting)]
                 batch.lost[record.number] = self._dropped(number, record)
             except Exception as error:
-                if length_hint(waiting) == left:  # it has not come to a record: it will not come to the next one either
+                if length_hint(waiting) == left:  # the call has read no record, so the next call would not either
                     raise
                 record = records[-1 - length_hint(waiting)]
                 batch.lost[record.number] = self._failed(error, number, record)
@@ -291,7 +300,7 @@ class Interpreter:
                 if dirty & VALUE_DIRTY:
                     where = VALUE_CONVERTER
                     values[record.number] = write_value(record.value_schema, record.value, record.topic or "")
-            except Exception as error:  # noqa: BLE001 whatever it is, this record has it
+            except Exception as error:  # noqa: BLE001 - any error is a failure of this record
                 batch.lost[record.number] = self._failed(error, where, record)
 
     def _dropped(self, where: int, record: Record) -> Outcome:
@@ -301,6 +310,6 @@ class Interpreter:
     def _failed(self, error: Exception, where: int, record: Record) -> Outcome:
         problem = problem_of_record(error)
         if where >= 0:
-            record.touched &= self.earlier[where]  # what the failing stage had done already does not count
+            record.touched &= self.earlier[where]  # entries of the failing stage do not count
             return Outcome(FAILED, where, self._placed(problem, where))
         return Outcome(FAILED, where, problem.at(_CONVERTERS[where]))

@@ -1,4 +1,4 @@
-"""A record as flat texts: every field of key and value, every header, the topic."""
+"""Flattens a record to texts by path: every field of key and value, every header, the topic."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -9,27 +9,27 @@ from dagster_smt.model.paths.extended import below
 
 
 class Number(str):
-    """A number as it is spelled."""
+    """A number as it is written in JSON."""
 
     __slots__ = ()
 
 
 def leaves(record: Snapshot) -> dict[str, Any]:
-    """Path to value: texts, ``Number``s, booleans, None, and empty objects and arrays.
+    """Returns values by path: texts, ``Number``s, booleans, None, and empty objects and arrays.
 
     Paths are ``topic``, ``header[0] name``, ``key``, ``value.items[3].id``.
     """
-    found: dict[str, Any] = {"topic": record.topic}
+    values: dict[str, Any] = {"topic": record.topic}
     for number, (name, value) in enumerate(record.headers):
-        found[f"header[{number}] {name}"] = value
+        values[f"header[{number}] {name}"] = value
     for side in ("key", "value"):
         text = getattr(record, side)
-        found.update(_inside(side, parsed(text)) if text is not None else {side: None})
-    return found
+        values.update(_inside(side, parsed(text)) if text is not None else {side: None})
+    return values
 
 
 def parsed(text: str) -> Any:
-    """JSON with its numbers as they are spelled; the text itself if it is none."""
+    """Returns parsed JSON with its numbers as they are written, or the text itself if it is not JSON."""
     try:
         return json.loads(text, parse_float=Number, parse_int=Number)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What the fields of some JSON values look like: which kinds of values each has, and how often. No value is kept."""
+"""Counts the kinds of values in the fields of some JSON values. It does not store any value."""
 
 import json
 import re
@@ -24,7 +24,7 @@ GROUPS: Mapping[str, str] = {
     "object": "objects",
     "array": "arrays",
 }
-"""Kinds of values, and what JSON calls them. A column reads one of these groups, or numbers that are partly texts."""
+"""Kinds of values, and their groups in JSON. A column reads one group, or numbers that are partly texts."""
 _MOST_DIGITS = 38
 _LONG = 2**63
 _DECIMAL_TEXT = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
@@ -33,15 +33,15 @@ _MICROS = re.compile(r"([.,]\d{3})\d+")
 
 @dataclass
 class Observation:
-    """What was at one place of some values.
+    """The counts of one place in some values.
 
     Attributes:
-        kinds: How often each kind of value was there, ``null`` among them.
-        fields: Of objects: what was below each name.
-        items: Of arrays: what was in them.
-        digits: Of numbers, and of texts that are decimals: how often each count of digits behind the point was there.
-        millis: How many whole numbers were moments of this age in milliseconds.
-        zoned: How many moments named a zone.
+        kinds: The number of values of each kind, including ``null``.
+        fields: For objects: the counts of each field.
+        items: For arrays: the counts of all items.
+        digits: For fractions, and for texts with decimals: how often each number of decimal places occurs.
+        millis: The number of whole numbers that are recent moments in milliseconds.
+        zoned: The number of moments with a zone.
     """
 
     kinds: Counter[str] = field(default_factory=Counter)
@@ -53,20 +53,20 @@ class Observation:
 
     @property
     def total(self) -> int:
-        """How many values were there, nulls among them."""
+        """The number of values, including nulls."""
         return self.kinds.total()
 
     @property
     def groups(self) -> Counter[str]:
-        """How many values of each group were there."""
-        found: Counter[str] = Counter()
+        """The number of values of each group."""
+        groups: Counter[str] = Counter()
         for kind, count in self.kinds.items():
             if kind != "null":
-                found[GROUPS[kind]] += count
-        return found
+                groups[GROUPS[kind]] += count
+        return groups
 
     def add(self, value: Any) -> None:
-        """Take a value into account."""
+        """Counts a value."""
         kind = _kind(value)
         self.kinds[kind] += 1
         if kind == "object":
@@ -86,7 +86,7 @@ class Observation:
             self.zoned += names_zone(value)
 
     def take(self, other: "Observation") -> None:
-        """Take what another one has seen into account."""
+        """Adds the counts of another observation."""
         self.kinds += other.kinds
         self.millis += other.millis
         self.zoned += other.zoned
@@ -134,13 +134,12 @@ def _kind_of_text(text: str) -> str:
 
 @dataclass
 class Values:
-    """What some values of a topic look like.
+    """The counts of some values of a topic.
 
     Attributes:
-        whole: What they are.
-        absent: How many were no value at all.
-        broken: How many were no JSON.
-        rows: What is in those that are arrays of objects.
+        whole: The counts of all JSON values.
+        absent: The number of missing values.
+        broken: The number of values that are not JSON.
     """
 
     whole: Observation = field(default_factory=Observation)
@@ -149,31 +148,31 @@ class Values:
 
     @property
     def total(self) -> int:
-        """How many there were."""
+        """The number of values."""
         return self.whole.total + self.absent + self.broken
 
 
 def observed(values: Iterable[bytes | None]) -> Values:
-    """Look at values as JSON."""
-    found = Values()
+    """Returns the counts of some values."""
+    counts = Values()
     for value in values:
         if value is None:
-            found.absent += 1
+            counts.absent += 1
             continue
         data = parsed(value)
         if data is BROKEN:
-            found.broken += 1
+            counts.broken += 1
         else:
-            found.whole.add(data)
-    return found
+            counts.whole.add(data)
+    return counts
 
 
 BROKEN = object()
-"""What ``parsed`` gives for bytes that are no JSON."""
+"""The result of ``parsed`` for bytes that are not JSON."""
 
 
 def parsed(value: bytes) -> Any:
-    """A JSON value with numbers as they are written; ``BROKEN`` if it is none."""
+    """Returns a parsed JSON value with exact numbers, or ``BROKEN``."""
     try:
         return json.loads(value, parse_float=Decimal, parse_constant=_no_json)
     except (ValueError, RecursionError, ArithmeticError):

@@ -1,4 +1,4 @@
-"""Records before and after each stage, for people; shows field values, so it runs only where somebody asks for it."""
+"""Shows records before and after each stage. It shows values of fields, so it runs only on request."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from dagster_smt.values.headers.fields import header_as_read, header_bytes
 
 @dataclass(frozen=True)
 class Sample:
-    """A record as it is stored: topic, partition, offset, milliseconds, and bytes."""
+    """A stored record: topic, partition, offset, milliseconds, and bytes."""
 
     topic: str
     partition: int = 0
@@ -34,7 +34,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A record at one point of the chain: printed sides, and headers as texts."""
+    """A record between two stages, with its sides and headers as texts."""
 
     topic: str
     key: str | None
@@ -44,13 +44,13 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a stage made of a record.
+    """A record after a stage.
 
     Attributes:
-        stage: Its alias; ``input`` before the first.
-        record: The record after it; None if there is none any more.
-        note: Why there is nothing new: the predicate, a drop, or a problem.
-        failed: Whether that is a problem.
+        stage: The stage's alias; ``input`` before the first stage.
+        record: The record after the stage; None if the stage skipped, dropped or refused it.
+        note: The reason if ``record`` is None: the predicate, a drop, or a problem.
+        failed: True if the note is a problem.
     """
 
     stage: str
@@ -62,9 +62,9 @@ class Shown:
 def preview(
     chain: Chain, samples: Iterable[Sample], key: Format | None = None, value: Format | None = None
 ) -> Iterator[tuple[Sample, list[Shown]]]:
-    """Each record with what the stages make of it; what is no text in its own format is shown as JSON.
+    """Yields each record with its state after each stage. Sides in binary formats are shown as JSON.
 
-    Where arrays are rows, a record comes once for each of its elements.
+    If arrays are rows, a record appears once for each of its elements.
     """
     key, value = key or Format("string"), value or Format()
     shown = Formats(_readable(key), _readable(value))
@@ -82,12 +82,12 @@ def preview(
 
 @dataclass(frozen=True)
 class _Preview:
-    """How records are shown.
+    """The settings of a preview.
 
     Attributes:
         interpreter: The chain.
-        reads_keys: Whether it looks at keys.
-        as_read: The sides that are written as they are read, unless a stage has changed them.
+        reads_keys: True if the chain decodes keys.
+        as_read: The sides with the same format on input and output, which keep their bytes unless a stage changes them.
     """
 
     interpreter: Interpreter
@@ -115,7 +115,7 @@ def _steps(preview_: _Preview, sample: Sample) -> Iterator[Shown]:
 
 
 def _as_read(shown: Shown, sample: Sample, sides: int) -> Shown:
-    """The same with the bytes of sides that no stage has changed: a run hands them on as they are."""
+    """Returns a state with the original bytes of sides that no stage has changed, as a run writes them."""
     if shown.record is None:
         return shown
     key = _text(sample.key) if sides & KEY_DIRTY else shown.record.key
@@ -137,7 +137,7 @@ def _stages(preview_: _Preview, record: Record) -> Iterator[Shown]:
         alias = runner.stage.alias
         try:
             if runner.test is not None and not runner.test(record):
-                yield Shown(alias, note="predicate: not here")
+                yield Shown(alias, note="predicate: skipped")
                 continue
             if runner.apply(record) is DROPPED:
                 yield Shown(alias, note="dropped")
@@ -152,7 +152,7 @@ def _stages(preview_: _Preview, record: Record) -> Iterator[Shown]:
 
 
 def _shown(preview_: _Preview, record: Record, stage: str, *, last: bool) -> Shown:
-    """The record as it would be printed now; one that cannot be fails only if no stage follows."""
+    """Returns the record after a stage. If it cannot be written, it fails only after the last stage."""
     sides = {}
     for side in (KEY_DIRTY, VALUE_DIRTY):
         outcome, key, value = preview_.interpreter.write(record, side)

@@ -1,7 +1,7 @@
-"""Masked values that survive elsewhere in the output: which fields hold them, never what they are.
+"""Finds masked values that survive elsewhere in the output. It reports the fields, never the values.
 
-The values that a mask takes away are looked for, as whole words, in all other fields of the same record as it leaves
-the chain, in its key, its headers and its topic. Short texts and small numbers are left out: they are everywhere.
+Each masked value is searched, as a whole word, in all other fields of the same record after the chain, in its key, its
+headers and its topic. Short texts and small numbers are not searched, because they occur everywhere.
 """
 
 from collections import Counter
@@ -19,13 +19,13 @@ SHORTEST_TEXT = 3
 SHORTEST_NUMBER = 5
 _COMMON = frozenset({"true", "false", "null", "none", "yes", "unknown"})
 
-Found = Counter[tuple[str, str]]
-"""How many records hold the value of a masked field in another one, by (masked, other); array indices are left out."""
+Survivors = Counter[tuple[str, str]]
+"""The number of records with a masked field's value in another field, by (masked, other), without array indexes."""
 
 
-def residue(chain: Chain, samples: Iterable[Sample], key: Format, value: Format) -> Found:
-    """Count the records in which a masked value survives."""
-    found: Found = Counter()
+def residue(chain: Chain, samples: Iterable[Sample], key: Format, value: Format) -> Survivors:
+    """Counts the records in which a masked value survives."""
+    survivors: Survivors = Counter()
     masks = set()
     for stage in chain.stages:
         if any(e.action == "masked" for e in stage.transform.ledger()):
@@ -40,12 +40,12 @@ def residue(chain: Chain, samples: Iterable[Sample], key: Format, value: Format)
             for place, text in places.items():
                 if place != path and _holds(text, word):
                     pairs.add((_plain(path), _plain(place)))
-        found.update(pairs)
-    return found
+        survivors.update(pairs)
+    return survivors
 
 
 def _last(steps: list[Shown]) -> Snapshot | None:
-    """The record as it leaves the chain; None if it was dropped or failed."""
+    """Returns the record after the chain; None if it was dropped or failed."""
     ended = steps[-1].failed or steps[-1].note == "dropped"
     records = [step.record for step in steps if step.record is not None]
     if ended or not records:
@@ -54,8 +54,8 @@ def _last(steps: list[Shown]) -> Snapshot | None:
 
 
 def _removed(steps: list[Shown], masks: set[str]) -> dict[str, str]:
-    """The values that masks took away, by the path that they had."""
-    found: dict[str, str] = {}
+    """Returns the values that masks have removed, by their former path."""
+    removed: dict[str, str] = {}
     before: dict[str, Any] = {}
     for step in steps:
         if step.record is None:
@@ -64,13 +64,13 @@ def _removed(steps: list[Shown], masks: set[str]) -> dict[str, str]:
         if step.stage in masks:
             for path, value in before.items():
                 if now.get(path) != value and (word := _word(value)):
-                    found[path] = word
+                    removed[path] = word
         before = now
-    return found
+    return removed
 
 
 def _word(value: Any) -> str:
-    """A value worth looking for."""
+    """Returns a value as a word to search; empty for values that are not searched."""
     if isinstance(value, Number):
         if sum(map(str.isdigit, value)) >= SHORTEST_NUMBER:
             return str(value)
@@ -80,16 +80,16 @@ def _word(value: Any) -> str:
     return ""
 
 
-def _texts(found: Mapping[str, Any]) -> dict[str, str]:
+def _texts(values: Mapping[str, Any]) -> dict[str, str]:
     results = {}
-    for path, value in found.items():
+    for path, value in values.items():
         if isinstance(value, str) and value:
             results[path] = value
     return results
 
 
 def _holds(text: str, word: str) -> bool:
-    """Whether a text has a word that no letter or digit touches."""
+    """Returns whether a text contains a word without a letter or digit next to it."""
     at = text.find(word)
     while at >= 0:
         end = at + len(word)
@@ -102,7 +102,7 @@ def _holds(text: str, word: str) -> bool:
 
 
 def _plain(path: str) -> str:
-    """A path without the positions in arrays."""
+    """Returns a path without the positions in arrays."""
     if path.startswith("header["):
         return path
     steps = enumerate(extended_steps(path))

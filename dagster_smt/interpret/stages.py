@@ -1,4 +1,4 @@
-"""One stage on Python records: by plan where there is a schema, by the transform's own function where there is none."""
+"""Runs one stage on Python records: by its plan for records with a schema, by its schemaless function for others."""
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
@@ -21,17 +21,17 @@ from dagster_smt.model.schema import Schema
 DROPPED = object()
 Apply = Callable[[Record], object]
 ApplyAll = Callable[[Iterator[Record]], None]
-"""Applies a stage to records one after the other; when one fails, the next call goes on with the rest."""
+"""Applies a stage to records in turn. If a record fails, the next call continues with the rest."""
 
 
 @dataclass(frozen=True)
 class Runner:
-    """A stage ready to run.
+    """A stage that is prepared to run.
 
     Attributes:
-        test: Decides whether the stage acts on a record; None: it always does.
+        test: Returns whether the stage acts on a record; None: it acts on every record.
         apply: Changes a record, or returns ``DROPPED``.
-        apply_all: The same for many records, where the transform has a way to do it and drops none.
+        apply_all: ``apply`` for many records, if the transform has a function for it.
     """
 
     stage: Stage
@@ -41,13 +41,13 @@ class Runner:
 
 
 def runners(chain: Chain) -> tuple[Runner, ...]:
-    """Prepare the stages of a chain."""
-    found = []
+    """Prepares the stages of a chain."""
+    results = []
     for index, (stage, first) in enumerate(zip(chain.stages, first_entries(chain), strict=True)):
         function = _StageFunction(stage, index, first)
         apply = function.function()
-        found.append(Runner(stage, _test(stage), apply, function.for_all(apply)))
-    return tuple(found)
+        results.append(Runner(stage, _test(stage), apply, function.for_all(apply)))
+    return tuple(results)
 
 
 def _test(stage: Stage) -> Callable[[Record], bool] | None:
@@ -58,7 +58,7 @@ def _test(stage: Stage) -> Callable[[Record], bool] | None:
 
 
 def predicate_function(predicate: Predicate) -> Callable[[Record], bool]:
-    """The condition of a predicate; one that reads a side is planned per schema, and false where the side is null."""
+    """Returns the test of a predicate. If it reads a side, it is planned per schema, and false if the side is null."""
     if not predicate.reads & {"key", "value"}:
         return _answer(plan_test(predicate, input_record(None, None)))
     value, plans = "value" in predicate.reads, Cache[tuple[int, str], tuple[Callable[[Record], bool], Schema]]()
@@ -70,12 +70,12 @@ def predicate_function(predicate: Predicate) -> Callable[[Record], bool]:
             return False
         if schema is None:
             return schemaless(record)
-        found = plans.get((id(schema), record.kind))
-        if found is None:
+        plan = plans.get((id(schema), record.kind))
+        if plan is None:
             key, other = (None, schema) if value else (schema, None)
             answer = plan_test(predicate, input_record(key, other, kind=record.kind, nullable=True))
-            found = plans[id(schema), record.kind] = (_answer(answer), schema)
-        return found[0](record)
+            plan = plans[id(schema), record.kind] = (_answer(answer), schema)  # the schema keeps its id valid
+        return plan[0](record)
 
     return test
 
@@ -95,7 +95,12 @@ def _answer(answer: Expr | bool) -> Callable[[Record], bool]:
 
 
 class _StageFunction:
-    """Applies one stage; keeps one compiled plan per form of record it has met."""
+    """The function of one stage, with a cache of compiled plans by the form of records.
+
+    A form is what a plan depends on: the schemas of both sides, whether a side is schemaless, and the transform's
+    variant. The key has the ``id`` of the schemas, because hashing a schema walks through all its fields. Each entry of
+    the cache holds its schemas, so that no other schema gets their ids.
+    """
 
     def __init__(self, stage: Stage, index: int, first: int):
         self.stage, self.index, self.first = stage, index, first
@@ -110,7 +115,7 @@ class _StageFunction:
             self.schemaless = side_function(transform, bits)
 
     def function(self) -> Apply:
-        """The function that applies the stage; chosen once, since it runs for every record."""
+        """Returns the function that applies the stage. It is chosen once, because it runs for every record."""
         if not self.stage.acts_on:
             return self._on_metadata()
         if self.schemaless is None:
@@ -122,7 +127,7 @@ class _StageFunction:
         return self._on_value(self.schemaless)
 
     def for_all(self, apply: Apply) -> ApplyAll | None:
-        """The function for many records; ``apply`` is for those that are no objects without schema."""
+        """Returns the function for many records. It calls ``apply`` for records that are not schemaless objects."""
         change = self.schemaless
         if self.stage.side != "value" or change is None:
             return None
@@ -138,14 +143,17 @@ class _StageFunction:
         return apply_all
 
     def _on_metadata(self) -> Apply:
-        """A transform that neither side matters to: one plan for all schemas, made now: the class may be wrong."""
+        """Returns the function of a transform that reads no side: one plan for all schemas.
+
+        The plan is built now, and not with the first record, so that a wrong class fails early.
+        """
         known: dict[str, Apply] = {"sink": self._without_sides("sink")}
 
         def apply(record: Record) -> object:
-            found = known.get(record.kind)
-            if found is None:
-                found = known[record.kind] = self._without_sides(record.kind)
-            return found(record)
+            function = known.get(record.kind)
+            if function is None:
+                function = known[record.kind] = self._without_sides(record.kind)
+            return function(record)
 
         return apply
 
@@ -184,7 +192,7 @@ class _StageFunction:
         return apply
 
     def _on_record(self, change: SideFunction) -> Apply:
-        """A transform without sides that reads the fields of one."""
+        """Returns the function of a transform without sides that reads the fields of one side."""
         null, planned, key, both = self._null(), self._planned, self.stage.acts_on == "key", self.reads_other
         transform = self.stage.transform
         keyed = isinstance(transform, CodeTransform) and transform.plans_key_alone
@@ -201,7 +209,7 @@ class _StageFunction:
         return apply
 
     def _null(self) -> Callable[[], object] | None:
-        """What to do with a record whose side is null; None: what is done with any."""
+        """Returns the function for records whose side is null; None: they are handled like other records."""
         return {"pass": lambda: None, "reject": self._reject, "drop": lambda: DROPPED}.get(
             self.stage.transform.on_null()
         )
@@ -221,22 +229,21 @@ class _StageFunction:
         return self._function(record, free, variant)(record)
 
     def _function(self, record: Record, free: tuple[Side, ...], variant: Hashable) -> Apply:
-        """What the stage does to records of such a form; it is planned once."""
+        """Returns the function for records of a form, which is planned once."""
         known = (id(record.key_schema), id(record.value_schema), record.kind, bool(free), variant)
-        found = self.plans.get(known)
-        if found is None:
+        plan_of_form = self.plans.get(known)
+        if plan_of_form is None:
             schemas = record.key_schema, record.value_schema
             before = input_record(*schemas, kind=record.kind, nullable=True, marks=frozenset({UNSET}))
             plan = plan_stage(self.stage, self.index, before, self.first, free, variant)
             apply = compile_plan(plan)
             if plan.failure is not None:
                 apply = self._unless_narrower(apply, free, variant)
-            # the schemas are kept so that their ids stay theirs
-            found = self.plans[known] = (apply, record.key_schema, record.value_schema)
-        return found[0]
+            plan_of_form = self.plans[known] = (apply, record.key_schema, record.value_schema)
+        return plan_of_form[0]
 
     def _unless_narrower(self, refuse: Apply, free: tuple[Side, ...], known: Hashable) -> Apply:
-        """Refuses records, but for those that need less of their schema than ``known`` ones."""
+        """Returns a function that refuses records, unless their variant needs less of the schema than ``known``."""
         narrower = self.narrower
         if narrower is None:
             return refuse
@@ -251,7 +258,7 @@ class _StageFunction:
 
 
 def _overridden(transform: Transform, name: str) -> Callable[[Record], Hashable] | None:
-    """What a transform that is code says of a record, if its class says something."""
+    """Returns a method of a transform that is code, if its class overrides the method."""
     if not isinstance(transform, CodeTransform) or getattr(type(transform), name) is getattr(CodeTransform, name):
         return None
     method: Callable[[Record], Hashable] = getattr(transform, name)
@@ -259,16 +266,16 @@ def _overridden(transform: Transform, name: str) -> Callable[[Record], Hashable]
 
 
 def null_error(stage: Stage) -> DataError:
-    """What a transform says of a null side it cannot take."""
+    """Returns the error of a transform for a null side that it cannot handle."""
     return data_error(
         "SMT402",
         f"a null key or value cannot be used for [{stage.transform.purpose}]",
-        "guard the stage with the predicate RecordIsTombstone and negate=true",
+        "add the predicate RecordIsTombstone with negate=true to the stage",
     )
 
 
 def compile_plan(plan: StagePlan) -> Apply:
-    """The function that does to a record what a stage plan says."""
+    """Returns the function of a stage plan."""
     after = plan.after
     if after is None:
         problem = plan.failure or Problem("SMT999", plan.stage.place, "no record can pass")
@@ -283,7 +290,7 @@ def compile_plan(plan: StagePlan) -> Apply:
 
 
 def _compiled(plan: StagePlan, after: PlanRecord) -> Apply:
-    """What a stage plan does to a record that it does not drop."""
+    """Returns the function of a stage plan for records that it does not drop."""
     fixed, touches = 0, []
     for touch in after.touched:
         if touch.when is None:
@@ -317,7 +324,7 @@ def _compiled(plan: StagePlan, after: PlanRecord) -> Apply:
 
 
 def _with_nulls(apply: Apply, after: PlanRecord) -> Apply:
-    """A stage that leaves keys or values null under a schema of their own."""
+    """Returns the function of a stage that gives null keys or values a schema of their own."""
     key_schema, value_schema = after.null_key, after.null_value
 
     def apply_with_nulls(record: Record) -> None:
@@ -331,7 +338,7 @@ def _with_nulls(apply: Apply, after: PlanRecord) -> Apply:
 
 
 def _routing(route: Function, fixed: int, touches: list[tuple[int, Function]]) -> Apply:
-    """The common short case: only the topic changes."""
+    """Returns the function of a plan that changes only the topic, a frequent case."""
     bit, touched = touches[0] if touches else (0, route)
 
     def apply(record: Record) -> None:
@@ -344,25 +351,25 @@ def _routing(route: Function, fixed: int, touches: list[tuple[int, Function]]) -
 
 
 def _remembered(route: Apply) -> Apply:
-    """A router that looks at nothing but the topic says the same for each record of a topic."""
+    """Returns the function of a router that reads only the topic: it runs once per topic, and remembers its results."""
     known: Cache[str | None, tuple[str | None, int]] = Cache()
 
     def apply(record: Record) -> None:
         topic = record.topic
-        found = known.get(topic)
-        if found is None:
+        result = known.get(topic)
+        if result is None:
             before, record.touched = record.touched, 0
             route(record)
-            found = known[topic] = (record.topic, record.touched)
+            result = known[topic] = (record.topic, record.touched)
             record.touched = before
-        record.topic = found[0]
-        record.touched |= found[1]
+        record.topic = result[0]
+        record.touched |= result[1]
 
     return apply
 
 
 def reads_topic_only(expr: Expr | None) -> bool:
-    """Whether an expression looks at nothing of a record but its topic."""
+    """Returns whether an expression reads only the topic of a record."""
     if isinstance(expr, Call):
         return all(map(reads_topic_only, expr.args))
     return expr is None or isinstance(expr, Const) or (isinstance(expr, Ref) and expr.path == ("topic",))
@@ -373,14 +380,14 @@ def _raise(problem: Problem) -> object:
 
 
 def _changes(before: PlanRecord, after: PlanRecord) -> list[tuple[str, Schema | None, Function]]:
-    """(attribute, new schema or None, function) of everything a stage plan changes."""
-    found: list[tuple[str, Schema | None, Function]] = []
+    """Returns (attribute, new schema or None, function) of each attribute that a stage plan changes."""
+    changes: list[tuple[str, Schema | None, Function]] = []
     for side in ("key", "value"):
         node, old = getattr(after, side), getattr(before, side)
         if node is not None and node is not old:
-            found.append((side, node.schema, node_function(node)))
+            changes.append((side, node.schema, node_function(node)))
     for name in ("topic", "headers", "timestamp", "partition", "target_partition"):
         cell: Cell = getattr(after, name)
         if cell != getattr(before, name):
-            found.append((name, None, expr_function(cell.expr)))
-    return found
+            changes.append((name, None, expr_function(cell.expr)))
+    return changes

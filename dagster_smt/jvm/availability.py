@@ -1,6 +1,6 @@
-"""Whether a Spark session has the JVM lane; settings that give it to one.
+"""The JVM lane in Spark sessions: the settings that add it, and the test for it.
 
-The environment variable ``DAGSTER_SMT_JVM=off`` does without: the results are the same, and take longer.
+With the environment variable ``DAGSTER_SMT_JVM=off``, runs do not use the lane. They are slower, with the same results.
 """
 
 import logging
@@ -23,7 +23,7 @@ _known: "WeakKeyDictionary[Any, bool]" = WeakKeyDictionary()
 
 
 def lane_settings() -> Mapping[str, str]:
-    """Returns the settings of a session that has the lane; none if there is no jar of these sources."""
+    """Returns the settings that add the lane to a session; none if the jar is missing or older than its sources."""
     if not _jar_is_current():
         return {}
     return {"spark.jars": str(JAR), SETTING: CLASS}
@@ -35,15 +35,15 @@ def _jar_is_current() -> bool:
 
 
 def has_lane(session: Any) -> bool:
-    """Returns whether a session can call the lane's functions, of the version that belongs to this code."""
+    """Returns whether a session can call the lane's functions, in the version of this code."""
     if os.environ.get(VARIABLE) == "off":
         return False
     if session not in _known:
         _known[session] = _answers(session)
         if not _known[session]:
             _log.warning(
-                "This Spark session runs records in Python, which takes several times as long: let "
-                "SparkSessionResource make the session, or give it the jar as docs/how-to/which-spark.md says"
+                "This Spark session runs records in Python, which takes several times as long: create the session with "
+                "SparkSessionResource, or add the jar as docs/how-to/which-spark.md describes"
             )
     return _known[session]
 
@@ -53,6 +53,6 @@ def _answers(session: Any) -> bool:
         return False
     try:
         return bool(session.sql("SELECT dagster_smt.version()").first()[0] == version())
-    except Exception as error:  # noqa: BLE001 a server may lack the jar, or lock its catalogs: Python does without it
+    except Exception as error:  # noqa: BLE001 - a server may lack the jar, or lock its catalogs; Python is used then
         problem_of_record(error)
         return False

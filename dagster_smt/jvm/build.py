@@ -1,6 +1,6 @@
-"""Builds the jar of the JVM lane with ``javac``, against the jars of the PySpark that is installed.
+"""Builds the jar of the JVM lane with ``javac``, against the jars of the installed PySpark.
 
-``python -m dagster_smt.jvm.build`` is part of ``make setup``; a wheel has the jar inside.
+``python -m dagster_smt.jvm.build`` is part of ``make setup``. A wheel contains the jar.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from pathlib import Path
 SOURCES = Path(__file__).parent / "java"
 JAR = Path(__file__).parent / "dagster_smt.jar"
 _RELEASE = "11"
-"""What Spark 3.5 runs on at least."""
+"""The oldest Java that Spark 3.5 supports."""
 _NEEDED = (
     "spark-catalyst_",
     "spark-sql-api_",
@@ -24,15 +24,15 @@ _NEEDED = (
     "jackson-",
     "kryo-",
 )
-"""Jars of PySpark that the sources are compiled against."""
+"""The jars of PySpark that the sources need."""
 
 
 class NoCompilerError(Exception):
-    """There is no JDK, or no PySpark, to build with."""
+    """Raised if the JDK or PySpark is missing, or the compiler refuses the sources."""
 
 
 def version() -> str:
-    """Returns what tells the sources from others: a hash."""
+    """Returns a hash of the sources."""
     content = hashlib.sha256()
     for file in _files():
         content.update(file.name.encode() + b"\0" + file.read_bytes())
@@ -40,7 +40,7 @@ def version() -> str:
 
 
 def is_current(jar: Path = JAR) -> bool:
-    """Returns whether the jar is there, and made of these sources."""
+    """Returns whether the jar exists, and was built from these sources."""
     try:
         with zipfile.ZipFile(jar) as opened:
             return opened.read("dagstersmt/version").decode() == version()
@@ -58,7 +58,7 @@ def build(jar: Path = JAR) -> Path:
         return jar
     compiler = shutil.which("javac")
     if compiler is None:
-        raise NoCompilerError("there is no javac on PATH: install a JDK 17 or 21")
+        raise NoCompilerError("javac is not on PATH: install a JDK 17 or 21")
     with tempfile.TemporaryDirectory() as folder:
         classes = Path(folder) / "classes"
         options = ["--release", _RELEASE, "-Xlint:all,-path,-classfile", "-Werror", "-proc:none", "-encoding", "UTF-8"]
@@ -70,7 +70,7 @@ def build(jar: Path = JAR) -> Path:
         new = Path(folder) / jar.name
         _pack(classes, new)
         jar.parent.mkdir(parents=True, exist_ok=True)
-        # beside it first: whoever reads the jar meanwhile sees the old one or the new one
+        # the copy is renamed at once, so that other processes see the old jar or the new one, never a part
         beside = jar.with_suffix(".new")
         shutil.copyfile(new, beside)
         beside.replace(jar)
@@ -82,10 +82,11 @@ def _files() -> list[Path]:
 
 
 def class_path() -> str:
-    found = find_spec("pyspark")
-    if found is None or not found.submodule_search_locations:
-        raise NoCompilerError("there is no PySpark to compile against")
-    folder = Path(next(iter(found.submodule_search_locations))) / "jars"
+    """Returns the class path of the sources: jars of the installed PySpark."""
+    spec = find_spec("pyspark")
+    if spec is None or not spec.submodule_search_locations:
+        raise NoCompilerError("PySpark is not installed")
+    folder = Path(next(iter(spec.submodule_search_locations))) / "jars"
     jars = []
     for jar in sorted(folder.glob("*.jar")):
         if jar.name.startswith(_NEEDED):
@@ -94,7 +95,7 @@ def class_path() -> str:
 
 
 def _pack(classes: Path, jar: Path) -> None:
-    """Packs classes; the same ones give the same bytes."""
+    """Packs classes. The same classes yield the same bytes."""
     with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as packed:
         for file in sorted(classes.rglob("*")):
             if file.is_file():

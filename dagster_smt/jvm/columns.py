@@ -1,6 +1,6 @@
-"""From a declared schema to a program of the JVM lane: what JSON texts are read as, which ``RowReader.java`` reads.
+"""Translates a declared schema to a program of the JVM lane, with which ``RowReader.java`` reads JSON texts.
 
-A schema with a type that the lane has no Java for has no program: Python reads such texts.
+A schema with a type that the lane does not support has no program: Python reads such texts.
 """
 
 import base64
@@ -54,7 +54,7 @@ def columns_program(
         form: The format of the texts; the lane reads ``json_schema``, and ``envelope``.
         masks: Values to put at places, in the Python form of their schemas.
         calls: Rules whose results are further columns.
-        envelope: The text of the schema in the envelopes; others are left to Python.
+        envelope: The text of the schema in the envelopes. Python reads envelopes with other schemas.
     """
     is_read = form.kind == "json_schema" or (form.kind == "envelope" and envelope is not None)
     if not is_read or schema.logical is not None or schema.type is not Type.STRUCT:
@@ -71,7 +71,7 @@ def columns_program(
 
 @dataclass(frozen=True)
 class _Types:
-    """Says how the lane reads schemas of one format."""
+    """A translator of schemas of one format."""
 
     form: Format
     masks: Mapping[Place, Any]
@@ -81,7 +81,7 @@ class _Types:
         return {"type": "struct", "null": self._takes_null(schema), "fields": fields}
 
     def type(self, schema: Schema, place: Place) -> dict[str, Any]:
-        """Returns what the program says of a schema at a place."""
+        """Returns the program of a schema at a place."""
         if schema.logical is None and schema.type in _CONTAINERS:
             return self._container(schema, place)
         program: dict[str, Any] = {"null": self._takes_null(schema), **self._scalar(schema)}
@@ -124,7 +124,7 @@ class _Types:
 
 
 def _constant(schema: Schema, value: Any) -> str | bool:
-    """Returns a value in the form in which the lane's readers take it."""
+    """Returns a value in the form of the lane's readers."""
     if isinstance(value, bool):
         return value
     if isinstance(value, bytes):
@@ -161,7 +161,7 @@ def _rule(call: ColumnCall) -> dict[str, Any]:
 
 
 def is_slow_in_spark(rule: Rule, source: Schema) -> bool:
-    """Returns whether the lane does a rule faster than Spark's expressions: casts between texts and numbers."""
+    """Returns whether the lane runs a rule faster than Spark's expressions: casts between texts and numbers."""
     if type(rule) is not CastTo or source.logical is not None:
         return False
     if source.type is Type.STRING:

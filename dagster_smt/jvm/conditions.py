@@ -1,4 +1,4 @@
-"""Conditions on records, as programs of the JVM lane have them (``Test.java``, ``FieldTest.java``)."""
+"""Translates conditions to programs of the JVM lane (``Test.java``, ``FieldTest.java``)."""
 
 from typing import Any
 
@@ -23,10 +23,10 @@ from dagster_smt.values.texts import Finds, IsText, TextPasses
 
 
 def test_of_predicate(predicate: Predicate, negate: bool) -> dict[str, Any]:
-    """Returns the test of a predicate. One on fields is false for a null, before it is negated.
+    """Returns the test of a predicate. A test of fields is false for a null value, before ``negate``.
 
     Raises:
-        NoJavaError: The lane has no Java for it.
+        NoJavaError: The lane does not support the condition.
     """
     if isinstance(predicate, CodePredicate):
         raise NoJavaError("a predicate that is Python code")
@@ -37,10 +37,10 @@ def test_of_predicate(predicate: Predicate, negate: bool) -> dict[str, Any]:
 
 
 def test_of(condition: Condition, side: str, negate: bool = False) -> dict[str, Any]:
-    """Returns the test of a condition; one on fields is about those of ``side``.
+    """Returns the test of a condition; a test of fields reads the fields of ``side``.
 
     Raises:
-        NoJavaError: The lane has no Java for it.
+        NoJavaError: The lane does not support the condition.
     """
     match condition:
         case Not(inner):
@@ -89,7 +89,10 @@ def _check(condition: FieldPasses) -> dict[str, Any]:
 
 
 def _literal(text: str) -> dict[str, Any]:
-    """A literal as a kind and the text of its values. JSON has whole numbers of 64 bits alone: others equal none."""
+    """Returns a literal as a kind and the text of its values.
+
+    JSON has whole numbers of 64 bits alone: others equal none.
+    """
     kind, value = expected(text) or ("null", None)
     if kind == "double":
         raise NoJavaError("a literal that is a large number")

@@ -51,16 +51,17 @@ from dagster_smt.values.headers.literals import parse_literal, simple_header_byt
 from dagster_smt.values.json.lazy import encoder
 
 _DATE_LETTERS = frozenset("yMdHmsSEahkKXZ")
-"""Not among them: names of zones, of which Java keeps the last one it met, and what few patterns have."""
+"""The letters of date patterns that the lane supports. Names of zones are not among them, because Java's formatter
+keeps the zone of the last text."""
 
 
 @dataclass(frozen=True)
 class KeptOut:
-    """What keeps a chain out of the lane.
+    """The reason why the lane cannot run a chain.
 
     Attributes:
-        stage: The stage; None if it is no single one.
-        what: What the lane has no Java for.
+        stage: The stage; None if the reason is not a single stage.
+        what: The part that the lane does not support.
     """
 
     stage: Stage | None
@@ -73,7 +74,7 @@ class KeptOut:
 
 
 def in_python(out: KeptOut) -> str:
-    """Returns what people are told of a chain that the lane does not run."""
+    """Returns the message about a chain that the lane does not run."""
     return f"records run in Python, which takes several times as long: {out}"
 
 
@@ -88,8 +89,8 @@ def program_of(chain: Chain, key_format: str = "", place: str = "") -> str | Non
 
     Args:
         chain: The chain.
-        key_format: ``json`` or ``string``, if keys are decoded; empty if their bytes are handed on.
-        place: Where records are written to, as ``model.format.Formats.place`` says it; empty for no topics.
+        key_format: ``json`` or ``string`` if keys are decoded; empty if their bytes stay as they are.
+        place: Where records are written, as in ``Formats.place``; empty if they are not written to topics.
     """
     try:
         return json.dumps(_program(chain, key_format, place), ensure_ascii=False)
@@ -98,7 +99,7 @@ def program_of(chain: Chain, key_format: str = "", place: str = "") -> str | Non
 
 
 def kept_out(chain: Chain, key_format: str = "", place: str = "") -> KeptOut | None:
-    """Returns what keeps a chain out of the lane; None if the lane can run it. The arguments: of ``program_of``."""
+    """Returns why the lane cannot run a chain; None if it can. The arguments are those of ``program_of``."""
     try:
         _program(chain, key_format, place)
     except _KeptOutError as error:
@@ -150,7 +151,7 @@ def _stage(stage: Stage, first: int) -> dict[str, Any]:
 
 
 def _effects(effects: tuple[Effect, ...], first: int, side: str) -> list[dict[str, Any]]:
-    """Effects that act one after the other; those of a kind that act at once are one."""
+    """Returns the programs of effects in order. Effects of one kind that act together are one program."""
     if only(effects, NeedsSchema):
         raise NoJavaError("an effect that needs a schema")
     entries = _entries(effects, first)
@@ -279,7 +280,7 @@ def _rule(rule: FieldRule) -> dict[str, Any]:
 
 
 def _constant(rule: FieldRule, kind: str) -> str | None:
-    """Returns the JSON text that a rule puts in the place of values of a kind; None if it refuses them."""
+    """Returns the JSON text of a rule's constant for values of a kind; None if the rule refuses them."""
     try:
         constant = rule.of_kind(kind)
     except DataError:
@@ -290,7 +291,7 @@ def _constant(rule: FieldRule, kind: str) -> str | None:
 
 
 def _time(rule: FieldRule) -> dict[str, Any]:
-    """Dates as texts, or as Unix time: others are no JSON."""
+    """Returns the rule for dates as texts or as Unix time, the only forms of dates in JSON."""
     target, pattern = rule.parameters["target_type"], rule.parameters["format"]
     if target not in ("string", "unix"):
         raise NoJavaError(f"times as {target}, which JSON does not have")
@@ -302,4 +303,4 @@ def check_pattern(pattern: str) -> None:
     outside_quotes = "".join(pattern.split("'")[::2])
     letters = {letter for letter in outside_quotes if letter.isalpha()}
     if not letters <= _DATE_LETTERS:
-        raise NoJavaError("dates with letters that are seldom used")
+        raise NoJavaError("dates with rarely used letters")

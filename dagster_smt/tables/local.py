@@ -1,15 +1,16 @@
 """Folders of the local file system: refusing what is not one, durable atomic writes, locks held by a process."""
 
 import errno
-import fcntl
 import json
 import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from filelock import BaseFileLock, FileLock, Timeout
 
 from dagster_smt.errors import Problem, TableError, UnsupportedError
 
@@ -112,49 +113,58 @@ def coded(path: Path) -> Iterator[None]:
 
 
 class LockTaken(Exception):
-    """Another process, or another thread of this one, holds the lock. The text says who, if it said so."""
+    """Raised if another process, or another thread of this one, holds a lock. The text names the holder, if known."""
 
 
-_LONGEST_WAIT = 0.2  # seconds between two looks at a lock
+_LONGEST_WAIT = 0.2  # seconds between two attempts
 
 
 @contextmanager
 def locked(
     path: Path, holder: str = "", *, wait: bool, say: Callable[[str], None] = lambda line: None
 ) -> Iterator[None]:
-    """Hold a lock while the block runs; it is released when the process dies, however it dies.
+    """Holds a lock while the block runs. The system releases the lock if the process dies, however it dies.
 
     Args:
         path: The lock file; its folder exists.
-        holder: Who holds it, for the message to others.
-        wait: Wait for the lock, or raise.
-        say: Hears once that this waits, then an empty line again and again; it may raise to stop.
+        holder: The holder's name, for messages of others. It is the content of the lock file.
+        wait: True to wait for the lock, False to raise.
+        say: Gets one line when the wait begins, then an empty line at each attempt. It may raise to stop the wait.
 
     Raises:
-        LockTaken: The lock is held, and not ``wait``.
+        LockTaken: Another one holds the lock, and ``wait`` is false.
     """
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    # A soft lock is a file that survives its process, so it would stop all later runs.
+    lock = FileLock(path, fallback_to_soft=False)
     try:
-        if not _take(handle):
-            other = path.read_text(encoding="utf-8", errors="replace").strip()
+        if not _take(lock):
+            other = _holder_in(path)
             if not wait:
                 raise LockTaken(other)
             say(f"waiting for {path}, which {other or 'another process'} holds")
             pause = 0.001
-            while not _take(handle):
+            while not _take(lock):
                 say("")
                 time.sleep(pause)
                 pause = min(2 * pause, _LONGEST_WAIT)
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, holder.encode(), 0)
+        with suppress(PermissionError):  # on Windows a locked file cannot be written, so others see no holder there
+            path.write_text(holder, encoding="utf-8")
         yield
     finally:
-        os.close(handle)
+        lock.release()
 
 
-def _take(handle: int) -> bool:
+def _holder_in(path: Path) -> str:
+    """Returns the holder's name in a lock file; empty if another process has just removed the file."""
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _take(lock: BaseFileLock) -> bool:
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
         return False
     return True

@@ -6,7 +6,6 @@ Central through the Ivy that PySpark ships, once, into a cache folder (``$XDG_CA
 
 import argparse
 import contextlib
-import fcntl
 import json
 import os
 import signal
@@ -17,6 +16,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+
+from filelock import FileLock
 
 from dagster_smt.errors import EngineError, Problem, UnsupportedError
 
@@ -82,8 +83,7 @@ def fetch_from_maven(group: str, artifacts: Sequence[str], version: str, folder:
     if jars.is_dir():
         return jars
     cache.mkdir(parents=True, exist_ok=True)
-    with (cache / "lock").open("w") as lock:  # Ivy's cache takes one process at a time
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(cache / "lock", fallback_to_soft=False):  # Ivy's cache allows one process at a time
         if not jars.is_dir():
             part = jars.with_name(f"{jars.name}.{os.getpid()}")
             for artifact in artifacts:

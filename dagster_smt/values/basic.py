@@ -244,5 +244,5 @@ class NotNull(ValueRule):
         return data_error(
             "SMT402",
             f"a null key or value cannot be used for [{self.purpose}]",
-            "guard the stage with the predicate RecordIsTombstone and negate=true",
+            "add the predicate RecordIsTombstone with negate=true to the stage",
         )

@@ -18,17 +18,17 @@ FREE = """\
 record 0
   input                orders: {"name":"Ann","n":"7"}
   maskfield            orders: {"name":"","n":"7"}
-  filter               (predicate: not here)
+  filter               (predicate: skipped)
   regexrouter          orders-x: {"name":"","n":"7"}
   cast                 orders-x: {"name":"","n":7}
 record 1
   input                orders: null
-  maskfield            (predicate: not here)
+  maskfield            (predicate: skipped)
   filter               (dropped)
 record 2
   input                orders: {"n":"x"}
   maskfield            orders: {"n":"x","name":null}
-  filter               (predicate: not here)
+  filter               (predicate: skipped)
   regexrouter          orders-x: {"n":"x","name":null}
   cast                 SMT404 'n' is a text that is not a valid int8, or is out of range
 record 3
