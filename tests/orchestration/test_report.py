@@ -13,6 +13,7 @@ from dagster_smt.model.reports.run_report import (
     LedgerLine,
     RunReport,
     StageCounts,
+    joined,
     schema_diff,
 )
 from dagster_smt.model.schema import INT64, STRING, Schema, Type
@@ -68,6 +69,14 @@ def test_it_says_what_happened_to_the_keys_of_a_table():
     assert [metadata[f"dagster_smt/rows_{name}"] for name in counts] == [1200, 1, 2, 1]
     assert (metadata["dagster_smt/events_superseded"], metadata["dagster_smt/deletions_without_row"]) == (3, 0)
     assert [r.data["topic"] for r in metadata["dagster_smt/keys_by_topic"].records] == ["orders", "bills"]
+
+
+def test_windows_of_one_run_add_up_their_keys():
+    parts = [{"orders": KeyCounts(inserted=2, superseded=1)}, {"orders": KeyCounts(updated=1), "bills": KeyCounts(1)}]
+    total = joined([replace(REPORT, keyed=keyed) for keyed in parts])
+    assert total.keyed == {"orders": KeyCounts(inserted=2, updated=1, superseded=1), "bills": KeyCounts(inserted=1)}
+    assert total.of_topic("bills").keyed == {"bills": KeyCounts(inserted=1)}
+    assert total.keyed["orders"].text == "2 rows inserted, 1 updated, 0 deleted, 1 events superseded"
 
 
 def test_it_says_what_each_stage_did():

@@ -10,7 +10,7 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.spec import WindowRequest
-from tests.run.keyed_world import MOMENT, Event
+from tests.run.keyed_world import MOMENT, PLACEHOLDER, Event
 from tests.run.test_keyed import VALUE, Keys, upsert
 
 pytestmark = pytest.mark.spark
@@ -134,3 +134,20 @@ def test_a_replay_is_refused_where_the_topic_has_lost_what_came_after(spark, tmp
     with pytest.raises(TableError, match="SMT723"):
         keys.run(window=WindowRequest(everywhere=(0, 1), accept_gap=True))
     assert names(keys) == {1: "b", 2: "c"}
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_a_large_column_that_nobody_has_is_null_and_counted(kind, spark, tmp_path):
+    """A later event lacks the column; an older one that comes late is superseded as a whole, and brings no value."""
+    keys = Keys(tmp_path, spark, kind, sequence_by="seq")
+    lacking = {"id": 1, "name": "b", "note": PLACEHOLDER, "seq": 5}
+    send(keys, ({"id": 1}, lacking), ({"id": 2}, {"id": 2, "name": "x", "note": "long", "seq": 1}))
+    assert keys.run().keyed["people"].incomplete == 1
+    late = {"id": 1, "name": "a", "note": "long", "seq": 3}
+    send(keys, ({"id": 1}, late), topic="people1")
+    counts = keys.run().keyed["people1"]
+    assert (counts.superseded, counts.updated) == (1, 0)
+    assert {row["id"]: (row["name"], row["note"]) for row in keys.read()} == {1: ("b", None), 2: ("x", "long")}
+    send(keys, ({"id": 1}, {"id": 1, "name": "c", "note": "now", "seq": 6}))
+    assert keys.run().keyed["people"].updated == 1
+    assert {row["id"]: row["note"] for row in keys.read()} == {1: "now", 2: "long"}
