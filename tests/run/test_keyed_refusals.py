@@ -2,16 +2,23 @@
 
 import json
 import struct
+from dataclasses import replace
 
 import pytest
 
+from dagster_smt.chain import parse_chain
 from dagster_smt.errors import RecordsRejected, TableError
 from dagster_smt.model.topics.format import Format
+from dagster_smt.model.topics.state import TableState
+from dagster_smt.model.windows.offsets import offsets_of
+from dagster_smt.model.windows.window import Range, Window
+from dagster_smt.run.keyed import offsets_to_read_on
+from dagster_smt.run.spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import WindowRequest
+from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable
 from tests.run.keyed_world import MOMENT, PLACEHOLDER, Event
-from tests.run.test_keyed import VALUE, Keys, upsert
+from tests.run.test_keyed import KEY, VALUE, Keys, upsert
 
 pytestmark = pytest.mark.spark
 LENIENT = {"errors_tolerance": "all", "dead_letter_topic": "dead"}
@@ -124,16 +131,20 @@ def test_a_text_that_is_another_form_of_the_key_does_not_replace_the_column(spar
     assert (codes(report), names(keys)) == (["SMT720"], {7: "a", 8: "b"})
 
 
-def test_a_replay_is_refused_where_the_topic_has_lost_what_came_after(spark, tmp_path):
-    keys = Keys(tmp_path, spark)
-    keys.add([upsert(1, 0, "a"), upsert(1, 1, "b"), upsert(2, 2, "c")])
-    keys.run()
-    lost = [s for s in (tmp_path / "topics" / "people" / "0").iterdir() if s.stem.endswith("1")]
-    assert len(lost) == 1
-    lost[0].unlink()
-    with pytest.raises(TableError, match="SMT723"):
-        keys.run(window=WindowRequest(everywhere=(0, 1), accept_gap=True))
-    assert names(keys) == {1: "b", 2: "c"}
+def test_a_replay_is_refused_where_the_topic_has_lost_what_came_after(tmp_path):
+    """The table has read the offsets 0 to 5, and the topic has lost some of them: they decided what the keys are."""
+    table = TopicTable(FileTopics(tmp_path), ("people",), key=KEY, value=VALUE)
+    sink = DeltaSink(tmp_path / "table", "columns", mode="upsert")
+    spec = RunSpec("people", parse_chain([]), table, sink)
+    state = replace(TableState(1, "", "upsert"), held=offsets_of([Range("people", 0, 0, 6)]))
+    window = Window((Range("people", 0, 1, 3),))
+    whole, holed = offsets_of([Range("people", 0, 0, 6)]), offsets_of([Range("people", 0, 0, 4)])
+    assert list(offsets_to_read_on(spec, window, state, whole).ranges()) == [Range("people", 0, 3, 6)]
+    with pytest.raises(TableError, match="SMT723 people-0"):
+        offsets_to_read_on(spec, window, state, holed)
+    ordered = replace(spec, sink=replace(sink, sequence_by="seq"))
+    assert not offsets_to_read_on(ordered, window, state, holed)
+    assert not offsets_to_read_on(spec, window, None, holed)
 
 
 @pytest.mark.parametrize("kind", ["delta", "iceberg"])
