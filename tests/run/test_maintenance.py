@@ -483,12 +483,12 @@ def test_a_compaction_in_the_middle_of_a_merge_does_not_fail_the_run(spark, tmp_
     """A table with keys rewrites the files of the rows that change."""
     lake = Lake(tmp_path, spark, DeltaSink(tmp_path / "table", "columns", mode="upsert", keys=["id"]))
 
-    def run(*amounts):
-        lake.add(*(order(n, amount) for n, amount in enumerate(amounts)))
+    def run(amounts):
+        lake.add(*(order(n, amount) for n, amount in amounts.items()))
         return lake.run(value=COLUMNS)
 
-    for n in range(6):
-        assert run(n, n).status == "committed"
+    for n in range(6):  # a file for each key
+        assert run({n: n}).status == "committed"
     interruption, merge, statements = Interruption(lake), DeltaTable.merge, []
 
     def late(self, changes, *args):
@@ -501,14 +501,14 @@ def test_a_compaction_in_the_middle_of_a_merge_does_not_fail_the_run(spark, tmp_
     statement = delta_sink.merge_statement
     monkeypatch.setattr(DeltaTable, "merge", late)
     monkeypatch.setattr(delta_sink, "merge_statement", counted)
-    assert run(100, 101, 102).status == "committed"
+    assert run({0: 100, 1: 101, 2: 102}).status == "committed"
     interruption.thread.join()
     assert len(statements) == 2, "Delta refused the first try"
     assert interruption.reports[0].problems == ()
     rows = sorted((row.id, row.amount) for row in lake.table.read().collect())
-    assert rows == [(0, 100), (1, 101), (2, 102)]
+    assert rows == [(0, 100), (1, 101), (2, 102), (3, 3), (4, 4), (5, 5)]
     report = lake.maintain()
-    assert report.problems == () and report.rows == 3
+    assert report.problems == () and report.rows == 6
 
 
 def test_a_conflict_is_tried_again_and_then_named(by_path, monkeypatch):
