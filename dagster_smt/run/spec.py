@@ -10,12 +10,13 @@ from typing import Literal
 from pyspark.sql import DataFrame
 
 from dagster_smt.chain import Chain, Plan
+from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.topics.format import SELF_DESCRIBED, Formats
 from dagster_smt.model.windows.window import Window
 from dagster_smt.spark.reading.found_forms import FoundForms
 from dagster_smt.tables.planning import keeping_key, plan_sink
 from dagster_smt.tables.rows.stages import with_row
-from dagster_smt.tables.spec import LetterPlace, Sink, SinkKind, TopicTable, WindowRequest
+from dagster_smt.tables.spec import LetterPlace, Sink, SinkKind, TableSink, TopicTable, WindowRequest
 from dagster_smt.tables.written import written_formats
 
 Evaluate = Callable[[DataFrame, Plan, TopicTable, SinkKind, Formats, FoundForms | None], DataFrame]
@@ -62,6 +63,9 @@ class RunSpec:
     defined: Chain | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.dead_letters, TableSink) and self.dead_letters.keyed is not None:
+            hint = "leave mode and keys out: each letter is a row"
+            raise ConfigError(Problem("SMT700", "dead_letters", "a table of dead letters has no keys", hint))
         written = written_formats(self.table, self.sink)
         chain = with_row(self.chain, self.table, self.sink.kind, written.value)
         object.__setattr__(self, "chain", keeping_key(chain, self.table, self.sink))

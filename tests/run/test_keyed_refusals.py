@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.errors import RecordsRejected, TableError
+from dagster_smt.errors import ConfigError, RecordsRejected, TableError
 from dagster_smt.model.topics.format import Format
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.offsets import offsets_of
@@ -162,3 +162,10 @@ def test_a_large_column_that_nobody_has_is_null_and_counted(kind, spark, tmp_pat
     send(keys, ({"id": 1}, {"id": 1, "name": "c", "note": "now", "seq": 6}))
     assert keys.run().keyed["people"].updated == 1
     assert {row["id"]: row["note"] for row in keys.read()} == {1: "now", 2: "long"}
+
+
+def test_letters_have_no_keys(tmp_path):
+    sink = DeltaSink(tmp_path / "table", "columns")
+    letters = DeltaSink(tmp_path / "letters", "columns", mode="upsert", keys=["id"])
+    with pytest.raises(ConfigError, match="SMT700 dead_letters"):
+        RunSpec("people", parse_chain([]), TopicTable(FileTopics(tmp_path)), sink, dead_letters=letters)
