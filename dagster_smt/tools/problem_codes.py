@@ -27,6 +27,7 @@ AREAS = {
     "9": "Not supported, or a mistake in a class",
 }
 SHARED = {
+    "SMT700": "run/spec tables/spec",
     "SMT701": "spark/stages/output tables/keyed/keys tables/planning",
     "SMT001": "chain/parse chain/stages",
     "SMT002": "chain/parse connect/places",
