@@ -53,7 +53,7 @@ from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.push_down import Narrowed
 from dagster_smt.tables.schemas import evolved_schema
 from dagster_smt.tables.sinks import open_table
-from dagster_smt.tables.sinks.protocol import Replaced, Table
+from dagster_smt.tables.sinks.protocol import LaidOutTable, Replaced, Table
 from dagster_smt.tables.sources import Source, measured_topics, open_source
 from dagster_smt.tables.windows import Resolved, choose_topics, describe, resolve_window
 
@@ -131,6 +131,9 @@ class _Run:
         absent, anew = resolved.notes.absent, frozenset(resolved.anew)
         replaced = replaced_rows_of(spec, window, state, absent, self.topics, anew)
         check_removal(spec, replaced, state, self.there, resolved.remade)
+        if isinstance(self.table, LaidOutTable):
+            layout = self.table.layout_warnings(rebuild=replaced.everything)
+            self.warn(problem for problem in layout if problem not in self.warnings)
         gone = absent & state.held if state is not None else OffsetSet()
         removes = gone or self.removes(replaced, state)
         settles = spec.settle and state is not None

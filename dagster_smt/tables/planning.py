@@ -45,7 +45,22 @@ def plan_sink(chain: Chain, table: TopicTable, sink: Sink, topics: tuple[str, ..
     if not topics:
         plan = refuse_dead_paths(plan, table.value.known_schema)
     check_names(plan, written, sink)
+    if isinstance(sink, TableSink) and sink.layout.places_rows:
+        _check_layout(plan, sink)
     return replace(plan, warnings=(*plan.warnings, *_not_written(plan.chain, table, sink)))
+
+
+def _check_layout(plan: Plan, sink: TableSink) -> None:
+    """Refuse a layout that the table format, or a table of these columns, cannot have.
+
+    Raises:
+        PlanError: SMT559, SMT569.
+    """
+    from dagster_smt.tables.layout_problems import layout_problems, planned_columns  # loads pyspark
+
+    columns = planned_columns(plan, sink)
+    if columns is not None and (problems := layout_problems(sink, columns)):
+        raise PlanError(problems)
 
 
 def keeping_key(chain: Chain, table: TopicTable, sink: Sink) -> Chain:

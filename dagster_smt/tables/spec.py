@@ -26,6 +26,7 @@ from dagster_smt.model.topics.keyed import (
 )
 from dagster_smt.model.topics.keyed import SoftDeleteColumns as SoftDeleteColumns
 from dagster_smt.model.topics.keyed import ValidityColumns as ValidityColumns
+from dagster_smt.model.topics.layout import Layout, layout_of
 from dagster_smt.model.windows.window import Window
 from dagster_smt.tables.kafka.spec import KafkaTopics as KafkaTopics
 from dagster_smt.tables.kafka.spec import NewTopics as NewTopics
@@ -377,6 +378,13 @@ class TableSink(Sink):
         track: Of ``scd2``: the columns whose change makes a new version; empty: all.
         unavailable_value: Debezium's ``unavailable.value.placeholder``: the table's value stays. Empty: no text is one.
         soft_delete_columns, validity_columns: Names of the columns that ``soft`` and ``scd2`` add.
+        partition_by: The partitioning of a new table: columns, or ``year(at)``, ``month(at)``, ``day(at)``,
+            ``hour(at)``; on Iceberg also ``bucket(16, id)`` and ``truncate(4, name)``.
+        cluster_by: The columns by which a new table stores similar rows together: Delta's ``CLUSTER BY``, Iceberg's
+            sort order.
+        properties: Table properties of a new table.
+        comment: The description of a new table.
+        target_file_size: The size of a new table's files: bytes, or a text such as ``128 MB``.
     """
 
     path: str | Path = ""
@@ -395,10 +403,22 @@ class TableSink(Sink):
     unavailable_value: str = UNAVAILABLE_VALUE
     soft_delete_columns: SoftDeleteColumns = field(default_factory=SoftDeleteColumns)
     validity_columns: ValidityColumns = field(default_factory=ValidityColumns)
+    partition_by: Sequence[str] = ()
+    cluster_by: Sequence[str] = ()
+    properties: Mapping[str, str] = field(default_factory=dict, hash=False)
+    comment: str = ""
+    target_file_size: int | str = ""
+    layout: Layout = field(init=False, repr=False, compare=False)
+    own_properties: ClassVar[Mapping[str, str]] = {}
     replaceable: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "track", tuple(self.track))
+        for option in ("partition_by", "cluster_by"):
+            value = getattr(self, option)
+            if not isinstance(value, str):
+                object.__setattr__(self, option, tuple(value))
+        self._read_layout()
         if not isinstance(self.keys, str):
             object.__setattr__(self, "keys", tuple(self.keys))
         if problems := keyed_problems(self):
@@ -409,6 +429,24 @@ class TableSink(Sink):
         if self.kind == "columns" and (self.key or self.value):
             hint = "leave key and value out, or write records"
             raise ConfigError(Problem("SMT577", self.place, "a table of columns has no formats", hint))
+
+    def _read_layout(self) -> None:
+        """Reads the options of the layout.
+
+        Raises:
+            ConfigError: SMT568.
+        """
+        layout, problems = layout_of(
+            self.partition_by,
+            self.cluster_by,
+            self.properties,
+            self.comment,
+            self.target_file_size,
+            {"comment": "use the option comment", **self.own_properties},
+        )
+        if problems:
+            raise ConfigError(problems)
+        object.__setattr__(self, "layout", layout)
 
     @property
     def coordinates(self) -> SourceColumns | None:
@@ -433,6 +471,16 @@ class TableSink(Sink):
             self.soft_delete_columns,
             self.validity_columns,
         )
+
+
+NO_LAYOUT: Mapping[str, Any] = {
+    "partition_by": (),
+    "cluster_by": (),
+    "properties": {},
+    "comment": "",
+    "target_file_size": "",
+}
+"""Options of a table that has no layout of its own, such as a table beside another one."""
 
 
 def keyed_problems(sink: TableSink) -> list[Problem]:
@@ -481,6 +529,7 @@ class DeltaSink(TableSink):
     """A Delta table."""
 
     storage: ClassVar[str] = "delta"
+    own_properties: ClassVar[Mapping[str, str]] = {"delta.targetfilesize": "use the option target_file_size"}
 
 
 @dataclass(frozen=True)
@@ -491,6 +540,11 @@ class IcebergSink(TableSink):
     """
 
     storage: ClassVar[str] = "iceberg"
+    own_properties: ClassVar[Mapping[str, str]] = {
+        "write.target-file-size-bytes": "use the option target_file_size",
+        "sort-order": "use the option cluster_by",
+        **dict.fromkeys(("format-version", "format", "current-snapshot-id", "identifier-fields"), "leave it out"),
+    }
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,7 @@ SHARED = {
     "SMT516": "tables/sources/kafka tables/window_begins",
     "SMT522": "cli/topics tables/sinks/delta tables/sinks/file_topics tables/sinks/iceberg_states tables/sinks/kafka",
     "SMT528": "tables/kafka/transactions tables/sinks/file_topics tables/sinks/protocol",
+    "SMT569": "tables/layout_problems tables/sinks/delta_layout",
     "SMT577": "orchestration/components/fields tables/spec",
     "SMT585": "tables/sources/groups tables/spec",
     "SMT590": "tables/kafka/producer tables/kafka/transactions",

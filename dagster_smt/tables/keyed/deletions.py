@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from dagster_smt.tables.keyed.events import DELETE, Keyed
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import Table
-from dagster_smt.tables.spec import TableSink
+from dagster_smt.tables.spec import NO_LAYOUT, TableSink
 
 SUFFIX = "__deleted"
 _ORDER = ("sequence", "topic", "partition", "offset")
@@ -28,7 +28,7 @@ def remembers_deletions(keyed: Keyed) -> bool:
 
 def deletions_table(session: SparkSession, sink: TableSink) -> Table:
     """Returns the table of deletions beside a table: its path or name with ``__deleted`` at the end."""
-    plain = replace(sink, mode="append", keys="record_key", sequence_by="", schema_evolution="widen")
+    plain = replace(sink, mode="append", keys="record_key", sequence_by="", schema_evolution="widen", **NO_LAYOUT)
     if sink.table:
         return open_table(session, replace(plain, table=f"{sink.table}{SUFFIX}"))
     text = str(sink.path).rstrip("/") + SUFFIX

@@ -17,7 +17,7 @@ from dagster_smt.tables.rows.columns import RowParser, sql_tokens
 
 _SYNTAX = "write: CREATE TABLE name (columns) WITH ('connector' = 'kafka', 'topic' = '…', …)"
 _AFTER = {
-    "PARTITIONED BY": "the chain's routers place records",
+    "PARTITIONED BY": "set partition_by of the sink: a statement describes topics",
     "DISTRIBUTED": "the chain's routers place records",
     "LIKE": "write the columns out",
     "AS": "a chain makes a table of another one: give the statement of its source, and stages",

@@ -9,14 +9,14 @@ turned the clean-up on, each commit is followed by one that repeats the state as
 import re
 import secrets
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
 import pyspark
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+from pyspark.sql import DataFrame, DataFrameWriter, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
@@ -27,7 +27,9 @@ from dagster_smt.spark.packages import SETTINGS, remedy
 from dagster_smt.spark.sql import quoted
 from dagster_smt.spark.sql import text as sql_text
 from dagster_smt.spark.types import nullable
+from dagster_smt.tables.layout_problems import layout_problems
 from dagster_smt.tables.schemas import all_structs, case_twins, nul_names
+from dagster_smt.tables.sinks import delta_layout
 from dagster_smt.tables.sinks.delta_history import Commit, Standing, commit_of, foreign, standing
 from dagster_smt.tables.sinks.delta_log import last_commit
 from dagster_smt.tables.sinks.merge import Merge, merge_statement, session_with, undisturbed, view_of
@@ -38,12 +40,14 @@ from dagster_smt.tables.sinks.protocol import (
     Written,
     always_changed,
     check_expected,
+    other_layout,
     replaced_by_others,
     restored_too_far,
     taken,
 )
 from dagster_smt.tables.sinks.sql import packed, replaced_rows, unpacked
 from dagster_smt.tables.spec import DeltaSink
+from dagster_smt.tables.sql import literal
 
 APPLICATION = "dagster_smt"
 PROPERTY = "dagster_smt.state"
@@ -103,7 +107,7 @@ class DeltaTable:
     def schema(self) -> StructType | None:
         """See ``Table``."""
         try:
-            return self.read().schema
+            return delta_layout.without_generated(self.read().schema, self._properties)
         except PySparkException as error:
             self._refuse_without_delta(error)
             if _NO_TABLE.search(str(error)):
@@ -242,7 +246,42 @@ class DeltaTable:
 
     def refused(self, schema: StructType) -> list[Problem]:
         """See ``Table``."""
-        return refused(schema)
+        return [*refused(schema), *layout_problems(self.spec, schema)]
+
+    def layout_warnings(self, *, rebuild: bool) -> list[Problem]:
+        """See ``LaidOutTable``."""
+        layout = self.spec.layout
+        if not layout or self.schema() is None:
+            return []
+        detail = self.session.sql(f"DESCRIBE DETAIL {self.name}").collect()[0]
+        differences = delta_layout.differences(layout, detail, self._properties())
+        if rebuild:
+            self._check_rebuild(detail)
+        if rebuild or not differences:
+            return []
+        return [other_layout(self.spec.place, differences)]
+
+    def _check_rebuild(self, detail: Row) -> None:
+        """Refuse a rebuild that Delta cannot do, before anything is read.
+
+        Raises:
+            UnsupportedError: SMT906.
+        """
+        layout = self.spec.layout
+        if delta_layout.generated_columns(layout) and detail.partitionColumns != self._partitions():
+            raise self._no_rebuild()
+        if layout.partition_by and self.spec.table and "clustering" in (detail.tableFeatures or ()):
+            hint = "drop the table and run again, name another table, or use cluster_by"
+            statement = "Delta cannot give partitions to a table of a catalog that has been clustered"
+            raise UnsupportedError(Problem("SMT906", f"{self.spec.place}: partition_by", statement, hint))
+
+    def _partitions(self) -> list[str]:
+        return delta_layout.partition_columns(self.spec.layout)
+
+    def _no_rebuild(self) -> UnsupportedError:
+        hint = "drop the table and run again, name another place, or use cluster_by"
+        statement = "Delta cannot give a table that is there generated columns, or other columns beside them"
+        return UnsupportedError(Problem("SMT906", f"{self.spec.place}: partition_by", statement, hint))
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> Written:
         """See ``Table``."""
@@ -283,25 +322,21 @@ class DeltaTable:
     def _write(self, frame: DataFrame, state: TableState, replaced: Replaced) -> None:
         table = self.schema()
         with self._conflicts(), self._empty_commits():
-            if table is None and self.spec.table:
-                self._create(frame)
-            elif table is not None and not replaced.everything:
+            if table is None:
+                self._make(frame, state, replaced)
+            elif replaced.everything:
+                self._rebuild(table, frame, state)
+            else:
                 self._evolve(table, frame.schema)
-            self._save(self._writer(frame, state, replaced, new=table is None))
+                self._save(self._writer(frame, state, replaced))
 
     def merge(self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None) -> Written:
         """See ``Table``."""
-        settings = {
-            "spark.databricks.delta.commitInfo.userMetadata": state.to_text(),
-            "spark.databricks.delta.write.txnAppId": APPLICATION,
-            "spark.databricks.delta.write.txnVersion": str(state.number),
-            _EMPTY_COMMITS: "false",
-        }
 
         def write() -> None:
             with self._conflicts():
                 self._add_columns(merge.columns)
-                with view_of(changes) as view, session_with(self.session, settings) as session:
+                with view_of(changes) as view, session_with(self.session, _settings(state)) as session:
                     session.sql(merge_statement(self.name, view, merge)).collect()
 
         self._on_top_of_others(write, self.state, expected, Replaced())
@@ -335,7 +370,7 @@ class DeltaTable:
 
     def append(self, frame: DataFrame) -> None:
         """See ``Table``."""
-        self.schema()
+        self._make_empty(frame)
         self._save(frame.write.format("delta").mode("append").options(mergeSchema="true"))
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
@@ -347,7 +382,7 @@ class DeltaTable:
         try:
             for _ in range(_TRIES):
                 try:
-                    if self.schema() is None:
+                    if not self._make_empty(frame) and self.schema() is None:
                         self._save(frame.limit(0).write.format("delta").mode("append"))
                     self.session.sql(f"{merge} WHEN NOT MATCHED THEN INSERT *").collect()
                     return
@@ -358,17 +393,86 @@ class DeltaTable:
             self.session.catalog.dropTempView(rows)
         raise always_changed(self.spec.place, _TRIES)
 
-    def _writer(self, frame: DataFrame, state: TableState, replaced: Replaced, *, new: bool) -> DataFrameWriter:
+    def _make(self, frame: DataFrame, state: TableState, replaced: Replaced) -> None:
+        """Make the table with its first rows."""
+        layout = self.spec.layout
+        properties = {_CLEAN_UP: "false", **(_MAPPING if _odd_names(frame.schema) else {})}
+        if delta_layout.generated_columns(layout):
+            self._make_generated(frame.schema, properties)
+            self._save(self._writer(frame, state, Replaced()))
+        elif layout:
+            self._create_as(frame, _settings(state), properties, replace=False)
+        else:
+            if self.spec.table:  # a catalog table begins without rows: making it keeps neither transaction nor state
+                self._save(frame.limit(0).write.format("delta").options(**properties))
+            self._save(self._writer(frame, state, replaced).options(**properties))
+
+    def _make_empty(self, frame: DataFrame) -> bool:
+        """Make the table with its layout, if there is none. Tells whether it has."""
+        layout = self.spec.layout
+        if self.schema() is not None or not layout:
+            return False
+        properties = _MAPPING if _odd_names(frame.schema) else {}
+        if delta_layout.generated_columns(layout):
+            self._make_generated(frame.schema, properties)
+        else:
+            self._create_as(frame.limit(0), {}, properties, replace=False)
+        return True
+
+    def _make_generated(self, columns: StructType, properties: Mapping[str, str]) -> None:
+        layout = self.spec.layout
+        place = (self.spec.table, "" if self.spec.table else str(self.spec.path))
+        with session_with(self.session, delta_layout.ANY_PROPERTY) as session:
+            properties = {**properties, **delta_layout.layout_properties(layout)}
+            delta_layout.create_generated(session, place, columns, layout, properties)
+
+    def _create_as(
+        self, frame: DataFrame, settings: Mapping[str, str], properties: Mapping[str, str], *, replace: bool
+    ) -> None:
+        """Make or replace the table, with its layout and with rows, as one commit."""
+        layout = self.spec.layout
+        properties = {**properties, **delta_layout.layout_properties(layout)}
+        with view_of(frame) as view, session_with(self.session, {**settings, **delta_layout.ANY_PROPERTY}) as session:
+            session.sql(delta_layout.create_as(self.name, view, layout, properties, replace=replace)).collect()
+
+    def _rebuild(self, table: StructType, frame: DataFrame, state: TableState) -> None:
+        """Replace all rows, the columns and the layout, as one commit."""
+        layout, properties = self.spec.layout, self._properties()
+        former = delta_layout.generated_in(properties)
+        everything = Replaced(everything=True)
+        mapping = _MAPPING if _odd_names(frame.schema) else {}
+        if generated := delta_layout.generated_columns(layout):
+            if former != generated or not _holds_columns(frame.schema, table):
+                raise self._no_rebuild()
+            self._evolve(table, frame.schema)
+            self._describe()
+            writer = self._writer(frame, state, everything)
+            self._save(writer.options(overwriteSchema="false", mergeSchema="true"))
+        elif former or layout.cluster_by:
+            kept = {_CLEAN_UP: properties.get(_CLEAN_UP, "true"), **delta_layout.other_properties(properties)}
+            self._create_as(frame, _settings(state), {**kept, **mapping}, replace=True)
+        else:
+            self._describe()
+            writer = self._writer(frame, state, everything).options(**mapping)
+            self._save(writer.partitionBy(*self._partitions()) if layout.partition_by else writer)
+
+    def _describe(self) -> None:
+        """Give a table that is there the properties and the comment of its layout."""
+        layout = self.spec.layout
+        properties = delta_layout.layout_properties(layout)
+        with session_with(self.session, delta_layout.ANY_PROPERTY) as session:
+            if properties:
+                session.sql(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({delta_layout.pairs(properties)})")
+            if layout.comment:
+                session.sql(f"COMMENT ON TABLE {self.name} IS {literal(layout.comment)}")
+
+    def _writer(self, frame: DataFrame, state: TableState, replaced: Replaced) -> DataFrameWriter:
         options = {
             "txnAppId": APPLICATION,
             "txnVersion": str(state.number),
             "userMetadata": state.to_text(),
             "mergeSchema": "true",
         }
-        if new:
-            options[_CLEAN_UP] = "false"
-        if (new or replaced.everything) and _odd_names(frame.schema):
-            options.update(_MAPPING)
         mode = "append"
         if replaced.everything:
             mode = "overwrite"
@@ -378,11 +482,6 @@ class DeltaTable:
             assert self.spec.coordinates is not None
             mode, options["replaceWhere"] = "overwrite", replaced_rows(replaced, self.spec.coordinates)
         return frame.write.format("delta").mode(mode).options(**options)
-
-    def _create(self, frame: DataFrame) -> None:
-        """A catalog table begins without rows: making it keeps neither transaction nor state."""
-        options = {_CLEAN_UP: "false", **(_MAPPING if _odd_names(frame.schema) else {})}
-        frame.limit(0).write.format("delta").options(**options).saveAsTable(self.spec.table)
 
     def _save(self, writer: DataFrameWriter) -> None:
         with undisturbed(self.session):
@@ -458,6 +557,22 @@ class DeltaTable:
             hint = remedy("delta", pyspark.__version__)
             problem = Problem("SMT610", self.spec.place, "this Spark session has no Delta Lake", hint)
             raise UnsupportedError(problem) from None
+
+
+def _settings(state: TableState) -> dict[str, str]:
+    """The settings of a session that make one statement the commit of a state."""
+    return {
+        "spark.databricks.delta.commitInfo.userMetadata": state.to_text(),
+        "spark.databricks.delta.write.txnAppId": APPLICATION,
+        "spark.databricks.delta.write.txnVersion": str(state.number),
+        _EMPTY_COMMITS: "false",
+    }
+
+
+def _holds_columns(columns: StructType, others: StructType) -> bool:
+    """Whether some columns are among others, with the same types."""
+    types = {field.name: nullable(field.dataType) for field in columns.fields}
+    return all(types.get(field.name) == nullable(field.dataType) for field in others.fields)
 
 
 def _odd_names(schema: StructType) -> bool:

@@ -28,6 +28,8 @@ from pyspark.sql.types import StructType
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.spark.sql import quoted, text
+from dagster_smt.tables.layout_problems import layout_problems
+from dagster_smt.tables.sinks import iceberg_layout
 from dagster_smt.tables.sinks import iceberg_sql as sql
 from dagster_smt.tables.sinks.iceberg_history import (
     BASE,
@@ -50,6 +52,7 @@ from dagster_smt.tables.sinks.protocol import (
     Written,
     always_changed,
     check_expected,
+    other_layout,
     same_state,
     taken,
 )
@@ -78,7 +81,16 @@ class IcebergTable(IcebergStates):
 
     def refused(self, schema: StructType) -> list[Problem]:
         """See ``Table``."""
-        return sql.refused(schema)
+        return [*sql.refused(schema), *layout_problems(self.spec, schema)]
+
+    def layout_warnings(self, *, rebuild: bool) -> list[Problem]:
+        """See ``LaidOutTable``."""
+        properties = self._properties()
+        if properties is None or rebuild or not self.spec.layout:
+            return []
+        now = iceberg_layout.current_layout(self.session, self.name, properties)
+        differences = iceberg_layout.differences(self.spec.layout, now)
+        return [other_layout(self.spec.place, differences)] if differences else []
 
     def keep(self, state: TableState) -> None:
         """See ``Table``: what is committed stays."""
@@ -95,6 +107,9 @@ class IcebergTable(IcebergStates):
         if self._properties() is not None:
             return False
         try:
+            if self.spec.layout:
+                self._make_empty(frame.schema)
+                return False
             self._new(frame, None).create()
         except Exception:  # of PySpark or of Py4J, as the case may be
             if self._properties() is None:
@@ -178,11 +193,15 @@ class IcebergTable(IcebergStates):
     def _commit(
         self, properties: dict[str, str] | None, frame: DataFrame, state: TableState, replaced: Replaced
     ) -> Written:
-        if properties is None:
+        if properties is None and not self.spec.layout:
             return self._create(frame, state)
+        if properties is None:
+            properties = self._laid_out(frame.schema)
         table, base = self._schema(properties), properties[HEAD]
         if replaced.everything and not sql.keeps(table, frame.schema):
             return self._make_anew(frame, state, base)
+        if self.spec.layout and (replaced.everything or base == NO_SNAPSHOT):
+            self._lay_out(properties, base, made_by_us=COLUMNS in properties)
         columns = sql.column_metadata(frame.schema)
         if not replaced.everything:
             columns = {**sql.column_metadata(table), **columns}
@@ -199,6 +218,44 @@ class IcebergTable(IcebergStates):
                 raise taken(self.spec.place) from None
         return self._finish(state)
 
+    def _laid_out(self, columns: StructType) -> dict[str, str]:
+        """Make an empty table with its layout; returns its properties.
+
+        Raises:
+            TableError: SMT528, somebody else was first.
+        """
+        try:
+            self._make_empty(columns)
+        except Exception:  # of PySpark or of Py4J, as the case may be
+            if self._properties() is None:
+                raise
+            raise taken(self.spec.place) from None
+        properties = self._properties()
+        if properties is None or properties[HEAD] != NO_SNAPSHOT:
+            raise taken(self.spec.place)
+        return properties
+
+    def _make_empty(self, columns: StructType) -> None:
+        layout = self.spec.layout
+        own = {COLUMNS: packed(json.dumps(sql.column_metadata(columns)))}
+        properties = {**_NEW_TABLE, **iceberg_layout.layout_properties(layout), **own}
+        self.session.sql(iceberg_layout.create_statement(self.name, sql.column_list(columns), layout, properties))
+        for change in iceberg_layout.order_changes(layout):
+            self._change(f"ALTER TABLE {self.name} {change}", None)
+
+    def _lay_out(self, properties: dict[str, str], base: str, *, made_by_us: bool) -> None:
+        """Give a table that is there the layout of its definition, for the rows that are written from now on.
+
+        A table without a snapshot has it already, unless a run of ours died while it made the table.
+        """
+        if base == NO_SNAPSHOT and not made_by_us:
+            return
+        now = iceberg_layout.current_layout(self.session, self.name, properties)
+        if not iceberg_layout.differences(self.spec.layout, now):
+            return
+        for change in iceberg_layout.changes(self.spec.layout, now):
+            self._change(f"ALTER TABLE {self.name} {change}", base)
+
     def _make_anew(self, frame: DataFrame, state: TableState, base: str) -> Written:
         """Replace the table, columns and all.
 
@@ -208,12 +265,20 @@ class IcebergTable(IcebergStates):
         nothing = self.session.table(self.name).limit(0)
         self._publish(base, None, None, lambda branch: self._to(nothing, branch).append())
         self._new(frame, state).createOrReplace()
-        return self._finish(state)
+        written = self._finish(state)
+        properties = self._properties()
+        if self.spec.layout and properties is not None:  # what the writer could not say: truncate, and the sort order
+            self._lay_out(properties, properties[HEAD], made_by_us=True)
+        return written
 
     def _new(self, frame: DataFrame, state: TableState | None) -> DataFrameWriterV2:
         """A writer that makes a table. It has the state as a property already, but cannot know its snapshot."""
-        properties = {**_NEW_TABLE, COLUMNS: packed(json.dumps(sql.column_metadata(frame.schema)))}
+        layout = self.spec.layout
+        own = {COLUMNS: packed(json.dumps(sql.column_metadata(frame.schema)))}
+        properties = {**_NEW_TABLE, **iceberg_layout.layout_properties(layout), **own}
         writer = frame.writeTo(self.name).using("iceberg")
+        if partitions := iceberg_layout.transform_columns(layout):
+            writer = writer.partitionedBy(*partitions)
         if state is not None:
             properties.update({STATE + _mark(state): packed(state.to_text()), NEWEST: f"- {_mark(state)}"})
             writer = writer.option(f"snapshot-property.{MARK}", _mark(state))

@@ -152,11 +152,20 @@ def alterations(old: DataType, new: DataType) -> list[str]:
     added, widened = [], []
     for path, have, want in _differences(old, new, ""):
         if isinstance(want, StructField):
-            comment = want.metadata.get("comment")
-            added.append(f"{path} {_type(want.dataType)}" + (f" COMMENT {literal(comment)}" if comment else ""))
+            added.append(_column(path, want))
         elif _is_wider(have, want):
             widened.append(f"ALTER COLUMN {path} TYPE {_type(want)}")
     return ([f"ADD COLUMNS ({', '.join(added)})"] if added else []) + widened
+
+
+def column_list(columns: StructType) -> str:
+    """The columns of a table as CREATE TABLE lists them."""
+    return ", ".join(_column(quoted(field.name), field) for field in columns.fields)
+
+
+def _column(path: str, field: StructField) -> str:
+    comment = field.metadata.get("comment")
+    return f"{path} {_type(held_type(field.dataType))}" + (f" COMMENT {literal(comment)}" if comment else "")
 
 
 def keeps(old: DataType, new: DataType) -> bool:

@@ -207,6 +207,29 @@ class Table(Protocol):
         ...
 
 
+def other_layout(place: str, differences: Sequence[str]) -> Problem:
+    """The warning of a table that was made with another layout than its definition has."""
+    statement = f"the table keeps the layout that it was made with: {'; '.join(differences)}"
+    hint = "start the table over with window.rebuild: true, or change the definition"
+    return Problem("SMT506", place, statement, hint)
+
+
+@runtime_checkable
+class LaidOutTable(Table, Protocol):
+    """A sink whose table has a layout."""
+
+    def layout_warnings(self, *, rebuild: bool) -> list[Problem]:
+        """Returns how the table differs from the layout of its definition (SMT506); nothing if there is no table.
+
+        Args:
+            rebuild: The run replaces everything, so the table gets the layout of its definition.
+
+        Raises:
+            UnsupportedError: SMT906, the table cannot get it.
+        """
+        ...
+
+
 @runtime_checkable
 class MergingTable(Table, Protocol):
     """A sink that can have keys."""

@@ -1,0 +1,196 @@
+"""The layout of Delta tables: as SQL and as generated columns, and how a table differs from its definition.
+
+A transform of time becomes a generated column: ``day(at)`` is ``at_day DATE GENERATED ALWAYS AS (CAST(at AS DATE))``.
+Delta computes it and reads filters on ``at`` as filters on partitions. A property of the table names these columns,
+because Delta hides from readers which columns it generates.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from dagster_smt.errors import Problem, UnsupportedError
+from dagster_smt.model.topics.layout import OWN_PREFIX, TIMES, Layout, path_text, size_in_bytes
+from dagster_smt.spark.sql import quoted
+from dagster_smt.tables.layout_problems import added_name
+from dagster_smt.tables.sinks.sql import packed, unpacked
+from dagster_smt.tables.sql import literal
+
+ANY_PROPERTY = {"spark.databricks.delta.allowArbitraryProperties.enabled": "true"}
+"""Delta on Spark does not know ``delta.targetFileSize``, which other writers read."""
+GENERATED = f"{OWN_PREFIX}generated"
+"""Property of the table: the generated columns with their spelling in ``partition_by``, packed JSON."""
+TARGET_SIZE = "delta.targetFileSize"
+_EXPRESSIONS = {
+    "year": ("INT", "YEAR({})"),
+    "month": ("STRING", "DATE_FORMAT({}, 'yyyy-MM')"),
+    "day": ("DATE", "CAST({} AS DATE)"),
+    "hour": ("STRING", "DATE_FORMAT({}, 'yyyy-MM-dd-HH')"),
+}
+"""By transform the type and the expression, of which Delta derives filters on partitions."""
+_OF_DELTA = ("delta.minReaderVersion", "delta.minWriterVersion", "delta.columnMapping.maxColumnId", "delta.feature.")
+REDACTED = "*********(redacted)"
+
+
+def generated_columns(layout: Layout) -> dict[str, str]:
+    """Returns the names of the generated columns, each with its spelling in ``partition_by``."""
+    return {added_name(field): field.text for field in layout.partition_by if field.transform}
+
+
+def partition_columns(layout: Layout) -> list[str]:
+    """Returns the names of the partition columns, in their order."""
+    return [added_name(field) if field.transform else field.path[0] for field in layout.partition_by]
+
+
+def layout_properties(layout: Layout) -> dict[str, str]:
+    """Returns the properties that a layout gives a table."""
+    properties = dict(layout.properties)
+    if layout.target_file_size:
+        properties[TARGET_SIZE] = str(layout.target_file_size)
+    if generated := generated_columns(layout):
+        properties[GENERATED] = packed(json.dumps(generated))
+    return properties
+
+
+def create_as(table: str, view: str, layout: Layout, properties: Mapping[str, str], *, replace: bool) -> str:
+    """Returns the statement that makes a table of the rows of a view, without generated columns."""
+    clauses = ["CREATE OR REPLACE TABLE" if replace else "CREATE TABLE", table, "USING delta"]
+    if layout.partition_by:
+        clauses.append(f"PARTITIONED BY ({', '.join(map(quoted, partition_columns(layout)))})")
+    if layout.cluster_by:
+        columns = [".".join(map(quoted, path)) for path in layout.cluster_by]
+        clauses.append(f"CLUSTER BY ({', '.join(columns)})")
+    if layout.comment:
+        clauses.append(f"COMMENT {literal(layout.comment)}")
+    if properties:
+        clauses.append(f"TBLPROPERTIES ({pairs(properties)})")
+    return " ".join((*clauses, f"AS SELECT * FROM {view}"))
+
+
+def pairs(properties: Mapping[str, str]) -> str:
+    """Returns properties as SQL lists them."""
+    return ", ".join(f"{literal(name)} = {literal(value)}" for name, value in properties.items())
+
+
+def create_generated(
+    session: SparkSession, place: tuple[str, str], columns: StructType, layout: Layout, properties: Mapping[str, str]
+) -> None:
+    """Makes an empty table with generated columns. SQL cannot do it, so Delta's own builder does.
+
+    Args:
+        session: A classic session.
+        place: The name of the table, or its path; the other one is empty.
+        columns: The columns beside the generated ones.
+        layout: The layout.
+        properties: The table's properties.
+
+    Raises:
+        UnsupportedError: SMT569, the session is of Spark Connect.
+    """
+    table, path = place
+    try:
+        jvm: Any = session._jvm
+        gateway: Any = session.sparkContext._gateway
+    except Exception:  # noqa: BLE001 - what PySpark raises depends on its version
+        hint = "use a classic session, or leave the transform out of partition_by"
+        statement = "a session of Spark Connect cannot make generated columns"
+        raise UnsupportedError(Problem("SMT569", "partition_by", statement, hint)) from None
+    delta = jvm.io.delta.tables.DeltaTable
+    builder = delta.create(session._jsparkSession)
+    builder = builder.tableName(table) if table else builder.location(path)
+    builder = builder.addColumns(jvm.org.apache.spark.sql.types.DataType.fromJson(columns.json()))
+    for field in layout.partition_by:
+        if field.transform in TIMES:
+            kind, expression = _EXPRESSIONS[field.transform]
+            column = delta.columnBuilder(session._jsparkSession, added_name(field)).dataType(kind)
+            builder = builder.addColumn(column.generatedAlwaysAs(expression.format(quoted(field.path[0]))).build())
+    names = gateway.new_array(jvm.java.lang.String, len(layout.partition_by))
+    for number, name in enumerate(partition_columns(layout)):
+        names[number] = name
+    builder = builder.partitionedBy(names)
+    if layout.comment:
+        builder = builder.comment(layout.comment)
+    for name, value in properties.items():
+        builder = builder.property(name, value)
+    builder.execute()
+
+
+def generated_in(properties: Mapping[str, str]) -> dict[str, str]:
+    """Returns the generated columns that a table's properties name, each with its spelling in ``partition_by``."""
+    text = properties.get(GENERATED)
+    if not text:
+        return {}
+    try:
+        columns: dict[str, str] = json.loads(unpacked(text))
+    except ValueError:
+        return {}
+    return columns
+
+
+def without_generated(columns: StructType, properties: Callable[[], Mapping[str, str]]) -> StructType:
+    """Returns the columns that runs write. Only if names suggest generated columns, the properties are read."""
+    names = set(columns.names)
+    if not any(name.rpartition("_")[2] in TIMES and name.rpartition("_")[0] in names for name in names):
+        return columns
+    generated = generated_in(properties())
+    return StructType([field for field in columns.fields if field.name not in generated])
+
+
+def other_properties(properties: Mapping[str, str]) -> dict[str, str]:
+    """Returns the properties that stay if a table is replaced: those that Delta and this package do not set."""
+    return {
+        name: value
+        for name, value in properties.items()
+        if not name.startswith((OWN_PREFIX, *_OF_DELTA)) and value != REDACTED
+    }
+
+
+def differences(layout: Layout, detail: Any, properties: Mapping[str, str]) -> list[str]:
+    """Returns how a table differs from its layout: the table's, then the definition's.
+
+    Args:
+        layout: The layout of the definition.
+        detail: The row of ``DESCRIBE DETAIL``.
+        properties: The table's properties.
+    """
+    texts = []
+    if layout.places_rows:
+        generated = generated_in(properties)
+        partitions = [generated.get(name, path_text((name,))) for name in detail.partitionColumns]
+        texts += _different("partition_by", partitions, [field.text for field in layout.partition_by])
+        clusters = [name.replace("`", "") for name in getattr(detail, "clusteringColumns", None) or ()]
+        asked = [path_text(path) for path in layout.cluster_by]
+        if clusters != [text.replace("`", "") for text in asked]:
+            texts += _different("cluster_by", clusters, asked)
+    if layout.comment and (detail.description or "") != layout.comment:
+        texts.append("comment")
+    size = properties.get(TARGET_SIZE, "")
+    if layout.target_file_size and _bytes(size) != layout.target_file_size:
+        texts += _different("target_file_size", [size] if size else [], [str(layout.target_file_size)])
+    return [*texts, *different_properties(layout, properties)]
+
+
+def different_properties(layout: Layout, properties: Mapping[str, str]) -> list[str]:
+    """Returns the names of properties that a table has not as its layout has them, without their values."""
+    names = []
+    for name, value in layout.properties.items():
+        if properties.get(name) not in (value, REDACTED):
+            names.append(f"property {name}")
+    return names
+
+
+def _bytes(size: str) -> int:
+    try:
+        return size_in_bytes(size)
+    except ValueError:
+        return 0
+
+
+def _different(option: str, table: Iterable[str], definition: Iterable[str]) -> list[str]:
+    now, asked = ", ".join(table) or "none", ", ".join(definition) or "none"
+    if now == asked:
+        return []
+    return [f"{option} ({now} instead of {asked})"]

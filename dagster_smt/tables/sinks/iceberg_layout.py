@@ -1,0 +1,196 @@
+"""The layout of Iceberg tables: as SQL, and how a table differs from its definition."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F
+
+from dagster_smt.model.topics.layout import (
+    NUMBERED,
+    TIMES,
+    Layout,
+    PartitionField,
+    Path,
+    column_path,
+    partition_field,
+    path_text,
+)
+from dagster_smt.spark.sql import quoted
+from dagster_smt.tables.sinks.delta_layout import different_properties
+from dagster_smt.tables.sql import literal
+
+TARGET_SIZE = "write.target-file-size-bytes"
+DISTRIBUTION = "write.distribution-mode"
+_SORT_ORDER = "sort-order"
+_PARTITIONING = ("# Partitioning", "# Partition Information")
+
+
+@dataclass(frozen=True)
+class TableLayout:
+    """The layout that a table has.
+
+    Attributes:
+        partition_by: Its partition fields; texts if this package does not know them.
+        sort_order: Its sort order, as Iceberg shows it.
+        comment: Its description.
+        properties: Its properties.
+    """
+
+    partition_by: tuple[PartitionField | str, ...]
+    sort_order: str
+    comment: str
+    properties: Mapping[str, str]
+
+
+def column_sql(path: Path) -> str:
+    """Returns a path as SQL."""
+    return ".".join(map(quoted, path))
+
+
+def transform_sql(field: PartitionField) -> str:
+    """Returns a partition field as Iceberg's SQL spells it: ``days(`at`)``."""
+    if field.transform in NUMBERED:
+        return f"{field.transform}({field.number}, {column_sql(field.path)})"
+    if field.transform in TIMES:
+        return f"{field.transform}s({column_sql(field.path)})"
+    return column_sql(field.path)
+
+
+def transform_columns(layout: Layout) -> list[Column]:
+    """Returns the partition fields as PySpark's writer takes them; it has no ``truncate``."""
+    times = {
+        "year": F.partitioning.years,
+        "month": F.partitioning.months,
+        "day": F.partitioning.days,
+        "hour": F.partitioning.hours,
+    }
+    columns = []
+    for field in layout.partition_by:
+        column = F.col(column_sql(field.path))
+        if field.transform in times:
+            columns.append(times[field.transform](column))
+        elif field.transform == "bucket":
+            columns.append(F.partitioning.bucket(field.number, column))
+        elif not field.transform:
+            columns.append(column)
+    return columns
+
+
+def layout_properties(layout: Layout) -> dict[str, str]:
+    """Returns the properties that a layout gives a table, its comment among them."""
+    properties = dict(layout.properties)
+    if layout.target_file_size:
+        properties[TARGET_SIZE] = str(layout.target_file_size)
+    if layout.comment:
+        properties["comment"] = layout.comment
+    return properties
+
+
+def pairs(properties: Mapping[str, str]) -> str:
+    """Returns properties as SQL lists them."""
+    return ", ".join(f"{literal(name)} = {literal(value)}" for name, value in properties.items())
+
+
+def create_statement(table: str, columns: str, layout: Layout, properties: Mapping[str, str]) -> str:
+    """Returns the statement that makes an empty table.
+
+    Args:
+        table: The table's name as SQL.
+        columns: Its columns as SQL.
+        layout: Its layout.
+        properties: Its properties.
+    """
+    partitioned = ""
+    if layout.partition_by:
+        partitioned = f"PARTITIONED BY ({', '.join(map(transform_sql, layout.partition_by))}) "
+    return f"CREATE TABLE {table} ({columns}) USING iceberg {partitioned}TBLPROPERTIES ({pairs(properties)})"
+
+
+def order_changes(layout: Layout) -> Iterator[str]:
+    """Yields what ALTER TABLE has to do until a table has the sort order of a layout."""
+    if not layout.cluster_by:
+        return
+    yield f"WRITE ORDERED BY {', '.join(map(column_sql, layout.cluster_by))}"
+    if DISTRIBUTION in layout.properties:  # a sort order changes it
+        yield f"SET TBLPROPERTIES ({pairs({DISTRIBUTION: layout.properties[DISTRIBUTION]})})"
+
+
+def changes(layout: Layout, now: TableLayout) -> Iterator[str]:
+    """Yields what ALTER TABLE has to do until a table has a layout: rows written from then on are laid out by it."""
+    if layout.places_rows:
+        asked = set(layout.partition_by)
+        for field in now.partition_by:
+            if field not in asked:
+                text = field if isinstance(field, str) else transform_sql(field)
+                yield f"DROP PARTITION FIELD {text}"
+        for field in layout.partition_by:
+            if field not in now.partition_by:
+                yield f"ADD PARTITION FIELD {transform_sql(field)}"
+        if not layout.cluster_by and now.sort_order:
+            yield "WRITE UNORDERED"
+    if properties := layout_properties(layout):
+        yield f"SET TBLPROPERTIES ({pairs(properties)})"
+    yield from order_changes(layout)
+
+
+def current_layout(session: SparkSession, table: str, properties: Mapping[str, str]) -> TableLayout:
+    """Returns the layout that a table has."""
+    rows = session.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()
+    comment = ""
+    details = False
+    for row in rows:
+        details = details or row.col_name == "# Detailed Table Information"
+        if details and row.col_name == "Comment":
+            comment = row.data_type
+    return TableLayout(tuple(_fields(rows)), properties.get(_SORT_ORDER, ""), comment, properties)
+
+
+def _fields(rows: list[Any]) -> Iterator[PartitionField | str]:
+    """Yields the partition fields that ``DESCRIBE`` shows: with transforms as numbered parts, else as columns."""
+    section = ""
+    for row in rows:
+        if not row.col_name:
+            section = ""
+        elif row.col_name.startswith("# "):
+            section = row.col_name if row.col_name in _PARTITIONING else section
+        elif section == _PARTITIONING[0]:
+            yield _read(row.data_type)
+        elif section == _PARTITIONING[1]:
+            yield _read(row.col_name)
+
+
+def _read(text: str) -> PartitionField | str:
+    try:
+        return partition_field(text)
+    except ValueError:
+        pass
+    try:
+        return PartitionField(column_path(quoted(text)))
+    except ValueError:
+        return text
+
+
+def differences(layout: Layout, now: TableLayout) -> list[str]:
+    """Returns how a table differs from its layout: the table's, then the definition's."""
+    texts = []
+    if layout.places_rows:
+        fields = {field if isinstance(field, str) else field.text for field in now.partition_by}
+        asked = [field.text for field in layout.partition_by]
+        if fields != set(asked):
+            texts.append(f"partition_by ({_listed(sorted(fields))} instead of {_listed(asked)})")
+        order = ", ".join(f"{'.'.join(path)} ASC NULLS FIRST" for path in layout.cluster_by)
+        if now.sort_order != order:
+            clustered = now.sort_order.replace(" ASC NULLS FIRST", "") or "none"
+            texts.append(f"cluster_by ({clustered} instead of {_listed(map(path_text, layout.cluster_by))})")
+    if layout.comment and now.comment != layout.comment:
+        texts.append("comment")
+    size = now.properties.get(TARGET_SIZE, "")
+    if layout.target_file_size and size != str(layout.target_file_size):
+        texts.append(f"target_file_size ({size or 'none'} instead of {layout.target_file_size})")
+    return [*texts, *different_properties(layout, now.properties)]
+
+
+def _listed(texts: Any) -> str:
+    return ", ".join(texts) or "none"
