@@ -408,7 +408,6 @@ class TableSink(Sink):
     properties: Mapping[str, str] = field(default_factory=dict, hash=False)
     comment: str = ""
     target_file_size: int | str = ""
-    layout: Layout = field(init=False, repr=False, compare=False)
     own_properties: ClassVar[Mapping[str, str]] = {}
     replaceable: ClassVar[bool] = True
 
@@ -418,7 +417,8 @@ class TableSink(Sink):
             value = getattr(self, option)
             if not isinstance(value, str):
                 object.__setattr__(self, option, tuple(value))
-        self._read_layout()
+        if layout_problems := self._read_layout()[1]:
+            raise ConfigError(layout_problems)
         if not isinstance(self.keys, str):
             object.__setattr__(self, "keys", tuple(self.keys))
         if problems := keyed_problems(self):
@@ -430,13 +430,13 @@ class TableSink(Sink):
             hint = "leave key and value out, or write records"
             raise ConfigError(Problem("SMT577", self.place, "a table of columns has no formats", hint))
 
-    def _read_layout(self) -> None:
-        """Reads the options of the layout.
+    @property
+    def layout(self) -> Layout:
+        """The layout of a new table."""
+        return self._read_layout()[0]
 
-        Raises:
-            ConfigError: SMT568.
-        """
-        layout, problems = layout_of(
+    def _read_layout(self) -> tuple[Layout, list[Problem]]:
+        return layout_of(
             self.partition_by,
             self.cluster_by,
             self.properties,
@@ -444,9 +444,6 @@ class TableSink(Sink):
             self.target_file_size,
             {"comment": "use the option comment", **self.own_properties},
         )
-        if problems:
-            raise ConfigError(problems)
-        object.__setattr__(self, "layout", layout)
 
     @property
     def coordinates(self) -> SourceColumns | None:
