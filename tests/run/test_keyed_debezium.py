@@ -56,9 +56,11 @@ def more_changes(database):
     database.delete(7)
 
 
+MORE = [(form, mode) for form in ("json", "envelopes") for mode in MODES]
 CASES = [
-    *(("json", "postgres", mode, "delta") for mode in MODES),
-    *(("envelopes", "postgres", mode, "delta") for mode in MODES),
+    ("json", "postgres", "tombstone", "delta"),
+    ("envelopes", "postgres", "rewrite", "delta"),
+    *(pytest.param(form, "postgres", mode, "delta", marks=pytest.mark.long) for form, mode in MORE),
     ("avro", "postgres", "rewrite", "delta"),
     ("avro", "mysql", "delete-to-tombstone", "iceberg"),
     ("avro", "mysql", "tombstone", "delta"),

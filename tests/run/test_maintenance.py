@@ -71,7 +71,13 @@ def sinks(folder: Path):
 KINDS = ("delta path", "delta name", "iceberg path", "iceberg name")
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(
+    params=[
+        "delta name",
+        "iceberg path",
+        *(pytest.param(kind, marks=pytest.mark.long) for kind in ("delta path", "iceberg name")),
+    ]
+)
 def lake(request, spark, tmp_path):
     lake = Lake(tmp_path, spark, sinks(tmp_path)[request.param])
     yield lake
@@ -385,7 +391,12 @@ def test_progress_that_goes_back_is_noticed(by_path, monkeypatch):
 # --- runs and maintenance at once ---
 
 
-STEPS_BY_KIND = [("delta path", step) for step in STEPS_OF["delta"]] + [("iceberg path", step) for step in STEPS]
+STEPS_BY_KIND = [
+    ("delta path", "compact"),
+    ("iceberg path", "expire"),
+    *(pytest.param("iceberg path", step, marks=pytest.mark.long) for step in STEPS if step != "expire"),
+    *(pytest.param("delta path", step, marks=pytest.mark.long) for step in STEPS_OF["delta"] if step != "compact"),
+]
 
 
 @pytest.mark.parametrize(("by_path", "step"), STEPS_BY_KIND, indirect=["by_path"])
