@@ -384,7 +384,7 @@ class DeltaTable:
                 try:
                     if not self._make_empty(frame) and self.schema() is None:
                         self._save(frame.limit(0).write.format("delta").mode("append"))
-                    self.session.sql(f"{merge} WHEN NOT MATCHED THEN INSERT *").collect()
+                    self.session.sql(f"{merge} WHEN NOT MATCHED THEN INSERT {self._inserted(frame.columns)}").collect()
                     return
                 except Exception as error:  # of PySpark or of Py4J, as the case may be
                     if not _CONFLICT.search(str(error)):
@@ -392,6 +392,13 @@ class DeltaTable:
         finally:
             self.session.catalog.dropTempView(rows)
         raise always_changed(self.spec.place, _TRIES)
+
+    def _inserted(self, columns: Sequence[str]) -> str:
+        """What a MERGE inserts: to Delta a star means generated columns, too, and the rows have none."""
+        if not delta_layout.generated_columns(self.spec.layout):
+            return "*"
+        names = [quoted(name) for name in columns]
+        return f"({', '.join(names)}) VALUES ({', '.join(f'new.{name}' for name in names)})"
 
     def _make(self, frame: DataFrame, state: TableState, replaced: Replaced) -> None:
         """Make the table with its first rows."""
