@@ -83,10 +83,18 @@ def _uncached(session: SparkSession, catalog: str) -> str:
 
     The runs of one Java process would share the cached table and its view of the metadata. Iceberg reads that twice
     when a change begins; another run's commit in between is then lost, or both win.
+
+    Raises:
+        UnsupportedError: SMT560, the catalog of type jdbc: a copy of it has another name, and so other tables.
     """
     key, own = f"spark.sql.catalog.{catalog}", f"smt_{catalog}"
     if str(session.conf.get(f"{key}.cache-enabled", "true")).lower() == "false":
         return catalog
+    kinds = [str(session.conf.get(f"{key}.{name}", "")).lower() for name in ("type", "catalog-impl")]
+    if any("jdbc" in kind for kind in kinds):  # such a catalog stores its own name with each table
+        statement = f"the catalog {catalog} is of type jdbc and has a cache"
+        hint = f"set {key}.cache-enabled to false"
+        raise UnsupportedError(Problem("SMT560", catalog, statement, hint))
     if session.conf.get(f"spark.sql.catalog.{own}", None) is None:
         for name, value in session.conf.getAll.items():
             if name.startswith(f"{key}."):

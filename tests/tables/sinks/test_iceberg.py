@@ -394,3 +394,16 @@ def test_odd_texts_whatever_a_backslash_means_to_the_parser(spark, tmp_path, esc
     finally:
         spark.conf.unset("spark.sql.parser.escapedStringLiterals")
     assert found["new"].metadata["comment"] == found["deep"].dataType["in"].metadata["comment"] == comment
+
+
+@pytest.mark.parametrize(
+    "setting", [("type", "jdbc"), ("catalog-impl", "org.apache.iceberg.jdbc.JdbcCatalog")], ids=["type", "class"]
+)
+def test_a_catalog_of_type_jdbc_needs_its_cache_off(spark, setting):
+    """A copy without a cache would have other tables: this catalog stores its own name with each table."""
+    name, value = setting
+    key = f"spark.sql.catalog.by_{name.replace('-', '_')}"
+    spark.conf.set(key, "org.apache.iceberg.spark.SparkCatalog")
+    spark.conf.set(f"{key}.{name}", value)
+    with pytest.raises(UnsupportedError, match=r"SMT560 .* of type jdbc and has a cache"):
+        IcebergTable(spark, IcebergSink(table=f"{key.rpartition('.')[2]}.db.t"))
