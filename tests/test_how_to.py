@@ -149,8 +149,9 @@ def test_the_table_is_that_of_the_page(spark, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("text", blocks(LATEST, "yaml"))
 def test_the_components_of_the_page_load(text):
-    component, _ = loaded({**OF_A_COMPONENT, **yaml.safe_load(text)})
-    assert component.sink.mode == "upsert"
+    options = yaml.safe_load(text)
+    component, _ = loaded({**OF_A_COMPONENT, **options})
+    assert component.sink.mode == options["sink"]["delta"]["mode"]
 
 
 def test_the_component_of_the_readme_loads():
