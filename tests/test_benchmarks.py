@@ -222,7 +222,7 @@ _BELOW = """
 import subprocess, sys
 from benchmarks.processes import cpu_seconds
 before = cpu_seconds()
-subprocess.run([sys.executable, "-c", "sum(range(20_000_000))"], check=True)
+subprocess.run([sys.executable, "-c", "sum(range(80_000_000))"], check=True)
 print(cpu_seconds() - before)
 """
 

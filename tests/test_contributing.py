@@ -52,7 +52,7 @@ def test_files_and_names_are_there():
     }
     assert [name for name in sorted(files - WRITTEN) if not (ROOT / name).exists()] == []
     sinks = ROOT / "dagster_smt/tables/sinks"
-    assert all(f"def {name}(" in (sinks / "delta.py").read_text() for name in ("_writer", "_create"))
+    assert all(f"def {name}(" in (sinks / "delta.py").read_text() for name in ("_writer", "_make"))
     assert "def _new(" in (sinks / "iceberg.py").read_text()
     named = re.findall(r"`(test_\w+)`", PAGE)
     tests = "".join(p.read_text() for p in (ROOT / "tests/orchestration").glob("*.py"))

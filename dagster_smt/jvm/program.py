@@ -167,6 +167,9 @@ def _effects(effects: tuple[Effect, ...], first: int, side: str) -> list[dict[st
         programs.append({"do": "insert", "inserts": [_insert(one, entries) for one in inserts]})
     if any(isinstance(effect, Drop | Keep | Rename) for effect in effects):
         programs.append(_restructure(effects, entries))
+    if side and not programs:
+        # such as ReplaceField without options: it still refuses a value that is not an object
+        raise NoJavaError("a stage that changes nothing")
     return programs
 
 

@@ -18,7 +18,7 @@ from dagster_smt.errors import Problem, UnsupportedError
 from dagster_smt.spark.environment import is_connect
 
 PACKAGE = "dagster_smt"
-MODULES = (PACKAGE, "msgspec", "numpy", "pyarrow", "pydantic", "regex", "yaml")
+MODULES = (PACKAGE, "filelock", "msgspec", "numpy", "pyarrow", "pydantic", "regex", "yaml")
 """What the functions import that run on executors, beside PySpark."""
 
 SHIPPING = (

@@ -29,7 +29,9 @@ def done(shared, tmp_path_factory):
 
 def test_without_our_code_nothing_is_read_or_written(done):
     folder, lines = done
-    assert lines[0].startswith("files-columns UnsupportedError SMT630 they have no Python module dagster_smt, msgspec")
+    assert lines[0].startswith(
+        "files-columns UnsupportedError SMT630 they have no Python module dagster_smt, filelock, msgspec"
+    )
     assert not (folder / "nothing").exists()
 
 

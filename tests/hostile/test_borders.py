@@ -108,7 +108,8 @@ PLACES = {
     "statements of SQL that hold names": (
         lambda name, node: name.endswith(".sql") and of_no_constant(node),
         "tables/locations.py tables/maintenance/delta.py tables/maintenance/iceberg.py tables/sinks/delta.py "
-        "tables/sinks/iceberg.py tables/sinks/iceberg_history.py tables/sinks/iceberg_states.py "
+        "tables/sinks/iceberg.py tables/sinks/iceberg_history.py tables/sinks/iceberg_layout.py "
+        "tables/sinks/iceberg_states.py "
         "tables/sources/table.py",
     ),
     "expressions of SQL": (
@@ -172,7 +173,13 @@ def test_names_of_columns_are_quoted_by_one_function():
 
 def test_expressions_of_names_are_escaped():
     """An f-string in a regular expression holds names through ``re.escape`` only, or patterns of ours."""
-    ours = {"values/java/dates.py", "values/numbers.py", "values/times/zones.py", "spark/packages.py"}
+    ours = {
+        "model/topics/layout.py",
+        "values/java/dates.py",
+        "values/numbers.py",
+        "values/times/zones.py",
+        "spark/packages.py",
+    }
     wrong = []
     for module, name, node in calls():
         if name.startswith("re.") and name != "re.escape" and node.args and isinstance(node.args[0], ast.JoinedStr):

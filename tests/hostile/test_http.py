@@ -67,9 +67,9 @@ def test_another_path_of_the_same_server_gets_them():
 @pytest.mark.parametrize(
     ("body", "what"),
     [
-        (b"[" * 200_000, "no JSON of a Connect worker"),
-        (b"\xff\xfe\xfa", "no JSON of a Connect worker"),
-        (b"<html>", "no JSON of a Connect worker"),
+        (b"[" * 200_000, "not JSON of a Connect worker"),
+        (b"\xff\xfe\xfa", "not JSON of a Connect worker"),
+        (b"<html>", "not JSON of a Connect worker"),
         (b" " * 3000 + CONNECTORS, "its answer has more than"),
     ],
 )

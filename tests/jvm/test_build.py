@@ -54,7 +54,7 @@ def test_without_a_compiler(monkeypatch, tmp_path):
 
 def test_without_pyspark(monkeypatch, tmp_path):
     monkeypatch.setattr(build, "find_spec", lambda name: None)
-    with pytest.raises(build.NoCompilerError, match="no PySpark"):
+    with pytest.raises(build.NoCompilerError, match="PySpark is not installed"):
         build.build(tmp_path / "lane.jar")
 
 

@@ -363,3 +363,12 @@ def test_documented_examples():
                 ran += 1
                 agree(chain, batch_of([example.before.encode(), *PLAIN], ("orders",)))
     assert ran >= 10
+
+
+@pytest.mark.parametrize("side", ["Key", "Value"])
+def test_a_stage_that_changes_nothing_is_run_in_python(side):
+    """It refuses what is not an object, and the lane has nothing to run that would."""
+    chain = parse_chain(
+        {"transforms": "none", "transforms.none.type": f"org.apache.kafka.connect.transforms.ReplaceField${side}"}
+    )
+    assert program(chain, "json", "") is None

@@ -318,8 +318,10 @@ REFUSED = [
     (lambda: {**ROW, "key": Format("json", options=ARRAYS)}, ConfigError, "SMT279 key.json.arrays-as-rows"),
     (lambda: {**ROW, "value": Format("json", options=ARRAYS), "push_down": "exact"}, ConfigError,
      "SMT279 push_down: rows of arrays are counted, so all are read"),
-    (lambda: {**ROW, "value": Format("csv", options=ARRAYS)}, ConfigError, "SMT272 csv.arrays-as-rows: is no option"),
-    (lambda: {"value": Format("string", options=ARRAYS)}, ConfigError, "SMT272 string.arrays-as-rows: is no option"),
+    (lambda: {**ROW, "value": Format("csv", options=ARRAYS)}, ConfigError,
+     "SMT272 csv.arrays-as-rows: is not an option"),
+    (lambda: {"value": Format("string", options=ARRAYS)}, ConfigError,
+     "SMT272 string.arrays-as-rows: is not an option"),
     (lambda: {**ROW, "value": Format("json", options={"arrays-as-rows": "yes"})}, ConfigError,
      "SMT272 json.arrays-as-rows: is neither true nor false"),
 ]  # fmt: skip

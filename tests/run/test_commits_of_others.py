@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from dagster_smt.model.windows.window import Range
-from dagster_smt.run import batch
+from dagster_smt.run import attempt
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.spec import DeltaSink, WindowRequest
 from tests.run.world import World, order, window
@@ -23,9 +23,9 @@ def world(spark, tmp_path):
 
 
 def test_a_commit_that_lost_a_row_is_told_and_mended_as_the_hint_says(world, monkeypatch):
-    whole = batch.conformed
+    whole = attempt.conformed
     with monkeypatch.context() as patch:
-        patch.setattr(batch, "conformed", lambda rows, schema: whole(rows, schema).limit(2))
+        patch.setattr(attempt, "conformed", lambda rows, schema: whole(rows, schema).limit(2))
         report = world.run()
     warning = next(problem for problem in report.warnings if problem.code == "SMT558")
     assert "the commit added 2 rows, 3 were counted before" in warning.statement

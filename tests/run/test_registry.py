@@ -309,7 +309,7 @@ def test_a_registry_that_refuses_makes_dead_letters_and_one_that_is_silent_ends_
     assert [(r.problem.code, r.stage) for r in report.rejects] == [("SMT442", "value.converter")]
     registry.status = 503
     world.add(NewRecord(b"k", b'{"id":1,"name":"x"}'))
-    with pytest.raises(EngineError, match=r"SMT636.*does not give"):
+    with pytest.raises(EngineError, match=r"SMT636.*does not return"):
         run(replace(spec, errors_tolerance="all"), world.session)
 
 

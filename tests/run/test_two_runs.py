@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from dagster_smt.errors import TableError
-from dagster_smt.run import batch
+from dagster_smt.run import attempt
 from dagster_smt.run.dead_letters import CONNECTOR_HEADER, SOURCE_HEADERS
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.spec import DeltaSink, IcebergSink
@@ -87,7 +87,7 @@ def letters(request, spark, tmp_path):
 
 def two_at_once(letters, monkeypatch):
     """Both have evaluated their records before either publishes a letter."""
-    barrier, publish = threading.Barrier(2), batch.publish
+    barrier, publish = threading.Barrier(2), attempt.publish
     outcomes = []
 
     def together(*args):
@@ -101,7 +101,7 @@ def two_at_once(letters, monkeypatch):
             outcomes.append(error.problems[0].code)
 
     with monkeypatch.context() as patch:
-        patch.setattr(batch, "publish", together)
+        patch.setattr(attempt, "publish", together)
         threads = [threading.Thread(target=work) for _ in range(2)]
         for thread in threads:
             thread.start()
@@ -124,7 +124,7 @@ def test_each_failed_record_has_one_letter_after_two_runs_at_once(letters, monke
 def test_who_has_lost_before_publishes_nothing(letters, monkeypatch):
     """Another run, with a window of its own, commits while this one evaluates."""
     mixed(letters.world)
-    check, rivals = batch.check_expected, []
+    check, rivals = attempt.check_expected, []
 
     def late(*args):
         if not rivals:
@@ -132,7 +132,7 @@ def test_who_has_lost_before_publishes_nothing(letters, monkeypatch):
             rivals.append(letters.run().status)
         check(*args)
 
-    monkeypatch.setattr(batch, "check_expected", late)
+    monkeypatch.setattr(attempt, "check_expected", late)
     with pytest.raises(TableError, match="SMT528"):
         letters.run()
     assert rivals == [1, "committed"] and letters.there() == FAILED
