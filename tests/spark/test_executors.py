@@ -39,7 +39,7 @@ def test_modules_that_are_missing_are_named(tmp_path):
     found = answer(tmp_path, "-S")
     (problem,) = lacking([found, {"missing": [], "code": "x"}])
     assert set(found["missing"]) == set(MODULES)
-    wanted = "SMT630 Spark's executors: they have no Python module dagster_smt, filelock, msgspec, numpy, pyarrow, pydantic, "
+    wanted = "SMT630 Spark's executors: they have no Python module dagster_smt, filelock, msgspec, numpy, pyarrow, "
     assert str(problem).startswith(wanted) and problem.hint == SHIPPING
 
 
