@@ -279,7 +279,7 @@ def test_shards_are_ordered_by_a_sequence(seed, spark, tmp_path):
         runs.step()
 
 
-@pytest.mark.parametrize("track", [("name", "note"), ("name",)])
+@pytest.mark.parametrize("track", [("name",), pytest.param(("name", "note"), marks=pytest.mark.long)])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_versions_of_keys(seed, track, spark, tmp_path):
     keys = Keys(tmp_path, spark, ["delta", "iceberg"][seed % 2], mode="scd2", track=track)
