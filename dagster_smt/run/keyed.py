@@ -19,8 +19,7 @@ from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range, Window
-from dagster_smt.run.counts import CONVERTERS
-from dagster_smt.run.rejects import with_failed
+from dagster_smt.run.rejects import last_stage, with_failed
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.run.staging import Staged
 from dagster_smt.tables.keyed.changes import (
@@ -40,7 +39,6 @@ from dagster_smt.tables.keyed.keys import key_columns
 from dagster_smt.tables.sinks.merge import Merge
 from dagster_smt.tables.sinks.protocol import Table
 
-_VALUE_CONVERTER = min(CONVERTERS)
 _CROSSING = Problem(
     "SMT722",
     "",
@@ -65,9 +63,8 @@ def keyed_of(spec: RunSpec, plan: Plan) -> Keyed | None:
 
 def with_key_failures(evaluated: DataFrame, keyed: Keyed, chain: Chain) -> DataFrame:
     """Returns an evaluated window in which records without a key, or without a place among its events, have failed."""
-    stage = len(chain.stages) - 1 if chain.stages else _VALUE_CONVERTER
     for condition, problem in key_failures(evaluated, keyed):
-        evaluated = with_failed(evaluated, condition, stage, problem, F.lit(problem.statement))
+        evaluated = with_failed(evaluated, condition, last_stage(chain), problem, F.lit(problem.statement))
     return evaluated
 
 
@@ -213,7 +210,7 @@ def without_conflicts(found: Staged, window: KeyedWindow, chain: Chain) -> DataF
 
     Where the table has a row of the key, the records of its partition stay.
     """
-    keys = window.changes.where(F.col("action") == CONFLICT).select("key", *_now(window.changes))
+    keys = window.changes.where(F.col("action") == CONFLICT).select("key", "now_topic", "now_partition")
     crossing = window.events.join(keys, "key").where(
         F.col("now_topic").isNull()
         | (F.col("topic") != F.col("now_topic"))
@@ -227,11 +224,6 @@ def without_conflicts(found: Staged, window: KeyedWindow, chain: Chain) -> DataF
         & (F.col("__offset") == F.col(f"{_MARK}_offset")),
         "left",
     )
-    stage = len(chain.stages) - 1 if chain.stages else _VALUE_CONVERTER
     is_crossing = F.col(f"{_MARK}_topic").isNotNull()
-    failed = with_failed(marked, is_crossing, stage, _CROSSING, F.lit(_CROSSING.statement))
+    failed = with_failed(marked, is_crossing, last_stage(chain), _CROSSING, F.lit(_CROSSING.statement))
     return failed.select(*found.frame.columns)
-
-
-def _now(changes: DataFrame) -> list[str]:
-    return [name for name in ("now_topic", "now_partition") if name in changes.columns]

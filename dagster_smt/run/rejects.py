@@ -70,6 +70,13 @@ def _stage_names(chain: Chain, index: int) -> tuple[str, str]:
     return chain.stages[index].alias, chain.stages[index].place
 
 
+def last_stage(chain: Chain) -> int:
+    """Returns the stage to name for a record that fails after the chain: the last one, or the value's converter."""
+    if chain.stages:
+        return len(chain.stages) - 1
+    return min(CONVERTERS)
+
+
 def with_failed(frame: DataFrame, own: Column, stage: int, problem: Problem, statement: Column) -> DataFrame:
     """The evaluated window with some of its records as failed ones.
 

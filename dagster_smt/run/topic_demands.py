@@ -8,8 +8,7 @@ from pyspark.sql import functions as F
 
 from dagster_smt.chain import Chain
 from dagster_smt.errors import Problem
-from dagster_smt.run.counts import CONVERTERS
-from dagster_smt.run.rejects import with_failed
+from dagster_smt.run.rejects import last_stage, with_failed
 from dagster_smt.run.staging import Staged
 from dagster_smt.tables.sinks.kafka import KafkaTable
 from dagster_smt.tables.sinks.protocol import Table
@@ -26,8 +25,6 @@ _NO_KEY = Problem(
     "the record has no key, and its topic is compacted",
     "make a key in the chain (ValueToKey), or another topic in a router; or set cleanup.policy=delete for this one",
 )
-_WRITER = min(CONVERTERS)
-"""The stage that is named where a chain has none: the converter of the value."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +62,7 @@ def unmet(found: Staged, table: Table) -> Unmet:
 def without_unmet(frame: DataFrame, unmet: Unmet, table: Table, chain: Chain) -> DataFrame:
     """The evaluated window with the records that their topics would refuse as failed ones, of the last stage."""
     assert isinstance(table, KafkaTable)
-    stage = len(chain.stages) - 1 if chain.stages else _WRITER
+    stage = last_stage(chain)
     if unmet.limits:
         size = table.sizes("__out.")
         pairs = (F.lit(x) for pair in sorted(unmet.limits.items()) for x in pair)

@@ -19,7 +19,7 @@ from pyspark.sql.types import StructType
 
 from dagster_smt.model.reports.run_report import KeyCounts
 from dagster_smt.spark.sql import quoted
-from dagster_smt.tables.keyed.events import DELETE, Keyed
+from dagster_smt.tables.keyed.events import DELETE, Keyed, key_of_rows, no_names
 from dagster_smt.tables.schemas import conformed_columns
 
 INSERT, UPDATE, REMOVE = "insert", "update", "delete"
@@ -33,12 +33,11 @@ def current_rows(table: DataFrame, keyed: Keyed) -> DataFrame:
     The columns are ``key``, ``now_topic``, ``now_partition``, ``now_offset`` and, with ``sequence_by``,
     ``now_sequence``.
     """
-    key = F.struct(*(F.col(quoted(name)).alias(name) for name in keyed.columns.names)).alias("key")
     record = zip(keyed.coordinates.names, ("now_topic", "now_partition", "now_offset"), strict=True)
     columns = [F.col(quoted(name)).alias(alias) for name, alias in record]
     if keyed.rows.sequence_by:
         columns.append(F.col(quoted(keyed.rows.sequence_by)).alias("now_sequence"))
-    return table.select(key, *columns)
+    return table.select(key_of_rows(keyed), *columns)
 
 
 def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) -> DataFrame:
@@ -87,19 +86,17 @@ def vanished_rows(
     Returns:
         The columns ``key``, ``row``, ``action``, ``op``, ``topic``, ``unchanged``, ``incomplete`` and ``now_topic``.
     """
-    key = F.struct(*(F.col(quoted(name)).alias(name) for name in keyed.columns.names)).alias("key")
     row = F.struct(*conformed_columns(table, schema)).alias("row")
     topic = F.col(quoted(keyed.coordinates.topic))
-    rows = table.where(topic.isin(*topics)).select(key, row, topic.alias("now_topic"))
-    no_names = F.array().cast("array<string>")
+    rows = table.where(topic.isin(*topics)).select(key_of_rows(keyed), row, topic.alias("now_topic"))
     return rows.join(events.select("key").distinct(), "key", "left_anti").select(
         "key",
         "row",
         F.lit(REMOVE).alias("action"),
         F.lit(DELETE).alias("op"),
         F.col("now_topic").alias("topic"),
-        no_names.alias("unchanged"),
-        no_names.alias("incomplete"),
+        no_names().alias("unchanged"),
+        no_names().alias("incomplete"),
         "now_topic",
     )
 

@@ -20,6 +20,7 @@ from pyspark.sql.types import BooleanType, StructType, TimestampType
 from dagster_smt.errors import Problem
 from dagster_smt.model.topics.keyed import KeyedRows
 from dagster_smt.spark.columns import GONE, KEY, TIMESTAMP
+from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.keyed.keys import KeyColumns
 from dagster_smt.tables.keyed.unavailable import unchanged_columns
 from dagster_smt.tables.schemas import conformed_columns
@@ -53,6 +54,16 @@ class Keyed:
     rows: KeyedRows
     columns: KeyColumns
     coordinates: SourceColumns
+
+
+def key_of_rows(keyed: Keyed) -> Column:
+    """Returns the key of a row of the table, as the struct ``key``."""
+    return F.struct(*(F.col(quoted(name)).alias(name) for name in keyed.columns.names)).alias("key")
+
+
+def no_names() -> Column:
+    """Returns an empty list of columns, as ``unchanged`` and ``incomplete`` hold it."""
+    return F.array().cast("array<string>")
 
 
 def key_failures(evaluated: DataFrame, keyed: Keyed) -> list[tuple[Column, Problem]]:

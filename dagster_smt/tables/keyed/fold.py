@@ -16,26 +16,24 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from dagster_smt.tables.keyed.events import DELETE, UPSERT, Keyed
+from dagster_smt.tables.keyed.events import DELETE, UPSERT, Keyed, no_names
 from dagster_smt.tables.keyed.unavailable import can_be_unchanged
 
 _RECORD = ("topic", "partition", "offset", "timestamp", "order")
-_NAMES = "array<string>"
 
 
 def last_events(events: DataFrame) -> DataFrame:
     """Returns the last event of each key as its change: enough where events lack no column and deletions keep none."""
     last = F.max_by(F.struct("order", *_fields(events)), F.col("order")).alias("last")
     record = [F.col("last").getField(name).alias(name) for name in _RECORD]
-    no_names = F.array().cast(_NAMES)
     by_key = events.groupBy("key").agg(last, _crosses())
     return by_key.select(
         "key",
         "last.row",
         "last.op",
         *record,
-        no_names.alias("unchanged"),
-        no_names.alias("incomplete"),
+        no_names().alias("unchanged"),
+        no_names().alias("incomplete"),
         "crosses",
     )
 
@@ -108,7 +106,7 @@ class _Fold:
     def __init__(self, row: StructType, *, soft: bool):
         self.row, self.soft = row, soft
         self.all_names = F.array(*(F.lit(field.name) for field in row.fields))
-        self.no_names = F.array().cast(_NAMES)
+        self.no_names = no_names()
 
     def result(self) -> Column:
         """Returns the state after all ``events``."""

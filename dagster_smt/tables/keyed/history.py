@@ -13,14 +13,13 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
-from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.keyed.changes import CONFLICT, INSERT, REMOVE, UPDATE
-from dagster_smt.tables.keyed.events import DELETE, UPSERT, Keyed
+from dagster_smt.tables.keyed.events import DELETE, UPSERT, Keyed, key_of_rows, no_names
 from dagster_smt.tables.keyed.unavailable import can_be_unchanged
+from dagster_smt.tables.schemas import conformed_columns
 
 Starts = Mapping[tuple[str, int], int]
 """The first offset that a window reads, by topic and partition."""
-_NAMES = "array<string>"
 _EVENT = ("key", "row", "op", "unchanged", "topic", "partition", "offset", "timestamp")
 
 
@@ -62,35 +61,27 @@ class _Versions:
 
         The columns are those of an event and ``stale``: whether the version began in the window or later.
         """
-        key = F.struct(*(F.col(quoted(name)).alias(name) for name in self.keyed.columns.names)).alias("key")
-        row = F.struct(*(F.col(quoted(name)).alias(name) for name in self.schema.names if name in table.columns))
-        rows = table.select(key, row.alias("there")).join(events.select("key").distinct(), "key", "left_semi")
+        row = F.struct(*conformed_columns(table, self.schema)).alias("row")
+        rows = table.select(key_of_rows(self.keyed), row).join(events.select("key").distinct(), "key", "left_semi")
         begins = self._begins(starts)
-        offset, closed_by = F.col("there").getField(self.offset), F.col("there").getField(self.closed_by)
+        offset, closed_by = F.col("row").getField(self.offset), F.col("row").getField(self.closed_by)
         is_stale = offset >= begins
         is_open = closed_by.isNull() | (closed_by >= begins)
-        columns = []
-        for field in self.schema.fields:
-            if field.name in table.columns:
-                columns.append(F.col("there").getField(field.name).cast(field.dataType).alias(field.name))
-            else:
-                columns.append(F.lit(None).cast(field.dataType).alias(field.name))
         return rows.where(is_stale | is_open).select(
             "key",
-            F.struct(*columns).alias("row"),
+            "row",
             F.lit(UPSERT).alias("op"),
-            F.array().cast(_NAMES).alias("unchanged"),
-            F.col("there").getField(self.topic).alias("topic"),
-            F.col("there").getField(self.partition).alias("partition"),
+            no_names().alias("unchanged"),
+            F.col("row").getField(self.topic).alias("topic"),
+            F.col("row").getField(self.partition).alias("partition"),
             offset.alias("offset"),
-            F.col("there").getField(self.start).alias("timestamp"),
-            closed_by.alias("closed_by"),
+            F.col("row").getField(self.start).alias("timestamp"),
             is_stale.alias("stale"),
         )
 
     def _begins(self, starts: Starts) -> Column:
         """Returns the first offset that the window reads of a version's partition; of other partitions, beyond all."""
-        topic, partition = F.col("there").getField(self.topic), F.col("there").getField(self.partition)
+        topic, partition = F.col("row").getField(self.topic), F.col("row").getField(self.partition)
         begins = F.lit(2**63 - 1)
         for (name, number), start in sorted(starts.items()):
             begins = F.when((topic == name) & (partition == number), F.lit(start)).otherwise(begins)
@@ -100,10 +91,9 @@ class _Versions:
         """Returns the changes of versions, of keys whose events are ordered, and the keys whose events are not."""
         conflicts = self._conflicts(events, there)
         ordered = events.join(conflicts, "key", "left_anti").select(*_EVENT)
-        ordered = ordered.withColumn("is_open", F.lit(False))
         if there is not None:
-            before = there.where("NOT stale").withColumn("is_open", F.lit(True))
-            ordered = ordered.unionByName(before.join(conflicts, "key", "left_anti").select(*_EVENT, "is_open"))
+            before = there.where("NOT stale").join(conflicts, "key", "left_anti")
+            ordered = ordered.unionByName(before.select(*_EVENT))
         made = self._made(ordered)
         if there is None:
             changes = made.withColumn("action", F.lit(INSERT)).withColumn("now_topic", F.lit(None).cast("string"))
@@ -115,7 +105,7 @@ class _Versions:
             "action",
             F.lit(UPSERT).alias("op"),
             "topic",
-            F.array().cast(_NAMES).alias("unchanged"),
+            no_names().alias("unchanged"),
             "incomplete",
             "now_topic",
             F.lit(None).cast("int").alias("now_partition"),
@@ -126,8 +116,8 @@ class _Versions:
             F.lit(CONFLICT).alias("action"),
             F.lit(UPSERT).alias("op"),
             F.lit("").alias("topic"),
-            F.array().cast(_NAMES).alias("unchanged"),
-            F.array().cast(_NAMES).alias("incomplete"),
+            no_names().alias("unchanged"),
+            no_names().alias("incomplete"),
             "now_topic",
             "now_partition",
         )
@@ -168,9 +158,7 @@ class _Versions:
             placed.where(F.col("op") == UPSERT)
             .groupBy("key", "number")
             .agg(
-                F.min_by(F.struct("row", "topic", "offset", "timestamp", "is_open", "incomplete"), "offset").alias(
-                    "first"
-                ),
+                F.min_by(F.struct("row", "topic", "offset", "timestamp", "incomplete"), "offset").alias("first"),
                 F.max_by("row", "offset").alias("newest"),
                 F.max_by("until", "offset").alias("until"),
             )
@@ -199,7 +187,7 @@ class _Versions:
                 value = F.when(is_absent, known.getField("v")).otherwise(value)
                 missing.append(F.when(is_absent & known.isNull(), F.lit(field.name)))
             columns.append(value.cast(field.dataType).alias(field.name))
-        incomplete = F.array_compact(F.array(*missing)) if missing else F.array().cast(_NAMES)
+        incomplete = F.array_compact(F.array(*missing)) if missing else no_names()
         names = [name for name in events.columns if name not in ("row", "deletions")]
         return events.select(*names, F.struct(*columns).alias("row"), incomplete.alias("incomplete"))
 
@@ -241,7 +229,7 @@ class _Versions:
                 F.coalesce("key", "now_key").alias("key"),
                 F.coalesce("row", "now_row").alias("row"),
                 F.coalesce("topic", "now_topic").alias("topic"),
-                F.coalesce("incomplete", F.array().cast(_NAMES)).alias("incomplete"),
+                F.coalesce("incomplete", no_names()).alias("incomplete"),
                 "action",
                 "now_topic",
             )
