@@ -18,11 +18,11 @@ from dagster_smt.formats.avro.write import avro_out
 from dagster_smt.formats.sides import side_codec
 from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.evaluate import evaluate
-from dagster_smt.spark.reading.found_forms import FoundForms, found_forms, guessed_forms
+from dagster_smt.spark.reading.window_forms import WindowForms, guessed_forms, window_forms
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from tests.registry import Registry
 
-Look = Callable[[DataFrame, TopicTable], FoundForms | None]
+Look = Callable[[DataFrame, TopicTable], WindowForms | None]
 _BARE = "bare from_avro to Parquet columns"
 _OURS = "Avro with a registry to Parquet columns"
 
@@ -88,6 +88,6 @@ CASES = (
     Case(_BARE, bare_avro),
     Case(f"{_OURS}, no stage", with_registry(NOTHING), _BARE, target=Target(bare=1.25)),
     Case(f"{_OURS}, six stages", with_registry(FLAT), _BARE, target=Target(bare=1.25)),
-    Case(f"{_OURS}, six stages, all ids looked for", with_registry(FLAT, found_forms), _BARE),
-    Case(f"{_OURS}, six stages, rows made by Python", with_registry(FLAT, found_forms, alone=False), _BARE),
+    Case(f"{_OURS}, six stages, all ids looked for", with_registry(FLAT, window_forms), _BARE),
+    Case(f"{_OURS}, six stages, rows made by Python", with_registry(FLAT, window_forms, alone=False), _BARE),
 )

@@ -38,7 +38,7 @@ from benchmarks.runs import one_topic
 from benchmarks.wide_records import wide_schema
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.properties import read_properties
-from dagster_smt.interpret.interpreter import KEPT
+from dagster_smt.interpret.interpreter import PASSED
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.format import Format
 from dagster_smt.run.batch import run
@@ -139,7 +139,7 @@ def evaluated(values: list[bytes]) -> None:
     chain = parse_chain(DEMO)
     entries = sum(len(stage.transform.ledger()) for stage in chain.stages)
     for done in ArrowMap(chain, Format("string"), Format("json"), entries)(_batches(values)):
-        if pc.any(pc.not_equal(done.column("__status"), KEPT)).as_py():
+        if pc.any(pc.not_equal(done.column("__status"), PASSED)).as_py():
             raise RuntimeError("records were to come through, some did not")
 
 

@@ -15,7 +15,7 @@ from dagster_smt.chain.parse import parse_chain
 from dagster_smt.errors import PlanError
 from dagster_smt.formats.sides import side_codec
 from dagster_smt.interpret.examples import is_envelope, schema_of
-from dagster_smt.interpret.interpreter import KEPT, Interpreter
+from dagster_smt.interpret.interpreter import PASSED, Interpreter
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.topics.format import Format
@@ -67,7 +67,7 @@ class ExampleRecord:
         form = Format("json") if schema is None else Format("json_schema", schema)
         interpreter, record = Interpreter(parse_chain(chain), None, form), Record("payments", 0, 42, 0, "CreateTime")
         outcomes = (lambda: interpreter.read(record, None, self.text.encode()), lambda: interpreter.run(record))
-        done = all(step().status == KEPT for step in outcomes) and interpreter.write(record)[0].status == KEPT
+        done = all(step().status == PASSED for step in outcomes) and interpreter.write(record)[0].status == PASSED
         return done and not (schema is not None and record.value is None)  # columns are made of a value
 
     def _records(self, setting: Setting) -> Setting:

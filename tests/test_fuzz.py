@@ -11,7 +11,7 @@ from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.chain.explain import explain
 from dagster_smt.chain.plugins import predicates, transforms
 from dagster_smt.errors import PlanError, SmtError, UnsupportedError
-from dagster_smt.interpret.interpreter import FAILED, KEPT, KEPT_OUTCOME, Interpreter
+from dagster_smt.interpret.interpreter import FAILED, KEPT_OUTCOME, PASSED, Interpreter
 from dagster_smt.model.record import Header, Record
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.format import Format
@@ -66,7 +66,7 @@ def test_records_with_a_schema(chain, key, schema, kind, data):
         outcome, _, _ = Interpreter(chain, *forms).process(given, *(texts if key else (b"k", texts[1])))
         if outcome.status == FAILED:
             check_problem(outcome.problem)
-        elif outcome.status == KEPT:
+        elif outcome.status == PASSED:
             kept.append(given)
     if kind == "sink":  # a plan is for records that a table reads
         check_plan(chain, key or Schema(Type.STRING, optional=True), schema, kept)
@@ -110,7 +110,7 @@ def test_deep_values_are_taken_or_refused(stage, depth):
     )
     value = b'{"a":' * depth + b"1" + b"}" * depth
     outcome, _, _ = Interpreter(chain).process(record(), None, value)
-    assert outcome.status in (KEPT, FAILED)
+    assert outcome.status in (PASSED, FAILED)
     if outcome.status == FAILED:
         assert outcome.problem.statement == "the JSON is nested too deeply"
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.chain.explain import explain
 from dagster_smt.errors import PlanError, SmtError, UnsupportedError
-from dagster_smt.interpret.interpreter import KEPT, Interpreter
+from dagster_smt.interpret.interpreter import PASSED, Interpreter
 from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import STRING, Schema, Type, optional
 from dagster_smt.model.topics.format import Format
@@ -24,7 +24,7 @@ def through(chain, schema, value):
     given = record()
     interpreter = Interpreter(chain, Format("string"), Format("json_schema", schema))
     outcome, _, _ = interpreter.process(given, b"k", json.dumps(value).encode())
-    return given.value if outcome.status == KEPT else None
+    return given.value if outcome.status == PASSED else None
 
 
 @EXAMPLES
@@ -71,7 +71,7 @@ def test_a_chain_of_forty_stages():
     for form in (Format(), Format("json_schema", ROW)):
         given = record()
         outcome, _, data = Interpreter(chain, None, form).process(given, b"k", b'{"a":"secret","b":"x"}')
-        assert (outcome.status, json.loads(data)) == (KEPT, expected)
+        assert (outcome.status, json.loads(data)) == (PASSED, expected)
     plan = plan_chain(chain, None, ROW, topics=("orders",), typed=True)
     assert {name for name, _ in plan.after.fields} == expected.keys()
     assert len(explain(plan).splitlines()) > 40

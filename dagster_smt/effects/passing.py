@@ -16,7 +16,7 @@ from dagster_smt.effects.condition import (
 )
 from dagster_smt.effects.effect import Reject, only
 from dagster_smt.model import keeps
-from dagster_smt.values.json.path import FOUND
+from dagster_smt.values.json.path import MATCH
 
 
 def passes(stage: Stage) -> keeps.Condition | None:
@@ -71,7 +71,7 @@ def _known(condition: Condition) -> keeps.Condition:
             return keeps.FieldTest(path.leaf, test)
         case PathFinds(path, answers):
             finds = finding(path)
-            if FOUND in answers:
+            if MATCH in answers:
                 return finds
             return keeps.NotCondition(finds)
     return keeps.Unknown()

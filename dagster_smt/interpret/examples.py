@@ -10,7 +10,7 @@ from dagster_smt.authoring.transform import Example, Transform
 from dagster_smt.chain.plan import plan_chain
 from dagster_smt.errors import PlanError
 from dagster_smt.formats.sides import SideCodec, side_codec
-from dagster_smt.interpret.interpreter import KEPT, Interpreter
+from dagster_smt.interpret.interpreter import PASSED, Interpreter
 from dagster_smt.interpret.stages import predicate_function
 from dagster_smt.model.record import Header, Record
 from dagster_smt.model.reports.markdown import code
@@ -62,7 +62,7 @@ def run_example(cls: type[Transform] | type[Predicate], example: Example) -> str
     outcome = Interpreter(example_chain(cls, example)).run(record)
     if outcome.problem is not None:
         return f"{outcome.problem.code} {outcome.problem.statement}"
-    if outcome.status == KEPT:
+    if outcome.status == PASSED:
         return _shown(record, example.shows)
     return None
 
@@ -97,8 +97,8 @@ def run_once(cls: type[Transform], options: dict[str, Any], before: str, *, type
         form = Format()
     interpreter, record = Interpreter(chain, None, form), Record("orders", 0, 42, TIMESTAMP, "CreateTime")
     outcome = interpreter.read(record, None, before.encode())
-    outcome = outcome if outcome.status != KEPT else interpreter.run(record)
-    if outcome.status != KEPT:
+    outcome = outcome if outcome.status != PASSED else interpreter.run(record)
+    if outcome.status != PASSED:
         return f"refused: {outcome.problem.statement if outcome.problem else ''}"
     _, _, value = interpreter.write(record)
     if value is None:

@@ -14,7 +14,7 @@ from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, DropRecord, Record
 from dagster_smt.model.topics.format import REGISTERED, Format, Formats, names_topic
 from dagster_smt.model.topics.names import takes_records
 
-KEPT, DROPPED_STATUS, FAILED = 0, 1, 2
+PASSED, DROPPED_STATUS, FAILED = 0, 1, 2
 NO_STAGE, KEY_CONVERTER, VALUE_CONVERTER = -1, -2, -3
 
 
@@ -23,13 +23,13 @@ class Outcome:
     """The result of a record.
 
     Attributes:
-        status: ``KEPT``, ``DROPPED_STATUS`` or ``FAILED``.
+        status: ``PASSED``, ``DROPPED_STATUS`` or ``FAILED``.
         stage: Index of the stage that dropped or refused the record, or ``NO_STAGE``, ``KEY_CONVERTER``,
             ``VALUE_CONVERTER``.
         problem: The reason of a failure.
     """
 
-    status: int = KEPT
+    status: int = PASSED
     stage: int = NO_STAGE
     problem: Problem | None = None
 

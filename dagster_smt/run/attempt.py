@@ -41,7 +41,7 @@ from dagster_smt.run.staging import Staged, staged
 from dagster_smt.run.topic_demands import unmet, without_unmet
 from dagster_smt.run.unread import with_unread
 from dagster_smt.spark import evaluate as on_spark
-from dagster_smt.spark.reading.found_forms import FoundForms
+from dagster_smt.spark.reading.window_forms import WindowForms
 from dagster_smt.tables.keyed.deletions import deletions_table, remember, remembers_deletions
 from dagster_smt.tables.keyed.events import Keyed
 from dagster_smt.tables.push_down import Narrowed
@@ -89,7 +89,7 @@ class Attempt:
     schema: StructType
     draft: Draft
     narrow: Narrowed
-    found: FoundForms | None
+    forms: WindowForms | None
     keyed: Keyed | None = None
     later: DataFrame | None = None
 
@@ -98,51 +98,51 @@ class Attempt:
         return self.run_.spec
 
     def run(self) -> RunReport:
-        with self.staged() as found:
+        with self.staged() as result:
             with self.run_.timed("evaluate"):
-                self.run_.schemas = self.run_.schemas or found.schemas(self.spec.table)
-            return self.commit_sendable(found)
+                self.run_.schemas = self.run_.schemas or result.schemas(self.spec.table)
+            return self.commit_sendable(result)
 
-    def commit_sendable(self, found: Staged) -> RunReport:
+    def commit_sendable(self, result: Staged) -> RunReport:
         """Commit; records that must not go where the chain sends them have failed."""
         with self.run_.timed("evaluate"):
-            problems = misrouted(found, self.spec, self.run_.table, self.draft.window.topics)
+            problems = misrouted(result, self.spec, self.run_.table, self.draft.window.topics)
         if problems:
-            return self.without_misrouted(found, problems)
-        return self.commit_fitting(found)
+            return self.without_misrouted(result, problems)
+        return self.commit_fitting(result)
 
-    def without_misrouted(self, found: Staged, problems: Mapping[str, Problem]) -> RunReport:
+    def without_misrouted(self, result: Staged, problems: Mapping[str, Problem]) -> RunReport:
         """Refuse records that must not go where they are sent; they are dead letters where those are."""
         stages = len(self.spec.chain.stages)
         if self.spec.errors_tolerance == "none" or not stages:
             raise TableError(problems.values())
-        with replace(self, evaluated=refused(found.frame, problems, stages)).staged() as again:
+        with replace(self, evaluated=refused(result.frame, problems, stages)).staged() as again:
             return self.commit_fitting(again)
 
-    def commit_fitting(self, found: Staged) -> RunReport:
+    def commit_fitting(self, result: Staged) -> RunReport:
         """Commit; records that their topics would refuse have failed."""
         table = self.run_.table
         with self.run_.timed("evaluate"):
-            refused_ones = unmet(found, table)
+            refused_ones = unmet(result, table)
         if not refused_ones:
-            return self.commit_ordered(found)
-        fitting = without_unmet(found.frame, refused_ones, table, self.spec.chain)
+            return self.commit_ordered(result)
+        fitting = without_unmet(result.frame, refused_ones, table, self.spec.chain)
         with replace(self, evaluated=fitting).staged() as again:
             return self.commit(again)
 
-    def commit_ordered(self, found: Staged) -> RunReport:
+    def commit_ordered(self, result: Staged) -> RunReport:
         """Commit; records of keys that are met in two partitions have failed, unless something orders their events."""
         if self.keyed is None:
-            return self.commit(found)
-        with self.keyed_window(found) as window:
+            return self.commit(result)
+        with self.keyed_window(result) as window:
             if not window.effects.conflicts:
-                return self.commit(found, window)
-            ordered = replace(self, evaluated=without_conflicts(found, window, self.spec.chain))
+                return self.commit(result, window)
+            ordered = replace(self, evaluated=without_conflicts(result, window, self.spec.chain))
             with ordered.staged() as again, ordered.keyed_window(again) as rest:
                 return ordered.commit(again, rest)
 
     @contextmanager
-    def keyed_window(self, found: Staged) -> Iterator[KeyedWindow]:
+    def keyed_window(self, result: Staged) -> Iterator[KeyedWindow]:
         """Gives the changes of a table with keys."""
         keyed, sink, table = self.keyed, self.spec.sink, self.run_.table
         assert keyed is not None and isinstance(sink, TableSink)
@@ -153,29 +153,29 @@ class Attempt:
                 deletions = deletions_table(self.run_.session, sink)
         left_out = frozenset(self.run_.failures)
         starts, over = starts_of(self.draft.window), self.draft.over - self.draft.anew - left_out
-        with ExitStack() as kept:
+        with ExitStack() as stack:
             with self.run_.timed("changes"):
-                window = keyed_window(found, left_out, self.later, keyed, self.schema, now, deletions, starts, over)
-                changes = kept.enter_context(window)
+                window = keyed_window(result, left_out, self.later, keyed, self.schema, now, deletions, starts, over)
+                changes = stack.enter_context(window)
             yield changes
 
     def run_as_guessed(self) -> RunReport | None:
         """The report; None if records name other schemas than those that were guessed: nothing was written."""
-        assert self.found is not None
-        with self.staged() as found:
-            if found.other:
-                self.run_.say(f"{found.other} records name other schemas than the first one")
+        assert self.forms is not None
+        with self.staged() as result:
+            if result.other:
+                self.run_.say(f"{result.other} records name other schemas than the first one")
                 return None
-            self.run_.schemas = found.schemas_as_guessed(self.found)
-            return self.commit_sendable(found)
+            self.run_.schemas = result.schemas_as_guessed(self.forms)
+            return self.commit_sendable(result)
 
     @contextmanager
     def staged(self) -> Iterator[Staged]:
         self.run_.say("evaluating")
-        with ExitStack() as kept:
+        with ExitStack() as stack:
             with self.run_.timed("evaluate"):
-                found = kept.enter_context(staged(self.evaluated, self.plan, self.left_records, self.run_.division))
-            yield found
+                result = stack.enter_context(staged(self.evaluated, self.plan, self.left_records, self.run_.division))
+            yield result
 
     def left_records(self, frame: DataFrame) -> DataFrame:
         """Returns the rows that the JVM lane left, run by Python."""
@@ -185,33 +185,33 @@ class Attempt:
             return with_key_failures(rows, self.keyed, spec.chain)
         return rows
 
-    def commit(self, found: Staged, keyed: KeyedWindow | None = None) -> RunReport:
+    def commit(self, result: Staged, keyed: KeyedWindow | None = None) -> RunReport:
         run_, draft = self.run_, self.draft
         failures = set(run_.failures)
-        self.verify(found)
+        self.verify(result)
         sizes = len(self.spec.chain.stages), len(self.plan.entries)
-        found = replace(found, topics=with_unread(found.topics, self.narrow.unread, *sizes))
-        report = self.report(found)
+        result = replace(result, topics=with_unread(result.topics, self.narrow.unread, *sizes))
+        report = self.report(result)
         if draft.before and not self.spec.rebuild:
             letters = dict(draft.before.dead_letters)
         else:
             letters = {}
-        if any(c.all_failed for c in found.topics.values()):
+        if any(c.all_failed for c in result.topics.values()):
             with run_.timed("rejects"):
-                letters = dict(self.reject(found, report)) or letters
+                letters = dict(self.reject(result, report)) or letters
         draft = draft.without(run_.failures)
-        again = any(found.topics[t].all_failed for t in draft.window.topics if t in found.topics)
-        failed = found.failed().without(run_.failures) if again else OffsetSet()
-        partly = again and found.partly_failed()
+        again = any(result.topics[t].all_failed for t in draft.window.topics if t in result.topics)
+        failed = result.failed().without(run_.failures) if again else OffsetSet()
+        partly = again and result.partly_failed()
         report = replace(report, window=draft.window, topics=draft.of_topics(report.topics))
         divided = Parts(run_.division, self.narrow.unread, run_.source, sizes)
-        report.parts = divided.of(draft.window, found.parts)
+        report.parts = divided.of(draft.window, result.parts)
         report.unread = tuple(u for u in self.narrow.unread if u.topic in report.topics)
         report = add_totals(report, self.spec.chain, self.plan.entries, [*self.run_.warnings, *self.plan.warnings])
-        with ExitStack() as kept:
+        with ExitStack() as stack:
             if keyed is not None and failures != set(run_.failures):  # topics were left out since
-                keyed = kept.enter_context(self.keyed_window(found))
-            written, state = self.write(found, keyed, draft, report, letters, failed, partly=partly)
+                keyed = stack.enter_context(self.keyed_window(result))
+            written, state = self.write(result, keyed, draft, report, letters, failed, partly=partly)
         report.files, report.bytes = written.files, written.bytes
         if isinstance(self.spec.sink, TableSink) and written.rows is not None and keyed is None:
             report.rows_written = written.rows
@@ -224,7 +224,7 @@ class Attempt:
 
     def write(
         self,
-        found: Staged,
+        result: Staged,
         keyed: KeyedWindow | None,
         draft: Draft,
         report: RunReport,
@@ -245,7 +245,7 @@ class Attempt:
         run_.say("committing")  # a cancelled run stops here
         with run_.timed("write"):
             if keyed is None:
-                rows = conformed(output_rows(found.kept(frozenset(run_.failures)), self.spec), self.schema)
+                rows = conformed(output_rows(result.rows_out(frozenset(run_.failures)), self.spec), self.schema)
                 return run_.table.commit(rows, state, draft.replaced, draft.before), state
             self.remember_deletions(keyed)
             if draft.replaced.everything or run_.table.schema() is None:
@@ -260,13 +260,13 @@ class Attempt:
         assert isinstance(self.spec.sink, TableSink)
         remember(keyed.changes, deletions_table(self.run_.session, self.spec.sink))
 
-    def verify(self, found: Staged) -> None:
+    def verify(self, result: Staged) -> None:
         """Every record that was to be read was read."""
-        read = {topic: counts.records for topic, counts in found.topics.items()}
+        read = {topic: counts.records for topic, counts in result.topics.items()}
         if problems := self.run_.source.verify(self.narrow.window, read, lambda: self.run_.say("")):
             raise TableError(problems)
 
-    def report(self, found: Staged) -> RunReport:
+    def report(self, result: Staged) -> RunReport:
         """The report, with the counts of every topic of the window."""
         return RunReport(
             self.spec.name,
@@ -277,7 +277,7 @@ class Attempt:
             lineage=self.plan.lineage,
             masked=tuple(sorted(self.plan.masked)),
             chain=self.spec.chain.hash,
-            topics=found.topics,
+            topics=result.topics,
             failures=self.run_.failures,
             schemas=self.run_.schemas,
             seconds=self.run_.seconds,
@@ -290,13 +290,13 @@ class Attempt:
             return report_of(state).after
         return None
 
-    def reject(self, found: Staged, report: RunReport) -> Mapping[str, int]:
+    def reject(self, result: Staged, report: RunReport) -> Mapping[str, int]:
         """Name the first rejects; leave their topics out, or make dead letters: where to look for them next time."""
         spec = self.spec
-        rows = rejected_rows(found.frame, spec.chain, spec.table)
+        rows = rejected_rows(result.frame, spec.chain, spec.table)
         report.rejects = first_rejects(rows, spec.chain)
         failed = {}
-        for topic, counts in found.topics.items():
+        for topic, counts in result.topics.items():
             if counts.all_failed:
                 failed[topic] = counts
         if spec.errors_tolerance == "none":

@@ -46,7 +46,7 @@ from dagster_smt.run.unread import counted, needed, records_of, what_is_unread
 from dagster_smt.spark import evaluate as on_spark
 from dagster_smt.spark.environment import check_settings
 from dagster_smt.spark.executors import check_executors
-from dagster_smt.spark.reading.found_forms import GUESSED, FoundForms, found_forms, guessed_forms
+from dagster_smt.spark.reading.window_forms import GUESSED, WindowForms, guessed_forms, window_forms
 from dagster_smt.tables.available import Available, waiting_problem
 from dagster_smt.tables.keyed.events import Keyed, keyed_rows
 from dagster_smt.tables.planning import plan_sink
@@ -213,11 +213,11 @@ class _Run:
             return report
         with self.timed("schemas"):
             self.say("looking for the schemas of the records")
-            found = found_forms(frame if later is None else frame.unionByName(later), spec.table)
-            plan = self.plan_found(found, draft)
-            self.schemas = found.uses
-            self.say(f"{len({form.value for form in found.forms})} schemas of values found")
-        return self.attempt(plan, frame, draft, narrow, found, later=later).run()
+            forms = window_forms(frame if later is None else frame.unionByName(later), spec.table)
+            plan = self.plan_of_forms(forms, draft)
+            self.schemas = forms.uses
+            self.say(f"{len({form.value for form in forms.forms})} schemas of values found")
+        return self.attempt(plan, frame, draft, narrow, forms, later=later).run()
 
     def later_records(self, draft: Draft) -> DataFrame | None:
         """Returns the records after a window that the table has read before, if they decide what its keys are now."""
@@ -236,16 +236,16 @@ class _Run:
         if len(draft.window.topics) > 1 or len({use.schema for use in last if use.side == "value"}) > 1:
             return None
         with self.timed("schemas"):
-            found = guessed_forms(frame, self.spec.table)
-        if found is None:
+            guess = guessed_forms(frame, self.spec.table)
+        if guess is None:
             return None
-        self.say(f"a record names schema {', '.join(use.schema for use in found.uses)}, and may be like all others")
+        self.say(f"a record names schema {', '.join(use.schema for use in guess.uses)}, and may be like all others")
         try:
-            made = self.attempt(self.plan_found(found, draft), frame, draft, narrow, found)
+            attempt = self.attempt(self.plan_of_forms(guess, draft), frame, draft, narrow, guess)
         except (PlanError, TableError):  # what is told of it is told of all schemas
             return None
-        if GUESSED in made.evaluated.columns:
-            return made
+        if GUESSED in attempt.evaluated.columns:
+            return attempt
         return None
 
     def attempt(
@@ -254,7 +254,7 @@ class _Run:
         frame: DataFrame,
         draft: Draft,
         narrow: Narrowed,
-        found: FoundForms | None = None,
+        forms: WindowForms | None = None,
         later: DataFrame | None = None,
     ) -> "Attempt":
         """The work of the run, put together and looked at."""
@@ -263,14 +263,14 @@ class _Run:
             self.say(line)
         keyed = keyed_of(spec, plan)
         with self.timed("read"):
-            evaluated = self.evaluate(frame, plan, spec.table, spec.sink.kind, spec.written, found)
+            evaluated = self.evaluate(frame, plan, spec.table, spec.sink.kind, spec.written, forms)
             if keyed is not None:
                 evaluated = with_key_failures(evaluated, keyed, spec.chain)
             schema = self.checked_schema(evaluated, draft.replaced, keyed)
             if later is not None and keyed is not None:
-                later = on_spark.evaluate(later, plan, spec.table, "columns", spec.written, found)
+                later = on_spark.evaluate(later, plan, spec.table, "columns", spec.written, forms)
                 later = with_key_failures(later, keyed, spec.chain).where("__status = 0")
-        return Attempt(self, plan, frame, evaluated, schema, draft, narrow, found, keyed, later)
+        return Attempt(self, plan, frame, evaluated, schema, draft, narrow, forms, keyed, later)
 
     def narrow(self, window: Window) -> Narrowed:
         """What of the window must be read; says what need not be."""
@@ -320,14 +320,14 @@ class _Run:
             self.warnings.append(problem)
             self.say(str(problem))
 
-    def plan_found(self, found: FoundForms, draft: Draft) -> Plan:
+    def plan_of_forms(self, forms: WindowForms, draft: Draft) -> Plan:
         """The plan of records that bring their schemas along."""
         state = None if draft.replaced.everything else draft.before
         if state is not None and state.kind == self.spec.sink.holds:
             last = report_of(state)
         else:
             last = None
-        return plan_forms(self.spec.chain, found.forms, topics=draft.window.topics, last=last)
+        return plan_forms(self.spec.chain, forms.forms, topics=draft.window.topics, last=last)
 
     def checked_schema(self, evaluated: DataFrame, replaced: Replaced, keyed: Keyed | None) -> StructType:
         """The table's columns after this run."""

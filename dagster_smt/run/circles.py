@@ -15,11 +15,11 @@ from dagster_smt.tables.sinks.protocol import Table
 from dagster_smt.tables.sinks.records import RecordTable, own_topic
 
 
-def misrouted(found: Staged, spec: RunSpec, table: Table, read: Collection[str]) -> dict[str, Problem]:
+def misrouted(result: Staged, spec: RunSpec, table: Table, read: Collection[str]) -> dict[str, Problem]:
     """Why records of a window cannot go to some of the topics that the chain sends them to, by topic.
 
     Args:
-        found: The evaluated window.
+        result: The evaluated window.
         spec: The run.
         table: Where the records go.
         read: The topics of the window.
@@ -29,7 +29,7 @@ def misrouted(found: Staged, spec: RunSpec, table: Table, read: Collection[str])
     beside = table.beside_source()
     if not beside and not spec.dead_letter_topic:
         return {}
-    written = sorted(row[0] for row in found.kept().select("__out.topic").distinct().collect())
+    written = sorted(row[0] for row in result.rows_out().select("__out.topic").distinct().collect())
     own, pattern = {*spec.table.topics, *read}, spec.table.pattern
     problems = {}
     for topic in written:

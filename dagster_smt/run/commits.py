@@ -44,7 +44,7 @@ def replaced_rows_of(
     """
     if state is not None and anew:
         state = state.without(anew)
-    replaced = _wanted(spec, window, state, offsets_of(window) | (absent or OffsetSet()), topics)
+    replaced = _replaced(spec, window, state, offsets_of(window) | (absent or OffsetSet()), topics)
     if replaced and not spec.sink.replaceable:
         hint = "leave the fixed range or the rebuild out; to write the records again, choose another group"
         statement = "records in a topic cannot be replaced"
@@ -56,7 +56,7 @@ def replaced_rows_of(
     return replaced
 
 
-def _wanted(
+def _replaced(
     spec: RunSpec, window: Window, state: TableState | None, asked: OffsetSet, topics: Collection[str]
 ) -> Replaced:
     if spec.sink.keyed is not None and not (spec.rebuild and not spec.window.topics):
@@ -68,13 +68,13 @@ def _wanted(
     if spec.rebuild and not spec.window.topics:
         return Replaced(everything=True)
     if spec.rebuild:
-        named = {*topics, *window.topics}
+        all_topics = {*topics, *window.topics}
         if state is not None:
             known = {t for s in (state.held, state.former) for t, _ in s.parts}
         else:
             known = set()
-        if known & named:
-            return Replaced(topics=tuple(sorted(named)))
+        if known & all_topics:
+            return Replaced(topics=tuple(sorted(all_topics)))
         return Replaced()
     if state is not None and (asked & state.held):
         return Replaced(offsets=asked)
@@ -107,11 +107,11 @@ def check_removal(
             for t, _ in s.parts:
                 held.add(t)
         if not replaced.everything:
-            kept = held - {*replaced.topics}
+            kept_topics = held - {*replaced.topics}
         else:
-            kept = set[str]()
-        removed = (state.held - there).without(kept)
-        gone = removed.without({*remade} & {*spec.window.topics}) | state.former.without(kept)
+            kept_topics = set[str]()
+        removed = (state.held - there).without(kept_topics)
+        gone = removed.without({*remade} & {*spec.window.topics}) | state.former.without(kept_topics)
     with_rows = sorted({topic for topic, _ in gone.parts if state.rows.get(topic)})
     if with_rows:
         raise TableError([_removed(topic, gone) for topic in with_rows])
@@ -133,9 +133,9 @@ def miscounted(place: str, written: int, counted: int) -> Problem:
 
 def _removed(topic: str, gone: OffsetSet) -> Problem:
     ranges = [r for r in gone.ranges() if r.topic == topic]
-    named = ", ".join(f"{r.partition} [{r.start}, {r.end})" for r in ranges[:3])
+    places = ", ".join(f"{r.partition} [{r.start}, {r.end})" for r in ranges[:3])
     more = f" and {len(ranges) - 3} more" if len(ranges) > 3 else ""
-    statement = f"rows would be removed whose records the run cannot read again: partition {named}{more}"
+    statement = f"rows would be removed whose records the run cannot read again: partition {places}{more}"
     hint = "leave this topic or these offsets out; or launch with window.accept_gap: true as well, and the rows go"
     return Problem("SMT556", topic, statement, hint)
 
@@ -264,8 +264,8 @@ class Draft:
         coordinates = self.spec.sink.coordinates
         assert coordinates is not None
         rows = table.read().where(replaced_rows(self.replaced, coordinates))
-        found = rows.groupBy(F.col(quoted(coordinates.topic)).alias("topic")).count().collect()
-        return {row["topic"]: row["count"] for row in found}
+        counts = rows.groupBy(F.col(quoted(coordinates.topic)).alias("topic")).count().collect()
+        return {row["topic"]: row["count"] for row in counts}
 
 
 def settled(state: TableState, table: Table, spec: RunSpec) -> TableState:
@@ -279,8 +279,8 @@ def settled(state: TableState, table: Table, spec: RunSpec) -> TableState:
         rows = {row["topic"]: row["count"] for row in counts}
     commits = tuple(unsettled(table, state))
     now = round(time.time() * 1000)
-    made = Settlement(spec.key, now, sum(state.rows.values()), sum(rows.values()), commits)
-    return replace(state, rows=rows, settled=(*state.settled, made)[-MOST_SETTLED:])
+    settlement = Settlement(spec.key, now, sum(state.rows.values()), sum(rows.values()), commits)
+    return replace(state, rows=rows, settled=(*state.settled, settlement)[-MOST_SETTLED:])
 
 
 def unsettled(table: Table, state: TableState) -> list[str]:

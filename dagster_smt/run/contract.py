@@ -31,24 +31,24 @@ def _struct(
 ) -> list[tuple[str, str]]:
     there = {field.name: field.dataType for field in table.fields}
     if planned is not None and planned.type is Type.STRUCT:
-        made = dict(planned.fields)
+        planned_fields = dict(planned.fields)
     else:
-        made = {}
-    found: list[tuple[str, str]] = []
+        planned_fields = {}
+    breaches: list[tuple[str, str]] = []
     for name, child in declared.fields:
         path = below(place, name)
         have, want = there.get(name), spark_type(child, path)
         if have is None:
-            found.append((path, f"{want.simpleString()} is promised, but there is no such column"))
-        elif made and name not in made and name not in own:
-            found.append((path, f"{want.simpleString()} is promised, but the chain does not make it any more"))
+            breaches.append((path, f"{want.simpleString()} is promised, but there is no such column"))
+        elif planned_fields and name not in planned_fields and name not in own:
+            breaches.append((path, f"{want.simpleString()} is promised, but the chain does not make it any more"))
         elif isinstance(have, T.StructType) and child.type is Type.STRUCT:
-            found += _struct(child, have, made.get(name), path)
+            breaches += _struct(child, have, planned_fields.get(name), path)
         elif _with_all_digits(have) != _with_all_digits(want):
-            found.append((path, f"{want.simpleString()} is promised, it is {have.simpleString()}"))
-        if name in made and made[name].optional and not child.optional:
-            found.append((path, "it is promised never to be null, but it may be"))
-    return found
+            breaches.append((path, f"{want.simpleString()} is promised, it is {have.simpleString()}"))
+        if name in planned_fields and planned_fields[name].optional and not child.optional:
+            breaches.append((path, "it is promised never to be null, but it may be"))
+    return breaches
 
 
 def _with_all_digits(kind: T.DataType) -> str:

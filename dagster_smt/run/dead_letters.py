@@ -133,9 +133,9 @@ def publish(letters: Letters, state: TableState | None, say: Progress) -> Publis
     spec, session = letters.spec, letters.rows.sparkSession
     frame = letters.frame().persist()
     try:
-        found = frame.count()
-        if found != letters.count:
-            statement = f"{letters.count} records failed, but the second pass found {found} of them"
+        count = frame.count()
+        if count != letters.count:
+            statement = f"{letters.count} records failed, but the second pass found {count} of them"
             raise TableError(Problem("SMT532", spec.name, statement, "the topic changed while it was read: run again"))
         place = spec.dead_letters or spec.table.source
         if isinstance(place, TableSink):

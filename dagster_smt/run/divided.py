@@ -65,7 +65,7 @@ class Parts:
     def _part(self, window: Window, counts: Counts) -> Part:
         unread = unread_in(window, self.unread, self.source)
         of_topics = {}
-        for topic, found in counts.items():
+        for topic, topic_counts in counts.items():
             if topic in window.topics:
-                of_topics[topic] = found
+                of_topics[topic] = topic_counts
         return Part(window, with_unread(of_topics, unread, *self.sizes), unread)

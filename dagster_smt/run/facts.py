@@ -159,10 +159,10 @@ class _Looking:
     def facts(self) -> TableFacts:
         spec, window, none = self.spec, self.window, tuple[str, ...]()
         state = self.look("state", lambda: self.table.state(), None)
-        found = self.look("state", lambda: of_state(state), TableFacts())
+        facts = self.look("state", lambda: of_state(state), TableFacts())
         lag = self.lag(state)
-        looks = isinstance(spec.sink, TableSink) and (window.ranges or self.contract is not None)
-        if looks:
+        reads_rows = isinstance(spec.sink, TableSink) and (window.ranges or self.contract is not None)
+        if reads_rows:
             schema = self.look("columns", lambda: self.table.schema(), None)
         else:
             schema = None
@@ -175,7 +175,7 @@ class _Looking:
         sampled, residue = self.look("sample", self.residue, (0, nowhere))
         files = self.look("files", self.files, None)
         return replace(
-            found,
+            facts,
             lag=lag,
             counted=counted,
             foreign=foreign,
@@ -316,10 +316,12 @@ def sample_of(window: Window, records: int = SAMPLE) -> Window:
 def _residue(spec: RunSpec, frame: DataFrame) -> dict[tuple[str, str], int]:
     from dagster_smt.spark.residue import residue_of
 
-    found = residue_of(frame, spec.chain, spec.table.key, spec.table.value)
+    records_by_pair = residue_of(frame, spec.chain, spec.table.key, spec.table.value)
     if spec.sink.kind == "columns":  # its rows are the values alone
-        found = {pair: records for pair, records in found.items() if re.split(r"[.\[]", pair[1])[0] == "value"}
-    return found
+        records_by_pair = {
+            pair: records for pair, records in records_by_pair.items() if re.split(r"[.\[]", pair[1])[0] == "value"
+        }
+    return records_by_pair
 
 
 def _planned(after: Schema | None) -> dict[str, str]:
@@ -330,11 +332,11 @@ def _planned(after: Schema | None) -> dict[str, str]:
 
 
 def _differences(planned: Mapping[str, str], columns: Mapping[str, str]) -> dict[str, str]:
-    found = {}
+    differences = {}
     for name, kind in planned.items():
         have = columns.get(name)
         if have is None:
-            found[name] = f"planned as {kind}, but the table has no such column"
+            differences[name] = f"planned as {kind}, but the table has no such column"
         elif have != kind and "struct<" not in kind and have not in WIDER.get(kind, ()):  # structs grow as tables do
-            found[name] = f"planned as {kind}, but the table has {have}"
-    return found
+            differences[name] = f"planned as {kind}, but the table has {have}"
+    return differences

@@ -110,11 +110,11 @@ def _file_system(error: OSError, place: str) -> Problem:
 
 def _of_spark(error: Exception, place: str) -> Problem:
     text = str(error)
-    if found := _MODULE.search(text):
-        statement = f"the executors have no Python module '{found[1]}'"
+    if match := _MODULE.search(text):
+        statement = f"the executors have no Python module '{match[1]}'"
         return Problem("SMT624", place, statement, SHIPPING)
-    if found := _SILENT_REGISTRY.search(text):  # in a worker
-        return silent_registry(found[1], found[2]).problems[0]
+    if match := _SILENT_REGISTRY.search(text):  # in a worker
+        return silent_registry(match[1], match[2]).problems[0]
     if "EngineError: SMT637 " in text:
         return no_protoc().problems[0]
     for pattern, (code, statement, hint) in _KNOWN.items():

@@ -140,13 +140,13 @@ class KeyedWindow:
         if self.keyed.rows.mode == "scd2":  # a version is known by its key and the record that it began with
             return Merge(self.schema, (*names, *self.keyed.coordinates.names))
         fixed = {*self.keyed.columns.names, *self.keyed.coordinates.names, *self.keyed.rows.soft.names}
-        kept = frozenset(name for name in self.schema.names if name not in fixed)
-        return Merge(self.schema, self.keyed.columns.names, kept)
+        unchanged = frozenset(name for name in self.schema.names if name not in fixed)
+        return Merge(self.schema, self.keyed.columns.names, unchanged)
 
 
 @contextmanager
 def keyed_window(
-    found: Staged,
+    result: Staged,
     left_out: frozenset[str],
     later: DataFrame | None,
     keyed: Keyed,
@@ -159,7 +159,7 @@ def keyed_window(
     """Computes the changes of a window.
 
     Args:
-        found: The evaluated window.
+        result: The evaluated window.
         left_out: Topics that are not committed.
         later: Evaluated records after the window that the table has read before.
         keyed, schema: The table and its columns.
@@ -168,13 +168,13 @@ def keyed_window(
         starts: Where the window begins.
         over: Topics that start over: rows that the window does not make again go.
     """
-    of_window = events(found.kept(left_out), schema, keyed)
+    of_window = events(result.rows_out(left_out), schema, keyed)
     every = of_window
     if later is not None:
         after = events(later, schema, keyed).join(of_window.select("key").distinct(), "key", "left_semi")
         every = of_window.unionByName(after)
-    with ExitStack() as kept:
-        every = _persisted(every, kept)
+    with ExitStack() as stack:
+        every = _persisted(every, stack)
         if keyed.rows.mode == "scd2":
             rows = table.read() if table is not None else None
             changes = version_changes(every, rows, starts, keyed, schema)
@@ -187,14 +187,14 @@ def keyed_window(
         if table is not None and over:
             vanished = vanished_rows(table.read(), every, sorted(over), keyed, schema)
             changes = changes.unionByName(vanished, allowMissingColumns=True)
-        changes = _persisted(changes, kept)
+        changes = _persisted(changes, stack)
         numbers = {row.topic: row["count"] for row in of_window.groupBy("topic").count().collect()}
         yield KeyedWindow(every, changes, effects_of(changes, numbers), keyed, schema)
 
 
-def _persisted(frame: DataFrame, kept: ExitStack) -> DataFrame:
+def _persisted(frame: DataFrame, stack: ExitStack) -> DataFrame:
     persisted = frame.persist(StorageLevel.MEMORY_AND_DISK)
-    kept.callback(persisted.unpersist)
+    stack.callback(persisted.unpersist)
     return persisted
 
 
@@ -205,7 +205,7 @@ def _folded(every: DataFrame, keyed: Keyed) -> DataFrame:
     return last_events(every)
 
 
-def without_conflicts(found: Staged, window: KeyedWindow, chain: Chain) -> DataFrame:
+def without_conflicts(result: Staged, window: KeyedWindow, chain: Chain) -> DataFrame:
     """Returns the evaluated window in which the records of keys that nothing orders have failed.
 
     Where the table has a row of the key, the records of its partition stay.
@@ -217,7 +217,7 @@ def without_conflicts(found: Staged, window: KeyedWindow, chain: Chain) -> DataF
         | (F.col("partition") != F.col("now_partition"))
     )
     record = [F.col(name).alias(f"{_MARK}_{name}") for name in ("topic", "partition", "offset")]
-    marked = found.frame.join(
+    marked = result.frame.join(
         crossing.select(*record).distinct(),
         (F.col("__topic") == F.col(f"{_MARK}_topic"))
         & (F.col("__partition") == F.col(f"{_MARK}_partition"))
@@ -226,4 +226,4 @@ def without_conflicts(found: Staged, window: KeyedWindow, chain: Chain) -> DataF
     )
     is_crossing = F.col(f"{_MARK}_topic").isNotNull()
     failed = with_failed(marked, is_crossing, last_stage(chain), _CROSSING, F.lit(_CROSSING.statement))
-    return failed.select(*found.frame.columns)
+    return failed.select(*result.frame.columns)

@@ -28,10 +28,10 @@ def late_offsets(source: Source, after: Sequence[Range], moments: Sequence[int])
     millis = F.unix_millis("timestamp")
     part = sum((F.when(millis >= moment, 1).otherwise(0) for moment in moments[1:-1]), F.lit(0)).alias("part")
     late = frame.where((millis >= moments[0]) & (millis < moments[-1])).select(*_PLACE, "offset", part)
-    found: dict[int, list[Range]] = {}
+    ranges_by_moment: dict[int, list[Range]] = {}
     for number, topic, partition, start, end in _ranges(late).collect():
-        found.setdefault(number, []).append(Range(topic, partition, start, end))
-    return {number: offsets_of(ranges) for number, ranges in found.items()}
+        ranges_by_moment.setdefault(number, []).append(Range(topic, partition, start, end))
+    return {number: offsets_of(ranges) for number, ranges in ranges_by_moment.items()}
 
 
 def _ranges(late: DataFrame) -> DataFrame:

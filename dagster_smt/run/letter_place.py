@@ -67,8 +67,8 @@ def letters_among_records(topic: str) -> Problem:
 
 def _refuse_in_sink(session: SparkSession, spec: RunSpec, place: TableSink | FileTopics) -> None:
     sink = spec.sink
-    named = isinstance(place, TableSink) and same_name(session, place.table, sink.table)
-    if named or overlap(locations(session, place), locations(session, sink)):
+    is_same = isinstance(place, TableSink) and same_name(session, place.table, sink.table)
+    if is_same or overlap(locations(session, place), locations(session, sink)):
         hint = "they hold original records: choose a place outside of the table, and one that does not hold it"
         raise ConfigError(Problem("SMT537", place.place, "dead letters would lie inside of the table", hint))
 
@@ -77,8 +77,8 @@ def _refuse_in_source(session: SparkSession, spec: RunSpec, place: TableSink) ->
     source = spec.table.source
     if not isinstance(source, TableSource):
         return
-    named = same_name(session, place.table, source.name)
-    if named or overlap(locations(session, place), locations(session, source)):
+    is_same = same_name(session, place.table, source.name)
+    if is_same or overlap(locations(session, place), locations(session, source)):
         raise _read_again(place.place, "give them a table of their own")
 
 

@@ -23,7 +23,7 @@ from dagster_smt.tables.spec import Sink
 _REMOVING = ("expire", "clean_up")
 _PAUSES = (1.0, 5.0, 15.0)
 """Seconds before the second, third and fourth try of a step that a run has disturbed."""
-_LOOKS = 5
+_ATTEMPTS = 5
 _CLOCKS_SECONDS = 60
 """By so much the clocks of two machines may differ."""
 
@@ -191,7 +191,7 @@ class _Maintenance:
         table = self.maintained.table
         try:
             with coded_failures(self.place):
-                for _ in range(_LOOKS):
+                for _ in range(_ATTEMPTS):
                     state = table.state()
                     rows = table.read().count()
                     if same_state(state, table.state()):

@@ -57,7 +57,7 @@ def run_batches(
             progress(f"{batches.max_seconds:g} seconds are over: the next run goes on")
             break
         key = f"{spec.key}#{number}" if spec.key else ""  # a retry knows each batch
-        touched = frozenset(mark for found in reports for mark in touched_in(spec, found))
+        touched = frozenset(mark for batch_report in reports for mark in touched_in(spec, batch_report))
         batch = replace(spec, window=window, key=key, touched=touched)
         if number:  # the others go on from the first one
             batch = replace(batch, rebuild=False, settle=False)

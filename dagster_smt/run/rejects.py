@@ -35,8 +35,8 @@ def rejected_rows(evaluated: DataFrame, chain: Chain, table: TopicTable) -> Data
     return _one_per_record(evaluated.where(F.col("__status") == FAILED)).select(
         *(F.col(f"__{c}").alias(c) for c in COORDINATES),
         F.col("__stage").alias("stage"),
-        _named(stages).alias("connect_stage"),
-        _named(classes).alias("stage_class"),
+        _name_of_stage(stages).alias("connect_stage"),
+        _name_of_stage(classes).alias("stage_class"),
         *(F.coalesce(F.col("__problem")[c], F.lit("")).alias(c) for c in PROBLEM_FIELDS),
     )
 
@@ -48,7 +48,7 @@ def _one_per_record(failed: DataFrame) -> DataFrame:
     return failed.withColumn("number", F.row_number().over(record)).where("number = 1")
 
 
-def _named(names: dict[int, str]) -> Column:
+def _name_of_stage(names: dict[int, str]) -> Column:
     return F.create_map(*(F.lit(x) for pair in names.items() for x in pair))[F.col("__stage")]
 
 
@@ -93,12 +93,12 @@ def with_failed(frame: DataFrame, own: Column, stage: int, problem: Problem, sta
         "__stage": F.lit(stage),
         "__problem": F.struct(*(text.alias(name) for name, text in zip(PROBLEM_FIELDS, texts, strict=True))),
     }
-    kept = F.col("__status") == 0
+    passed = F.col("__status") == 0
     columns = []
     for name in frame.columns:
         column = F.col(name)
         if name in failed:
-            column = F.when(kept & own, failed[name]).otherwise(column).alias(name)
+            column = F.when(passed & own, failed[name]).otherwise(column).alias(name)
         columns.append(column)
     return frame.select(*columns)
 

@@ -13,13 +13,13 @@ from dagster_smt.chain import Chain, Plan
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.topics.format import SELF_DESCRIBED, Formats
 from dagster_smt.model.windows.window import Window
-from dagster_smt.spark.reading.found_forms import FoundForms
+from dagster_smt.spark.reading.window_forms import WindowForms
 from dagster_smt.tables.planning import keeping_key, plan_sink
 from dagster_smt.tables.rows.stages import with_row
 from dagster_smt.tables.spec import LetterPlace, Sink, SinkKind, TableSink, TopicTable, WindowRequest
 from dagster_smt.tables.written import written_formats
 
-Evaluate = Callable[[DataFrame, Plan, TopicTable, SinkKind, Formats, FoundForms | None], DataFrame]
+Evaluate = Callable[[DataFrame, Plan, TopicTable, SinkKind, Formats, WindowForms | None], DataFrame]
 Progress = Callable[[str], None]
 
 
@@ -106,11 +106,11 @@ class RunSpec:
         if self.window.redrive or self.window.repair:
             asked["chain"] = self.chain.hash
         if self.window.fixed or self.rebuild:
-            asked["made"] = self._made
+            asked["made"] = self._row_inputs
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
-    def _made(self) -> list[str]:
+    def _row_inputs(self) -> list[str]:
         """What the rows depend on, beside the records."""
         table = self.table
         formats = [f"{form.kind} {form.schema!r} {form.options!r}" for form in (table.key, table.value)]

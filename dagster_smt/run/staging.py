@@ -25,7 +25,7 @@ from dagster_smt.run.counts import FAILED, count_columns, read_counts
 from dagster_smt.run.divided import PART, with_part
 from dagster_smt.spark.columns import LEFT, LEFT_RECORD, schema_column
 from dagster_smt.spark.reading.arrays import ELEMENT
-from dagster_smt.spark.reading.found_forms import GUESSED, FoundForms, guess_columns
+from dagster_smt.spark.reading.window_forms import GUESSED, WindowForms, guess_columns
 from dagster_smt.spark.records.jvm_records import with_left
 from dagster_smt.tables.spec import TopicTable
 
@@ -52,24 +52,26 @@ class Staged:
     other: int = 0
     parts: tuple[dict[str, TopicCounts], ...] = ()
 
-    def kept(self, left_out: frozenset[str] = frozenset()) -> DataFrame:
+    def rows_out(self, left_out: frozenset[str] = frozenset()) -> DataFrame:
         """The rows of the records that are kept, without those of some topics."""
         rows = self.frame.where("__status = 0")
         if left_out:
             return rows.where(~F.col("__topic").isin(*left_out))
         return rows
 
-    def schemas_as_guessed(self, guess: FoundForms) -> tuple[SchemaUse, ...]:
+    def schemas_as_guessed(self, guess: WindowForms) -> tuple[SchemaUse, ...]:
         """How many records name each schema that was guessed."""
-        named = {}
+        records_by_topic = {}
         for topic, records in self.as_guessed.items():
             if records:
-                named[topic] = records
-        return tuple(replace(use, topic=t, records=records) for t, records in named.items() for use in guess.uses)
+                records_by_topic[topic] = records
+        return tuple(
+            replace(use, topic=t, records=records) for t, records in records_by_topic.items() for use in guess.uses
+        )
 
     def schemas(self, table: TopicTable) -> tuple[SchemaUse, ...]:
         """How many records name each schema of a registry, where the evaluator tells that: it does for records."""
-        found = []
+        uses_of_schemas = []
         for side in SIDES:
             name = schema_column(side)
             if name not in self.frame.columns:
@@ -79,20 +81,22 @@ class Staged:
             uses = Counter[tuple[str, str]]()
             for topic, text, count in rows:
                 uses[topic, codec.schema_id(bytes(text))] += count
-            found += [SchemaUse(topic, side, schema, count) for (topic, schema), count in sorted(uses.items())]
-        return tuple(found)
+            uses_of_schemas += [
+                SchemaUse(topic, side, schema, count) for (topic, schema), count in sorted(uses.items())
+            ]
+        return tuple(uses_of_schemas)
 
     def failed(self) -> OffsetSet:
         """The offsets of the records that failed. Their ranges are found where the rows are."""
         place = ("__topic", "__partition")
         # of offsets, not of rows: several rows of one record may have failed
         number = F.dense_rank().over(Window.partitionBy(*place).orderBy("__offset"))
-        rows = self.frame.where(F.col("__status") == FAILED).select(*place, "__offset", number.alias("number"))
-        ranges = rows.groupBy(*place, F.col("__offset") - F.col("number")).agg(
+        failed_rows = self.frame.where(F.col("__status") == FAILED).select(*place, "__offset", number.alias("number"))
+        ranges = failed_rows.groupBy(*place, F.col("__offset") - F.col("number")).agg(
             F.min("__offset").alias("start"), (F.max("__offset") + 1).alias("end")
         )
-        found = ranges.select(*place, "start", "end").collect()
-        return offsets_of(Range(topic, partition, start, end) for topic, partition, start, end in found)
+        bounds = ranges.select(*place, "start", "end").collect()
+        return offsets_of(Range(topic, partition, start, end) for topic, partition, start, end in bounds)
 
     def partly_failed(self) -> bool:
         """Whether a record failed that may have other rows: one whose value is an array."""
@@ -112,31 +116,31 @@ def staged(evaluated: DataFrame, plan: Plan, left: RunLeft, division: Division =
         division: The parts to count.
     """
     chain, entries = plan.chain, plan.entries
-    kept = [evaluated.persist(StorageLevel.MEMORY_AND_DISK)]
+    frames = [evaluated.persist(StorageLevel.MEMORY_AND_DISK)]
     try:
-        (frame,) = kept
+        (frame,) = frames
         rows = _counts(frame, plan, division)
         if any(row[LEFT_ROWS] for row in rows):
-            kept.append(left(frame).persist(StorageLevel.MEMORY_AND_DISK))
-            frame = with_left(*kept)
+            frames.append(left(frame).persist(StorageLevel.MEMORY_AND_DISK))
+            frame = with_left(*frames)
             rows = _counts(frame, plan, division)
         frame = frame.drop(LEFT_RECORD)
         guessed = GUESSED in frame.columns
         parts: tuple[dict[str, TopicCounts], ...] = tuple({} for _ in range(division.parts))
-        named, other = Counter[str](), 0
+        as_guessed, other = Counter[str](), 0
         for row in rows:
             parts[row[PART]][row["__topic"]] = read_counts(row, len(chain.stages), len(entries))
             if guessed:
-                named[row["__topic"]] += row["as_guessed"]
+                as_guessed[row["__topic"]] += row["as_guessed"]
                 other += row["other"]
         topics = dict.fromkeys(row["__topic"] for row in rows)
         counts = {}
         for topic in topics:
             counts[topic] = add_up(of[topic] for of in parts if topic in of)
-        yield Staged(frame, counts, dict(named), other, parts)
+        yield Staged(frame, counts, dict(as_guessed), other, parts)
     finally:
         with suppress(Exception):  # the window may be committed: what Spark cannot give back is no failure of it
-            for rows_of_spark in kept:
+            for rows_of_spark in frames:
                 rows_of_spark.unpersist()
 
 

@@ -80,7 +80,7 @@ def _hint(draft: Draft) -> str:
     if not spec.window.topics and not spec.rebuild:
         return f"{_IN_THE_CHAIN}; or launch once with window.rebuild: true, which starts the table over"
     if rest:
-        named = ", ".join(rest[:5]) + (f" and {len(rest) - 5} more" if len(rest) > 5 else "")
+        topics = ", ".join(rest[:5]) + (f" and {len(rest) - 5} more" if len(rest) > 5 else "")
         what = "name them too, or launch all partitions in one run"
-        return f"{_IN_THE_CHAIN}; or launch with window.rebuild: true for every topic of the table: {named} {what}"
+        return f"{_IN_THE_CHAIN}; or launch with window.rebuild: true for every topic of the table: {topics} {what}"
     return f"{_IN_THE_CHAIN}; or launch the same with window.rebuild: true, which starts the table over"

@@ -43,11 +43,11 @@ class Unmet:
         return bool(self.limits or self.with_keys)
 
 
-def unmet(found: Staged, table: Table) -> Unmet:
+def unmet(result: Staged, table: Table) -> Unmet:
     """What the topics demand that the records of a window go to."""
     if not isinstance(table, KafkaTable):
         return Unmet({}, ())
-    measured = table.measure(found.kept(), "__out.")
+    measured = table.measure(result.rows_out(), "__out.")
     demands = table.place.demands(measured)
     limits = {}
     for topic, of in demands.items():

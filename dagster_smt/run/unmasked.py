@@ -28,8 +28,8 @@ def unmasked_after(before: TableState, spec: RunSpec, report: RunReport, window:
     else:
         state = before
     marks, touched = fingerprints(spec.chain), touched_in(spec, report)
-    found = [*_silent(spec, report, window, marks), *_left_out(spec, report, window)]
-    return replace(state, unmasked=remembered(state.unmasked, offsets_of(window), touched, found))
+    entries = [*_silent(spec, report, window, marks), *_left_out(spec, report, window)]
+    return replace(state, unmasked=remembered(state.unmasked, offsets_of(window), touched, entries))
 
 
 def touched_in(spec: RunSpec, report: RunReport) -> set[str]:
@@ -96,10 +96,10 @@ def repaired(spec: RunSpec, available: Available, state: TableState | None) -> t
         known = offsets_on_record(state.unmasked) & state.held
     else:
         known = OffsetSet()
-    wanted = known.without({topic for topic, _ in known.parts} - topics)
+    offsets = known.without({topic for topic, _ in known.parts} - topics)
     there = offsets_of(available.ranges)
-    request = replace(spec.window, explicit=Window(tuple((wanted & there).ranges())), accept_gap=False)
-    return replace(spec, window=request, asked=spec.request), [_lost(r) for r in (wanted - there).ranges()]
+    request = replace(spec.window, explicit=Window(tuple((offsets & there).ranges())), accept_gap=False)
+    return replace(spec, window=request, asked=spec.request), [_lost(r) for r in (offsets - there).ranges()]
 
 
 def _check(spec: RunSpec) -> None:

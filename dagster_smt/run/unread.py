@@ -15,7 +15,7 @@ from dagster_smt.tables.spec import KafkaTopics
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_NAMED = 5
+_MOST_LINES = 5
 """Topics and stages of which a run says that they are not read."""
 
 
@@ -38,18 +38,18 @@ def records_of(spec: RunSpec, source: Source, window: Window, say: Callable[[str
     return source.read_with_epochs(window, beat)
 
 
-def what_is_unread(found: Narrowed) -> list[str]:
+def what_is_unread(narrowed: Narrowed) -> list[str]:
     """Returns lines on what is not read; of many topics and stages the first ones."""
-    lines = [unread.text for unread in found.unread[:_NAMED]]
-    more = len(found.unread) - _NAMED
+    lines = [unread.text for unread in narrowed.unread[:_MOST_LINES]]
+    more = len(narrowed.unread) - _MOST_LINES
     if more > 0:
         return [*lines, f"nor were those of {more} more topics and stages"]
     return lines
 
 
-def counted(found: Narrowed, source: Source) -> Narrowed:
+def counted(narrowed: Narrowed, source: Source) -> Narrowed:
     """The same with the number of records that are not read."""
-    return replace(found, unread=tuple(_counted(unread, source) for unread in found.unread))
+    return replace(narrowed, unread=tuple(_counted(unread, source) for unread in narrowed.unread))
 
 
 def _counted(unread: Unread, source: Source) -> Unread:
@@ -61,23 +61,23 @@ def _counted(unread: Unread, source: Source) -> Unread:
 
 def unread_in(window: Window, unread: Sequence[Unread], source: Source) -> tuple[Unread, ...]:
     """What of a part of a window was not read."""
-    found, inside = [], offsets_of(window)
+    parts, inside = [], offsets_of(window)
     for one in unread:
         ranges = tuple((offsets_of(one.ranges) & inside).ranges())
         if ranges:
             part = replace(one, ranges=ranges, records=sum(r.records for r in ranges), counted=True)
-            found.append(_counted(part, source))
-    return tuple(found)
+            parts.append(_counted(part, source))
+    return tuple(parts)
 
 
 def with_unread(
     topics: Mapping[str, TopicCounts], unread: Sequence[Unread], stages: int, entries: int
 ) -> dict[str, TopicCounts]:
     """The counts of topics, with what was not read as dropped by its stages. No ledger line knows of it."""
-    found = dict(topics)
+    counts_by_topic = dict(topics)
     for part in unread:
         none = TopicCounts(dropped=(0,) * stages, failed=(0,) * stages, touched=(0,) * entries)
-        counts = found.get(part.topic, none)
+        counts = counts_by_topic.get(part.topic, none)
         dropped = tuple(n + part.records * (index == part.stage) for index, n in enumerate(counts.dropped))
-        found[part.topic] = replace(counts, records=counts.records + part.records, dropped=dropped)
-    return dict(sorted(found.items()))
+        counts_by_topic[part.topic] = replace(counts, records=counts.records + part.records, dropped=dropped)
+    return dict(sorted(counts_by_topic.items()))

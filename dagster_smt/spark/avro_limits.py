@@ -50,14 +50,14 @@ def _tell() -> None:
 def _in_this_jvm(session: Any) -> bool:
     """Whether the driver has them. Its settings could be those of a session that came later than the JVM."""
     try:
-        found = [session._jvm.java.lang.System.getProperty(name) for name in LIMITS]
+        properties = [session._jvm.java.lang.System.getProperty(name) for name in LIMITS]
     except Exception:  # noqa: BLE001 a platform may let nobody ask its JVM
         return False
-    return found == [str(limit) for limit in LIMITS.values()]
+    return properties == [str(limit) for limit in LIMITS.values()]
 
 
 def _in_options(session: Any, where: str) -> bool:
     """Whether JVMs get them by the settings; of two options the last one counts, as it does to Java."""
     options = [session.conf.get(f"spark.{where}.{kind}JavaOptions", None) or "" for kind in ("default", "extra")]
-    found = dict(re.findall(r"-D([\w.]+)=(\S+)", " ".join(options)))
-    return all(found.get(name) == str(limit) for name, limit in LIMITS.items())
+    properties = dict(re.findall(r"-D([\w.]+)=(\S+)", " ".join(options)))
+    return all(properties.get(name) == str(limit) for name, limit in LIMITS.items())

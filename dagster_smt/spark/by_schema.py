@@ -22,8 +22,8 @@ from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.format import SELF_DESCRIBED, Format, Formats
 from dagster_smt.spark.avro_limits import has_limits
 from dagster_smt.spark.reading.avro_columns import AvroSide, UnableError, avro_side, reads_avro
-from dagster_smt.spark.reading.found_forms import FoundForms, schema_text
 from dagster_smt.spark.reading.narrow import narrowed
+from dagster_smt.spark.reading.window_forms import WindowForms, schema_text
 from dagster_smt.tables.spec import TopicTable
 
 _AVRO, _ENVELOPE = "avro-confluent", "envelope"
@@ -52,13 +52,13 @@ class OneSchema:
     def of(self, frame: DataFrame) -> DataFrame:
         """Its records, and for one of the schemas those that name none."""
         if self.envelopes:
-            named = schema_text("value", _ENVELOPE)
+            name = schema_text("value", _ENVELOPE)
         else:
-            named = F.substring("value", 1, HEADER)
+            name = F.substring("value", 1, HEADER)
         if self.others is None:
-            return frame.where(named == F.lit(self.text))
+            return frame.where(name == F.lit(self.text))
         if self.others:
-            return frame.where(~F.coalesce(named.isin(*self.others), F.lit(False)))
+            return frame.where(~F.coalesce(name.isin(*self.others), F.lit(False)))
         return frame
 
     def formats(self, table: TopicTable) -> Formats:
@@ -68,22 +68,23 @@ class OneSchema:
         return Formats(forms["key"], forms["value"])
 
 
-def by_schema(session: SparkSession, plan: Plan, table: TopicTable, found: FoundForms) -> tuple[OneSchema, ...]:
+def by_schema(session: SparkSession, plan: Plan, table: TopicTable, forms: WindowForms) -> tuple[OneSchema, ...]:
     """Look whether Spark can do it alone.
 
     Args:
         session: It may lack ``from_avro``, or limits of what a record may claim.
-        plan: The plan of the forms that were found.
+        plan: The plan of ``forms``.
         table: Where the records come from.
-        found: What they name. A schema that cannot be read has no form, but its id is there.
+        forms: The forms of the records, and the schemas that records name. A schema that cannot be read has no form,
+            but its id is listed.
 
     Returns:
         Each schema that values name; none if Python is to make the rows: keys of several schemas, a schema that Spark
         does not read as Connect does, or too many for the number of records.
     """
-    if not found.forms or not _possible(plan, table, found):
+    if not forms.forms or not _possible(plan, table, forms):
         return ()
-    uses = [use for use in found.uses if use.side == "value"]
+    uses = [use for use in forms.uses if use.side == "value"]
     names: dict[str, tuple[str, ...]] = {}
     for use in uses:
         names[use.schema] = (*names.get(use.schema, ()), use.topic)
@@ -91,7 +92,7 @@ def by_schema(session: SparkSession, plan: Plan, table: TopicTable, found: Found
     if len(names) > 1 and (len(names) > _MOST or has_few_records):
         return ()
     try:
-        schemas = _kinds[table.value.kind](plan, table, found, names)
+        schemas = _kinds[table.value.kind](plan, table, forms, names)
     except UnableError:
         return ()
     except Exception as error:  # noqa: BLE001 a schema that nothing can be made of is a matter of its records
@@ -108,41 +109,43 @@ def by_schema(session: SparkSession, plan: Plan, table: TopicTable, found: Found
     return ()
 
 
-def _possible(plan: Plan, table: TopicTable, found: FoundForms) -> bool:
+def _possible(plan: Plan, table: TopicTable, forms: WindowForms) -> bool:
     """Whether values are Avro or envelopes, keys have one schema, and no stage sees nulls."""
-    if table.value.kind not in (_AVRO, _ENVELOPE) or (found.nulls and any(map(_sees_null, plan.chain.stages))):
+    if table.value.kind not in (_AVRO, _ENVELOPE) or (forms.nulls and any(map(_sees_null, plan.chain.stages))):
         return False
     if not reads_keys(plan.chain, table.key):
         return True
-    keys = {(_unversioned(form.key), form.free_key) for form in found.forms}
+    keys = {(_unversioned(form.key), form.free_key) for form in forms.forms}
     return (
         len(keys) == 1
-        and not found.forms[0].free_key
+        and not forms.forms[0].free_key
         and table.key.kind not in set(SELF_DESCRIBED) - {table.value.kind}
     )
 
 
 def _envelope_schemas(
-    plan: Plan, table: TopicTable, found: FoundForms, names: Mapping[str, Sequence[str]]
+    plan: Plan, table: TopicTable, forms: WindowForms, names: Mapping[str, Sequence[str]]
 ) -> tuple[OneSchema, ...]:
     """Returns the schemas of envelopes with these names, which records of some topics hold."""
     if reads_keys(plan.chain, table.key):
-        key_schema = found.forms[0].key
+        key_schema = forms.forms[0].key
     else:
         key_schema = None
-    key = _envelope_key(table, found, key_schema)
+    key = _envelope_key(table, forms, key_schema)
     reader = self_described(table.value)
-    texts = {name: found.texts["value", name] for name in names}
+    texts = {name: forms.texts["value", name] for name in names}
     schemas = {name: _readable(reader, text) for name, text in texts.items()}
     planned = [name for name, schema in schemas.items() if schema is not None]
-    made: list[OneSchema] = []
+    schemas_so_far: list[OneSchema] = []
     for name in planned:
         schema, text = schemas[name], texts[name]
-        there, others = (names[name], None) if made else (plan.topics, tuple(texts[other] for other in planned[1:]))
+        there, others = (
+            (names[name], None) if schemas_so_far else (plan.topics, tuple(texts[other] for other in planned[1:]))
+        )
         typed = plan_chain(plan.chain, key_schema, schema, topics=there, typed=True)
         assert schema is not None
-        made.append(OneSchema(typed, text, envelopes={"value": (schema, text), **key}, others=others))
-    return tuple(made)
+        schemas_so_far.append(OneSchema(typed, text, envelopes={"value": (schema, text), **key}, others=others))
+    return tuple(schemas_so_far)
 
 
 def _readable(reader: SelfDescribed, text: bytes) -> Schema | None:
@@ -153,38 +156,38 @@ def _readable(reader: SelfDescribed, text: bytes) -> Schema | None:
         return None
 
 
-def _envelope_key(table: TopicTable, found: FoundForms, schema: Schema | None) -> dict[str, tuple[Schema, bytes]]:
+def _envelope_key(table: TopicTable, forms: WindowForms, schema: Schema | None) -> dict[str, tuple[Schema, bytes]]:
     """Returns how keys that are envelopes are read, if the chain looks at them."""
     if table.key.kind != _ENVELOPE or schema is None:
         return {}
     texts = set()
-    for use in found.uses:
+    for use in forms.uses:
         if use.side == "key":
-            texts.add(found.texts["key", use.schema])
+            texts.add(forms.texts["key", use.schema])
     if len(texts) != 1:
         raise UnableError("several schemas")
     return {"key": (schema, texts.pop())}
 
 
 def _avro_schemas(
-    plan: Plan, table: TopicTable, found: FoundForms, names: Mapping[str, Sequence[str]]
+    plan: Plan, table: TopicTable, forms: WindowForms, names: Mapping[str, Sequence[str]]
 ) -> tuple[OneSchema, ...]:
     """The schemas with these ids, which records of some topics name; records that name none are in any topic."""
     ids = {int(name): topics for name, topics in names.items()}
-    form = found.forms[0]
-    key = _key(table.key, found, form.key) if table.key.kind == _AVRO else {}
+    form = forms.forms[0]
+    key = _key(table.key, forms, form.key) if table.key.kind == _AVRO else {}
     key_schema = form.key if reads_keys(plan.chain, table.key) else None
     values = [_avro(registered_avro(table.value, number, "value", there)) for number, there in ids.items()]
-    if {_unversioned(avro.schema) for avro in values} != {_unversioned(form.value) for form in found.forms}:
+    if {_unversioned(avro.schema) for avro in values} != {_unversioned(form.value) for form in forms.forms}:
         raise UnableError("another schema")
     rest = tuple(header_of(number) for number in list(ids)[1:])
-    made: list[OneSchema] = []
+    schemas_so_far: list[OneSchema] = []
     for avro, (number, topics) in zip(values, ids.items(), strict=True):
-        there, others = (topics, None) if made else (plan.topics, rest)
+        there, others = (topics, None) if schemas_so_far else (plan.topics, rest)
         typed = plan_chain(plan.chain, key_schema, avro.schema, topics=there, typed=True)
         side = avro_side(header_of(number), avro, narrowed(typed, avro.schema))
-        made.append(OneSchema(typed, header_of(number), {"value": side, **key}, others=others))
-    return tuple(made)
+        schemas_so_far.append(OneSchema(typed, header_of(number), {"value": side, **key}, others=others))
+    return tuple(schemas_so_far)
 
 
 _kinds = {_AVRO: _avro_schemas, _ENVELOPE: _envelope_schemas}
@@ -205,8 +208,8 @@ def _make(after: Schema | None, parts: Sequence[Schema | None]) -> bool:
     return True
 
 
-def _key(form: Format, found: FoundForms, schema: Schema | None) -> dict[str, AvroSide]:
-    uses = [use for use in found.uses if use.side == "key"]
+def _key(form: Format, forms: WindowForms, schema: Schema | None) -> dict[str, AvroSide]:
+    uses = [use for use in forms.uses if use.side == "key"]
     ids = {use.schema for use in uses}
     if len(ids) != 1:
         raise UnableError("several schemas")
@@ -217,10 +220,10 @@ def _key(form: Format, found: FoundForms, schema: Schema | None) -> dict[str, Av
     return {"key": avro_side(header_of(number), avro, avro.schema)}
 
 
-def _avro(found: Avro | None) -> Avro:
-    if found is None:
+def _avro(avro: Avro | None) -> Avro:
+    if avro is None:
         raise UnableError("no schema")
-    return found
+    return avro
 
 
 def _unversioned(schema: Schema | None) -> Schema | None:

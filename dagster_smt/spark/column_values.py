@@ -106,7 +106,7 @@ def _same(value: Any) -> Any:
 
 def unplanned(where: str) -> DataError:
     """What is said of a value whose schema the plan of the window does not know."""
-    statement = f"{_named(where)} has a schema that the plan of the window does not know"
+    statement = f"{_name_of(where)} has a schema that the plan of the window does not know"
     return data_error("SMT428", statement, "look at the dead letter, or write records instead of columns", "")
 
 
@@ -123,10 +123,10 @@ def unfit(column: Schema, where: str) -> DataError:
     """What is said of a value that its column cannot hold."""
     kind = spark_type(column).simpleString()
     hint = "cast the field to string, or write records instead of columns"
-    return data_error("SMT426", f"{_named(where)} does not fit Spark's type {kind}", hint, "")
+    return data_error("SMT426", f"{_name_of(where)} does not fit Spark's type {kind}", hint, "")
 
 
-def _named(where: str) -> str:
+def _name_of(where: str) -> str:
     if where:
         return f"'{where}'"
     return "the value"
@@ -179,7 +179,7 @@ def _map(schema: Schema, column: Schema, where: str) -> Convert:
     def write(values: dict[Any, Any]) -> list[tuple[Any, Any]]:
         if None in values:
             hint = "drop the field, or write records instead of columns"
-            raise data_error("SMT427", f"{_named(where)} has a null key, which Spark's maps cannot hold", hint, "")
+            raise data_error("SMT427", f"{_name_of(where)} has a null key, which Spark's maps cannot hold", hint, "")
         return [(key(k), item(v)) for k, v in values.items()]
 
     return write

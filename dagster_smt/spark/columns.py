@@ -13,7 +13,7 @@
 | ``__key`` | struct | only if the chain keeps keys: its fields after the chain; ``value`` of one that is no struct |
 | ``__gone`` | boolean | the same: whether the value is null, so that ``__out`` has no row |
 | ``__timestamp`` | timestamp | the same: the record's timestamp as read |
-| ``__guessed`` | tinyint | only where schemas were guessed: whether the record names them (``reading.found_forms``) |
+| ``__guessed`` | tinyint | only where schemas were guessed: whether the record names them (``reading.window_forms``) |
 """
 
 import pyarrow as pa

@@ -11,7 +11,7 @@ from typing import Any
 from dagster_smt.errors import Problem, UnsupportedError
 
 SUPPORTED_JAVA = (17, 21)
-_WANTED = "Spark needs Java 17 or 21"
+_NEEDED = "Spark needs Java 17 or 21"
 _JAVA_VARIABLES = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "SPARK_SUBMIT_OPTS", "_JAVA_OPTIONS")
 _COLLECTOR = re.compile(r"-XX:\+Use\w*GC\b")
 _DEFAULTS = "spark.driver.defaultJavaOptions"
@@ -41,16 +41,16 @@ def check_java() -> int:
     where = "JAVA_HOME" if home else "PATH"
     java = shutil.which("java", path=str(Path(home) / "bin") if home else None)
     if java is None:
-        raise _unsupported("SMT601", where, f"{_WANTED}, and there is no Java in {where}", home)
+        raise _unsupported("SMT601", where, f"{_NEEDED}, and there is no Java in {where}", home)
     try:
         done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):
-        raise _unsupported("SMT601", where, f"{_WANTED}, and the one in {where} does not start", home) from None
-    found = _VERSION.search(done.stderr + done.stdout)
-    if found is None or int(found[1]) not in SUPPORTED_JAVA:
-        version = found[1] if found else "of an unknown version"
-        raise _unsupported("SMT602", where, f"{_WANTED}, and the one in {where} is {version}", home)
-    return int(found[1])
+        raise _unsupported("SMT601", where, f"{_NEEDED}, and the one in {where} does not start", home) from None
+    match = _VERSION.search(done.stderr + done.stdout)
+    if match is None or int(match[1]) not in SUPPORTED_JAVA:
+        version = match[1] if match else "of an unknown version"
+        raise _unsupported("SMT602", where, f"{_NEEDED}, and the one in {where} is {version}", home)
+    return int(match[1])
 
 
 def local_java_options(conf: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:

@@ -21,9 +21,9 @@ from dagster_smt.spark.columns import GONE, IN_TIMESTAMP, LEFT, LEFT_RECORD, PRO
 from dagster_smt.spark.layout import Leaf
 from dagster_smt.spark.reading.arrays import ELEMENT, IN_ELEMENT, rows_of_arrays, with_element_named
 from dagster_smt.spark.reading.avro_columns import AvroSide
-from dagster_smt.spark.reading.found_forms import GUESSED, IN_GUESSED, FoundForms, as_guessed
 from dagster_smt.spark.reading.jvm_columns import IN_RECORD
 from dagster_smt.spark.reading.start import problem_struct, typed_evaluator
+from dagster_smt.spark.reading.window_forms import GUESSED, IN_GUESSED, WindowForms, as_guessed
 from dagster_smt.spark.records.arrow_map import ArrowMap, evaluate_records
 from dagster_smt.spark.records.envelopes import evaluate_envelopes
 from dagster_smt.spark.records.jvm_records import evaluate_in_lane, lane_program, run_left, with_left
@@ -42,7 +42,7 @@ def evaluate(
     table: TopicTable,
     sink_kind: SinkKind,
     written: Formats | None = None,
-    found: FoundForms | None = None,
+    forms: WindowForms | None = None,
     *,
     ledger: bool = True,
     beat: Beat = no_beat,
@@ -57,8 +57,9 @@ def evaluate(
         table: Where the records come from, for the formats of key and value.
         sink_kind: ``records``: the Python evaluator; ``columns``: the Spark evaluator; of envelopes the Python one.
         written: The formats of records that are written; None: those of ``table``.
-        found: What ``plan`` was made of, if the records bring their schemas along: Spark may do it alone. If it was
-            guessed and Spark does, the result has the column ``found_forms.GUESSED``.
+        forms: The forms that ``plan`` was made of, if the records name their schemas: Spark may then read the records
+            itself. If the forms were guessed and Spark reads the records, the result has the column
+            ``window_forms.GUESSED``.
         ledger: Whether to fill ``__touched``.
         beat: Called now and then while the columns are put together, which takes seconds for wide schemas: it may raise
             to stop that.
@@ -81,20 +82,20 @@ def evaluate(
         if whole:
             return with_left(lane, run_left(lane, job))
         return lane
-    forms = Formats(table.key, table.value)
+    formats = Formats(table.key, table.value)
     if table.value.arrays_as_rows:
-        return with_element_named(_columns(rows_of_arrays(frame), plan, forms, plan, {}, ledger, beat))
+        return with_element_named(_columns(rows_of_arrays(frame), plan, formats, plan, {}, ledger, beat))
     if table.value.kind not in SELF_DESCRIBED:
-        lane = _columns(frame, plan, forms, plan, {}, ledger, beat, lane=has_lane(frame.sparkSession))
+        lane = _columns(frame, plan, formats, plan, {}, ledger, beat, lane=has_lane(frame.sparkSession))
         if not whole or not _has_left(lane):
             return lane
-        return with_left(lane, _columns(_left(lane), plan, forms, plan, {}, ledger, beat))
-    if found:
-        schemas = by_schema(frame.sparkSession, plan, table, found)
+        return with_left(lane, _columns(_left(lane), plan, formats, plan, {}, ledger, beat))
+    if forms:
+        schemas = by_schema(frame.sparkSession, plan, table, forms)
     else:
         schemas = ()
-    if schemas and found and found.guessed:
-        frame = frame.withColumn(IN_GUESSED, as_guessed(table, found))
+    if schemas and forms and forms.guessed:
+        frame = frame.withColumn(IN_GUESSED, as_guessed(table, forms))
     try:
         parts = [_of_schema(frame, schema, plan, table, ledger, beat) for schema in schemas]
     except (PlanError, UnsupportedError, NoJavaError):  # Python does it
@@ -134,8 +135,8 @@ def _has_left(evaluated: DataFrame) -> bool:
 
 def _job(plan: Plan, table: TopicTable, written: Formats | None, ledger: bool) -> ArrowMap:
     formats: dict[Side, Format] = {"key": table.key, "value": table.value}
-    named = tuple(side for side, form in formats.items() if form.kind in REGISTERED)
-    return ArrowMap(plan.chain, table.key, table.value, len(plan.entries), ledger, written, named)
+    registered = tuple(side for side, form in formats.items() if form.kind in REGISTERED)
+    return ArrowMap(plan.chain, table.key, table.value, len(plan.entries), ledger, written, registered)
 
 
 def left_records(evaluated: DataFrame, plan: Plan, table: TopicTable, written: Formats | None = None) -> DataFrame:
@@ -174,7 +175,7 @@ def _columns(
         lane: Whether the JVM lane may read; then there may be the column ``LEFT_RECORD``.
         envelopes: Sides that are envelopes, with the text of their schema.
     """
-    wanted, after = output_schema(rows, "columns"), rows.after
+    target, after = output_schema(rows, "columns"), rows.after
     assert after is not None
     keeps_key = plan.chain.keeps_key
     if keeps_key:
@@ -188,9 +189,9 @@ def _columns(
         done = _without_tombstones(evaluator)
     else:
         done = evaluator.frame
-    kept = {IN_ELEMENT: ELEMENT, IN_GUESSED: GUESSED, IN_RECORD: LEFT_RECORD, IN_TIMESTAMP: TIMESTAMP}
+    extra = {IN_ELEMENT: ELEMENT, IN_GUESSED: GUESSED, IN_RECORD: LEFT_RECORD, IN_TIMESTAMP: TIMESTAMP}
     shown = [
-        *(F.col(name).alias(shown) for name, shown in kept.items() if name in evaluator.columns),
+        *(F.col(name).alias(shown) for name, shown in extra.items() if name in evaluator.columns),
         *map(F.col, ("__topic", "__partition", "__offset")),
         F.col("__status").cast("tinyint").alias("__status"),
         F.col("__stage"),
@@ -199,7 +200,7 @@ def _columns(
     ]
     if keeps_key:
         shown.append(_gone(evaluator).alias(GONE))
-    return with_output(done, shown, rows, wanted, evaluator.states)
+    return with_output(done, shown, rows, target, evaluator.states)
 
 
 def _left(evaluated: DataFrame) -> DataFrame:

@@ -46,12 +46,12 @@ def check_executors(session: SparkSession) -> None:
         return
     look = F.udf(probe(PACKAGE, MODULES), "string")
     try:
-        found = session.range(_ROWS).select(look("id").alias("found")).distinct().collect()
+        rows = session.range(_ROWS).select(look("id").alias("answer")).distinct().collect()
     except PySparkException as error:
         if problem := failed_look(str(error)):
             raise UnsupportedError(problem) from None
         raise
-    problems = lacking([json.loads(row.found) for row in found])
+    problems = lacking([json.loads(row.answer) for row in rows])
     if problems:
         raise UnsupportedError(problems)
     _checked.add(session)
@@ -66,20 +66,20 @@ def probe(package: str, modules: Iterable[str]) -> Callable[[int], str]:
 
     It is nested and imports what it uses itself: so cloudpickle ships it by value.
     """
-    wanted = tuple(modules)
+    names = tuple(modules)
     known: dict[str, str] = {}
 
     def digest(folder: Any, path: str = "") -> list[tuple[str, str]]:
         import hashlib
 
-        found = []
+        hashes = []
         for entry in folder.iterdir():
             name = f"{path}/{entry.name}"
             if entry.is_dir():
-                found += digest(entry, name)
+                hashes += digest(entry, name)
             elif name.endswith(".py"):
-                found.append((name, hashlib.sha256(entry.read_bytes()).hexdigest()))
-        return sorted(found)
+                hashes.append((name, hashlib.sha256(entry.read_bytes()).hexdigest()))
+        return sorted(hashes)
 
     def look(number: int) -> str:
         import hashlib
@@ -89,7 +89,7 @@ def probe(package: str, modules: Iterable[str]) -> Callable[[int], str]:
 
         if "found" not in known:
             missing = []
-            for name in wanted:
+            for name in names:
                 try:
                     importlib.import_module(name)
                 except ImportError:
@@ -104,9 +104,9 @@ def probe(package: str, modules: Iterable[str]) -> Callable[[int], str]:
     return look
 
 
-def lacking(found: Iterable[Mapping[str, Any]]) -> list[Problem]:
+def lacking(looks_of_executors: Iterable[Mapping[str, Any]]) -> list[Problem]:
     """What the answers of executors tell: nothing, if all have everything and the same code as this process."""
-    answers = list(found)
+    answers = list(looks_of_executors)
     missing = sorted({name for answer in answers for name in answer["missing"]})
     if missing:
         statement = f"they have no Python module {', '.join(missing)}"
@@ -121,9 +121,9 @@ def lacking(found: Iterable[Mapping[str, Any]]) -> list[Problem]:
 
 def failed_look(text: str) -> Problem | None:
     """Why executors could not even run a Python function; None if it is something else."""
-    if found := _PYTHON.search(text):
-        statement = f"they have another version of Python than this process: {found[1]} and {found[2]}"
+    if match := _PYTHON.search(text):
+        statement = f"they have another version of Python than this process: {match[1]} and {match[2]}"
         return Problem("SMT632", "Spark's executors", statement, SHIPPING)
-    if found := _NO_MODULE.search(text):
-        return Problem("SMT630", "Spark's executors", f"they have no Python module {found[1]}", SHIPPING)
+    if match := _NO_MODULE.search(text):
+        return Problem("SMT630", "Spark's executors", f"they have no Python module {match[1]}", SHIPPING)
     return None

@@ -84,21 +84,21 @@ def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: 
     Raises:
         UnsupportedError: SMT611, a package is needed and not known for this version.
     """
-    found = dict(conf)
+    settings = dict(conf)
     brought = " ".join(conf.get(key, "") for key in _BROUGHT)
     minor = ".".join(version.split(".")[:2])
     for package in sorted(packages):
-        wanted = dict(SETTINGS.get(package, {}))
+        needed = dict(SETTINGS.get(package, {}))
         if not re.search(_artifact(package), brought):
             coordinates = PACKAGES.get(minor, {}).get(package)
             if coordinates is None:
                 statement = f"no {package} package is known for PySpark {version}"
                 hint = f"name one in spark.jars.packages of the session, or use PySpark {', '.join(PACKAGES)}"
                 raise UnsupportedError(Problem("SMT611", "spark.jars.packages", statement, hint))
-            wanted["spark.jars.packages"] = coordinates
-        _add(found, wanted)
-    _add(found, lane_settings())
-    return found
+            needed["spark.jars.packages"] = coordinates
+        _add(settings, needed)
+    _add(settings, lane_settings())
+    return settings
 
 
 def with_fetched_jars(conf: Mapping[str, str]) -> dict[str, str]:
@@ -117,11 +117,11 @@ def with_fetched_jars(conf: Mapping[str, str]) -> dict[str, str]:
     jars = [_ivy_home() / "jars" / f"{name}.jar" for name in names]
     if not all(map(is_zipfile, jars)):
         return dict(conf)
-    found = {}
+    settings = {}
     for key, value in conf.items():
         if key != "spark.jars.packages":
-            found[key] = value
-    return {**found, "spark.jars": _joined(conf.get("spark.jars", ""), ",".join(jar.as_uri() for jar in jars), ",")}
+            settings[key] = value
+    return {**settings, "spark.jars": _joined(conf.get("spark.jars", ""), ",".join(jar.as_uri() for jar in jars), ",")}
 
 
 def _ivy_home() -> Path:

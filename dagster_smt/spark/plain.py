@@ -46,8 +46,8 @@ def python_function(run: Convert, arguments: Iterable[T.DataType], returns: T.Da
     else:
         results = [returns]
     safe = all(isinstance(kind, _SAFE) for kind in (*arguments, *results))
-    made = udf(AtRest(run), returns, useArrow=safe)
-    return lambda *columns: F.python(made, *columns)
+    function = udf(AtRest(run), returns, useArrow=safe)
+    return lambda *columns: F.python(function, *columns)
 
 
 def to_plain(column: Column, schema: Schema) -> Column:

@@ -14,7 +14,7 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.columns import timestamp_micros
 from dagster_smt.spark.workers import map_in_arrow
 
-_FOUND = pa.schema([("masked", pa.string()), ("place", pa.string()), ("records", pa.int64())])
+_SCHEMA = pa.schema([("masked", pa.string()), ("place", pa.string()), ("records", pa.int64())])
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class _Search:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            found = residue(self.chain, _samples(batch), self.key, self.value)
-            rows = [{"masked": m, "place": p, "records": n} for (m, p), n in found.items()]
-            yield pa.RecordBatch.from_pylist(rows, schema=_FOUND)
+            counts = residue(self.chain, _samples(batch), self.key, self.value)
+            rows = [{"masked": m, "place": p, "records": n} for (m, p), n in counts.items()]
+            yield pa.RecordBatch.from_pylist(rows, schema=_SCHEMA)
 
 
 def _samples(batch: pa.RecordBatch) -> Iterator[Sample]:
@@ -43,8 +43,8 @@ def _samples(batch: pa.RecordBatch) -> Iterator[Sample]:
 def residue_of(frame: DataFrame, chain: Chain, key: Format, value: Format) -> dict[tuple[str, str], int]:
     """Count the records of Kafka's columns in which a masked value survives, by (masked field, other field)."""
     names = ("topic", "partition", "offset", "timestamp", "headers", "key", "value")
-    found = map_in_arrow(
+    counts = map_in_arrow(
         frame.select(*names), _Search(chain, key, value), "`masked` STRING, `place` STRING, `records` BIGINT"
     )
-    sums = found.groupBy("masked", "place").agg(F.sum("records").alias("records")).collect()
+    sums = counts.groupBy("masked", "place").agg(F.sum("records").alias("records")).collect()
     return {(row["masked"], row["place"]): row["records"] for row in sums}

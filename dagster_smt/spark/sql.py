@@ -241,8 +241,8 @@ def col(name: str) -> Column:
 
 def when(condition: Column, value: Operand) -> Case:
     """A value where a condition holds, else null."""
-    made = lit(value)
-    return Case((condition.text, made.text), {**condition.needs, **made.needs})
+    result = lit(value)
+    return Case((condition.text, result.text), {**condition.needs, **result.needs})
 
 
 def struct(*columns: Column) -> Column:
@@ -272,10 +272,10 @@ def _of_elements(name: str) -> Callable[[Column, Callable[..., Column]], Column]
         if body.needs:
             raise NotImplementedError("a Python function takes whole arrays and maps, not their elements")
         if len(variables) == 1:
-            given = variables[0]
+            parameters = variables[0]
         else:
-            given = f"({', '.join(variables)})"
-        return Column(f"{name}({container.text}, {given} -> {body.text})", container.needs)
+            parameters = f"({', '.join(variables)})"
+        return Column(f"{name}({container.text}, {parameters} -> {body.text})", container.needs)
 
     return higher_order
 
@@ -304,25 +304,25 @@ def select(frame: DataFrame, *columns: Column, also: bool = False) -> DataFrame:
     if needs:
         frame = _with_results(frame, needs)
     if also:
-        kept = [f"* EXCEPT ({', '.join(map(quoted, needs))})" if needs else "*"]
+        first = [f"* EXCEPT ({', '.join(map(quoted, needs))})" if needs else "*"]
     else:
-        kept = []
-    named = []
+        first = []
+    texts = []
     for c in columns:
-        named.append(c.text if c.name is None else f"{c.text} AS {quoted(c.name)}")
-    return frame.selectExpr(*kept, *named)
+        texts.append(c.text if c.name is None else f"{c.text} AS {quoted(c.name)}")
+    return frame.selectExpr(*first, *texts)
 
 
 def _with_results(frame: DataFrame, needs: Needs) -> DataFrame:
     """The frame and the results of Python functions, those that stand on others after these."""
-    inner = _needs(argument for _, arguments in needs.values() for argument in arguments)
+    inner = _needs(argument for _, own in needs.values() for argument in own)
     if inner:
         frame = _with_results(frame, inner)
-    made = {}
-    for n, (f, given) in needs.items():
+    results = {}
+    for n, (f, arguments) in needs.items():
         if n not in inner:
-            made[n] = f(*(spark_functions.expr(a.text) for a in given))
-    frame = frame.select("*", *(column.alias(name) for name, column in made.items()))
+            results[n] = f(*(spark_functions.expr(a.text) for a in arguments))
+    frame = frame.select("*", *(column.alias(name) for name, column in results.items()))
     gone = [quoted(name) for name in inner if name not in needs]
     if gone:
         return frame.selectExpr(f"* EXCEPT ({', '.join(gone)})")
@@ -349,6 +349,6 @@ def _operands(operator: str, column: Column) -> tuple[str, ...]:
 def _needs(columns: Iterable[Column]) -> dict[str, tuple[Callable[..., Any], tuple[Column, ...]]]:
     results = {}
     for column in columns:
-        for name, made in column.needs.items():
-            results[name] = made
+        for name, need in column.needs.items():
+            results[name] = need
     return results

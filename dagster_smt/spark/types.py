@@ -124,10 +124,10 @@ def struct_field(name: str, schema: Schema, path: str = "") -> T.StructField:
 
 def connect_schema(data_type: T.DataType, *, nullable: bool = True) -> Schema:
     """The Connect schema of a Spark type (a table's column)."""
-    found = _connect(data_type)
+    schema = _connect(data_type)
     if nullable:
-        return optional(found)
-    return found
+        return optional(schema)
+    return schema
 
 
 def _connect(data_type: T.DataType) -> Schema:

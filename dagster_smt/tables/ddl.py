@@ -140,17 +140,17 @@ class ColumnParser:
 
     def type(self) -> Schema:
         """A type, and behind it ``ARRAY`` or ``MULTISET``, as standard SQL writes them."""
-        found = self.one_type()
+        schema = self.one_type()
         while (token := self.now) is not None and token.token_type is not TokenType.IDENTIFIER:
             word = self.spelling(token).upper()
             if word not in ("ARRAY", "MULTISET"):
                 break
             self.at += 1
             if word == "ARRAY":
-                found = Schema(Type.ARRAY, values=optional(found))
+                schema = Schema(Type.ARRAY, values=optional(schema))
             else:
-                found = _multiset(found)
-        return found
+                schema = _multiset(schema)
+        return schema
 
     def one_type(self) -> Schema:
         token = self.now
@@ -212,11 +212,11 @@ class ColumnParser:
 
     def item(self) -> Schema:
         """The type of what is in an array or map: it allows null unless ``NOT NULL``."""
-        found = self.type()
+        schema = self.type()
         if not self.take(TokenType.NOT):
-            return optional(found)
+            return optional(schema)
         self.expect(TokenType.NULL, "NULL after NOT")
-        return found
+        return schema
 
     def length_of_ksqldb(self) -> list[str] | None:
         """The brackets of ``VARCHAR(STRING)``, as ksqlDB describes a text; None for others."""
@@ -251,18 +251,18 @@ class ColumnParser:
         return decimal(scale, precision)
 
     def arguments(self) -> list[str]:
-        found: list[str] = []
+        texts: list[str] = []
         if not self.take(TokenType.L_PAREN):
-            return found
+            return texts
         while (token := self.now) is not None and token.token_type is TokenType.NUMBER and token.text.isdigit():
-            found.append(token.text)
+            texts.append(token.text)
             self.at += 1
             if not self.take(TokenType.COMMA):
                 break
         self.expect(TokenType.R_PAREN, "a number, or ) after it")
-        if not 1 <= len(found) <= 2:
+        if not 1 <= len(texts) <= 2:
             self.fail("one or two numbers are expected in parentheses")
-        return found
+        return texts
 
     def quoted(self) -> str:
         parts: list[str] = []
@@ -290,9 +290,9 @@ class ColumnParser:
 
     def take(self, kind: TokenType) -> bool:
         token = self.now
-        found = token is not None and token.token_type is kind
-        self.at += found
-        return found
+        matches = token is not None and token.token_type is kind
+        self.at += matches
+        return matches
 
     def expect(self, kind: TokenType, what: str) -> None:
         if not self.take(kind):

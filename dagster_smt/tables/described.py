@@ -17,17 +17,17 @@ def with_files(form: Format, folder: Path) -> Format:
     Raises:
         ConfigError: SMT273, a file cannot be read.
     """
-    found = form.settings
+    options = form.settings
     for option, ending in _FILES.items():
-        if found.get(option, "").endswith(ending):
-            path = folder / found[option]
+        if options.get(option, "").endswith(ending):
+            path = folder / options[option]
             try:
                 data = path.read_bytes()
-                found[option] = data.decode() if option == "schema" else base64.b64encode(data).decode()
+                options[option] = data.decode() if option == "schema" else base64.b64encode(data).decode()
             except (OSError, UnicodeDecodeError):
                 place, hint = f"{form.kind}.{option}", "give the path of a file"
                 raise ConfigError(Problem("SMT273", place, f"{path} cannot be read", hint)) from None
-    return replace(form, options=found)
+    return replace(form, options=options)
 
 
 def with_schema(form: Format) -> Format:
@@ -39,7 +39,7 @@ def with_schema(form: Format) -> Format:
     if not form.described or form.schema is not None:
         return form
     form = with_files(form, Path())
-    found = described(form)
-    if found is None:
+    description = described(form)
+    if description is None:
         return form
-    return replace(form, schema=found.schema)
+    return replace(form, schema=description.schema)

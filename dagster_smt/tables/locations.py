@@ -100,7 +100,7 @@ def _path_of_uri(text: str) -> str:
 def _same_folder_above(folder: str, inside: str) -> bool:
     """Whether a folder is above another one under another name: file systems may not tell case, mounts may repeat."""
     try:
-        wanted = os.stat(folder)
+        target = os.stat(folder)
     except OSError:
         return False
     for above in (Path(inside), *Path(inside).parents):
@@ -108,7 +108,7 @@ def _same_folder_above(folder: str, inside: str) -> bool:
             there = above.stat()
         except OSError:
             continue
-        if (there.st_dev, there.st_ino) == (wanted.st_dev, wanted.st_ino):
+        if (there.st_dev, there.st_ino) == (target.st_dev, target.st_ino):
             return True
     return False
 
@@ -121,9 +121,9 @@ def _default_store(session: SparkSession) -> str:
     return store
 
 
-def _texts(found: Iterable[str]) -> Iterator[str]:
+def _texts(texts: Iterable[str]) -> Iterator[str]:
     """Locations as the catalog gives them; some escape what a URI cannot hold."""
-    for text in found:
+    for text in texts:
         yield text
         yield unquote(text)
 

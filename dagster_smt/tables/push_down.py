@@ -73,13 +73,13 @@ def narrowed(
         return Narrowed(window)
     times = _Times(window.topics, offsets_at)
     nulls = (False,) if table.push_down == "no-tombstones" else (False, True)
-    kept, left = [], list[tuple[int, Range]]()
+    ranges, left = [], list[tuple[int, Range]]()
     for r in window.ranges:
         place = Place(((r.start, r.end),), (r.topic, r.partition), _metadata(table), times)
         read, dropped = _split(place, stages, nulls)
-        kept += [Range(r.topic, r.partition, *part) for part in read]
+        ranges += [Range(r.topic, r.partition, *part) for part in read]
         left += [(index, Range(r.topic, r.partition, *part)) for index, parts in dropped for part in parts]
-    return Narrowed(Window(tuple(kept)), tuple(_unread(chain, left)))
+    return Narrowed(Window(tuple(ranges)), tuple(_unread(chain, left)))
 
 
 def deciding(chain: Chain) -> list[tuple[int, Condition]]:
@@ -87,15 +87,15 @@ def deciding(chain: Chain) -> list[tuple[int, Condition]]:
 
     The first stage that does anything else ends them: its counts are of the records that reach it.
     """
-    found = []
+    conditions = []
     for index, stage in enumerate(chain.stages):
         if index == 0 and isinstance(stage, RowStage):
             continue
         keeps = passes(stage)
         if keeps is None:
             break
-        found.append((index, keeps))
-    return found
+        conditions.append((index, keeps))
+    return conditions
 
 
 def explained(chain: Chain, table: TopicTable) -> list[str]:
@@ -133,16 +133,16 @@ def _offsets(offsets: Intervals) -> str:
 
 def _metadata(table: TopicTable) -> dict[str, Column]:
     """The columns by which a record's place is known, as it is."""
-    found = {}
+    columns = {}
     for c in table.row.others:
         if c.origin in _KNOWN and c.schema.default is None:
-            found[c.name] = c
+            columns[c.name] = c
     # with a schema a moment cannot be compared
     moments = set()
-    for n, c in found.items():
+    for n, c in columns.items():
         if c.origin == "timestamp" and c.schema.logical is not None:
             moments.add(n)
-    return {n: c for n, c in found.items() if n not in moments}
+    return {n: c for n, c in columns.items() if n not in moments}
 
 
 def _split(
@@ -177,15 +177,15 @@ class _Times:
 
     topics: Sequence[str]
     offsets_at: OffsetsAt | None
-    found: dict[int, Mapping[TopicPartition, int]] = field(default_factory=dict)
+    offsets: dict[int, Mapping[TopicPartition, int]] = field(default_factory=dict)
 
     def first(self, place: TopicPartition, millis: int) -> int:
         """The first offset at a time or later; all before are older. 0 if that is not known."""
         if self.offsets_at is None or millis <= 0:  # to brokers, negative times mean something else
             return 0
-        if millis not in self.found:
-            self.found[millis] = self.offsets_at(self.topics, millis)
-        return self.found[millis].get(place, 0)
+        if millis not in self.offsets:
+            self.offsets[millis] = self.offsets_at(self.topics, millis)
+        return self.offsets[millis].get(place, 0)
 
 
 @dataclass(frozen=True)
@@ -206,29 +206,29 @@ class Place:
     times: _Times
     null: bool = False
 
-    def possible(self, condition: Condition, wanted: bool = True) -> Intervals:
+    def possible(self, condition: Condition, outcome: bool = True) -> Intervals:
         """Where a condition can be true, or false: all offsets where it is, and those where that is not known."""
         if isinstance(condition, NotCondition):
-            return self.possible(condition.condition, not wanted)
+            return self.possible(condition.condition, not outcome)
         if isinstance(condition, AllConditions | AnyCondition):
-            parts = [self.possible(part, wanted) for part in condition.conditions]
-            if isinstance(condition, AllConditions) is wanted:
+            parts = [self.possible(part, outcome) for part in condition.conditions]
+            if isinstance(condition, AllConditions) is outcome:
                 return reduce(common, parts, self.whole)
             return reduce(union, parts, ())
         if isinstance(condition, NullValue):
-            return self._all(self.null is wanted)
+            return self._all(self.null is outcome)
         if isinstance(condition, TopicTest):
-            return self._all(self.of is None or wanted in _answer(condition.test, self.of[0]))
+            return self._all(self.of is None or outcome in _answer(condition.test, self.of[0]))
         if isinstance(condition, Unknown):
             return self.whole
-        return self._tested(condition, wanted)
+        return self._tested(condition, outcome)
 
     def _all(self, possible: bool) -> Intervals:
         if possible:
             return self.whole
         return ()
 
-    def _tested(self, test: FieldTest, wanted: bool) -> Intervals:
+    def _tested(self, test: FieldTest, outcome: bool) -> Intervals:
         column = self.columns.get(test.name)
         if column is None or self.null:
             return self.whole
@@ -237,13 +237,13 @@ class Place:
                 return self.whole
             value = self.of[0] if column.origin == "topic" else self.of[1]
             text = column.schema.type is Type.STRING
-            return self._all(wanted in _answers(test, column, str(value) if text else value))
+            return self._all(outcome in _answers(test, column, str(value) if text else value))
         if test.cuts is None or column.schema.type is Type.STRING:
             return self.whole
-        spans = tuple(_spans(test, column, wanted))
+        spans = tuple(_spans(test, column, outcome))
         if column.origin == "offset":
             return common(self.whole, spans)
-        if wanted in _answers(test, column, None):  # a timestamp may be null
+        if outcome in _answers(test, column, None):  # a timestamp may be null
             return self.whole
         # newer records may stand before older ones, so nothing follows from an upper end
         return minus(self.whole, [(0, self._first(spans[0][0]) if spans else EVERY)])
@@ -268,10 +268,10 @@ def _answer(test: Callable[..., bool], *of: object) -> set[bool]:
         return {True, False}
 
 
-def _spans(test: FieldTest, column: Column, wanted: bool) -> Iterator[tuple[int, int]]:
+def _spans(test: FieldTest, column: Column, outcome: bool) -> Iterator[tuple[int, int]]:
     """The whole numbers of which a test can be true, or false."""
     assert test.cuts is not None
     bounds = sorted({-EVERY, *(n for cut in test.cuts for n in (cut, cut + 1) if -EVERY < n < EVERY), EVERY})
     for start, end in pairwise(bounds):
-        if wanted in _answers(test, column, start):
+        if outcome in _answers(test, column, start):
             yield start, end

@@ -22,7 +22,7 @@ def samples(topics: "FileTopics | KafkaTopics", topic: str, limit: int, start: i
     """
     from dagster_smt.tables.sources import open_source
 
-    ranges = [_wanted(r, limit, start) for r in open_source(topics).ranges([topic])]
+    ranges = [_sample_range(r, limit, start) for r in open_source(topics).ranges([topic])]
     ranges = [r for r in ranges if r.records > 0]
     if start is not None and not ranges:
         hint = "dagster-smt topics shows what there is"
@@ -31,13 +31,13 @@ def samples(topics: "FileTopics | KafkaTopics", topic: str, limit: int, start: i
         rows = _of_files(topics, ranges)
     else:
         rows = _of_broker(topics, ranges)
-    found = sorted(rows, key=lambda s: (s.timestamp or 0, s.partition, s.offset))
+    in_order = sorted(rows, key=lambda s: (s.timestamp or 0, s.partition, s.offset))
     if start is not None:
-        return found[:limit]
-    return found[-limit:]
+        return in_order[:limit]
+    return in_order[-limit:]
 
 
-def _wanted(r: Range, limit: int, start: int | None) -> Range:
+def _sample_range(r: Range, limit: int, start: int | None) -> Range:
     if start is None:
         return Range(r.topic, r.partition, max(r.start, r.end - limit), r.end)
     return Range(r.topic, r.partition, max(r.start, start), max(r.start, min(r.end, start + limit)))

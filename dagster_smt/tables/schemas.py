@@ -131,13 +131,13 @@ def conformed_columns(frame: DataFrame, schema: StructType) -> list[Column]:
     """Returns the columns of a schema, by name: widened where they are narrower, null where they are missing."""
     have = {f.name: f.dataType for f in frame.schema.fields}
     columns = []
-    for wanted in schema.fields:
-        kind = have.get(wanted.name)
+    for target in schema.fields:
+        kind = have.get(target.name)
         if kind is None:
-            found = F.lit(None)
+            column = F.lit(None)
         else:
-            found = _conformed(frame[quoted(wanted.name)], kind, wanted.dataType)
-        columns.append(found.cast(wanted.dataType).alias(wanted.name, metadata=wanted.metadata))
+            column = _conformed(frame[quoted(target.name)], kind, target.dataType)
+        columns.append(column.cast(target.dataType).alias(target.name, metadata=target.metadata))
     return columns
 
 
@@ -147,13 +147,13 @@ def _conformed(column: Column, have: DataType, want: DataType) -> Column:
     if isinstance(have, StructType) and isinstance(want, StructType):
         numbers = {f.name: n for n, f in enumerate(have.fields)}
         fields = []
-        for wanted in want.fields:
-            number = numbers.get(wanted.name)
+        for field in want.fields:
+            number = numbers.get(field.name)
             if number is None:
-                made = F.lit(None)
+                child = F.lit(None)
             else:
-                made = _conformed(column.getField(wanted.name), have.fields[number].dataType, wanted.dataType)
-            fields.append(made.cast(wanted.dataType).alias(wanted.name))
+                child = _conformed(column.getField(field.name), have.fields[number].dataType, field.dataType)
+            fields.append(child.cast(field.dataType).alias(field.name))
         return F.when(column.isNotNull(), F.struct(*fields))
     if isinstance(have, ArrayType) and isinstance(want, ArrayType):
         old, new = have.elementType, want.elementType

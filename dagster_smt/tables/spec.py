@@ -156,8 +156,8 @@ class TopicTable:
         row = declared_row(self.columns, *fields)
         key, value = declared_formats(row, self.key, self.value)
         settled = {"columns": row.columns, "key_fields": row.key_fields, "key": key, "value": value}
-        for name, found in {**settled, "value_fields_include": row.value_fields_include}.items():
-            object.__setattr__(self, name, found)
+        for name, setting in {**settled, "value_fields_include": row.value_fields_include}.items():
+            object.__setattr__(self, name, setting)
 
     def _undescribed(self) -> list[Problem]:
         """Formats that nothing gives a schema."""
@@ -213,8 +213,8 @@ class TopicTable:
         from dagster_smt.tables.rows.statement import parse_statement
         from dagster_smt.tables.rows.with_options import table_arguments
 
-        found = table_arguments(parse_statement(statement, place))
-        servers, properties = found.pop("servers"), found.pop("properties")
+        arguments = table_arguments(parse_statement(statement, place))
+        servers, properties = arguments.pop("servers"), arguments.pop("properties")
         if source is not None and (servers or properties):
             hint = "leave 'properties.…' out: the source is given beside the statement"
             raise ConfigError(Problem("SMT270", "WITH 'properties.…'", "says where the topics are once more", hint))
@@ -224,13 +224,13 @@ class TopicTable:
             hint = "set 'properties.bootstrap.servers', or give the source beside the statement"
             raise ConfigError(Problem("SMT271", place, "it does not say where the topics are", hint))
         formats: dict[str, Any] = {
-            side: Format(found.pop(side), options=found.pop(f"{side}_options"))
+            side: Format(arguments.pop(side), options=arguments.pop(f"{side}_options"))
             for side in ("key", "value")
-            if side in found
+            if side in arguments
         }
-        if found["start"] == "earliest":
-            found.pop("start")
-        said = {**found, **formats}
+        if arguments["start"] == "earliest":
+            arguments.pop("start")
+        said = {**arguments, **formats}
         if twice := [name for name in others if name in said]:
             hint = "say it once: in the statement, or beside it"
             raise ConfigError(Problem("SMT270", name, "stands beside a statement that says it", hint) for name in twice)
@@ -272,11 +272,11 @@ def millis_of(moment: str) -> int:
     """
     if moment.isdecimal():
         return int(moment)
-    found = datetime.fromisoformat(moment.replace("Z", "+00:00"))
-    if found.tzinfo is not None:
-        aware = found
+    time = datetime.fromisoformat(moment.replace("Z", "+00:00"))
+    if time.tzinfo is not None:
+        aware = time
     else:
-        aware = found.replace(tzinfo=timezone.utc)
+        aware = time.replace(tzinfo=timezone.utc)
     return (aware - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1)
 
 
@@ -611,10 +611,10 @@ def packages_of(*specs: "SourceSpec | Sink | TopicTable | None") -> frozenset[st
     columns = any(isinstance(spec, TableSink) and spec.kind == "columns" for spec in specs)
     tables = [spec for spec in specs if isinstance(spec, TopicTable)]
     specs = (*specs, *(table.source for table in tables))
-    found: set[str] = {spec.format for spec in specs if isinstance(spec, TableSource) and spec.format != "parquet"}
-    found |= {"avro" for table in tables if columns and table.value.kind == "avro-confluent"}
-    found |= {spec.storage for spec in specs if isinstance(spec, DeltaSink | IcebergSink)}
-    return frozenset(found | {"kafka" for spec in specs if isinstance(spec, KafkaTopics | KafkaSink)})
+    packages: set[str] = {spec.format for spec in specs if isinstance(spec, TableSource) and spec.format != "parquet"}
+    packages |= {"avro" for table in tables if columns and table.value.kind == "avro-confluent"}
+    packages |= {spec.storage for spec in specs if isinstance(spec, DeltaSink | IcebergSink)}
+    return frozenset(packages | {"kafka" for spec in specs if isinstance(spec, KafkaTopics | KafkaSink)})
 
 
 @dataclass(frozen=True)

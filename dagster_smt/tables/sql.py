@@ -10,7 +10,7 @@ def literal(text: str) -> str:
     escapes whatever ``spark.sql.parser.escapedStringLiterals`` says; in an expression that setting makes the escapes
     part of the text.
     """
-    return "'" + re.sub(r"[^\w.,:-]", lambda found: _escaped(found[0]), text) + "'"
+    return "'" + re.sub(r"[^\w.,:-]", lambda match: _escaped(match[0]), text) + "'"
 
 
 def _escaped(character: str) -> str:

@@ -21,17 +21,17 @@ def begins_of(there: Iterable[Range], state: TableState) -> dict[TopicPartition,
     left of it. States of earlier versions say nothing of partitions without records: those begin with what is there.
     """
     topics = {topic for topic, _ in state.begins}
-    found = {}
+    begins = {}
     for r in there:
         place = (r.topic, r.partition)
         covered = state.covered.of(*place)
         if place in state.begins:
-            found[place] = state.begins[place]
+            begins[place] = state.begins[place]
         elif covered:
-            found[place] = min(covered[0][0], r.start)
+            begins[place] = min(covered[0][0], r.start)
         else:
-            found[place] = 0 if r.topic in topics else r.start
-    return found
+            begins[place] = 0 if r.topic in topics else r.start
+    return begins
 
 
 def skipped(start: str, available: Available, topics: Collection[str]) -> tuple[OffsetSet, list[tuple[str, Problem]]]:
@@ -61,12 +61,12 @@ def skipped(start: str, available: Available, topics: Collection[str]) -> tuple[
 
 def lost(there: Iterable[Range], begins: Mapping[TopicPartition, int], passed: OffsetSet) -> list[Range]:
     """What was deleted before it was read: it is neither there nor passed."""
-    found = []
+    ranges = []
     for r in there:
         place = (r.topic, r.partition)
         gone = minus([(begins.get(place, r.start), r.start)], passed.of(*place))
-        found += [Range(*place, *part) for part in gone]
-    return found
+        ranges += [Range(*place, *part) for part in gone]
+    return ranges
 
 
 def lost_problem(range_: Range) -> Problem:

@@ -82,7 +82,7 @@ def _begins(
     for part, millis in enumerate(cuts, 1):
         for place, offset in firsts[millis].items():
             begins.setdefault(place, {})[offset] = part
-    return {place: sorted(found.items()) for place, found in begins.items()}
+    return {place: sorted(starts.items()) for place, starts in begins.items()}
 
 
 def reached_before(
@@ -98,9 +98,9 @@ def reached_before(
     if since is None:
         return {}
     ends = ((place, reached(of_place, since)) for place, of_place in spans.items())
-    found = {place: end for place, end in ends if end is not None}
-    topics = {topic for topic, _ in found}
-    return found | {place: begin for place, begin in added.items() if place[0] in topics}
+    ends_by_place = {place: end for place, end in ends if end is not None}
+    topics = {topic for topic, _ in ends_by_place}
+    return ends_by_place | {place: begin for place, begin in added.items() if place[0] in topics}
 
 
 def _late(there: Range, formerly: int, start: int, covered: Iterable[Interval]) -> tuple[Interval, ...]:

@@ -124,9 +124,9 @@ def resolve_window(
         state = state.without(again)
     else:
         state = TableState(0, "", "records")
-    found = _Resolving(request, available, state, rebuild, on_data_loss)
-    found.refuse((topic, problem) for topic, problem in others if topic not in again)
-    resolved = found.resolved()
+    resolving = _Resolving(request, available, state, rebuild, on_data_loss)
+    resolving.refuse((topic, problem) for topic, problem in others if topic not in again)
+    resolved = resolving.resolved()
     return replace(resolved, remade=remade, anew=anew - {*resolved.problems}, news=resolved.news or bool(anew))
 
 
@@ -193,9 +193,9 @@ class _Resolving:
         """What lies before the beginning of topics that are new to the table."""
         if self.request.fixed or self.request.start in ("", "earliest"):
             return OffsetSet()
-        found, problems = skipped(self.request.start, self.available, new)
+        offsets, problems = skipped(self.request.start, self.available, new)
         self.refuse(problems)
-        return found
+        return offsets
 
     def ranges(self, covered: OffsetSet) -> tuple[list[Range], dict[TopicPartition, Span]]:
         """What to read, and the span of time of each partition if that was asked for."""
@@ -219,11 +219,11 @@ class _Resolving:
             ranges += [Range(*place, *part) for part in first_of(intervals[:pieces], self.request.max_records)]
         return ranges
 
-    def there(self, wanted: OffsetSet) -> OffsetSet:
+    def there(self, offsets: OffsetSet) -> OffsetSet:
         """Those of some offsets that the source has. Of very many pieces the smallest holes count as read."""
-        if self.available.present is None or not wanted:
-            return wanted
-        return self.available.present(wanted).coarse(MOST_PIECES) & wanted
+        if self.available.present is None or not offsets:
+            return offsets
+        return self.available.present(offsets).coarse(MOST_PIECES) & offsets
 
     def absent(self, asked: OffsetSet, read: OffsetSet, covered: OffsetSet) -> OffsetSet:
         """The offsets that a run passes because the source does not have them."""
@@ -298,25 +298,25 @@ def _not_there(window: Window, available: Iterable[Range]) -> list[tuple[str, Pr
     there = {(r.topic, r.partition): r for r in available}
     problems = []
     ends: dict[TopicPartition, int] = {}
-    for wanted in sorted(window.ranges):
-        key = (wanted.topic, wanted.partition)
-        wrong = _wrong_range(wanted, there.get(key))
-        if wanted.start < ends.get(key, 0):
+    for range_ in sorted(window.ranges):
+        key = (range_.topic, range_.partition)
+        wrong = _wrong_range(range_, there.get(key))
+        if range_.start < ends.get(key, 0):
             wrong = ("two ranges of one partition hold the same offsets", "name each offset once")
-        ends[key] = max(wanted.end, ends.get(key, 0))
+        ends[key] = max(range_.end, ends.get(key, 0))
         if wrong is not None:
-            problems.append((wanted.topic, Problem("SMT510", f"{wanted.topic}-{wanted.partition}", *wrong)))
+            problems.append((range_.topic, Problem("SMT510", f"{range_.topic}-{range_.partition}", *wrong)))
     return problems
 
 
-def _wrong_range(wanted: Range, there: Range | None) -> tuple[str, str] | None:
-    if wanted.start > wanted.end:
-        statement = f"the range ends at {wanted.end}, before it starts at {wanted.start}"
+def _wrong_range(range_: Range, there: Range | None) -> tuple[str, str] | None:
+    if range_.start > range_.end:
+        statement = f"the range ends at {range_.end}, before it starts at {range_.start}"
         return statement, "the end is the offset after the last record"
     if there is None:
         return "there is no such partition", "list the topic's partitions"
-    if wanted.start < wanted.end and not (there.start <= wanted.start and wanted.end <= there.end):
-        statement = f"offsets {wanted.start} to {wanted.end} are not all there"
+    if range_.start < range_.end and not (there.start <= range_.start and range_.end <= there.end):
+        statement = f"offsets {range_.start} to {range_.end} are not all there"
         return statement, f"the topic holds {there.start} to {there.end}"
     return None
 

@@ -21,32 +21,32 @@ def written_formats(table: TopicTable, sink: Sink) -> Formats:
         place = sink.storage
     else:
         place = ""
-    found = Formats(sink.key or table.key, sink.value or table.value, place)
+    formats = Formats(sink.key or table.key, sink.value or table.value, place)
     if sink.kind == "columns":
-        return found
-    problems = list(_rows(found, table))
-    if is_change(found.key):
+        return formats
+    problems = list(_rows(formats, table))
+    if is_change(formats.key):
         hint = "choose json or string"
-        problems.append(Problem("SMT905", f"key.format {found.key.kind}", "keys are no messages", hint))
-    if is_change(found.value) and is_change(table.value):
+        problems.append(Problem("SMT905", f"key.format {formats.key.kind}", "keys are no messages", hint))
+    if is_change(formats.value) and is_change(table.value):
         hint = "give the sink another format: value=Format('json')"
         statement = "what was deleted would be written as if it were new"
-        problems.append(Problem("SMT905", f"value.format {found.value.kind}", statement, hint))
-    if found.value.is_column and not table.row.physical:
+        problems.append(Problem("SMT905", f"value.format {formats.value.kind}", statement, hint))
+    if formats.value.is_column and not table.row.physical:
         hint = "declare the column of the topic table, or leave it out"
         problems.append(Problem("SMT269", "WRAP_SINGLE_VALUE", "is false, and no column is declared", hint))
-    if found.value != table.value and found.value.kind not in SCHEMALESS and table.value.kind == "json":
-        hint = f"declare the columns of the topic table, or another format than {found.value.kind}"
-        statement = f"the values have no schema, and {found.value.kind} needs one"
-        problems.append(Problem("SMT905", f"value.format {found.value.kind}", statement, hint))
+    if formats.value != table.value and formats.value.kind not in SCHEMALESS and table.value.kind == "json":
+        hint = f"declare the columns of the topic table, or another format than {formats.value.kind}"
+        statement = f"the values have no schema, and {formats.value.kind} needs one"
+        problems.append(Problem("SMT905", f"value.format {formats.value.kind}", statement, hint))
     if problems:
         raise UnsupportedError(problems)
-    return found
+    return formats
 
 
-def _rows(found: Formats, table: TopicTable) -> Iterator[Problem]:
+def _rows(formats: Formats, table: TopicTable) -> Iterator[Problem]:
     """Records stay one each: what a later run finds them by is their offset."""
-    sides = {"key": {found.key}, "value": {found.value, table.value}}
+    sides = {"key": {formats.key}, "value": {formats.value, table.value}}
     for side, forms in sides.items():
         if any(form.arrays_as_rows for form in forms):
             hint = "write into a table of columns, or leave it out"

@@ -152,7 +152,7 @@ def _in_module(tree: ast.Module, module: str) -> Iterator[Use]:
                     else:
                         skip = 1
                     statement = parts[number + skip] if number + skip < len(parts) else None
-                    yield Use(str(part.value), module, _told(statement, names))
+                    yield Use(str(part.value), module, _text_of(statement, names))
 
 
 def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
@@ -187,7 +187,7 @@ def _name(func: ast.expr) -> str:
     return ""
 
 
-def _told(node: ast.expr | None, names: dict[str, ast.expr]) -> str:
+def _text_of(node: ast.expr | None, names: dict[str, ast.expr]) -> str:
     if isinstance(node, ast.Name):
         node = names.get(node.id)
     if isinstance(node, ast.Constant):
@@ -197,7 +197,7 @@ def _told(node: ast.expr | None, names: dict[str, ast.expr]) -> str:
     if isinstance(node, ast.JoinedStr):
         return "".join(str(v.value) if isinstance(v, ast.Constant) else "…" for v in node.values)
     if isinstance(node, ast.BinOp):
-        return _told(node.left, names) + (_told(node.right, names) or "…")
+        return _text_of(node.left, names) + (_text_of(node.right, names) or "…")
     return ""
 
 

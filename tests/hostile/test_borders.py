@@ -114,7 +114,7 @@ PLACES = {
     ),
     "expressions of SQL": (
         lambda name, node: name in ("F.expr", "expr") or name.endswith("selectExpr"),
-        "run/counts.py run/divided.py spark/reading/avro_columns.py spark/reading/found_forms.py spark/sql.py",
+        "run/counts.py run/divided.py spark/reading/avro_columns.py spark/reading/window_forms.py spark/sql.py",
     ),
     "processes": (
         lambda name, node: name.startswith(("subprocess.", "os.system", "os.popen", "os.exec", "os.spawn")),

@@ -3,7 +3,7 @@
 import json
 
 from dagster_smt.formats import cache
-from dagster_smt.interpret.interpreter import KEPT, Interpreter
+from dagster_smt.interpret.interpreter import PASSED, Interpreter
 from dagster_smt.model.record import Record
 from dagster_smt.model.topics.format import Format
 from tests.chain.helpers import chain_of, stage
@@ -40,7 +40,7 @@ def test_records_come_out_the_same_however_many_schemas_there_are(monkeypatch):
     process = Interpreter(chain, None, Format("envelope")).process
     for number in [*range(20), *range(20), 1, 1, 19]:
         outcome, _, value = process(Record("orders"), b"k", envelope(number))
-        assert outcome.status == KEPT
+        assert outcome.status == PASSED
         found = json.loads(value)
         assert found["payload"] == {"a": "", f"f{number}": number, "t": "orders"}
         assert [f["field"] for f in found["schema"]["fields"]] == ["a", f"f{number}", "t"]

@@ -11,9 +11,9 @@ from dagster_smt.errors import DATA_EXCEPTION
 from dagster_smt.interpret.interpreter import (
     DROPPED_STATUS,
     FAILED,
-    KEPT,
     KEY_CONVERTER,
     NO_STAGE,
+    PASSED,
     VALUE_CONVERTER,
     Interpreter,
 )
@@ -118,7 +118,7 @@ TOUCHING = [
 def test_any_other_field_keeps_its_bytes(stages, before, after, fields):
     texts = [f"{json.dumps(name)} : {text}" for name, text in fields.items()]
     outcome, _, value, _ = process(*stages, value=("{" + ",".join([*texts, f'"secret":{before}']) + "}").encode())
-    assert outcome.status == KEPT
+    assert outcome.status == PASSED
     found = {name: bytes(raw).decode() for name, raw in decode(value).items()}
     changed = found.pop("secret", found.pop("open", None))
     assert (found, changed) == (fields, after)
@@ -234,7 +234,7 @@ KEPT_ = Interpreter(chain_of()).run(record())
 
 
 def test_what_became_of_a_record_that_went_through():
-    assert (KEPT_.status, KEPT_.stage, KEPT_.problem) == (KEPT, NO_STAGE, None)
+    assert (KEPT_.status, KEPT_.stage, KEPT_.problem) == (PASSED, NO_STAGE, None)
 
 
 # -- failures ----------------------------------------------------------------------------------------------------------
@@ -326,8 +326,8 @@ def test_reading_running_and_writing_are_the_same_way_in_three_steps():
     for value in (b'{"n":"7","secret":"s"}', b'{"n":"x"}', b"{", b'{"n":1'):
         whole, given = record(), record()
         outcome = interpreter.read(given, b"k", value)
-        outcome = interpreter.run(given) if outcome.status == KEPT else outcome
-        written = interpreter.write(given) if outcome.status == KEPT else (outcome, None, None)
+        outcome = interpreter.run(given) if outcome.status == PASSED else outcome
+        written = interpreter.write(given) if outcome.status == PASSED else (outcome, None, None)
         assert interpreter.process(whole, b"k", value) == written
         assert whole.touched == given.touched
 

@@ -14,7 +14,7 @@ from dagster_smt.effects.code import Code, CodePredicate, CodeTransform
 from dagster_smt.errors import ConfigError, EngineError, PlanError, Problem, problem_of_record
 from dagster_smt.formats.sides import SideCodec
 from dagster_smt.interpret import interpreter as interpreting
-from dagster_smt.interpret.interpreter import FAILED, KEPT, KEY_CONVERTER, VALUE_CONVERTER, Interpreter
+from dagster_smt.interpret.interpreter import FAILED, KEY_CONVERTER, PASSED, VALUE_CONVERTER, Interpreter
 from dagster_smt.model.cell import Call, field_nodes, open_struct
 from dagster_smt.model.record import Header, Record
 from dagster_smt.model.topics.format import Format
@@ -212,4 +212,4 @@ def test_a_refused_plan_is_the_problem_of_its_records():
 @pytest.mark.parametrize("value", [None, b"{}", b"["])
 def test_others_have_a_verdict(value):
     outcome, _, _ = Interpreter(chain_of(OddError)).process(Record("t"), None, value)
-    assert outcome.status in (KEPT, FAILED)
+    assert outcome.status in (PASSED, FAILED)

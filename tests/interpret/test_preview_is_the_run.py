@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.plugins import transforms
-from dagster_smt.interpret.interpreter import FAILED, KEPT
+from dagster_smt.interpret.interpreter import FAILED, PASSED
 from dagster_smt.interpret.preview import Sample, preview
 from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.records.arrow_map import ArrowMap, BatchRunner
@@ -37,7 +37,7 @@ def of_run(chain, samples, key, value):
     batch = pa.RecordBatch.from_pylist(rows, schema)
     for row in BatchRunner(ArrowMap(chain, key, value, entries)).run(batch).to_pylist():
         stage = chain.stages[row["__stage"]].alias if row["__stage"] >= 0 else "input"
-        if row["__status"] == KEPT:
+        if row["__status"] == PASSED:
             headers = tuple((h["key"], text(h["value"])) for h in row["headers"] or ())
             yield row["topic"] or "", text(row["key"]), text(row["value"]), headers
         elif row["__status"] == FAILED:

@@ -6,7 +6,7 @@ from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.chain import plan_chain
 from dagster_smt.chain.explain import explain
 from dagster_smt.errors import ClassError
-from dagster_smt.interpret.interpreter import DROPPED_STATUS, FAILED, KEPT, Interpreter
+from dagster_smt.interpret.interpreter import DROPPED_STATUS, FAILED, PASSED, Interpreter
 from dagster_smt.interpret.preview import Sample, preview
 from dagster_smt.model.schema import STRING
 from dagster_smt.tables.ddl import parse_ddl
@@ -36,7 +36,7 @@ def outcome(transform, text, part="value", **more):
 
 @forms
 @pytest.mark.parametrize(
-    ("payload", "status", "touched"), [('{"a":"x","n":1}', KEPT, 1), ('{"a":null,"n":1}', DROPPED_STATUS, 0)]
+    ("payload", "status", "touched"), [('{"a":"x","n":1}', PASSED, 1), ('{"a":null,"n":1}', DROPPED_STATUS, 0)]
 )
 def test_a_field_of_the_value_decides(form, payload, status, touched):
     found, record = outcome(DropIfNull(field="a"), form(payload))
@@ -51,7 +51,7 @@ def test_what_a_dropped_record_met_before_still_counts(form):
     assert (found.status, found.stage, record.touched) == (DROPPED_STATUS, 1, 1)
 
 
-@pytest.mark.parametrize(("behavior", "status"), [("pass", KEPT), ("reject", FAILED), ("drop", DROPPED_STATUS)])
+@pytest.mark.parametrize(("behavior", "status"), [("pass", PASSED), ("reject", FAILED), ("drop", DROPPED_STATUS)])
 @pytest.mark.parametrize("text", ["null", envelope("a:string?", "null", optional=True)], ids=SCHEMAS)
 def test_an_option_chooses_what_a_null_meets(text, behavior, status):
     assert outcome(DropIfNull(field="a", behavior=behavior), text)[0].status == status
@@ -61,9 +61,9 @@ def test_an_option_chooses_what_a_null_meets(text, behavior, status):
 @pytest.mark.parametrize(
     ("payload", "status"),
     [
-        ('{"a":"","n":10}', KEPT),
+        ('{"a":"","n":10}', PASSED),
         ('{"a":"","n":11}', DROPPED_STATUS),
-        ('{"a":"","n":null}', KEPT),
+        ('{"a":"","n":null}', PASSED),
         ('{"a":"","n":-1}', FAILED),
     ],
 )
@@ -75,7 +75,7 @@ def test_the_decision_may_fail(form, payload, status):
 @pytest.mark.parametrize("part", ['{"k":null}', envelope("k:string?", '{"k":null}')], ids=SCHEMAS)
 def test_a_field_of_the_key_decides(part):
     assert outcome(DropIfKeyIsNull(), part, "key")[0].status == DROPPED_STATUS
-    assert outcome(DropIfKeyIsNull(), part.replace(":null", ':"x"'), "key")[0].status == KEPT
+    assert outcome(DropIfKeyIsNull(), part.replace(":null", ':"x"'), "key")[0].status == PASSED
     assert outcome(DropIfKeyIsNull(), "null", "key")[0].problem.code == "SMT402"
 
 
@@ -113,7 +113,7 @@ def test_so_is_a_predicate_and_a_transform_that_looks_at_the_other_side():
         Interpreter(chain(Filter(), predicate=Peeks()))
     with pytest.raises(ClassError, match="LooksAside reads the key"):
         outcome(LooksAside(side="key"), envelope("a:int8", '{"a":1}'), side="value")
-    assert outcome(LooksAside(side="value"), envelope("a:int8", '{"a":1}'), side="value")[0].status == KEPT
+    assert outcome(LooksAside(side="value"), envelope("a:int8", '{"a":1}'), side="value")[0].status == PASSED
 
 
 def test_a_key_without_schema_is_not_taken_for_a_null():
@@ -146,4 +146,4 @@ def test_a_class_that_sees_nothing_may_still_give_a_side():
             return replace(record, key=Cell(STRING, Const("k", STRING), frozenset()))
 
     found, record = outcome(SetKey(side=""), '{"a":1}')
-    assert (found.status, record.key, record.key_schema) == (KEPT, "k", STRING)
+    assert (found.status, record.key, record.key_schema) == (PASSED, "k", STRING)

@@ -17,7 +17,7 @@ def found(value, key=None, headers=(), chain=(HIDE,), topic="t"):
     return dict(residue(parse_chain(list(chain)), [sample], Format("string"), Format()))
 
 
-FOUND = [
+MATCH = [
     ({"login": "octocat", "url": "https://example.org/octocat/repo"}, ["value.url"]),
     ({"login": "octocat", "url": "https://example.org/octocats/repo"}, []),
     ({"login": "octocat", "text": "by @octocat."}, ["value.text"]),
@@ -36,7 +36,7 @@ FOUND = [
 ]
 
 
-@pytest.mark.parametrize(("value", "places"), FOUND)
+@pytest.mark.parametrize(("value", "places"), MATCH)
 def test_whole_words_in_other_fields(value, places):
     options = HIDE["options"] if isinstance(value["login"], str) else {"fields": ["login"]}
     assert found(value, chain=({**HIDE, "options": options},)) == {("value.login", place): 1 for place in places}

@@ -4,7 +4,7 @@ import pytest
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import TableError
-from dagster_smt.interpret.interpreter import FAILED, KEPT, Interpreter
+from dagster_smt.interpret.interpreter import FAILED, PASSED, Interpreter
 from dagster_smt.model.record import Record
 from dagster_smt.model.topics.format import Format, Formats
 from dagster_smt.tables.sinks.records import refuse_many_topics
@@ -48,7 +48,7 @@ def test_records_with_names_that_no_topic_can_have_fail_by_themselves(place, ref
         assert records[number].touched == 1  # what the stages before have done counts, the router does not
     kept = [record for record in records if record.number not in lost]
     assert all(record.topic in [*GOOD, *BROKERS, *HIDDEN, *BAD] for record in kept)
-    assert KEPT == 0
+    assert PASSED == 0
 
 
 def test_more_topics_than_anybody_wants_are_refused():

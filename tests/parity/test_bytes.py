@@ -8,7 +8,7 @@ import json
 import pytest
 
 from dagster_smt.errors import ConfigError, DataError
-from dagster_smt.interpret.interpreter import KEPT, Interpreter
+from dagster_smt.interpret.interpreter import PASSED, Interpreter
 from dagster_smt.model.topics.format import Format
 from dagster_smt.tools.parity.as_kafka import WrittenConverter
 from dagster_smt.tools.parity.compare import canonical_datum
@@ -45,7 +45,7 @@ def results_of_a_run(case, chain):
         except DataError:
             continue
         outcome, *sides = interpreter.process(record, data_of(data["key"]), data_of(data["value"]))
-        if outcome.status == KEPT:
+        if outcome.status == PASSED:
             yield number, [None if side is None else {"envelope": side.decode()} for side in sides]
 
 

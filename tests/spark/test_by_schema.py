@@ -22,7 +22,7 @@ from dagster_smt.spark.avro_limits import JAVA_OPTIONS, has_limits
 from dagster_smt.spark.by_schema import by_schema
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.spark.literals import MAX_MILLIS
-from dagster_smt.spark.reading.found_forms import found_forms
+from dagster_smt.spark.reading.window_forms import window_forms
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from tests.registry import Registry
 from tests.spark.made_up import TOPICS, chains, payloads, structs
@@ -53,7 +53,7 @@ def header(number):
 def both(frame, table, stages):
     """The rows that Spark makes and those that Python makes, by offset; None where Spark leaves it to Python."""
     chain = parse_chain(stages)
-    found = found_forms(frame, table)
+    found = window_forms(frame, table)
     plan = plan_forms(chain, found.forms, topics=TOPICS)
     schemas = by_schema(frame.sparkSession, plan, table, found)
     python = evaluate(frame, plan, table, "columns")
@@ -423,7 +423,7 @@ def test_a_record_that_was_not_there_when_schemas_were_looked_for(spark):
             registry.add(SUBJECT, json.dumps(record((name, "int"))))
         before, after = (frame_of(spark, [(header(n) + b"\x06", "orders", ())]) for n in (1, 2))
         table = table_of(registry)
-        found = found_forms(before, table)
+        found = window_forms(before, table)
         plan = plan_forms(parse_chain([]), found.forms, topics=TOPICS)
         rows = [rows_of(evaluate(after, plan, table, "columns", None, given)) for given in (found, None)]
     assert rows[0] == rows[1] and json.loads(rows[0][0])["__problem"]["code"] == "SMT428"
@@ -451,7 +451,7 @@ def test_one_id_is_read_once_whatever_its_versions(spark, key, before, taken):
         frame, table = frame_of(spark, rows), table_of(registry, key, None)
         hoist = [{"alias": "h", "type": "HoistField$Value", "options": {"field": "w"}}]
         found, expected = both(frame, table, hoist)
-        seen = found_forms(frame, table)
+        seen = window_forms(frame, table)
         plan = plan_forms(parse_chain(hoist), seen.forms, topics=TOPICS)
         schemas = by_schema(frame.sparkSession, plan, table, seen)
     assert (found is not None) is taken and len(schemas) == taken

@@ -6,14 +6,14 @@ import pytest
 
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.chain.forms import plan_forms
-from dagster_smt.interpret.interpreter import KEPT, Interpreter
+from dagster_smt.interpret.interpreter import PASSED, Interpreter
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema_json import schema_from_json
 from dagster_smt.model.topics.format import Format
 from dagster_smt.spark import sql
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.spark.plain import to_plain
-from dagster_smt.spark.reading.found_forms import found_forms
+from dagster_smt.spark.reading.window_forms import window_forms
 from dagster_smt.spark.types import internal_type
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from dagster_smt.transforms.debezium.extract_new_record_state import ExtractNewRecordState
@@ -125,16 +125,16 @@ def test_topics_agree(spark, name):
     interpreter = Interpreter(chain, form, value)
     for offset, (text_, topic, _, key_) in enumerate(events):
         record = Record(topic, 0, offset, 0, "CreateTime")
-        assert interpreter.read(record, key_, text_).status == KEPT
+        assert interpreter.read(record, key_, text_).status == PASSED
         outcome = interpreter.run(record)
         found, problem = done[offset], done[offset]["__problem"]
         if keyed and name == "one topic" and topic != TOPICS[0]:
             assert problem["code"] == "SMT478"  # said in the docstring: columns have one form of key
-        elif outcome.status == KEPT and record.value is None:
+        elif outcome.status == PASSED and record.value is None:
             assert problem["code"] == "SMT418"
         else:
             assert (found["__status"], found["__touched"][0]) == (outcome.status, record.touched), problem
-            if outcome.status == KEPT:
+            if outcome.status == PASSED:
                 assert found["__out"][-1] == record.value["topic"]
 
 
@@ -234,7 +234,7 @@ def test_envelopes_of_an_outbox_agree(spark):
 
 def envelopes_agree(spark, chain, stream):
     frame = frame_of(spark, stream)
-    plan = plan_forms(chain, found_forms(frame, TABLE).forms, topics=TOPICS)
+    plan = plan_forms(chain, window_forms(frame, TABLE).forms, topics=TOPICS)
     result = evaluate(frame, plan, TABLE, "columns")
     plain = to_plain(sql.col("__out").cast(internal_type(outer(plan.after))), outer(plan.after)).alias("__out")
     found = {r["__offset"]: r for r in sql.select(result, plain.alias("plain"), also=True).collect()}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.forms import plan_forms
 from dagster_smt.errors import ConfigError, PlanError, UnsupportedError
-from dagster_smt.interpret.interpreter import FAILED, KEPT, Interpreter
+from dagster_smt.interpret.interpreter import FAILED, PASSED, Interpreter
 from dagster_smt.model.record import Header, Record
 from dagster_smt.model.schema import Type
 from dagster_smt.model.schema_json import schema_to_json
@@ -19,7 +19,7 @@ from dagster_smt.spark import sql
 from dagster_smt.spark.by_schema import by_schema
 from dagster_smt.spark.evaluate import evaluate, output_schema
 from dagster_smt.spark.plain import reader, to_plain
-from dagster_smt.spark.reading.found_forms import found_forms
+from dagster_smt.spark.reading.window_forms import window_forms
 from dagster_smt.spark.types import internal_type
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from tests.spark.made_up import TOPICS, chains, examples, structs, texts_of
@@ -63,7 +63,7 @@ def expected(chain, rows):
         record = Record(topic, 0, offset, int(MOMENT.timestamp() * 1000), "CreateTime")
         record.headers = [Header(name, None, "1", b"1", from_stage=False) for name in headers]
         outcome = interpreter.read(record, b"k", value)
-        yield (interpreter.run(record) if outcome.status == KEPT else outcome), record
+        yield (interpreter.run(record) if outcome.status == PASSED else outcome), record
 
 
 @pytest.fixture(scope="module")
@@ -85,12 +85,12 @@ def test_random_windows_agree(spark, ways, window, lane):
     frame = frame_of(spark, rows)
     try:
         chain = parse_chain(stages)
-        found = found_forms(frame, TABLE)
+        found = window_forms(frame, TABLE)
         plan = plan_forms(chain, found.forms, topics=TOPICS)
         wanted = output_schema(plan, "columns")
     except (ConfigError, PlanError, UnsupportedError):
         assume(False)
-    result = evaluate(frame, plan, TABLE, "columns", found=found if lane else None)
+    result = evaluate(frame, plan, TABLE, "columns", forms=found if lane else None)
     ways[lane and bool(by_schema(spark, plan, TABLE, found))] += 1
     assert bare(result.schema["__out"].dataType) == bare(wanted)
     schema = outer(plan.after)
@@ -110,13 +110,13 @@ def same(row, outcome, record, plan):
     """Assert that a row of the table says what the Python evaluator found."""
     problem = row["__problem"]
     assert sum(word << 62 * n for n, word in enumerate(row["__touched"])) == record.touched
-    if outcome.status == KEPT and row["__status"] == FAILED:
+    if outcome.status == PASSED and row["__status"] == FAILED:
         assert problem["code"] in COLUMN_PROBLEMS and (problem["code"] != "SMT418" or record.value is None)
         return
     assert (row["__status"], row["__stage"]) == (outcome.status, outcome.stage), (problem, outcome.problem)
     if outcome.status == FAILED:
         assert (problem["code"], problem["statement"]) == (outcome.problem.code, outcome.problem.statement)
-    if outcome.status == KEPT:
+    if outcome.status == PASSED:
         value = merged(record.value, record.value_schema or plan.after, plan.after)
         row_value = value if plan.after.type is Type.STRUCT else {"value": value}
         assert reader(outer(plan.after))(row["plain"]) == row_value

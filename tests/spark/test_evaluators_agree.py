@@ -11,7 +11,7 @@ from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.errors import ConfigError, DataError, PlanError, UnsupportedError
 from dagster_smt.formats.json import reader as json_reader
 from dagster_smt.formats.sides import parse_json
-from dagster_smt.interpret.interpreter import FAILED, KEPT, VALUE_CONVERTER, Interpreter
+from dagster_smt.interpret.interpreter import FAILED, PASSED, VALUE_CONVERTER, Interpreter
 from dagster_smt.model.record import Header, Record
 from dagster_smt.model.schema import STRING, Schema, Type, optional
 from dagster_smt.model.topics.format import Format
@@ -71,7 +71,7 @@ def in_python(chain, example):
         record = Record(topic, 0, offset, int(MOMENT.timestamp() * 1000), "CreateTime")
         record.headers = [Header(name, None, "1", b"1", from_stage=False) for name in headers]
         outcome = interpreter.read(record, keys[0] if keys else b"k", value)
-        found.append((interpreter.run(record) if outcome.status == KEPT else outcome, record))
+        found.append((interpreter.run(record) if outcome.status == PASSED else outcome, record))
     return found
 
 
@@ -118,7 +118,7 @@ def same(row, outcome, record, plan, text):
         return
     if null_side(row, outcome, record, plan, text):
         return
-    if outcome.status == KEPT and record.value is None and plan.after.type is Type.STRUCT:
+    if outcome.status == PASSED and record.value is None and plan.after.type is Type.STRUCT:
         assert (status, problem["code"]) == (FAILED, "SMT418")
         return
     assert (status, stage) == (outcome.status, outcome.stage), (problem, outcome.problem)
@@ -127,7 +127,7 @@ def same(row, outcome, record, plan, text):
         assert (problem["code"], problem["statement"]) == (expected.code, expected.statement)
         assert problem["connect_class"] == expected.connect_class
     assert sum(word << 62 * n for n, word in enumerate(row["__touched"])) == record.touched
-    if status == KEPT:
+    if status == PASSED:
         assert alike(reader(outer(plan.after))(row["__out"]), expected_row(record, plan))
 
 
@@ -151,7 +151,7 @@ def null_side(row, outcome, record, plan, text):
         transform = plan.chain.stages[row["__stage"]].transform
         hoisted = row["__problem"]["code"] == "SMT402" and type(transform).__name__ == "HoistField"
         return hoisted or (not text and transform.null == "apply")
-    return outcome.status == KEPT and record.value is not None and record.value_schema is None  # a hoisted tombstone
+    return outcome.status == PASSED and record.value is not None and record.value_schema is None  # a hoisted tombstone
 
 
 def expected_row(record, plan):

@@ -26,7 +26,7 @@ from dagster_smt.chain.plugins import own
 from dagster_smt.effects.code import CodeTransform
 from dagster_smt.errors import ConfigError, DataError, UnsupportedError
 from dagster_smt.interpret.examples import schema_of
-from dagster_smt.interpret.interpreter import KEPT, NO_STAGE, Interpreter, Outcome
+from dagster_smt.interpret.interpreter import NO_STAGE, PASSED, Interpreter, Outcome
 from dagster_smt.model.record import Record
 from dagster_smt.model.topics.format import Format
 from dagster_smt.spark import sql as F
@@ -216,7 +216,7 @@ def difference(row: Any, evaluator: TypedEvaluator, outcome: Outcome, record: Re
         same = (problem.code, problem.connect_class) == (expected.code, expected.connect_class)
         said = problem.statement == expected.statement or problem.code in ONE_SENTENCE
         return "" if same and said else f"{problem.code} {problem.statement}"
-    if outcome.status != KEPT:
+    if outcome.status != PASSED:
         return ""
     number = row["__variant"] if evaluator.variants else 0
     state, values = evaluator.states[number], row[f"v{number}"]

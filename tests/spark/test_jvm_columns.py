@@ -12,7 +12,7 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.by_schema import by_schema
 from dagster_smt.spark.columns import LEFT, LEFT_RECORD
 from dagster_smt.spark.evaluate import evaluate, left_records
-from dagster_smt.spark.reading.found_forms import found_forms
+from dagster_smt.spark.reading.window_forms import window_forms
 from dagster_smt.spark.records.jvm_records import with_left
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from tests.spark.test_json_columns import DOES_NOT_FIT, FITS, OPTIONAL
@@ -136,12 +136,12 @@ def test_envelopes_are_what_python_makes_of_them(spark, monkeypatch):
     table = TopicTable(FileTopics("topics"), topics=topics, value=Format("envelope"))
     chain = {"transforms": "d", "transforms.d.type": "ReplaceField$Value", "transforms.d.exclude": "n"}
     frame = frame_of(spark, ENVELOPES)
-    found = found_forms(frame, table)
+    found = window_forms(frame, table)
     plan = plan_forms(parse_chain(chain), found.forms, topics=topics)
     assert len(by_schema(spark, plan, table, found)) == 1
     want = rows_of(evaluate(frame, plan, table, "columns"))
     assert [row["__status"] for row in want] == [0, 0, 2, 2, 2, 2, 2, 2]
-    assert rows_of(evaluate(frame, plan, table, "columns", found=found)) == want
-    kept = evaluate(frame, plan, table, "columns", found=found, whole=False).persist()
+    assert rows_of(evaluate(frame, plan, table, "columns", forms=found)) == want
+    kept = evaluate(frame, plan, table, "columns", forms=found, whole=False).persist()
     assert rows_of(with_left(kept, left_records(kept, plan, table))) == want
     kept.unpersist()

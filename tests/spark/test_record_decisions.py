@@ -25,9 +25,9 @@ ROWS = [
     ({"k": "x"}, {"a": None, "n": -1}),
     (None, None),
 ]
-KEPT, DROPPED, FAILED = 0, 1, 2
+PASSED, DROPPED, FAILED = 0, 1, 2
 CASES = {
-    "a field of the value": (chain(DropIfNull(field="a")), [KEPT, DROPPED, KEPT, DROPPED, KEPT], [1, 0, 1, 0, 0]),
+    "a field of the value": (chain(DropIfNull(field="a")), [PASSED, DROPPED, PASSED, DROPPED, PASSED], [1, 0, 1, 0, 0]),
     "null is dropped": (chain(DropIfNull(field="a", behavior="drop")), [0, 1, 0, 1, 1], [1, 0, 1, 0, 0]),
     "null is refused": (chain(DropIfNull(field="a", behavior="reject")), [0, 1, 0, 1, 2], [1, 0, 1, 0, 0]),
     "a decision that fails": (chain(DropAbove()), [0, 1, 1, 2, 1], [0] * 5),
@@ -61,7 +61,7 @@ def test_spark_decides_as_python_does(spark, name):
     done = evaluate(frame, plan, table, "columns").observe(observation, *count_columns(plan.chain, plan.entries))
     rows = sorted(done.collect(), key=lambda row: row["__offset"])
     # a tombstone that is kept has no columns to go to
-    found = [KEPT if row["__problem"] and row["__problem"]["code"] == "SMT418" else row["__status"] for row in rows]
+    found = [PASSED if row["__problem"] and row["__problem"]["code"] == "SMT418" else row["__status"] for row in rows]
     assert found == status
     assert [row["__touched"][0] if row["__touched"] else 0 for row in rows] == touched
     counts = read_counts(observation.get, len(made.stages), len(plan.entries))

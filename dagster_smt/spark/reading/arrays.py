@@ -47,17 +47,17 @@ class _Split:
             values: list[bytes | None] = batch.column("value").to_pylist()
             parts = list(map(elements, values))
             first: list[int | None] = []
-            for found in parts:
-                if found is None:
+            for items in parts:
+                if items is None:
                     first.append(None)
-                elif found:
+                elif items:
                     first.append(0)
                 else:
                     first.append(EMPTY)
             columns = dict(zip(batch.schema.names, batch.columns, strict=True))
             whole = []
-            for text, found in zip(values, parts, strict=True):
-                whole.append(text if found is None else None)
+            for text, items in zip(values, parts, strict=True):
+                whole.append(text if items is None else None)
             columns["value"] = pa.array(whole, pa.binary())
             columns[IN_ELEMENT] = pa.array(first, pa.int32())
             columns[_PARTS] = pa.array(parts, pa.list_(pa.binary()))
@@ -67,9 +67,9 @@ class _Split:
 def with_element_named(evaluated: DataFrame) -> DataFrame:
     """An evaluator's result whose problems say which element of an array they are about."""
     problem, number = F.col("__problem"), F.col(ELEMENT)
-    named = F.concat(F.lit("element ["), number, F.lit("] of the array: "), problem["statement"])
+    statement = F.concat(F.lit("element ["), number, F.lit("] of the array: "), problem["statement"])
     parts = []
     for name in PROBLEM_FIELDS:
-        parts.append((named if name == "statement" else problem[name]).alias(name))
+        parts.append((statement if name == "statement" else problem[name]).alias(name))
     about = problem.isNotNull() & (number > EMPTY) & (F.col("__stage") != KEY_CONVERTER)
     return evaluated.withColumn("__problem", F.when(about, F.struct(*parts)).otherwise(problem))

@@ -89,8 +89,8 @@ class AvroSide:
         """The fields of a struct that are texts, by their names in ``value``."""
         if not _is_record(self.schema):
             return []
-        named = zip(_top(self.schema, self.needed), self.schema.fields, strict=True)
-        return [name for name, (_, child) in named if _is_text(child)]
+        fields = zip(_top(self.schema, self.needed), self.schema.fields, strict=True)
+        return [name for name, (_, child) in fields if _is_text(child)]
 
     def as_text(self, parsed: Column, name: str) -> Column:
         """One of ``texts``, as a text."""
@@ -107,8 +107,8 @@ class AvroSide:
         places = [(value, self.schema)]
         if _is_record(self.schema):
             names = _top(self.schema, self.needed)
-            found = zip(names, _parts(value, self.schema, names), strict=True)
-            places = [(known.get(name, part), child) for name, (_, part, child) in found]
+            triples = zip(names, _parts(value, self.schema, names), strict=True)
+            places = [(known.get(name, part), child) for name, (_, part, child) in triples]
         texts = []
         for place in places:
             for wrong in _texts(*place):
@@ -176,10 +176,10 @@ class _Names:
             return self._decimal(avro, schema)
         if kind == "record" and schema.type is Type.STRUCT:
             names = self.top if top else internal_names(schema)
-            kept = []
+            children = []
             for n, (_, child) in zip(names, schema.fields, strict=True):
-                kept.append(_raw(child) if top and n[0] == _SKIPPED else child)
-            parts = zip(names, avro["fields"], kept, strict=True)
+                children.append(_raw(child) if top and n[0] == _SKIPPED else child)
+            parts = zip(names, avro["fields"], children, strict=True)
             field_type = self._field_at_top if top else self.bare
             fields = [{"name": _valid(n), "type": field_type(f["type"], child)} for n, f, child in parts]
             return {"type": "record", "name": self.fresh(), "fields": fields}

@@ -38,10 +38,10 @@ def early_masks(plan: Plan) -> tuple[Plan, dict[Place, Any]]:
     masks: dict[Place, Any] = {}
     steps = list(plan.steps)
     for number, step in enumerate(plan.steps):
-        found = _only_masks(step)
-        if not found:
+        own = _only_masks(step)
+        if not own:
             break
-        masks |= found
+        masks |= own
         steps[number] = replace(step, plan=_idle(step.plan))
     return replace(plan, steps=tuple(steps)), masks
 

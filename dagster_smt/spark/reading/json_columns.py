@@ -99,21 +99,21 @@ class SideColumns:
 
     def columns(self) -> dict[str, Schema]:
         """As ``fields``, with the results of the calls."""
-        found = self.fields()
+        schemas = self.fields()
         for call in self.calls:
-            found |= {call.column: call.returns, call.raised: _CLASS}
-        return found
+            schemas |= {call.column: call.returns, call.raised: _CLASS}
+        return schemas
 
 
 @dataclass(frozen=True)
 class ReadColumns:
-    """A picklable function for ``DataFrame.mapInArrow``: adds the columns of some sides to those in ``kept``.
+    """A picklable function for ``DataFrame.mapInArrow``: adds the columns of some sides to those in ``other_columns``.
 
     For each side there are ``SideColumns.column``, ``there``, and ``bad``: why it could not be read, or null.
     """
 
     sides: tuple[SideColumns, ...]
-    kept: tuple[str, ...]
+    other_columns: tuple[str, ...]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         readers = [_Reader(side) for side in self.sides]
@@ -123,7 +123,7 @@ class ReadColumns:
                 yield self._read(batch.slice(first, rows), readers)
 
     def _read(self, batch: pa.RecordBatch, readers: "list[_Reader]") -> pa.RecordBatch:
-        columns = {name: batch.column(name) for name in self.kept}
+        columns = {name: batch.column(name) for name in self.other_columns}
         with no_collection():
             for read in readers:
                 columns |= read.columns(batch.column(read.side.side).to_pylist())
@@ -165,25 +165,25 @@ class _Reader:
 
     def _nothing(self, size: int) -> dict[str, pa.Array]:
         """As ``columns``, of texts that cannot be read, but for why."""
-        found = {name: pa.nulls(size, arrow_type(kind)) for name, kind in self.side.columns().items()}
-        if self.side.apart and found:
-            found = {self.side.column: pa.StructArray.from_arrays(list(found.values()), names=list(found))}
-        return {**found, self.side.there: pa.nulls(size, pa.bool_())}
+        columns = {name: pa.nulls(size, arrow_type(kind)) for name, kind in self.side.columns().items()}
+        if self.side.apart and columns:
+            columns = {self.side.column: pa.StructArray.from_arrays(list(columns.values()), names=list(columns))}
+        return {**columns, self.side.there: pa.nulls(size, pa.bool_())}
 
     def _columns(self, texts: list[bytes | None]) -> dict[str, pa.Array]:
         try:
             rows, problems = self._fast(texts)
-            found = self._built(rows)
+            columns = self._built(rows)
         except _LongWay:
             values, problems = self._exactly(texts)
-            rows, found = values, self._from_values(values)
-        found |= {name: mask(found[name]) for name, mask in self.masks.items()}
+            rows, columns = values, self._from_values(values)
+        columns |= {name: mask(columns[name]) for name, mask in self.masks.items()}
         for call, results in self.calls:
-            found[call.column], found[call.raised] = results(found[call.field])
+            columns[call.column], columns[call.raised] = results(columns[call.field])
         there = pa.array([None if row is None else True for row in rows], pa.bool_())
-        if self.side.apart and found:
-            found = {self.side.column: pa.StructArray.from_arrays(list(found.values()), names=list(found))}
-        return {**found, self.side.there: there, self.side.bad: problem_column(problems, len(texts))}
+        if self.side.apart and columns:
+            columns = {self.side.column: pa.StructArray.from_arrays(list(columns.values()), names=list(columns))}
+        return {**columns, self.side.there: there, self.side.bad: problem_column(problems, len(texts))}
 
     def _fast(self, texts: list[bytes | None]) -> tuple[list[Any], dict[int, Problem]]:
         decode = self.decode
@@ -201,12 +201,12 @@ class _Reader:
         return rows, problems
 
     def _built(self, rows: list[Any]) -> dict[str, pa.Array]:
-        columns = _transposed(rows, len(self.build))
-        found = {name: build(column) for name, build, column in zip(self.types, self.build, columns, strict=True)}
+        values = _transposed(rows, len(self.build))
+        columns = {name: build(column) for name, build, column in zip(self.types, self.build, values, strict=True)}
         if self.filled and any(row is None for row in rows):  # a side that is null has no fields, and no defaults
             there = pa.array([row is not None for row in rows])
-            found |= {name: pc.if_else(there, found[name], None) for name in self.filled}
-        return found
+            columns |= {name: pc.if_else(there, columns[name], None) for name in self.filled}
+        return columns
 
     def _exactly(self, texts: list[bytes | None]) -> tuple[list[Any], dict[int, Problem]]:
         """As ``_fast``, with the Python evaluator's reader: values in the plain form."""
@@ -350,14 +350,14 @@ def _leaf_builder(schema: Schema, form: Format, default: Any) -> Build:
 def _numbers(values: Sequence[Any], schema: Schema, parse: Callable[[str], int | None]) -> Sequence[Any]:
     """Days and moments as numbers, where some are texts; what is none has the exact reader say so."""
     least, most = _limits(schema)
-    found = []
+    numbers = []
     for value in values:
         if type(value) is str:
             value = parse(value)
             if value is None or not least <= value <= most:
                 raise _LongWay
-        found.append(value)
-    return found
+        numbers.append(value)
+    return numbers
 
 
 def _negative_zero(column: pa.Array) -> bool:

@@ -112,11 +112,11 @@ class _Declared:
 
     Attributes:
         columns: How it is read.
-        made: Columns of dates, and of the types of fields that nobody needs and that are not read.
+        computed: Columns of dates, and of the types of fields that nobody needs and that are not read.
     """
 
     columns: SideColumns
-    made: dict[str, Column]
+    computed: dict[str, Column]
 
 
 class _Start:
@@ -144,14 +144,14 @@ class _Start:
             "leader_epoch": chain.reads_leader_epoch,
             "headers": headers or chain.reads_headers,
         }
-        self.metadata = (*_COORDINATES, *(name for name, wanted in read.items() if wanted))
+        self.metadata = (*_COORDINATES, *(name for name, needed in read.items() if needed))
         extra = [c for c in frame.columns if c.startswith("in_")]
         unreadable = (F.col("timestampType") == UNREADABLE_TIMESTAMP).alias("unreadable")
-        made = {
+        timestamps = {
             "timestamp_type": timestamp_type_name(F.col("timestampType")).alias("timestamp_type"),
             "leader_epoch": F.col(LEADER_EPOCH).alias("leader_epoch"),
         }
-        metadata = (made.get(name, F.col(name)) for name in self.metadata)
+        metadata = (timestamps.get(name, F.col(name)) for name in self.metadata)
         if lane:
             self.record = {name: f"{RECORD}{name}" for name in frame.columns}
         else:
@@ -197,16 +197,16 @@ class _Start:
     def read_avro(self, side: str, form: Format, read: AvroSide) -> None:
         """Add the columns of a side whose records all name one schema."""
         check_defaults(read.schema, side)
-        given, columns = F.col(side), SideColumns(side, form, read.needed)
+        data, columns = F.col(side), SideColumns(side, form, read.needed)
         raw = f"raw_{side}"
-        self._select([*map(F.col, self.columns), read.parsed(given).alias(raw)])
+        self._select([*map(F.col, self.columns), read.parsed(data).alias(raw)])
         texts = {name: f"s_{side}_{name}" for name in read.texts}
         self._select([*map(F.col, self.columns), *(read.as_text(F.col(raw), n).alias(c) for n, c in texts.items())])
         known = {name: F.col(column) for name, column in texts.items()}
-        doubts = [F.when(wrong, problem_struct(problem)) for wrong, problem in read.bad(given, F.col(raw), known)]
-        why = F.when(given.isNotNull(), F.coalesce(*doubts)).alias(columns.bad)
+        doubts = [F.when(wrong, problem_struct(problem)) for wrong, problem in read.bad(data, F.col(raw), known)]
+        why = F.when(data.isNotNull(), F.coalesce(*doubts)).alias(columns.bad)
         self._select([*map(F.col, self.columns), why])
-        good = given.isNotNull() & F.col(columns.bad).isNull()
+        good = data.isNotNull() & F.col(columns.bad).isNull()
         parts = {columns.column: read.value(F.col(raw)), columns.there: F.lit(True)}
         parts |= {column: F.col(column) for column in texts.values()}
         others = []
@@ -214,9 +214,9 @@ class _Start:
             if c != raw and c not in parts:
                 others.append(F.col(c))
         self._select([*others, *(F.when(good, part).alias(name) for name, part in parts.items())])
-        made = self._laid_out(side, read.schema, columns, texts).made
-        if made:
-            self._select([*map(F.col, self.columns), *(column.alias(name) for name, column in made.items())])
+        computed = self._laid_out(side, read.schema, columns, texts).computed
+        if computed:
+            self._select([*map(F.col, self.columns), *(column.alias(name) for name, column in computed.items())])
         self.problems.append(unreadable().problem)
 
     def _laid_out(
@@ -229,20 +229,20 @@ class _Start:
             apart: Where fields are that have a column of their own already; None: Python reads the side, and may run
                 rules on its fields.
         """
-        schema, made = columns.schema, dict[str, Column]()
+        schema, computed = columns.schema, dict[str, Column]()
         if not columns.apart:
-            self.layouts[side] = Leaf(_column(side, columns.column, schema, made), schema)
+            self.layouts[side] = Leaf(_column(side, columns.column, schema, computed), schema)
         else:
             known = dict(zip(schema.by_name, columns.fields(), strict=True))
             fields: dict[str, Layout] = {}
             for name, child in whole.fields:
                 read = f"{columns.column}.{known[name]}" if name in known else None
-                column = (apart or {}).get(known.get(name, "")) or _column(side, read, child, made)
+                column = (apart or {}).get(known.get(name, "")) or _column(side, read, child, computed)
                 fields[name] = Leaf(column, child)
                 if read is not None and apart is None:
                     self.fields[column] = (columns.column, known[name])
             self.layouts[side] = Struct(whole, columns.there, fields)
-        return _Declared(columns, made)
+        return _Declared(columns, computed)
 
     def _select(self, columns: list[Column]) -> None:
         self.frame = select(self.frame, *columns)
@@ -278,18 +278,18 @@ class _Start:
         why = F.when(gone, F.lit(len(self.problems))).otherwise(why)
         problem = F.when(gone, problem_struct(UNREADABLE)).otherwise(problem)
         self.problems.append(UNREADABLE)
-        kept = []
+        passed_on = []
         for c in self.columns:
             if c.startswith(("in_", "s_", "read_", "unread_")):
-                kept.append(F.col(c))
+                passed_on.append(F.col(c))
         if self.left:
             is_left = reduce(or_, map(F.col, self.left))
             status = F.when(is_left, F.lit(LEFT)).otherwise(status)
             record = F.struct(*(F.col(column).alias(name) for name, column in self.record.items()))
-            kept.append(F.when(is_left, record).alias(IN_RECORD))
+            passed_on.append(F.when(is_left, record).alias(IN_RECORD))
         renamed = [F.col(n).alias(f"__{n}") for n in _COORDINATES] + [F.col(n).alias(f"m_{n}") for n in self.metadata]
         meta = [status.cast("tinyint").alias("__status"), stage.alias("__stage"), why.alias("__why")]
-        self._select([*renamed, *kept, problem.alias("in_problem"), *meta])
+        self._select([*renamed, *passed_on, problem.alias("in_problem"), *meta])
 
     def _bad(self, side: str) -> tuple[Column, Column]:
         """Whether a side could not be read, and why."""
@@ -307,23 +307,25 @@ class _Start:
         else:
             idle = [c for c in self.columns if c == "s_key"]
         unread = ("key", "value", *idle, *([] if programs else self.record.values()))
-        kept = [c for c in self.columns if c not in unread]
-        columns = [F.lit(None).cast(self.frame.schema[c].dataType).alias(c) for c in idle] + [F.col(c) for c in kept]
+        passed_on = [c for c in self.columns if c not in unread]
+        columns = [F.lit(None).cast(self.frame.schema[c].dataType).alias(c) for c in idle] + [
+            F.col(c) for c in passed_on
+        ]
         for side, declared in zip(sides, self.declared, strict=True):
             columns += map(F.col, ([side.column] if side.columns() else []) + [side.there, side.bad])
-            columns += [column.alias(name) for name, column in declared.made.items()]
+            columns += [column.alias(name) for name, column in declared.computed.items()]
         if programs:
             self.left = [is_left(side) for side in sides]
             columns += map(F.col, self.left)
-            self.frame = read_in_lane(self.frame, sides, programs, kept)
+            self.frame = read_in_lane(self.frame, sides, programs, passed_on)
         elif self.envelopes:
             raise NoJavaError
         else:
-            self.frame = self._read_in_python(sides, kept)
+            self.frame = self._read_in_python(sides, passed_on)
         self._select(columns)
 
-    def _read_in_python(self, sides: Sequence[SideColumns], kept: Sequence[str]) -> DataFrame:
-        fields = [self.frame.schema[c] for c in kept]
+    def _read_in_python(self, sides: Sequence[SideColumns], passed_on: Sequence[str]) -> DataFrame:
+        fields = [self.frame.schema[c] for c in passed_on]
         for side in sides:
             read = [T.StructField(name, plain_type(child)) for name, child in side.columns().items()]
             if side.apart and read:
@@ -331,18 +333,20 @@ class _Start:
             else:
                 read = read
             fields += [*read, T.StructField(side.there, T.BooleanType()), T.StructField(side.bad, PROBLEM_TYPE)]
-        given = select(self.frame, *map(F.col, (*kept, *(side.side for side in sides))))
-        return map_in_arrow(given, ReadColumns(tuple(sides), tuple(kept)), T.StructType(fields))
+        rows = select(self.frame, *map(F.col, (*passed_on, *(side.side for side in sides))))
+        return map_in_arrow(rows, ReadColumns(tuple(sides), tuple(passed_on)), T.StructType(fields))
 
 
-def _column(side: str, read: str | None, schema: Schema, made: dict[str, Column]) -> str:
+def _column(side: str, read: str | None, schema: Schema, computed: dict[str, Column]) -> str:
     """Where a field is: what is read stays where it is, dates and fields that are not read get columns."""
     if read is None:
         column = F.lit(None).cast(internal_type(schema))
-        name = next((name for name, known in made.items() if known.text == column.text), f"unread_{side}_{len(made)}")
+        name = next(
+            (name for name, known in computed.items() if known.text == column.text), f"unread_{side}_{len(computed)}"
+        )
     else:
-        column, name = from_plain(F.col(read), schema), f"s_{side}_{len(made)}"
+        column, name = from_plain(F.col(read), schema), f"s_{side}_{len(computed)}"
         if column.text == F.col(read).text:
             return read
-    made[name] = column
+    computed[name] = column
     return name

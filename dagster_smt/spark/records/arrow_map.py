@@ -21,8 +21,8 @@ from dagster_smt.errors import problem_of_record
 from dagster_smt.formats.sides import schema_names
 from dagster_smt.interpret.interpreter import (
     FAILED,
-    KEPT,
     NO_STAGE,
+    PASSED,
     VALUE_CONVERTER,
     Batch,
     Interpreter,
@@ -66,7 +66,7 @@ class ArrowMap:
     """A picklable function for ``DataFrame.mapInArrow``.
 
     ``ledger`` False leaves ``__touched`` empty. ``written``: the formats of what comes out; None: as it is read.
-    ``named``: sides of a registry's formats, for which there is a column with what names each record's schema.
+    ``registered``: sides of a registry's formats, for which there is a column with what names each record's schema.
     """
 
     chain: Chain
@@ -75,7 +75,7 @@ class ArrowMap:
     entries: int
     ledger: bool = True
     written: Formats | None = None
-    named: tuple[Side, ...] = ()
+    registered: tuple[Side, ...] = ()
 
     @property
     def rewritten(self) -> int:
@@ -98,8 +98,8 @@ class ArrowMap:
     def outcome_fields(self) -> list[T.StructField]:
         """The columns that each runner gives: coordinates as read, outcome, bitmap."""
         touched = {f"__t{n}": T.LongType() for n in range(self.words)}
-        named = {schema_column(side): T.BinaryType() for side in self.named}
-        columns = {**_COORDINATES, **_OUTCOMES, **touched, **named}
+        registered = {schema_column(side): T.BinaryType() for side in self.registered}
+        columns = {**_COORDINATES, **_OUTCOMES, **touched, **registered}
         return [T.StructField(name, kind) for name, kind in columns.items()]
 
 
@@ -109,17 +109,17 @@ def evaluate_records(frame: DataFrame, job: ArrowMap) -> DataFrame:
     if not job.chain.reads_headers:
         headers, restored = F.to_json("headers"), F.from_json("headers", HEADERS_DDL)
     seen = (*READ_COLUMNS, LEADER_EPOCH) if job.chain.reads_leader_epoch else READ_COLUMNS
-    given = frame.select(*(headers.alias(n) if n == "headers" else F.col(n) for n in seen))
-    fields = [given.schema[n] for n in ("timestamp", "timestampType", "headers", "key", "value", "topic")]
+    rows = frame.select(*(headers.alias(n) if n == "headers" else F.col(n) for n in seen))
+    fields = [rows.schema[n] for n in ("timestamp", "timestampType", "headers", "key", "value", "topic")]
     chosen = {TARGET: T.IntegerType()} if job.chain.writes_partition else {}
     fields += [T.StructField(name, kind) for name, kind in chosen.items()]
-    done = map_in_arrow(given, job, T.StructType([*job.outcome_fields(), *fields]))
+    done = map_in_arrow(rows, job, T.StructType([*job.outcome_fields(), *fields]))
     read = {"partition": "__partition", "offset": "__offset", "source_topic": "__topic"}
     out = {}
     for n in (*RECORD_COLUMNS, *chosen):
         out[n] = restored if n == "headers" else F.col(read.get(n, n))
     record = F.struct(*(column.alias(n) for n, column in out.items()))
-    return with_bitmap(done, job).select(*COMMON, *map(schema_column, job.named), record.alias("__out"))
+    return with_bitmap(done, job).select(*COMMON, *map(schema_column, job.registered), record.alias("__out"))
 
 
 COMMON = (*_COORDINATES, *_OUTCOMES, "__touched")
@@ -139,7 +139,7 @@ class BatchRunner:
         self.job = job
         self.interpreter = Interpreter(job.chain, job.key, job.value, job.written)
         self.passes_key = not reads_keys(job.chain, job.key) and not job.rewritten & KEY_DIRTY
-        self.names = {side: schema_names(job.key if side == "key" else job.value) for side in job.named}
+        self.names = {side: schema_names(job.key if side == "key" else job.value) for side in job.registered}
         self.records: list[Record] = []
         self.dirty = job.rewritten
 
@@ -193,7 +193,7 @@ class BatchRunner:
 
     def _outcomes(self, batch: pa.RecordBatch, records: list[Record], done: Batch) -> dict[str, pa.Array]:
         size = len(records)
-        status, stage, problems = [KEPT] * size, [NO_STAGE] * size, {}
+        status, stage, problems = [PASSED] * size, [NO_STAGE] * size, {}
         for number, outcome in done.lost.items():
             status[number], stage[number] = outcome.status, outcome.stage
             if outcome.problem is not None:
@@ -283,9 +283,9 @@ def _column(batch: pa.RecordBatch, name: str) -> Any:
 
 def _unreadable(batch: pa.RecordBatch) -> list[int]:
     """The positions of records whose timestamp the source could not read."""
-    found = unreadable_timestamps(batch)
-    if pc.any(found).as_py():
-        return pc.indices_nonzero(found).to_pylist()
+    flags = unreadable_timestamps(batch)
+    if pc.any(flags).as_py():
+        return pc.indices_nonzero(flags).to_pylist()
     return []
 
 

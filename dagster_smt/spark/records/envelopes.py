@@ -1,4 +1,4 @@
-"""Records that bring their schemas along (``found_forms`` has looked for them) into columns: Python makes the rows."""
+"""Records that bring their schemas along (``window_forms`` has looked for them) into columns: Python makes the rows."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -28,15 +28,15 @@ from dagster_smt.tables.spec import TopicTable
 
 
 def evaluate_envelopes(
-    frame: DataFrame, plan: Plan, table: TopicTable, wanted: T.StructType, *, ledger: bool
+    frame: DataFrame, plan: Plan, table: TopicTable, target: T.StructType, *, ledger: bool
 ) -> DataFrame:
     """Run a chain over envelopes, into columns.
 
     Args:
         frame: Kafka's columns.
-        plan: Made by ``chain.forms.plan_forms`` from what ``found_forms`` found.
+        plan: Made by ``chain.forms.plan_forms`` from what ``window_forms`` found.
         table: Where the records come from.
-        wanted: The ``output_schema`` of the plan.
+        target: The ``output_schema`` of the plan.
         ledger: Whether to fill ``__touched``.
 
     Returns:
@@ -60,7 +60,7 @@ def evaluate_envelopes(
     done = sql.select(with_bitmap(done, job.job), *common, *values)
     if key is not None:
         common.append(sql.col("__value").isNull().alias(GONE))
-    return with_output(done, common, plan, wanted, {0: State(sides, {})})
+    return with_output(done, common, plan, target, {0: State(sides, {})})
 
 
 @dataclass(frozen=True)

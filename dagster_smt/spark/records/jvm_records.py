@@ -53,7 +53,7 @@ def why_not(job: ArrowMap) -> KeptOut | None:
 def _is_plain(job: ArrowMap) -> bool:
     has_options = bool(job.value.options or job.key.options)
     keys = job.key.kind in ("json", "string") or not _is_read(job)
-    return job.value.kind == "json" and keys and not has_options and not job.rewritten and not job.named
+    return job.value.kind == "json" and keys and not has_options and not job.rewritten and not job.registered
 
 
 def _formats(job: ArrowMap) -> tuple[str, str]:
@@ -128,10 +128,10 @@ def run_left(lane: DataFrame, job: ArrowMap) -> DataFrame:
     rows = lane.where(f"__status = {LEFT}")
     read = {"topic": "__topic", "partition": "__partition", "offset": "__offset"}
     out = F.col("__out")
-    named = []
+    columns = []
     for name in READ_COLUMNS:
-        named.append((F.col(read[name]) if name in read else out.getField(name)).alias(name))
-    return evaluate_records(select(rows, *named), job).select(*COMMON, "__out")
+        columns.append((F.col(read[name]) if name in read else out.getField(name)).alias(name))
+    return evaluate_records(select(rows, *columns), job).select(*COMMON, "__out")
 
 
 def with_left(lane: DataFrame, rest: DataFrame) -> DataFrame:

@@ -48,25 +48,25 @@ class EarlyCall:
         """A function from the field's column to that of the results, both in the plain form, and ``raised``."""
         rule, kind = self.rule, arrow_type(self.returns)
         run = in_python(rule, rule.bind(), (self.source,), self.returns)
-        given, many, made = reader(self.source), rule.bind_many(), writer(self.returns)
+        read, many, write = reader(self.source), rule.bind_many(), writer(self.returns)
 
         def one(value: Any) -> tuple[pa.Array, str | None]:
-            found, raised = run(value)
+            result, raised = run(value)
             try:
-                return pa.array([found], kind), raised
+                return pa.array([result], kind), raised
             except Exception as error:  # noqa: BLE001 a result of another type than the rule says
                 return pa.nulls(1, kind), exception_class(error)
 
         def results(column: pa.Array) -> tuple[pa.Array, pa.Array]:
             values = column.to_pylist()
             try:
-                return pa.array(list(map(made, many(list(map(given, values))))), kind), pa.nulls(
+                return pa.array(list(map(write, many(list(map(read, values))))), kind), pa.nulls(
                     len(values), pa.string()
                 )
             except Exception as error:  # noqa: BLE001 one by one those that fail become null
                 exception_class(error, rule)
-            found = list(map(one, values))
-            return pa.concat_arrays([part for part, _ in found]), pa.array([raised for _, raised in found], pa.string())
+            pairs = list(map(one, values))
+            return pa.concat_arrays([part for part, _ in pairs]), pa.array([raised for _, raised in pairs], pa.string())
 
         return results
 
@@ -102,9 +102,9 @@ class EarlyCalls:
                 return side, one
         if self.settled:
             return None
-        made = EarlyCall(f"e{len(known)}", name, call.rule, source, returns)
-        self.calls[side] = [*known, made]
-        return side, made
+        early_call = EarlyCall(f"e{len(known)}", name, call.rule, source, returns)
+        self.calls[side] = [*known, early_call]
+        return side, early_call
 
 
 def runs_python(step: Step) -> bool:

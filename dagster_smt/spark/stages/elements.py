@@ -44,19 +44,19 @@ def some(container: Column, schema: Schema, select: Any, test: Change) -> Column
     if isinstance(select, Index):
         number = select.number
         there = F.size(container) > (number if number >= 0 else -number - 1)
-        found = there & test(F.try_element_at(container, F.lit(number + 1 if number >= 0 else number)))
+        result = there & test(F.try_element_at(container, F.lit(number + 1 if number >= 0 else number)))
     elif isinstance(select, Key):
         key = F.lit(select.name)
-        found = F.map_contains_key(container, key) & test(F.try_element_at(container, key))
+        result = F.map_contains_key(container, key) & test(F.try_element_at(container, key))
     elif schema.type is Type.ARRAY:
-        found = F.exists(container, test)
+        result = F.exists(container, test)
     else:
         if isinstance(select, Every):
             chosen = container
         else:
             chosen = F.map_filter(container, lambda k, v: _is_key(select, k))
-        found = F.exists(F.map_values(chosen), test)
-    return F.coalesce(found, F.lit(False))
+        result = F.exists(F.map_values(chosen), test)
+    return F.coalesce(result, F.lit(False))
 
 
 def _is_at(select: Any, container: Column, position: Column) -> Column:

@@ -99,9 +99,9 @@ class Scope:
     def python_each(self, each: Each) -> Column:
         """The result of ``python_elements``."""
         if id(each) not in self.in_python:
-            made = python_elements(each)(self.value(each.container, each.schema))
-            self.in_python[id(each)] = each, each.schema, made
-            self.raised.append((made.getField("raised"), None))
+            result = python_elements(each)(self.value(each.container, each.schema))
+            self.in_python[id(each)] = each, each.schema, result
+            self.raised.append((result.getField("raised"), None))
         return self.in_python[id(each)][2]
 
     def _any_item(self, expr: AnyItem) -> Column:
@@ -164,11 +164,11 @@ class Scope:
         return self.value(expr)
 
     def _appended(self, rule: AppendHeader, headers: Expr, value: Expr) -> Column:
-        made = HeaderBytes(rule.schema)
-        if not made.needs_python:
-            return rule.appended(F, self.value(headers), made.column(F, self.whole(value)))
-        data = python_column(made, (rule.schema,), _BYTES)(self.whole(value))
-        self.raised.append((data.getField("raised"), made))
+        rule_of_bytes = HeaderBytes(rule.schema)
+        if not rule_of_bytes.needs_python:
+            return rule.appended(F, self.value(headers), rule_of_bytes.column(F, self.whole(value)))
+        data = python_column(rule_of_bytes, (rule.schema,), _BYTES)(self.whole(value))
+        self.raised.append((data.getField("raised"), rule_of_bytes))
         return rule.appended(F, self.value(headers), data.getField("v"))
 
     def _call(self, call: Call, schema: Schema | None) -> Column:
@@ -192,21 +192,21 @@ class Scope:
             return early
         known = self.in_python.get(id(call))
         if known is None or known[1] != returns:
-            made = python_column(call.rule, kinds, returns)(*self.arguments(call))
-            self.raised.append((made.getField("raised"), call.rule))
-            known = self.in_python[id(call)] = call, returns, made
+            result = python_column(call.rule, kinds, returns)(*self.arguments(call))
+            self.raised.append((result.getField("raised"), call.rule))
+            known = self.in_python[id(call)] = call, returns, result
         return from_plain(known[2].getField("v"), returns)
 
     def _returned(self, call: Call) -> Schema:
         """What a rule in Python gives: arrays and maps come out as what they were, anything else is an answer."""
-        found: Schema | None = getattr(call.rule, "returns", None)
-        if found is None:
-            found = self.schema_of(call.args[0]) if call.args else None
-            if found is not None and found.type in (Type.ARRAY, Type.MAP):
-                found = found
+        returns: Schema | None = getattr(call.rule, "returns", None)
+        if returns is None:
+            returns = self.schema_of(call.args[0]) if call.args else None
+            if returns is not None and returns.type in (Type.ARRAY, Type.MAP):
+                returns = returns
             else:
-                found = None
-        return found or BOOLEAN
+                returns = None
+        return returns or BOOLEAN
 
     def _by_topic(self, rule: Rule, topic: Column, returns: Schema) -> Column:
         """A function of the topic alone is worked out here, once per topic."""
@@ -237,11 +237,11 @@ class Scope:
         place = self.place(argument) if isinstance(argument, Ref) else None
         if self.early is None or source is None or place is None or place.exact is None:
             return None
-        found = self.early.place(call, place.exact, source, returns)
-        if found is None:
+        side_and_call = self.early.place(call, place.exact, source, returns)
+        if side_and_call is None:
             return None
-        self.raised.append((F.col(f"{found[0]}.{found[1].raised}"), call.rule))
-        return from_plain(F.col(f"{found[0]}.{found[1].column}"), returns)
+        self.raised.append((F.col(f"{side_and_call[0]}.{side_and_call[1].raised}"), call.rule))
+        return from_plain(F.col(f"{side_and_call[0]}.{side_and_call[1].column}"), returns)
 
     def schema_of(self, expr: Expr) -> Schema | None:
         """The schema of an expression, as far as it shows."""
@@ -315,10 +315,10 @@ def failing_inside(node: Node | None, around: tuple[Each, ...]) -> list[tuple[Ca
     if node is None:
         return []
     if isinstance(node, Group):
-        found = [(call, around) for call in failing_calls(node.present)]
-        return found + [pair for _, child in node.fields for pair in failing_inside(child, around)]
-    found = [(call, around) for call in failing_calls(node.expr)]
-    return found + [pair for each in eaches(node.expr) for pair in failing_inside(each.body, (*around, each))]
+        pairs = [(call, around) for call in failing_calls(node.present)]
+        return pairs + [pair for _, child in node.fields for pair in failing_inside(child, around)]
+    pairs = [(call, around) for call in failing_calls(node.expr)]
+    return pairs + [pair for each in eaches(node.expr) for pair in failing_inside(each.body, (*around, each))]
 
 
 def python_column(rule: Rule, kinds: tuple[Schema | None, ...], returns: Schema) -> Callable[..., Column]:

@@ -90,17 +90,17 @@ def is_struct(schema: Schema) -> bool:
 
 def _clashes(names: list[str]) -> list[Problem]:
     seen: dict[str, str] = {}
-    found = []
+    problems = []
     for name in names:
         other = seen.setdefault(caseless(name), name)
         if other is not name:
             statement = f"the columns '{other}' and '{name}' differ in case only"
-            found.append(Problem("SMT210", "", statement, "rename one of them with ReplaceField"))
-    return found
+            problems.append(Problem("SMT210", "", statement, "rename one of them with ReplaceField"))
+    return problems
 
 
 def with_output(
-    frame: DataFrame, columns: Iterable[Column], plan: Plan, wanted: T.StructType, states: dict[int, State]
+    frame: DataFrame, columns: Iterable[Column], plan: Plan, schema: T.StructType, states: dict[int, State]
 ) -> DataFrame:
     """Some columns of a frame and ``__out``: a struct of the user's columns, null unless the record is kept.
 
@@ -110,21 +110,21 @@ def with_output(
         frame: The records after the stages, with ``__status``.
         columns: The columns beside it.
         plan: The plan of the table's rows.
-        wanted: Its ``output_schema``.
+        schema: The ``output_schema`` of the plan.
         states: Where the values are, by variant.
     """
     assert plan.after is not None
-    targets = {"__out": ("value", plan.after, wanted)}
+    targets = {"__out": ("value", plan.after, schema)}
     if plan.chain.keeps_key:
         key = key_type(plan)
         assert plan.key_after is not None
         targets[KEY] = ("key", plan.key_after, key)
     outputs = []
-    for name, (side, schema, target) in targets.items():
-        outputs.append(F.when(F.col("__status") == 0, _output(side, schema, target, states)).alias(name))
+    for name, (side, connect, target) in targets.items():
+        outputs.append(F.when(F.col("__status") == 0, _output(side, connect, target, states)).alias(name))
     rows = select(frame, *columns, *outputs)
-    for name, (_, schema, target) in targets.items():
-        internal = T.StructType([T.StructField(field, internal_type(child)) for field, child in _fields(schema)])
+    for name, (_, connect, target) in targets.items():
+        internal = T.StructType([T.StructField(field, internal_type(child)) for field, child in _fields(connect)])
         if target != internal:
             rows = rows.withColumn(name, col(name).cast(target))  # names that text cannot say, and metadata
     return rows
@@ -138,11 +138,11 @@ def _output(side: str, schema: Schema, target: T.StructType, states: dict[int, S
         for variant, state in sorted(states.items(), reverse=True):
             layout = state.sides.get(side)
             source = None if layout is None else _source(layout, field.name, schema)
-            made = F.lit(None).cast(field.dataType) if source is None else source
+            value = F.lit(None).cast(field.dataType) if source is None else source
             if column is None:
-                column = made
+                column = value
             else:
-                column = F.when(F.col("__variant") == variant, made).otherwise(column)
+                column = F.when(F.col("__variant") == variant, value).otherwise(column)
         columns.append((F.lit(None).cast(field.dataType) if column is None else column).alias(field.name))
     return F.struct(*columns)
 
@@ -186,10 +186,10 @@ def _conformed(column: Column, schema: Schema, merged: Schema) -> Column:
     for name, child in merged.fields:
         old_child = schema.by_name.get(name)
         if old_child is None:
-            made = F.lit(None)
+            child_column = F.lit(None)
         else:
-            made = _conformed(field_of(column, schema, name), old_child, child)
-        fields.append(made.cast(spark_type(child)).alias(name))
+            child_column = _conformed(field_of(column, schema, name), old_child, child)
+        fields.append(child_column.cast(spark_type(child)).alias(name))
     return F.when(column.isNotNull(), F.struct(*fields))
 
 

@@ -161,12 +161,12 @@ class TypedEvaluator:
             self._touch(touched, update, acts & ~gone if loses else acts)
             if step.taken not in (None, step.variant):
                 variant, moved = F.when(acts, F.lit(step.taken)).otherwise(variant), True
-        found = dict(touched)
+        columns = dict(touched)
         if changed:
-            found.update({"__status": status.cast("tinyint"), "__stage": stage, "__why": why})
+            columns.update({"__status": status.cast("tinyint"), "__stage": stage, "__why": why})
         if moved and variant is not None:
-            found["__variant"] = variant
-        return found
+            columns["__variant"] = variant
+        return columns
 
     def _touch(self, touched: dict[str, Column], update: Update, acts: Column) -> None:
         for entry, when in update.touches if self.touched else ():
@@ -183,10 +183,10 @@ class TypedEvaluator:
         for state in self.states.values():
             needed |= set(state.columns.values()).union(*map(columns_of, state.sides.values()))
         needed |= self.early.calls.keys() if self.early is not None else set()
-        kept = [c for c in self.columns if c in needed]
-        if updated or len(kept) < len(self.columns):
-            self.columns = kept
-            self._select(updated[c].alias(c) if c in updated else F.col(c) for c in kept)
+        needed_columns = [c for c in self.columns if c in needed]
+        if updated or len(needed_columns) < len(self.columns):
+            self.columns = needed_columns
+            self._select(updated[c].alias(c) if c in updated else F.col(c) for c in needed_columns)
 
     def _also(self, added: dict[str, Column]) -> None:
         self.columns += added
@@ -280,15 +280,15 @@ class _StepRun:
         """Note which records are dropped; what was found so far goes first, what comes later does not matter there."""
         if when is False:
             return
-        found = F.lit(True)
+        drops = F.lit(True)
         if not isinstance(when, bool):
-            found = F.coalesce(F.col(self._computed(Cell(BOOLEAN, when, frozenset()), None)), F.lit(False))
+            drops = F.coalesce(F.col(self._computed(Cell(BOOLEAN, when, frozenset()), None)), F.lit(False))
         for failed, _ in self.update.failures:
-            found = found & ~failed
+            drops = drops & ~failed
         if self.update.drops is None:
-            self.update.drops = found
+            self.update.drops = drops
         else:
-            self.update.drops = self.update.drops | found
+            self.update.drops = self.update.drops | drops
 
     def _lose(self, failed: Column, problem: Problem) -> None:
         """Note a failure, of the records that are not dropped."""
@@ -321,12 +321,12 @@ class _StepRun:
 
     def results(self) -> dict[int, State]:
         """The states that rows of this variant can be in afterwards."""
-        found: dict[int, State] = {}
+        states: dict[int, State] = {}
         if self.step.skipped is not None:
-            found[self.step.skipped] = self.before
+            states[self.step.skipped] = self.before
         if self.step.taken is not None:
-            found[self.step.taken] = self.after
-        return found
+            states[self.step.taken] = self.after
+        return states
 
     @cached_property
     def _stays(self) -> bool:
@@ -355,13 +355,13 @@ class _StepRun:
             self._computed(chosen, None)  # a table has no partitions: only that a record with a wrong one is refused
 
     def _root(self, node: Node, old: Layout | None) -> Layout:
-        found = self._layout(node, old)
+        layout = self._layout(node, old)
         if not self._stays or self._merges:
-            return found
-        if isinstance(found, Leaf):
-            return replace(found, column=self._add(F.when(F.col(self.go or ""), self._new(found.column))))
-        there = self._new(found.present) if found.present else F.lit(True)
-        return replace(found, present=self._add(F.when(F.col(self.go or ""), there)))
+            return layout
+        if isinstance(layout, Leaf):
+            return replace(layout, column=self._add(F.when(F.col(self.go or ""), self._new(layout.column))))
+        there = self._new(layout.present) if layout.present else F.lit(True)
+        return replace(layout, present=self._add(F.when(F.col(self.go or ""), there)))
 
     def _new(self, name: str) -> Column:
         """A column by name, also one of this stage."""

@@ -64,7 +64,7 @@ class Committed:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _OffsetAnswer:
     """What brokers answer to a question for an offset."""
 
     offset: int
@@ -109,8 +109,8 @@ class KafkaClient:
     def names(self) -> list[str]:
         """The names of all topics but Kafka's internal ones, sorted."""
         with self.asking("topics"):
-            found = self.admin().list_topics(timeout=self.timeout).topics
-        return sorted(name for name in found if not name.startswith("__"))
+            topics = self.admin().list_topics(timeout=self.timeout).topics
+        return sorted(name for name in topics if not name.startswith("__"))
 
     def described(self, topics: Iterable[str]) -> dict[str, tuple[str, list[int]]]:
         """Id and partitions of each topic.
@@ -123,17 +123,17 @@ class KafkaClient:
             return {}
         with self.asking("topics"):
             asked = self.admin().describe_topics(TopicCollection(topics), request_timeout=self.timeout)
-        found, missing = {}, []
+        ids_and_partitions, missing = {}, []
         for topic, future in asked.items():
             try:
                 with self.asking(topic):
-                    told = future.result()
-                found[topic] = (str(told.topic_id), sorted(p.id for p in told.partitions))
+                    description = future.result()
+                ids_and_partitions[topic] = (str(description.topic_id), sorted(p.id for p in description.partitions))
             except _Unknown:
                 missing.append(topic)
         if missing:
             raise TableError(Problem("SMT501", t, "there is no such topic", self._hint(t)) for t in missing)
-        return found
+        return ids_and_partitions
 
     def _hint(self, missing: str) -> str:
         """The topics that one may have meant."""
@@ -146,10 +146,10 @@ class KafkaClient:
     def create(self, names: Sequence[str], how: NewTopics) -> None:
         """Make topics; one that somebody else has made meanwhile is fine."""
         settings = dict(how.settings)
-        wanted = [NewTopic(name, how.partitions, how.replication_factor, config=settings) for name in names]
+        topics = [NewTopic(name, how.partitions, how.replication_factor, config=settings) for name in names]
         with self.asking("topics"):
-            made = self.admin().create_topics(wanted, request_timeout=self.timeout)
-        for topic, future in made.items():
+            futures = self.admin().create_topics(topics, request_timeout=self.timeout)
+        for topic, future in futures.items():
             try:
                 with self.asking(topic):
                     future.result()
@@ -184,53 +184,53 @@ class KafkaClient:
         if not names:
             return {}
         there = {*self.names()}
-        found = self._settings(ResourceType.TOPIC, names & there)
+        settings_by_topic = self._settings(ResourceType.TOPIC, names & there)
         if absent := names - there:
-            found |= dict.fromkeys(absent, self._settings_of_new())
+            settings_by_topic |= dict.fromkeys(absent, self._settings_of_new())
         results = {}
-        for name, settings in found.items():
+        for name, settings in settings_by_topic.items():
             if settings:
                 results[name] = demands_of(settings)
         return results
 
     def _settings_of_new(self) -> dict[str, str]:
         """The settings of a topic that is made here, as far as they are demands."""
-        made = self.topics_of.create
-        if made is not None:
-            own = {name: made.settings[name] for name in OF_BROKERS if name in made.settings}
+        new_topics = self.topics_of.create
+        if new_topics is not None:
+            own = {name: new_topics.settings[name] for name in OF_BROKERS if name in new_topics.settings}
         else:
             own = {}
         if own.keys() == OF_BROKERS.keys():
             return own
         with self.asking("brokers"):
             broker = str(min(self.admin().list_topics(timeout=self.timeout).brokers))
-        told = self._settings(ResourceType.BROKER, [broker]).get(broker, {})
+        of_brokers = self._settings(ResourceType.BROKER, [broker]).get(broker, {})
         defaults = {}
         for name, of_broker in OF_BROKERS.items():
-            if of_broker in told:
-                defaults[name] = told[of_broker]
+            if of_broker in of_brokers:
+                defaults[name] = of_brokers[of_broker]
         return defaults | own
 
     def _settings(self, kind: Any, names: Iterable[str]) -> dict[str, dict[str, str]]:
         """The settings of topics or brokers; without those that this user may not ask or that have gone."""
-        found: dict[str, dict[str, str]] = {}
+        settings_by_name: dict[str, dict[str, str]] = {}
         resources = [ConfigResource(kind, name) for name in sorted(names)]
         if not resources:
-            return found
+            return settings_by_name
         with self.asking("settings"):
             asked = self.admin().describe_configs(resources, request_timeout=self.timeout)
         for resource, future in asked.items():
             try:
                 with self.asking(resource.name):
-                    told = future.result()
+                    entries = future.result()
             except _Unknown:
                 continue
             except EngineError as error:
                 if error.problems[0].code not in _UNTOLD:
                     raise
                 continue
-            found[resource.name] = {name: str(entry.value) for name, entry in told.items()}
-        return found
+            settings_by_name[resource.name] = {name: str(entry.value) for name, entry in entries.items()}
+        return settings_by_name
 
     # --- offsets ---
 
@@ -245,16 +245,16 @@ class KafkaClient:
             for p in partitions:
                 places.append((t, p))
         starts = self.offsets(places, OffsetSpec.earliest())
-        ends = self._found(places, OffsetSpec.latest(), self._isolation)
+        ends = self._offset_answers(places, OffsetSpec.latest(), self._isolation)
         ranges = [Range(*place, starts[place], max(starts[place], ends[place].offset)) for place in places]
         epochs = {}
-        for place, found in ends.items():
-            if found.epoch is not None:
-                epochs[place] = found.epoch
+        for place, answer in ends.items():
+            if answer.epoch is not None:
+                epochs[place] = answer.epoch
         waiting: list[Waiting] = []
         if self._isolation is IsolationLevel.READ_COMMITTED:
             marks = self.offsets(places, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
-            held_back = {place: (found.offset, marks[place]) for place, found in ends.items()}
+            held_back = {place: (answer.offset, marks[place]) for place, answer in ends.items()}
             waiting = self._waiting({place: parts for place, parts in held_back.items() if parts[0] < parts[1]})
         return Measured(sorted(ranges), epochs, waiting)
 
@@ -274,59 +274,61 @@ class KafkaClient:
 
     def offsets(self, places: Sequence[Place], which: Any, isolation: Any = None) -> dict[Place, int]:
         """One offset of each partition; -1 where there is none."""
-        found = self._found(places, which, self._isolation if isolation is None else isolation)
-        return {place: at.offset for place, at in found.items()}
+        answers = self._offset_answers(places, which, self._isolation if isolation is None else isolation)
+        return {place: at.offset for place, at in answers.items()}
 
-    def _found(self, places: Sequence[Place], which: Any, isolation: Any) -> dict[Place, "_Found"]:
+    def _offset_answers(self, places: Sequence[Place], which: Any, isolation: Any) -> dict[Place, "_OffsetAnswer"]:
         if not places:
             return {}
-        wanted = {TopicPartition(*place): which for place in places}
-        return self._patiently(lambda: self._offsets(wanted, isolation))
+        requests = {TopicPartition(*place): which for place in places}
+        return self._patiently(lambda: self._offsets(requests, isolation))
 
-    def _offsets(self, wanted: Mapping[Any, Any], isolation: Any) -> dict[Place, "_Found"]:
+    def _offsets(self, requests: Mapping[Any, Any], isolation: Any) -> dict[Place, "_OffsetAnswer"]:
         with self.asking("offsets"):
-            asked = self.admin().list_offsets(wanted, isolation_level=isolation, request_timeout=self.timeout)
-        found = {}
+            asked = self.admin().list_offsets(requests, isolation_level=isolation, request_timeout=self.timeout)
+        answers = {}
         for place, future in asked.items():
             with self.asking(f"{place.topic}-{place.partition}"):
-                told = future.result()
-                found[place.topic, place.partition] = _Found(told.offset, told.leader_epoch, told.timestamp)
-        return found
+                answer = future.result()
+                answers[place.topic, place.partition] = _OffsetAnswer(
+                    answer.offset, answer.leader_epoch, answer.timestamp
+                )
+        return answers
 
     def offsets_at(self, places: Sequence[Place], millis: int) -> dict[Place, int]:
         """The first offset whose record has this timestamp or a later one; -1 where there is none."""
-        found = self._found(places, OffsetSpec.for_timestamp(max(0, millis)), self._isolation)
-        self.times = {place: (at.offset, at.millis) for place, at in found.items() if at.offset >= 0}
-        return {place: at.offset for place, at in found.items()}
+        answers = self._offset_answers(places, OffsetSpec.for_timestamp(max(0, millis)), self._isolation)
+        self.times = {place: (at.offset, at.millis) for place, at in answers.items() if at.offset >= 0}
+        return {place: at.offset for place, at in answers.items()}
 
     def timestamps(self, offsets: Mapping[Place, int]) -> dict[Place, int]:
         """The timestamps of the first records at these offsets or behind them, committed or not."""
-        found: dict[Place, int] = {}
+        millis_by_place: dict[Place, int] = {}
 
         def take(place: Place, message: Any) -> None:
             kind, millis = message.timestamp()
             if kind != TIMESTAMP_NOT_AVAILABLE:
-                found[place] = millis
+                millis_by_place[place] = millis
 
         starts = [TopicPartition(*place, offset) for place, offset in offsets.items()]
         self._look(starts, "read_uncommitted", take)
-        return found
+        return millis_by_place
 
     def cut_back(self, positions: Mapping[Place, Position]) -> dict[Place, int]:
         """The partitions that lost records before these positions, and from which offset on.
 
         A consumer that goes on at a position with the leader epoch it was read in has the brokers compare: KIP-320.
         """
-        found: dict[Place, int] = {}
+        cuts: dict[Place, int] = {}
 
         def refused(place: Place, error: KafkaError) -> None:
             truncated = _TRUNCATED.search(error.str())
             if truncated is not None:
-                found[place] = int(truncated[1])
+                cuts[place] = int(truncated[1])
 
         starts = [TopicPartition(*place, at, leader_epoch=epoch) for place, (at, epoch) in positions.items()]
         self._look(starts, "read_uncommitted", lambda place, message: None, refused)
-        return found
+        return cuts
 
     def _look(
         self,
@@ -359,23 +361,23 @@ class KafkaClient:
 
     def count(self, window: Window, beat: Callable[[], None] = lambda: None) -> dict[str, int]:
         """Count the records of a window by reading it, per topic."""
-        found = dict.fromkeys(window.topics, 0)
-        wanted = offsets_of(window)
+        counts = dict.fromkeys(window.topics, 0)
+        offsets = offsets_of(window)
         more = {"isolation.level": self.topics_of.isolation_level, "auto.offset.reset": "error",
                 "enable.partition.eof": True}  # fmt: skip
         consumer = self.consumer("dagster_smt.count", **more)
         with self.asking("records"):
             try:
-                consumer.assign([TopicPartition(*place, parts[0][0]) for place, parts in wanted.parts.items()])
-                self._count(consumer, wanted, found, beat)
+                consumer.assign([TopicPartition(*place, parts[0][0]) for place, parts in offsets.parts.items()])
+                self._count(consumer, offsets, counts, beat)
             finally:
                 consumer.close()
-        return found
+        return counts
 
-    def _count(self, consumer: Any, wanted: OffsetSet, found: dict[str, int], beat: Callable[[], None]) -> None:
-        open_, until = set(wanted.parts), time.monotonic() + self.timeout
+    def _count(self, consumer: Any, offsets: OffsetSet, counts: dict[str, int], beat: Callable[[], None]) -> None:
+        open_, until = set(offsets.parts), time.monotonic() + self.timeout
         starts = {}
-        for place, parts in wanted.parts.items():
+        for place, parts in offsets.parts.items():
             starts[place] = [start for start, _ in parts]
         while open_:
             beat()
@@ -391,8 +393,8 @@ class KafkaClient:
                         raise KafkaException(error)
                     open_.discard(place)
                     continue
-                parts, at = wanted.parts[place], bisect_right(starts[place], message.offset()) - 1
-                found[place[0]] += at >= 0 and message.offset() < parts[at][1]
+                parts, at = offsets.parts[place], bisect_right(starts[place], message.offset()) - 1
+                counts[place[0]] += at >= 0 and message.offset() < parts[at][1]
                 if message.offset() + 1 >= parts[-1][1]:
                     open_.discard(place)
 
@@ -438,25 +440,25 @@ class KafkaClient:
         consumer = self.consumer(group)
         try:
             with self.asking(group):
-                told = consumer.committed(places, self.timeout)
-                for place in told:
+                answers = consumer.committed(places, self.timeout)
+                for place in answers:
                     if place.error is not None:
                         raise KafkaException(place.error)
         finally:
             consumer.close()
         results = {}
-        for p in told:
+        for p in answers:
             if p.offset >= 0:
                 results[(p.topic, p.partition)] = Committed(p.offset, p.metadata or "")
         return results
 
     def commit(self, group: str, offsets: Mapping[Place, Committed]) -> None:
         """Commit offsets of a consumer group that has no members."""
-        wanted = [TopicPartition(t, p, c.offset, c.metadata) for (t, p), c in offsets.items()]
+        positions = [TopicPartition(t, p, c.offset, c.metadata) for (t, p), c in offsets.items()]
         consumer = self.consumer(group)
         try:
             with self.asking(group):
-                for place in consumer.commit(offsets=wanted, asynchronous=False):
+                for place in consumer.commit(offsets=positions, asynchronous=False):
                     if place.error is not None:
                         raise KafkaException(place.error)
         finally:

@@ -10,7 +10,7 @@ _SAME = (
     *("sasl.kerberos.service.name", "reconnect.backoff.ms", "reconnect.backoff.max.ms", "metadata.max.age.ms"),
     *("sasl.oauthbearer.scope", "client.dns.lookup"),
 )
-_NAMED = {
+_RENAMED = {
     "sasl.oauthbearer.token.endpoint.url": "sasl.oauthbearer.token.endpoint.url",
     "ssl.truststore.certificates": "ssl.ca.pem",
     "ssl.keystore.certificate.chain": "ssl.certificate.pem",
@@ -31,61 +31,64 @@ def client_config(options: Mapping[str, str], own: Mapping[str, str], servers: s
     Raises:
         ConfigError: SMT583, an option has no form there.
     """
-    found = {"bootstrap.servers": servers}
-    found |= {name: options[name] for name in _SAME if name in options}
-    found |= {name: options[key] for key, name in _NAMED.items() if key in options}
+    config = {"bootstrap.servers": servers}
+    config |= {name: options[name] for name in _SAME if name in options}
+    config |= {name: options[key] for key, name in _RENAMED.items() if key in options}
     if "ssl.endpoint.identification.algorithm" in options:
-        found["ssl.endpoint.identification.algorithm"] = options["ssl.endpoint.identification.algorithm"] or "none"
-    problems = [*_stores(options, own, found), *_sasl(options, own, found)]
+        config["ssl.endpoint.identification.algorithm"] = options["ssl.endpoint.identification.algorithm"] or "none"
+    problems = [*_stores(options, own, config), *_sasl(options, own, config)]
     if problems:
         raise ConfigError(problems)
-    return {**found, **own}
+    return {**config, **own}
 
 
-def _stores(options: Mapping[str, str], own: Mapping[str, str], found: dict[str, str]) -> list[Problem]:
+def _stores(options: Mapping[str, str], own: Mapping[str, str], config: dict[str, str]) -> list[Problem]:
     """Key and trust stores. librdkafka reads PEM, and keys in PKCS#12."""
     problems = []
     if place := options.get("ssl.truststore.location", ""):
         if options.get("ssl.truststore.type", "JKS").upper() == "PEM":
-            found["ssl.ca.location"] = place
+            config["ssl.ca.location"] = place
         elif "ssl.ca.location" not in own and "ssl.ca.pem" not in own:
             hint = "use a PEM file (ssl.truststore.type PEM), or name one as ssl.ca.location in client_options"
             problems.append(_no_form("ssl.truststore.location", "only Java reads this kind of store", hint))
     if place := options.get("ssl.keystore.location", ""):
         kind = options.get("ssl.keystore.type", "JKS").upper()
         if kind == "PEM":
-            found |= {"ssl.certificate.location": place, "ssl.key.location": place}
+            config |= {"ssl.certificate.location": place, "ssl.key.location": place}
         elif kind == "PKCS12":
-            found |= {"ssl.keystore.location": place, "ssl.keystore.password": options.get("ssl.keystore.password", "")}
+            config |= {
+                "ssl.keystore.location": place,
+                "ssl.keystore.password": options.get("ssl.keystore.password", ""),
+            }
         elif "ssl.certificate.location" not in own and "ssl.keystore.location" not in own:
             hint = "use PEM or PKCS12 (ssl.keystore.type), or name ssl.certificate.location and ssl.key.location"
             problems.append(_no_form("ssl.keystore.location", "only Java reads this kind of store", hint))
     return problems
 
 
-def _sasl(options: Mapping[str, str], own: Mapping[str, str], found: dict[str, str]) -> list[Problem]:
+def _sasl(options: Mapping[str, str], own: Mapping[str, str], config: dict[str, str]) -> list[Problem]:
     """User and password from the login module's line."""
     if not options.get("security.protocol", "").upper().startswith("SASL"):
         return []
     mechanism = options.get("sasl.mechanism", "GSSAPI").upper()
-    given = any(name.startswith("sasl.") for name in own)
-    if mechanism not in _MECHANISMS and not given:
+    has_own = any(name.startswith("sasl.") for name in own)
+    if mechanism not in _MECHANISMS and not has_own:
         hint = f"it knows {', '.join(_MECHANISMS)}; name another way in with client_options"
         return [_no_form("sasl.mechanism", "the client that lists topics does not know this mechanism", hint)]
     line = options.get("sasl.jaas.config", "")
     values = {name: a or b or c for name, a, b, c in _JAAS.findall(line)}
     if mechanism == "OAUTHBEARER":
-        found |= {"sasl.oauthbearer.method": "oidc"} if "sasl.oauthbearer.token.endpoint.url" in found else {}
+        config |= {"sasl.oauthbearer.method": "oidc"} if "sasl.oauthbearer.token.endpoint.url" in config else {}
         names = {"clientId": "sasl.oauthbearer.client.id", "clientSecret": "sasl.oauthbearer.client.secret"}
     else:
         names = {"username": "sasl.username", "password": "sasl.password"}
-    if mechanism == "GSSAPI" or given:
+    if mechanism == "GSSAPI" or has_own:
         return []
     lacking = [name for name in names if name not in values]
     if lacking:
         hint = 'write …PlainLoginModule required username="…" password="${env:NAME}";'
         return [_no_form("sasl.jaas.config", f"names no {' and no '.join(lacking)}", hint)]
-    found |= {ours: re.sub(r"\\(.)", r"\1", values[name]) for name, ours in names.items()}
+    config |= {ours: re.sub(r"\\(.)", r"\1", values[name]) for name, ours in names.items()}
     return []
 
 

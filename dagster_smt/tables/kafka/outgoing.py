@@ -78,15 +78,15 @@ def forms_of(
     for name, content in context.items():
         if name not in _CLASSES:
             brief[name] = _brief(name, content)
-    named = {}
+    last_of_each = {}
     for name, content in context.items():
         if name in identity:
-            named[name] = content
+            last_of_each[name] = content
     for left in (headers, [*context.items()], [*brief.items()]):
         if record_size(None, None, [*left, note]) <= limit:
             yield None, None, [*left, note]
-    if record_size(None, None, [*named.items(), (LEFT_OUT, b"")]) <= limit:
-        yield None, None, [*named.items(), (LEFT_OUT, b"")]
+    if record_size(None, None, [*last_of_each.items(), (LEFT_OUT, b"")]) <= limit:
+        yield None, None, [*last_of_each.items(), (LEFT_OUT, b"")]
 
 
 def _brief(name: str, content: bytes | None) -> bytes | None:

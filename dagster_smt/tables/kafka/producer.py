@@ -31,16 +31,16 @@ def send(
     """
     client = KafkaClient(topics)
     client.make_missing([topic])
-    found: dict[Place, tuple[int, int]] = {}
+    counts_and_firsts: dict[Place, tuple[int, int]] = {}
     refused: list[KafkaError] = []
 
-    def told(error: KafkaError | None, message: Message) -> None:
+    def note_delivery(error: KafkaError | None, message: Message) -> None:
         if error is not None:
             refused.append(error)
             return
         place = (str(message.topic()), int(message.partition() or 0))
-        count, first = found.get(place, (0, int(message.offset() or 0)))
-        found[place] = (count + 1, min(first, int(message.offset() or 0)))
+        count, first = counts_and_firsts.get(place, (0, int(message.offset() or 0)))
+        counts_and_firsts[place] = (count + 1, min(first, int(message.offset() or 0)))
 
     producer = client.producer(**{"enable.idempotence": True, "message.max.bytes": _LONGEST})
     with client.asking(topic):
@@ -51,7 +51,9 @@ def send(
                 stamp = {}
             else:
                 stamp = {"timestamp": record.timestamp}
-            producer.produce(topic, record.value, record.key, headers=headers, on_delivery=told, **place, **stamp)
+            producer.produce(
+                topic, record.value, record.key, headers=headers, on_delivery=note_delivery, **place, **stamp
+            )
             producer.poll(0)
         producer.flush(client.timeout)
         if len(producer):
@@ -61,4 +63,4 @@ def send(
     if refused:
         statement = f"the brokers refused {len(refused)} records: {refused[0].name()}"
         raise TableError(Problem("SMT590", topic, statement, "look into the settings of the topic"))
-    return found
+    return counts_and_firsts

@@ -77,8 +77,8 @@ def from_commits(commits: Mapping[Place, Committed]) -> TableState | None:
     """
     if not commits:
         return None
-    found = {place: _data(committed.metadata) for place, committed in commits.items()}
-    number, attempt = max((data.get("n", 0), data.get("a", "")) for data in found.values())
+    texts = {place: _data(committed.metadata) for place, committed in commits.items()}
+    number, attempt = max((data.get("n", 0), data.get("a", "")) for data in texts.values())
     held: dict[Place, Intervals] = {}
     gaps: dict[Place, Intervals] = {}
     ranges: list[Range] = []
@@ -87,7 +87,7 @@ def from_commits(commits: Mapping[Place, Committed]) -> TableState | None:
     runs: list[Any] = []
     letters: dict[str, int] = {}
     kind = "records"
-    for place, data in sorted(found.items()):
+    for place, data in sorted(texts.items()):
         held[place] = _intervals(data.get("h", [[0, commits[place].offset]]))
         gaps[place] = _intervals(data.get("g", []))
         if (data.get("n"), data.get("a")) == (number, attempt) and "w" in data:
@@ -103,15 +103,15 @@ def from_commits(commits: Mapping[Place, Committed]) -> TableState | None:
         window=Window(tuple(ranges)),
         held=OffsetSet({place: parts for place, parts in held.items() if parts}),
         gaps=OffsetSet({place: parts for place, parts in gaps.items() if parts}),
-        begins={place: data.get("b", 0) for place, data in found.items() if "b" in data or not data},
-        epochs={place: data["e"] for place, data in found.items() if "e" in data},
-        spans={place: _spans(data["t"]) for place, data in found.items() if "t" in data},
+        begins={place: data.get("b", 0) for place, data in texts.items() if "b" in data or not data},
+        epochs={place: data["e"] for place, data in texts.items() if "e" in data},
+        spans={place: _spans(data["t"]) for place, data in texts.items() if "t" in data},
         identities=identities,
         rows=rows,
         runs=tuple(CommittedRun(key, request, n, w, tuple(left_out)) for key, request, n, w, left_out in runs),
         dead_letters=letters,
-        unmasked=unmasked_in(found),
-        accepted=accepted_in(found),
+        unmasked=unmasked_in(texts),
+        accepted=accepted_in(texts),
     )
 
 

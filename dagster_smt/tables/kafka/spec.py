@@ -126,11 +126,11 @@ class KafkaTopics:
         Raises:
             ConfigError: SMT582, a variable is not set.
         """
-        found = {}
+        options = {}
         for k, v in self.options.items():
             if k.startswith("kafka."):
-                found[k] = v
-        return {k.removeprefix("kafka."): v for k, v in resolved(found, "KafkaTopics options").items()}
+                options[k] = v
+        return {k.removeprefix("kafka."): v for k, v in resolved(options, "KafkaTopics options").items()}
 
     def spark_options(self) -> dict[str, str]:
         """Options of Spark's own, as given."""

@@ -12,7 +12,7 @@ from dagster_smt.model.windows.window import Range
 from dagster_smt.tables.kafka.client import DENIED, KafkaClient, Place
 from dagster_smt.tables.kafka.outgoing import Outgoing
 
-Told = Callable[[KafkaError | None, Message], None]
+OnDelivery = Callable[[KafkaError | None, Message], None]
 _FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
 _REQUEST = 64 * 2**20
 LONGEST = _REQUEST - 1024
@@ -114,12 +114,12 @@ class Transactions:
 
     def _with_forms(self, records: Iterable[Outgoing]) -> list[Outgoing]:
         """Records in a form that their topic may take; notes those that have none."""
-        found: list[Outgoing] = []
+        writable: list[Outgoing] = []
         for record in records:
             while record.parts is not None and not self._may_take(record):
                 record.shorten()
-            (self.unwritten if record.parts is None else found).append(record)
-        return found
+            (self.unwritten if record.parts is None else writable).append(record)
+        return writable
 
     def _may_take(self, record: Outgoing) -> bool:
         assert record.parts is not None
@@ -128,13 +128,13 @@ class Transactions:
 
     def _transaction(self, records: Sequence[Outgoing]) -> bool:
         """Send records, all or none; tells whether they are there."""
-        found: list[tuple[str, int, int]] = []
+        delivered: list[tuple[str, int, int]] = []
         refused: list[KafkaError] = []
         self.refused, self.lost = refused, False  # of an earlier transaction is reported late, and to its own list
 
-        def told(error: KafkaError | None, message: Message) -> None:
+        def note_delivery(error: KafkaError | None, message: Message) -> None:
             if error is None:
-                found.append((str(message.topic()), int(message.partition() or 0), int(message.offset() or 0)))
+                delivered.append((str(message.topic()), int(message.partition() or 0), int(message.offset() or 0)))
             elif error.code() in _NOT_SENT:
                 self.lost = True
             else:
@@ -143,20 +143,20 @@ class Transactions:
         with self._asking():
             self.producer.begin_transaction()
             self.open, self.times = True, self.times + 1
-            last = self._produce_all(records, told)
+            last = self._produce_all(records, note_delivery)
             if self.lost or refused:
                 self._abort(last)
                 return False
             self.producer.commit_transaction(self.client.timeout)
         self.open = False
-        for topic, partition, offset in found:
+        for topic, partition, offset in delivered:
             self.sent.setdefault((topic, partition), []).append(offset)
         return True
 
-    def _produce_all(self, records: Sequence[Outgoing], told: Told) -> Outgoing:
+    def _produce_all(self, records: Sequence[Outgoing], on_delivery: OnDelivery) -> Outgoing:
         """Hand records over until one is refused; returns the last one."""
         for record in records:
-            self._produce(record, told)
+            self._produce(record, on_delivery)
             if record.topic not in self.batches:
                 self._flush()
             if self.refused or self.lost:
@@ -164,12 +164,12 @@ class Transactions:
         self._flush()
         return records[-1]
 
-    def _produce(self, record: Outgoing, told: Told) -> None:
+    def _produce(self, record: Outgoing, on_delivery: OnDelivery) -> None:
         assert record.parts is not None
         key, value, headers = record.parts
         while True:
             try:
-                self.producer.produce(record.topic, value, key, headers=headers, on_delivery=told)
+                self.producer.produce(record.topic, value, key, headers=headers, on_delivery=on_delivery)
                 self.producer.poll(0)
                 return
             except BufferError:

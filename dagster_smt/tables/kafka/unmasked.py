@@ -24,35 +24,35 @@ def texts_of(state: TableState, places: list[Place]) -> dict[Place, dict[str, An
     if not places or not (state.unmasked or state.accepted):
         return {}
     first: dict[str, Any] = {}
-    found: dict[Place, dict[str, Any]] = {places[0]: first}
+    texts: dict[Place, dict[str, Any]] = {places[0]: first}
     if state.accepted:
         last = state.accepted[-1]
         first[_ACCEPTED] = [last.run, last.reason[:200], [path[:50] for path in last.paths[:3]], last.records]
     entries = [replace(one, runs=one.runs[-1:], offsets=one.offsets.coarse(1)).to_json() for one in state.unmasked]
     if len(json.dumps(entries)) <= ROOM:
-        return found | ({places[0]: {**first, _ENTRIES: entries}} if entries else {})
+        return texts | ({places[0]: {**first, _ENTRIES: entries}} if entries else {})
     masked = any(one.action == "masked" for one in state.unmasked)
     first[_JOINED] = ["masked" if masked else "dropped", any(one.left_out for one in state.unmasked)]
     joined = offsets_on_record(state.unmasked).coarse(1)
     for place in places:
         intervals = joined.of(*place)
         if intervals:
-            found.setdefault(place, {})[_RANGE] = intervals[0]
-    return found
+            texts.setdefault(place, {})[_RANGE] = intervals[0]
+    return texts
 
 
 def unmasked_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Unmasked, ...]:
     """What is on record, as ``texts_of`` wrote it."""
-    found: list[Unmasked] = []
+    entries: list[Unmasked] = []
     joined: list[Any] = []
     for text in texts.values():
-        found += [Unmasked.from_json(entry) for entry in text.get(_ENTRIES, ())]
+        entries += [Unmasked.from_json(entry) for entry in text.get(_ENTRIES, ())]
         joined = text.get(_JOINED, joined)
     if joined:
         action, left_out = joined
         offsets = OffsetSet({place: (tuple(text[_RANGE]),) for place, text in texts.items() if _RANGE in text})
-        found.append(Unmasked("", SEVERAL, action, "value", SEVERAL, left_out, offsets=offsets))
-    return tuple(found)
+        entries.append(Unmasked("", SEVERAL, action, "value", SEVERAL, left_out, offsets=offsets))
+    return tuple(entries)
 
 
 def accepted_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Accepted, ...]:

@@ -94,11 +94,11 @@ class _Versions:
         if there is not None:
             before = there.where("NOT stale").join(conflicts, "key", "left_anti")
             ordered = ordered.unionByName(before.select(*_EVENT))
-        made = self._made(ordered)
+        versions = self._new_versions(ordered)
         if there is None:
-            changes = made.withColumn("action", F.lit(INSERT)).withColumn("now_topic", F.lit(None).cast("string"))
+            changes = versions.withColumn("action", F.lit(INSERT)).withColumn("now_topic", F.lit(None).cast("string"))
         else:
-            changes = self._beside(made, there.join(conflicts, "key", "left_anti"))
+            changes = self._beside(versions, there.join(conflicts, "key", "left_anti"))
         shown = changes.select(
             "key",
             "row",
@@ -136,7 +136,7 @@ class _Versions:
         shown = F.col("now.topic").alias("now_topic"), F.col("now.partition").alias("now_partition")
         return joined.where(crosses).select("key", *shown)
 
-    def _made(self, events: DataFrame) -> DataFrame:
+    def _new_versions(self, events: DataFrame) -> DataFrame:
         """Returns the versions that events make, in order: ``key``, ``row``, ``topic``, ``offset``, ``incomplete``."""
         in_order = Window.partitionBy("key").orderBy("offset")
         filled = self._filled(events, in_order)
@@ -210,7 +210,7 @@ class _Versions:
             columns.append(value.cast(field.dataType).alias(field.name))
         return F.struct(*columns)
 
-    def _beside(self, made: DataFrame, there: DataFrame) -> DataFrame:
+    def _beside(self, versions: DataFrame, there: DataFrame) -> DataFrame:
         """Returns the versions that events make beside those that there are."""
         now = there.select(
             F.col("key").alias("now_key"),
@@ -219,7 +219,7 @@ class _Versions:
             F.col("offset").alias("now_offset"),
         )
         is_same = (F.col("key") == F.col("now_key")) & (F.col("offset") == F.col("now_offset"))
-        joined = made.join(now, is_same, "full_outer")
+        joined = versions.join(now, is_same, "full_outer")
         differs = ~reduce(and_, [self._same(name) for name in self.schema.names])
         action = F.when(F.col("now_row").isNull(), INSERT).when(F.col("row").isNull(), REMOVE).when(differs, UPDATE)
         return (

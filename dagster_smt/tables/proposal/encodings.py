@@ -49,37 +49,37 @@ def encoding_of(sides: Sequence[bytes | None]) -> Encoding:
     A zero byte and a number in four more name a schema of a registry; then come Connect's envelopes, other JSON,
     texts, and bytes.
     """
-    given = [side for side in sides if side is not None]
-    if not given:
+    present = [side for side in sides if side is not None]
+    if not present:
         return Encoding(None, 0, 0)
-    named = [side for side in given if _names_schema(side)]
-    if len(named) * 2 > len(given):
-        return _registered(given, named)
-    data = [parsed(side) for side in given]
+    with_ids = [side for side in present if _names_schema(side)]
+    if len(with_ids) * 2 > len(present):
+        return _registered(present, with_ids)
+    data = [parsed(side) for side in present]
     objects = [d for d in data if isinstance(d, (dict, list))]
-    if len(objects) * 2 > len(given):
+    if len(objects) * 2 > len(present):
         envelopes = [d for d in objects if is_envelope(d)]
         if len(envelopes) * 2 > len(objects):
-            return Encoding("envelope", len(given), len(envelopes))
-        return Encoding("json", len(given), len(given) - data.count(BROKEN))
-    texts = [side for side in given if _is_text(side)]
-    if len(texts) == len(given):
+            return Encoding("envelope", len(present), len(envelopes))
+        return Encoding("json", len(present), len(present) - data.count(BROKEN))
+    texts = [side for side in present if _is_text(side)]
+    if len(texts) == len(present):
         if all(isinstance(d, str) for d in data):
             note = "each is a JSON text in quotes"
         else:
             note = ""
-        return Encoding("json" if note else "string", len(given), len(given), note=note)
-    lengths = {len(side) for side in given}
+        return Encoding("json" if note else "string", len(present), len(present), note=note)
+    lengths = {len(side) for side in present}
     if len(lengths) == 1 and (width := lengths.pop()) in _NUMBERS:
         note = f"{width} bytes each, as Kafka's serializer of numbers writes them"
-        return Encoding(_NUMBERS[width], len(given), len(given), note=note)
-    return Encoding("bytes", len(given), len(given), note=f"{len(given) - len(texts)} are no texts")
+        return Encoding(_NUMBERS[width], len(present), len(present), note=note)
+    return Encoding("bytes", len(present), len(present), note=f"{len(present) - len(texts)} are no texts")
 
 
-def _registered(given: Sequence[bytes], named: Sequence[bytes]) -> Encoding:
-    ids = frozenset(int.from_bytes(side[1:_REGISTRY_HEADER], "big") for side in named)
+def _registered(present: Sequence[bytes], with_ids: Sequence[bytes]) -> Encoding:
+    ids = frozenset(int.from_bytes(side[1:_REGISTRY_HEADER], "big") for side in with_ids)
     note = "they name a schema of a registry, of Avro unless it says Protobuf"
-    return Encoding("avro-confluent", len(given), len(named), ids, note)
+    return Encoding("avro-confluent", len(present), len(with_ids), ids, note)
 
 
 def _names_schema(side: bytes) -> bool:

@@ -54,18 +54,18 @@ class Look:
             return Seen(problem=self.silent)
         try:
             names = list(topics) or self._matching(pattern)
-            found = []
+            records = []
             for name in names:
                 for sample in samples(self.place, name, self.records):
-                    found.append(sample)
+                    records.append(sample)
         except SmtError as error:
             problem = error.problems[0]
             said = f"{problem.code} {problem.place}: {problem.statement}"
             if isinstance(error, EngineError):
                 self.silent = said
             return Seen(problem=said)
-        if any(sample.value is not None for sample in found):
-            return Seen(found)
+        if any(sample.value is not None for sample in records):
+            return Seen(records)
         return Seen(problem="there is no record with a value in the topics" if names else "no topic matches")
 
     def _matching(self, pattern: str) -> list[str]:

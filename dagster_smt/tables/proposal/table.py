@@ -88,26 +88,26 @@ def propose(samples: Sequence[Sample], plain: Collection[str] = (), *, with_key:
     if value.kind is None:
         hint = "look at a topic with records, or write the columns by hand"
         raise TableError(Problem("SMT539", "schema", "no record with a value tells of columns", hint))
-    found = Proposal(tuple(dict.fromkeys(s.topic for s in samples)), len(samples), key, value)
+    proposal = Proposal(tuple(dict.fromkeys(s.topic for s in samples)), len(samples), key, value)
     if absent := sum(s.value is None for s in samples):
         what = "a dead letter in a table of columns unless the chain drops it (Filter with RecordIsTombstone)"
-        found.remarks.append(f"{absent} of {len(samples)} values are null: each is {what}.")
+        proposal.remarks.append(f"{absent} of {len(samples)} values are null: each is {what}.")
     if value.kind == "json":
-        _of_json(found, [s.value for s in samples], plain)
+        _of_json(proposal, [s.value for s in samples], plain)
     elif value.kind in _SINGLE:
-        found.columns = (("value", Schema(_SINGLE[value.kind], optional=True)),)
-        found.options["value.format"] = "raw"
+        proposal.columns = (("value", Schema(_SINGLE[value.kind], optional=True)),)
+        proposal.options["value.format"] = "raw"
     else:
         if value.kind in REGISTERED:
             what = "name their schema"
         else:
             what = "bring their schema along"
-        found.remarks.append(f"The values {what}: columns come with the records.")
-    if with_key and found.columns:
-        _of_key(found, samples)
-    elif found.columns and key.kind is not None:
-        found.remarks.append("The key is no column here: dagster-smt schema proposes columns of it, too.")
-    return found
+        proposal.remarks.append(f"The values {what}: columns come with the records.")
+    if with_key and proposal.columns:
+        _of_key(proposal, samples)
+    elif proposal.columns and key.kind is not None:
+        proposal.remarks.append("The key is no column here: dagster-smt schema proposes columns of it, too.")
+    return proposal
 
 
 def _of_json(found: Proposal, values: Sequence[bytes | None], plain: Collection[str]) -> None:
@@ -150,33 +150,35 @@ def _part(seen: Observation, kind: str) -> Observation:
     return Observation(kinds=type(seen.kinds)({kind: seen.kinds[kind]}), fields=seen.fields)
 
 
-def _note_misfits(found: Proposal, seen: Values) -> None:
+def _note_misfits(proposal: Proposal, seen: Values) -> None:
     """Values that are no object; a JSON null is a null."""
-    fitting = {"objects", "arrays"} if found.rows else {"objects"}
+    fitting = {"objects", "arrays"} if proposal.rows else {"objects"}
     odd = [(group, count) for group, count in seen.whole.groups.items() if group not in fitting]
     for group, count in odd:
-        found.remarks.append(f"{count} of {seen.total} values are {group}, no objects: they would be dead letters.")
+        proposal.remarks.append(f"{count} of {seen.total} values are {group}, no objects: they would be dead letters.")
 
 
-def _of_key(found: Proposal, samples: Sequence[Sample]) -> None:
+def _of_key(proposal: Proposal, samples: Sequence[Sample]) -> None:
     """Columns of the key, unless the value has the same."""
-    kind = found.key.kind
+    kind = proposal.key.kind
     if kind is None:
         return
     if kind in _SINGLE:
         same = _field_with_key(samples)
         if same:
-            found.remarks.append(f"The key is what the value has as {same}: it is no column of its own.")
+            proposal.remarks.append(f"The key is what the value has as {same}: it is no column of its own.")
             return
-        name = "key" if "key" not in dict(found.columns) else "record_key"
+        name = "key" if "key" not in dict(proposal.columns) else "record_key"
         column = Schema(_SINGLE[kind], optional=True)
-        found.columns = (*found.columns, (name, column))
-        found.options |= {"key.format": "raw", "key.fields": _listed([name]), "value.fields-include": "EXCEPT_KEY"}
+        proposal.columns = (*proposal.columns, (name, column))
+        proposal.options |= {"key.format": "raw", "key.fields": _listed([name]), "value.fields-include": "EXCEPT_KEY"}
         return
     if kind == "json":
-        _of_json_key(found, samples)
+        _of_json_key(proposal, samples)
         return
-    found.remarks.append(f"The key ({kind}) is no column: key.format, key.fields and a registry's address make it one.")
+    proposal.remarks.append(
+        f"The key ({kind}) is no column: key.format, key.fields and a registry's address make it one."
+    )
 
 
 def _of_json_key(found: Proposal, samples: Sequence[Sample]) -> None:

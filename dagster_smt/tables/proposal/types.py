@@ -77,7 +77,7 @@ class TypeProposal:
 
     def _is_plain(self, path: str) -> bool:
         return EVERYTHING in self.plain or any(
-            path == kept or path.startswith((f"{kept}.", f"{kept}[")) for kept in self.plain
+            path == plain_path or path.startswith((f"{plain_path}.", f"{plain_path}[")) for plain_path in self.plain
         )
 
     def _number(self, seen: Observation, kinds: dict[str, int], path: str) -> Schema:

@@ -75,16 +75,16 @@ class RowParser(ColumnParser):
 
     def columns(self, until: TokenType | None) -> list[Column]:
         """All columns up to a closing bracket or the end."""
-        found: list[Column] = []
+        columns: list[Column] = []
         while True:
             start = self.at
             try:
-                found.append(self.row_column())
+                columns.append(self.row_column())
                 self.end_of_column(until)
             except Skip:
                 self.skip(start, until)
             if not self.take(TokenType.COMMA):
-                return found
+                return columns
 
     def row_column(self) -> Column:
         """One column with its name."""
@@ -179,32 +179,31 @@ def _in_small_letters(schema: Schema) -> Schema:
     return schema.with_(values=item.with_(fields=fields))
 
 
-Given = str | Mapping[str, Any] | Sequence[Any]
+Declaration = str | Mapping[str, Any] | Sequence[Any]
 
 
-def parse_columns(given: Given, place: str = "columns") -> tuple[tuple[Column, ...], tuple[str, ...]]:
+def parse_columns(declaration: Declaration, place: str = "columns") -> tuple[tuple[Column, ...], tuple[str, ...]]:
     """Read columns, and the names of those that ``KEY`` puts into the key.
 
     Args:
-        given: A column list; a mapping of names to texts or options; or ``Column`` objects.
+        declaration: A column list; a mapping of names to texts or options; or ``Column`` objects.
         place: How messages call it.
 
     Raises:
         ConfigError: Everything that is wrong with it: SMT250 to SMT253, SMT264, SMT267, SMT268.
     """
-    if isinstance(given, str):
-        parser = RowParser(given, sql_tokens(given, place), place)
-        columns = parser.columns(until=None)
-        return _finished(columns, parser.keys, parser.problems)
-    if not isinstance(given, Mapping):
-        return tuple(given), ()
-    found: list[Column] = []
+    if isinstance(declaration, str):
+        parser = RowParser(declaration, sql_tokens(declaration, place), place)
+        return _finished(parser.columns(until=None), parser.keys, parser.problems)
+    if not isinstance(declaration, Mapping):
+        return tuple(declaration), ()
+    columns: list[Column] = []
     keys: list[str] = []
     problems: list[Problem] = []
-    for name, options in given.items():
+    for name, options in declaration.items():
         column = _from_options(str(name), options, f"{place} {below('', str(name))}", keys, problems)
-        found += [column] if column is not None else []
-    return _finished(found, keys, problems)
+        columns += [column] if column is not None else []
+    return _finished(columns, keys, problems)
 
 
 def _finished(
@@ -215,12 +214,12 @@ def _finished(
     return tuple(columns), tuple(keys)
 
 
-def _from_options(name: str, given: Any, place: str, keys: list[str], problems: list[Problem]) -> Column | None:
+def _from_options(name: str, declaration: Any, place: str, keys: list[str], problems: list[Problem]) -> Column | None:
     """A column of a mapping; notes what is wrong with it."""
-    if isinstance(given, str):
-        options = {"type": given}
-    elif isinstance(given, Mapping):
-        options = dict(given)
+    if isinstance(declaration, str):
+        options = {"type": declaration}
+    elif isinstance(declaration, Mapping):
+        options = dict(declaration)
     else:
         options = {}
     unknown = [option for option in options if option not in _OPTIONS]
@@ -262,8 +261,8 @@ def _with_source(column: Column, options: Mapping[str, Any], place: str, problem
             str(options.get("decode", "bytes")),
             bool(options.get("strict", False)),
         )
-    wanted = {"match": HeaderValue, "decode": HeaderValue, "strict": HeaderValue, "duplicates": Metadata}
-    for option, kind in wanted.items():
+    kinds = {"match": HeaderValue, "decode": HeaderValue, "strict": HeaderValue, "duplicates": Metadata}
+    for option, kind in kinds.items():
         if option in options and not isinstance(source, kind):
             if kind is HeaderValue:
                 hint = "it is one of a header"

@@ -12,14 +12,14 @@ from dagster_smt.model.topics.columns import RECORD_METADATA, Column, FieldsIncl
 from dagster_smt.model.topics.csv_options import csv_misfits
 from dagster_smt.model.topics.format import DESCRIBED, MOMENTS, SELF_DESCRIBED, Format
 from dagster_smt.model.topics.primitives import WHOLE
-from dagster_smt.tables.rows.columns import Given, parse_columns
+from dagster_smt.tables.rows.columns import Declaration, parse_columns
 
 _SQL = {Type.INT16: "SMALLINT", Type.INT32: "INT", Type.INT64: "BIGINT", Type.FLOAT32: "FLOAT", Type.FLOAT64: "DOUBLE"}
 _BY_TYPE: dict[Type, Any] = {kind: name for name, kind in WHOLE.items()}
 
 
 def declared_row(
-    columns: Given, key_fields: tuple[str, ...], prefix: str, include: FieldsInclude, verify: Integrity
+    columns: Declaration, key_fields: tuple[str, ...], prefix: str, include: FieldsInclude, verify: Integrity
 ) -> Row:
     """The row of a topic table.
 
@@ -30,17 +30,17 @@ def declared_row(
     Raises:
         ConfigError: Everything that is wrong with it: SMT250 to SMT253, SMT260 to SMT268.
     """
-    found, keys = parse_columns(columns) if columns else ((), ())
+    row_columns, keys = parse_columns(columns) if columns else ((), ())
     if keys:
         key_fields, include = (*key_fields, *(k for k in keys if k not in key_fields)), "EXCEPT_KEY"
-    row = Row(found, key_fields, prefix, include, verify)
-    if problems := row.problems() if found else _without_columns(row):
+    row = Row(row_columns, key_fields, prefix, include, verify)
+    if problems := row.problems() if row_columns else _without_columns(row):
         raise ConfigError(problems)
     return row
 
 
 def _without_columns(row: Row) -> list[Problem]:
-    given = {
+    options = {
         "key.fields": row.key_fields,
         "key.fields-prefix": row.key_fields_prefix,
         "fields.verify-integrity": row.verify_integrity,
@@ -48,7 +48,7 @@ def _without_columns(row: Row) -> list[Problem]:
     }
     hint = "declare the columns of the topic table, too"
     results = []
-    for name, there in given.items():
+    for name, there in options.items():
         if there:
             results.append(Problem("SMT261", name, "has no effect without columns", hint))
     return results
@@ -88,10 +88,10 @@ def _key_schema(row: Row, form: Format) -> Schema | None:
 
 def _value_schema(row: Row, form: Format) -> Schema | None:
     """What the value is read as: a struct of its columns, or the only one as it is."""
-    found = row.value_schema()
-    if found is None or not form.is_column or len(found.fields) != 1:
-        return found
-    return optional(found.fields[0][1])
+    schema = row.value_schema()
+    if schema is None or not form.is_column or len(schema.fields) != 1:
+        return schema
+    return optional(schema.fields[0][1])
 
 
 def _only_column(row: Row, form: Format) -> Iterator[Problem]:
@@ -107,10 +107,10 @@ def undescribed(side: str, form: Format) -> Iterator[Problem]:
     """Whether nothing says what schema a format without one of its own is read with: each record would fail."""
     if form.kind in DESCRIBED and form.schema is None:
         if form.kind == "avro":
-            given = "avro.schema"
+            options = "avro.schema"
         else:
-            given = "protobuf.descriptor and protobuf.message-name"
-        hint = f"declare its columns, give {given}, or choose {form.kind}-confluent with a registry, as ksqlDB does"
+            options = "protobuf.descriptor and protobuf.message-name"
+        hint = f"declare its columns, give {options}, or choose {form.kind}-confluent with a registry, as ksqlDB does"
         yield Problem("SMT269", f"{side}.format {form.kind}", "has no schema to read with", hint)
 
 

@@ -98,17 +98,20 @@ def _simple(schema: Schema) -> Decode:
     bits = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
 
     def decode(data: bytes) -> Any:
-        found, value = parse_simple_header(data)
-        if found is None:
+        parsed_schema, value = parse_simple_header(data)
+        if parsed_schema is None:
             return None
         if schema.type is Type.STRING and schema.logical is None:
             return data.decode()
-        same = found.type is schema.type and found.logical == schema.logical
-        plain = found.logical is None and schema.logical is None
+        same = parsed_schema.type is schema.type and parsed_schema.logical == schema.logical
+        plain = parsed_schema.logical is None and schema.logical is None
         wider = (
-            plain and found.type in bits and schema.type in bits and bits.index(found.type) < bits.index(schema.type)
+            plain
+            and parsed_schema.type in bits
+            and schema.type in bits
+            and bits.index(parsed_schema.type) < bits.index(schema.type)
         )
-        wider = wider or (plain and found.type is Type.FLOAT32 and schema.type is Type.FLOAT64)
+        wider = wider or (plain and parsed_schema.type is Type.FLOAT32 and schema.type is Type.FLOAT64)
         if not same and not wider:
             raise ValueError("a literal of another type")
         return value

@@ -142,15 +142,15 @@ def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) ->
     if not isinstance(node, Cell) or not takes:
         statement = f"column {name} is {schema.label.rstrip('?')}, the records have {node.schema.label.rstrip('?')}"
         raise refuse("SMT443", statement, _HINT)
-    found = replace(node, schema=schema, nullable=node.may_be_null)
+    cell = replace(node, schema=schema, nullable=node.may_be_null)
     if not _same(node.schema, schema):
         rule = Narrowed(schema, name) if _narrows(node.schema, schema) else Widened(schema)
-        found = replace(found, expr=Call(rule, (found.expr,)), copied=False)
+        cell = replace(cell, expr=Call(rule, (cell.expr,)), copied=False)
     elif _loses_digits(node.schema, schema):
-        found = replace(found, expr=Call(Digits(schema, name), (found.expr,)), copied=False)
-    if schema.optional or not found.nullable:
-        return found
-    return replace(found, expr=Call(Required(name), (found.expr, parent or Const(True, BOOLEAN))))
+        cell = replace(cell, expr=Call(Digits(schema, name), (cell.expr,)), copied=False)
+    if schema.optional or not cell.nullable:
+        return cell
+    return replace(cell, expr=Call(Required(name), (cell.expr, parent or Const(True, BOOLEAN))))
 
 
 def _loses_digits(one: Schema, other: Schema) -> bool:

@@ -38,38 +38,38 @@ class PutHeader(PythonRule):
                 return list(headers)
             values = value if many else [value]
             try:
-                made = []
+                own = []
                 for v in values or ():
                     if v is not None:
-                        made.append(Header(self.key, raw=encode(v), from_stage=False))
+                        own.append(Header(self.key, raw=encode(v), from_stage=False))
             except (ValueError, OverflowError):
                 raise self.failure() from None
-            return _in_place(headers, self.key, made)
+            return _in_place(headers, self.key, own)
 
         return put
 
     def python(self, headers: Sequence[Header], read: Sequence[Header], value: Any) -> list[Header]:
-        found: list[Header] = self.bind()(headers, read, value)
-        return found
+        result: list[Header] = self.bind()(headers, read, value)
+        return result
 
     def failure(self) -> Any:
         statement = f"header '{self.key}': the value cannot be written as {self.decoder.name} reads it"
         return data_error("SMT437", statement, "declare the column VIRTUAL, or choose another decoder")
 
 
-def _in_place(headers: Sequence[Header], key: str, made: list[Header]) -> list[Header]:
+def _in_place(headers: Sequence[Header], key: str, own: list[Header]) -> list[Header]:
     """The headers with some in the place of the last one of their name."""
     places = []
     for number, header in enumerate(headers):
         if header.key == key:
             places.append(number)
     if not places:
-        return [*headers, *made]
+        return [*headers, *own]
     before = []
     for header in headers[: places[-1]]:
         if header.key != key:
             before.append(header)
-    return [*before, *made, *headers[places[-1] + 1 :]]
+    return [*before, *own, *headers[places[-1] + 1 :]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ class ReadRow(RowStage):
     form: Format = option("The format of the values.", Format())
 
     def effects(self) -> tuple[Code, ...]:
-        added = tuple(Entry("added", below("", c.name), self._told(c), side="value") for c in self.row.others)
+        added = tuple(Entry("added", below("", c.name), self._origin_of(c), side="value") for c in self.row.others)
         undecoded = (Entry("undecoded", below("", c.name), side="value") for c in self._lenient)
         mismatched = (Entry(MISMATCHED, below("", c.name), "key", side="value") for c in self._compared)
         parts: set[Part] = set()
@@ -75,7 +75,7 @@ class ReadRow(RowStage):
             return self.row.in_both
         return ()
 
-    def _told(self, column: Column) -> str:
+    def _origin_of(self, column: Column) -> str:
         key = metadata_key(self.form, column.origin)
         if key is None:
             return column.origin
@@ -91,20 +91,20 @@ class ReadRow(RowStage):
         if record.value is None:
             return record
         group = _opened(record.value)
-        made = {c.name: self._made(c, record, group, at) for c in self.row.columns}
+        nodes = {c.name: self._column_node(c, record, group, at) for c in self.row.columns}
         if not self.row.physical:
-            made = {**_kept(record.value, made, group), **made}
-        fields = tuple(made.items())
+            nodes = {**_undeclared_fields(record.value, nodes, group), **nodes}
+        fields = tuple(nodes.items())
         schema = Schema(Type.STRUCT, group.schema.optional, fields=tuple((name, node.schema) for name, node in fields))
         self._touch(record, group, at)
         return replace(record, value=Group(schema, fields, group.present, group.sources, group.nullable))
 
-    def _made(self, column: Column, record: PlanRecord, group: Group, at: Planning) -> Node:
+    def _column_node(self, column: Column, record: PlanRecord, group: Group, at: Planning) -> Node:
         if column.source is None:
             return self._physical(column, record, group)
-        told = metadata_key(self.form, column.origin)
-        if told is not None:
-            cell = _field(record.value, told)
+        metadata = metadata_key(self.form, column.origin)
+        if metadata is not None:
+            cell = _field(record.value, metadata)
         else:
             cell = _taken(column, record)
         assert cell is not None
@@ -112,11 +112,11 @@ class ReadRow(RowStage):
 
     def _physical(self, column: Column, record: PlanRecord, group: Group) -> Node:
         if not self.row.in_value(column.name):
-            found: Node = Cell(column.schema, Const(None, column.schema), frozenset(), nullable=True)
+            empty: Node = Cell(column.schema, Const(None, column.schema), frozenset(), nullable=True)
             if record.key is not None:
                 said = self._in_key(column, record)
-                found = fitted(said, column.schema, below("", column.name), group.present)
-            return copied(column.name, found, group.present, False)
+                empty = fitted(said, column.schema, below("", column.name), group.present)
+            return copied(column.name, empty, group.present, False)
         node = copied(column.name, self._inside(column, record, group), group.present, False)
         if self.row.verify_integrity is True and column in self.row.in_both and isinstance(node, Cell):
             node = replace(node, expr=Call(Same(column.name), (node.expr, *self._key_says(column, record, group))))
@@ -125,16 +125,16 @@ class ReadRow(RowStage):
     def _in_key(self, column: Column, record: PlanRecord) -> Node | None:
         if column.name not in self.row.key_fields:
             return None
-        found = _field(record.key, self.row.key_name(column.name))
-        if self.row.is_key(column, None if found is None else found.schema):
+        node = _field(record.key, self.row.key_name(column.name))
+        if self.row.is_key(column, None if node is None else node.schema):
             return record.key
-        return found
+        return node
 
     def _key_says(self, column: Column, record: PlanRecord, group: Group) -> tuple[Expr, Expr]:
         """What the key says of a column (null if it is null itself), and whether there is a value beside it."""
-        found = self._in_key(column, record)
-        if isinstance(found, Cell):
-            said = found.expr
+        node = self._in_key(column, record)
+        if isinstance(node, Cell):
+            said = node.expr
         else:
             said = Const(None, column.schema)
         return said, Const(True, BOOLEAN) if group.present is None else group.present
@@ -186,8 +186,8 @@ def _adding(
         for name, make in added:
             if name in value:
                 raise _exists(name)
-            made = make(record)
-            value[name] = int(made) if type(made) is JavaDate else made  # without a schema there are no dates
+            result = make(record)
+            value[name] = int(result) if type(result) is JavaDate else result  # without a schema there are no dates
         record.dirty |= VALUE_DIRTY
         for bit, when in touches:
             record.touched |= bit if when is None or when(record) is not None else 0
@@ -212,12 +212,12 @@ def _opened(node: Node) -> Group:
     return Group(Schema(Type.STRUCT, True), (), node.expr, node.sources, node.nullable)
 
 
-def _kept(node: Node, made: dict[str, Node], group: Group) -> dict[str, Node]:
+def _undeclared_fields(node: Node, declared: dict[str, Node], group: Group) -> dict[str, Node]:
     """The fields of a value whose columns are not declared."""
     if node.schema.type is not Type.STRUCT:
         raise refuse("SMT434", "the value is no struct, it cannot take columns", "declare one physical column for it")
     for name, _ in field_nodes(node):
-        if name in made:
+        if name in declared:
             raise _exists(name)
     return {name: copied(name, child, group.present, False) for name, child in field_nodes(node)}
 
@@ -240,11 +240,11 @@ def _taken(column: Column, record: PlanRecord) -> Cell:
     source, schema = column.source, column.schema
     sources = frozenset({column.origin})
     if isinstance(source, HeaderValue):
-        raw, found = _raw(column, record), decoder(source.decode)
-        assert found is not None
+        raw, header_decoder = _raw(column, record), decoder(source.decode)
+        assert header_decoder is not None
         expr: Expr = raw
-        if found.name != "bytes":
-            expr = Call(Decoded(found, schema, source.match == "all", source.strict, column.name), (raw,))
+        if header_decoder.name != "bytes":
+            expr = Call(Decoded(header_decoder, schema, source.match == "all", source.strict, column.name), (raw,))
         return Cell(schema, expr, sources, nullable=True)
     assert isinstance(source, Metadata)
     if source.key == "headers":

@@ -96,15 +96,15 @@ class HeaderMap(ValueRule):
         return self.duplicates == "error"
 
     def python(self, headers: list[Header]) -> dict[str, Any]:
-        found: dict[str, list[bytes | None]] = {}
+        values_by_key: dict[str, list[bytes | None]] = {}
         for header in headers:
-            found.setdefault(header.key, []).append(header_bytes(header))
-        if self.duplicates == "error" and any(len(values) > 1 for values in found.values()):
+            values_by_key.setdefault(header.key, []).append(header_bytes(header))
+        if self.duplicates == "error" and any(len(values) > 1 for values in values_by_key.values()):
             raise self.failure()
         if self.duplicates == "all":
-            return dict(found)
+            return dict(values_by_key)
         results = {}
-        for key, values in found.items():
+        for key, values in values_by_key.items():
             results[key] = values[0 if self.duplicates == "first" else -1]
         return results
 
@@ -149,17 +149,17 @@ class HeaderNamed(ValueRule):
         return self.match == "error"
 
     def python(self, headers: list[Header]) -> Any:
-        found = []
+        values = []
         for header in headers:
             if header.key == self.key:
-                found.append(header_bytes(header))
+                values.append(header_bytes(header))
         if self.match == "all":
-            return found
-        if self.match == "error" and len(found) > 1:
+            return values
+        if self.match == "error" and len(values) > 1:
             raise self.failure()
-        place = self._place if self._place is not None else len(found) - 1
-        if 0 <= place < len(found):
-            return found[place]
+        place = self._place if self._place is not None else len(values) - 1
+        if 0 <= place < len(values):
+            return values[place]
         return None
 
     @property
@@ -172,17 +172,17 @@ class HeaderNamed(ValueRule):
         return None
 
     def column(self, F: Any, headers: Any) -> Any:
-        found = self._found(F, headers)
+        values = self._values(F, headers)
         if self.match == "all":
-            return found
-        return F.get(found, F.size(found) - 1 if self._place is None else F.lit(self._place))
+            return values
+        return F.get(values, F.size(values) - 1 if self._place is None else F.lit(self._place))
 
-    def _found(self, F: Any, headers: Any) -> Any:
+    def _values(self, F: Any, headers: Any) -> Any:
         there = F.coalesce(headers, no_headers(F))
         return F.transform(F.filter(there, lambda h: h["key"] == F.lit(self.key)), lambda h: h["value"])
 
     def failed(self, F: Any, result: Any, headers: Any) -> Any:
-        return F.size(self._found(F, headers)) > 1
+        return F.size(self._values(F, headers)) > 1
 
     def failure(self) -> Any:
         return several(f"header '{self.key}'")
@@ -235,7 +235,7 @@ class Decoded(ValueRule):
             return value
 
         if self.many:
-            return lambda found: None if found is None else list(map(one, found))
+            return lambda values: None if values is None else list(map(one, values))
         return one
 
     def python(self, data: Any) -> Any:
@@ -317,8 +317,8 @@ class Undecoded(ValueRule):
             if data is not None and value is None:
                 return True
             return None
-        found = any(d is not None and v is None for d, v in zip(data or (), value or (), strict=True))
-        return found or None
+        failed = any(d is not None and v is None for d, v in zip(data or (), value or (), strict=True))
+        return failed or None
 
     def column(self, F: Any, data: Any, value: Any) -> Any:
         gone = data.isNotNull() & value.isNull()

@@ -113,17 +113,17 @@ class _Parser(RowParser):
         return options
 
     def options(self) -> dict[str, str]:
-        found: dict[str, str] = {}
+        values: dict[str, str] = {}
         self.expect(TokenType.L_PAREN, "( after WITH")
         while not self.take(TokenType.R_PAREN):
             key = self.option_text("an option's name")
             self.expect(TokenType.EQ, f"= after {key}")
-            if key in found:
+            if key in values:
                 self.note("SMT252", f"option '{key}' is there twice", "give each option once")
-            found[key] = self.option_text(f"the value of {key}")
+            values[key] = self.option_text(f"the value of {key}")
             if not self.take(TokenType.COMMA) and (self.now is None or self.now.token_type is not TokenType.R_PAREN):
                 self.fail(f"a comma or ) is expected after the value of {key}")
-        return found
+        return values
 
     def option_text(self, what: str) -> str:
         token = self.now

@@ -69,12 +69,12 @@ class _Options:
     def take(self, *names: str) -> str | None:
         """The value of an option that may have several names; ksqlDB's are found in any case."""
         for name in names:
-            found = []
+            keys = []
             for key in self.left:
                 if key == name or (name.isupper() and key.upper() == name):
-                    found.append(key)
-            if found:
-                return self.left.pop(found[0])
+                    keys.append(key)
+            if keys:
+                return self.left.pop(keys[0])
         return None
 
     def left_out(self, known: Mapping[str, tuple[str, ...]]) -> None:
@@ -98,10 +98,10 @@ class _Options:
         """What a word of an option stands for; None if it is not given, or noted as wrong."""
         if value is None:
             return None
-        found = known.get(value) or known.get(value.lower())
-        if found is None:
+        choice = known.get(value) or known.get(value.lower())
+        if choice is None:
             self.wrong(option, f"'{value}' is not done here", f"there are: {', '.join(known)}")
-        return found
+        return choice
 
 
 def table_arguments(statement: Statement) -> dict[str, Any]:
@@ -113,26 +113,26 @@ def table_arguments(statement: Statement) -> dict[str, Any]:
     options = _Options(dict(statement.options))
     options.left_out(_DONE_ANYWAY)
     options.chosen("connector", options.take("connector"), {"kafka": "kafka"})
-    found: dict[str, Any] = {"columns": _columns(statement, options)}
+    arguments: dict[str, Any] = {"columns": _columns(statement, options)}
     topics = options.take("topic", "KAFKA_TOPIC")
-    found["topics"] = tuple(part.strip() for part in topics.split(";")) if topics else ()
-    found["pattern"] = options.take("topic-pattern") or ""
-    if topics and found["pattern"]:
+    arguments["topics"] = tuple(part.strip() for part in topics.split(";")) if topics else ()
+    arguments["pattern"] = options.take("topic-pattern") or ""
+    if topics and arguments["pattern"]:
         options.wrong("topic-pattern", "stands beside 'topic'", "leave one of them out")
-    _formats(options, found)
-    _key(statement, options, found)
-    found["properties"] = options.below("properties.")
-    _offset_reset(found["properties"], options)
-    found["servers"] = found["properties"].pop("bootstrap.servers", "")
-    found["push_down"] = _push_down(options)
-    found["start"] = _start(options, found["properties"].pop("group.id", ""))
+    _formats(options, arguments)
+    _key(statement, options, arguments)
+    arguments["properties"] = options.below("properties.")
+    _offset_reset(arguments["properties"], options)
+    arguments["servers"] = arguments["properties"].pop("bootstrap.servers", "")
+    arguments["push_down"] = _push_down(options)
+    arguments["start"] = _start(options, arguments["properties"].pop("group.id", ""))
     for option in options.left:
         of_format = _NOT_DONE_OF_FORMATS.get(option.rpartition(".")[2])
         hint = _NOT_DONE.get(option) or _NOT_DONE.get(option.upper()) or of_format or "leave it out"
         options.wrong(option, "is not done here", hint)
     if options.problems:
         raise ConfigError(options.problems)
-    return found
+    return arguments
 
 
 def _columns(statement: Statement, options: _Options) -> tuple[Column, ...]:
@@ -141,19 +141,19 @@ def _columns(statement: Statement, options: _Options) -> tuple[Column, ...]:
     for key, value in {**options.below("header."), **options.below("headers.")}.items():
         name, _, word = key.rpartition(".")
         settings.setdefault(name, {})[word] = value
-    found = []
+    columns = []
     for column in statement.columns:
-        found.append(_with_settings(column, settings.pop(column.name, {}), options))
+        columns.append(_with_settings(column, settings.pop(column.name, {}), options))
     for name in settings:
         options.wrong(f"header.{name}", "there is no such column", "name a column of HEADER('…') or HEADERS")
-    return tuple(found)
+    return tuple(columns)
 
 
-def _with_settings(column: Column, given: Mapping[str, str], options: _Options) -> Column:
+def _with_settings(column: Column, settings: Mapping[str, str], options: _Options) -> Column:
     source = column.source
     changed: dict[str, Any] = {}
     known = ("duplicates",) if isinstance(source, Metadata) else ("decode", "match", "strict")
-    for word, text in given.items():
+    for word, text in settings.items():
         if word not in known or source is None:
             hint = f"there are: {', '.join(known)}"
             options.wrong(f"header.{column.name}.{word}", "is no option of this column", hint)
@@ -166,19 +166,19 @@ def _with_settings(column: Column, given: Mapping[str, str], options: _Options) 
     return replace(column, source=replace(source, **changed))
 
 
-def _formats(options: _Options, found: dict[str, Any]) -> None:
+def _formats(options: _Options, arguments: dict[str, Any]) -> None:
     value = options.take("value.format", "format", "VALUE_FORMAT")  # Flink's format is the value's, ksqlDB's is both's
     both = options.take("FORMAT")
     value, key = value or both, options.take("key.format", "KEY_FORMAT") or both
     for side, option, name in (("value", "value.format", value), ("key", "key.format", key)):
         kind = options.chosen(option, name, _FORMATS)
         if kind is not None:
-            found[side] = kind
+            arguments[side] = kind
             if kind == "avro":
-                _timestamp_mapping(options, (f"{side}.avro.", "avro."), found["columns"])
+                _timestamp_mapping(options, (f"{side}.avro.", "avro."), arguments["columns"])
             own = _of_format(options, f"{side}.{kind}.") | _delimiter(options, side, kind)
             own |= _wrapping(options, kind) if side == "value" else {}
-            found[f"{side}_options"] = {**(_of_format(options, f"{kind}.") if side == "value" else {}), **own}
+            arguments[f"{side}_options"] = {**(_of_format(options, f"{kind}.") if side == "value" else {}), **own}
 
 
 def _timestamp_mapping(options: _Options, prefixes: Iterable[str], columns: Iterable[Column]) -> None:
@@ -204,9 +204,9 @@ def _has_local_moment(schema: Schema) -> bool:
 def _delimiter(options: _Options, side: str, kind: str) -> dict[str, str]:
     """What ksqlDB's ``DELIMITED`` has between cells."""
     option = f"{side.upper()}_DELIMITER"
-    if kind != "csv" or (found := options.take(option)) is None:
+    if kind != "csv" or (delimiter := options.take(option)) is None:
         return {}
-    return {"field-delimiter": _DELIMITERS.get(found.upper(), found)}
+    return {"field-delimiter": _DELIMITERS.get(delimiter.upper(), delimiter)}
 
 
 def _wrapping(options: _Options, kind: str) -> dict[str, str]:
@@ -234,39 +234,39 @@ def _of_format(options: _Options, prefix: str) -> dict[str, str]:
     return options.below(prefix)
 
 
-def _key(statement: Statement, options: _Options, found: dict[str, Any]) -> None:
-    found["key_fields"] = _names(options.take("key.fields") or "", options)
-    include = found["value_fields_include"] = (options.take("value.fields-include") or "ALL").upper()
-    if include == "EXCEPT_KEY" and not found["key_fields"]:
+def _key(statement: Statement, options: _Options, arguments: dict[str, Any]) -> None:
+    arguments["key_fields"] = _names(options.take("key.fields") or "", options)
+    include = arguments["value_fields_include"] = (options.take("value.fields-include") or "ALL").upper()
+    if include == "EXCEPT_KEY" and not arguments["key_fields"]:
         options.wrong("value.fields-include", "has no effect without key.fields", "name key.fields, or leave it out")
     if statement.keys:
-        found["key_fields"] = (*found["key_fields"], *statement.keys)
-        found["value_fields_include"] = "EXCEPT_KEY"
-        if "key" not in found:  # as ksqlDB reads a KEY column without KEY_FORMAT
-            found |= {"key": _FORMATS["kafka"], "key_options": {}}
-    found["key_fields_prefix"] = options.take("key.fields-prefix") or ""
+        arguments["key_fields"] = (*arguments["key_fields"], *statement.keys)
+        arguments["value_fields_include"] = "EXCEPT_KEY"
+        if "key" not in arguments:  # as ksqlDB reads a KEY column without KEY_FORMAT
+            arguments |= {"key": _FORMATS["kafka"], "key_options": {}}
+    arguments["key_fields_prefix"] = options.take("key.fields-prefix") or ""
     verify = (options.take("fields.verify-integrity") or "false").lower()
-    found["fields_verify_integrity"] = {"true": True, "false": False}.get(verify, verify)
+    arguments["fields_verify_integrity"] = {"true": True, "false": False}.get(verify, verify)
 
 
 def _names(text: str, options: _Options) -> tuple[str, ...]:
     """The names of ``key.fields``: separated by semicolons; those with odd characters in backticks."""
-    found = []
+    names = []
     for part in _NAME.finditer(text):
         quoted, plain = part[1], (part[2] or "").strip()
         if quoted is not None:
-            found.append(quoted.replace("``", "`"))
+            names.append(quoted.replace("``", "`"))
         elif plain.startswith("`"):
             hint = "close it, with a semicolon or nothing after it; a backtick inside of a name is doubled"
             options.wrong("key.fields", "a name in backticks does not end", hint)
         elif plain:
-            found.append(plain)
-    return tuple(found)
+            names.append(plain)
+    return tuple(names)
 
 
 def _push_down(options: _Options) -> str:
-    found = options.chosen("scan.push-down", options.take("scan.push-down"), {word: word for word in PUSH_DOWN})
-    return str(found or "off")
+    choice = options.chosen("scan.push-down", options.take("scan.push-down"), {word: word for word in PUSH_DOWN})
+    return str(choice or "off")
 
 
 def _offset_reset(properties: dict[str, str], options: _Options) -> None:
@@ -288,10 +288,10 @@ def _start(options: _Options, group: str) -> str:
         return f"group:{group}"
     if mode in ("timestamp", "group-offsets"):
         if mode == "timestamp":
-            wanted = "scan.startup.timestamp-millis"
+            option = "scan.startup.timestamp-millis"
         else:
-            wanted = "properties.group.id"
-        options.wrong("scan.startup.mode", f"needs {wanted}", f"set {wanted}")
+            option = "properties.group.id"
+        options.wrong("scan.startup.mode", f"needs {option}", f"set {option}")
     elif mode == "specific-offsets":
         options.wrong(
             "scan.startup.mode", "'specific-offsets' is a run's to say", "give window.explicit in the run config"

@@ -100,14 +100,14 @@ class WriteRow(RowStage):
         return Group(schema, parts, group.present, group.sources, group.nullable)
 
     def _value(self, fields: dict[str, Node], group: Group) -> Node:
-        kept = tuple((name, node) for name, node in fields.items() if self._in_value(name))
-        if self.whole and len(kept) == 1:
-            return kept[0][1]
+        columns = tuple((name, node) for name, node in fields.items() if self._in_value(name))
+        if self.whole and len(columns) == 1:
+            return columns[0][1]
         if self.unwrapped:
             hint = "drop the others with ReplaceField, or leave it out"
-            raise refuse("SMT269", f"WRAP_SINGLE_VALUE is false, and the value has {len(kept)} columns", hint)
-        schema = group.schema.with_(fields=tuple((name, node.schema) for name, node in kept))
-        return replace(group, schema=schema, fields=kept)
+            raise refuse("SMT269", f"WRAP_SINGLE_VALUE is false, and the value has {len(columns)} columns", hint)
+        schema = group.schema.with_(fields=tuple((name, node.schema) for name, node in columns))
+        return replace(group, schema=schema, fields=columns)
 
     def _in_value(self, name: str) -> bool:
         return name not in {c.name for c in self.row.others} and self.row.in_value(name)
@@ -172,10 +172,10 @@ def _header_rule(column: Column, *, there: bool) -> Any:
     """The rule that puts a column into the headers, or takes it out of them where the row has it no more."""
     source = column.source
     if isinstance(source, HeaderValue):
-        found = decoder(source.decode)
-        assert found is not None
+        header_decoder = decoder(source.decode)
+        assert header_decoder is not None
         if there:
-            return PutHeader(source.key, source.match, found, column.schema)
+            return PutHeader(source.key, source.match, header_decoder, column.schema)
         return DropNamed((source.key,))
     if not isinstance(source, Metadata) or source.key != "headers":
         return None

@@ -83,13 +83,13 @@ def _append_once(
     there = place.there(topics)
     unread = [_from(r, since) for r in there]
     tails = Window(tuple(r for r in unread if r.records > 0))
-    with ExitStack() as kept:
+    with ExitStack() as stack:
         if tails.ranges:
-            found = _traces(place.read(tails), trace).persist()
-            kept.callback(found.unpersist)
-            known = found.select("identity").distinct().hint("merge")
+            traces = _traces(place.read(tails), trace).persist()
+            stack.callback(traces.unpersist)
+            known = traces.select("identity").distinct().hint("merge")
             frame = frame.withColumn("identity", _identity(trace)).join(known, "identity", "left_anti").drop("identity")
-            looked = _still_needed(found, trace.owner[1], taken_in)
+            looked = _still_needed(traces, trace.owner[1], taken_in)
         appended = place.append(frame, order, say)
     looked = {_key(r): r.end for r in there} | looked
     for r in appended.ranges:

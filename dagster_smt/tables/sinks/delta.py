@@ -76,7 +76,7 @@ _RECORDING_LOCK = threading.Lock()
 _TRIES = 8
 _MOST_LOOKED = 1_000
 """Commits among which those of others are looked for."""
-_LOOKS = (1, 30, None)
+_LOG_LIMITS = (1, 30, None)
 """How far back the state is looked for: it is in the last commit unless somebody else has committed since."""
 
 
@@ -124,9 +124,9 @@ class DeltaTable:
         last = self._history(1)
         if not last:
             return None
-        found = self._decode(last[0].user_metadata)
-        if found is not None and last[0].read_version in (None, last[0].version - 1):
-            return found
+        state = self._decode(last[0].user_metadata)
+        if state is not None and last[0].read_version in (None, last[0].version - 1):
+            return state
         return self._standing(settle)
 
     def _standing(self, settle: bool) -> TableState | None:
@@ -135,18 +135,18 @@ class DeltaTable:
         Raises:
             TableError: SMT554 somebody else has replaced what is there, SMT555 the log does not reach back so far.
         """
-        found = Standing()
-        for limit in _LOOKS[1:]:
+        last = Standing()
+        for limit in _LOG_LIMITS[1:]:
             commits = self._history(limit)
             whole = limit is None or len(commits) < limit
-            found = standing(commits, self._decode, self._version_at, whole=whole)
-            if whole or not found.ended:
+            last = standing(commits, self._decode, self._version_at, whole=whole)
+            if whole or not last.ended:
                 break
-        if found.lost:
-            raise restored_too_far(self.spec.place, found.lost)
-        state = found.state or (self._kept() if found.ended else None)
-        if state is not None and found.replaced is not None and not settle:
-            raise replaced_by_others(self.spec.place, foreign(found.replaced))
+        if last.lost:
+            raise restored_too_far(self.spec.place, last.lost)
+        state = last.state or (self._state_in_properties() if last.ended else None)
+        if state is not None and last.replaced is not None and not settle:
+            raise replaced_by_others(self.spec.place, foreign(last.replaced))
         return state
 
     def _version_at(self, restore: Commit, commits: Sequence[Commit]) -> int | None:
@@ -158,8 +158,8 @@ class DeltaTable:
         if written is None:
             moment = int(restore.parameters.get("datetime") or -1)
         else:
-            given = sql_text(str(written))
-            rows = self.session.sql(f"SELECT unix_millis(try_cast({given} AS TIMESTAMP)) AS millis").collect()
+            timestamp = sql_text(str(written))
+            rows = self.session.sql(f"SELECT unix_millis(try_cast({timestamp} AS TIMESTAMP)) AS millis").collect()
             moment = -1 if rows[0].millis is None else rows[0].millis
         older = []
         for c in commits:
@@ -180,7 +180,7 @@ class DeltaTable:
         if not last:
             return 1
         never = last[0].version + 2  # each commit of ours was at least one version
-        for limit in _LOOKS:
+        for limit in _LOG_LIMITS:
             commits = self._history(limit)
             try:
                 states = (self._decode(commit.user_metadata) for commit in commits)
@@ -213,12 +213,12 @@ class DeltaTable:
         suffix = f" LIMIT {limit}" if limit else ""
         try:
             rows = self.session.sql(f"DESCRIBE HISTORY {self.name}{suffix}")
-            found = rows.withColumn("millis", F.unix_millis("timestamp")).drop("timestamp").collect()
+            commits = rows.withColumn("millis", F.unix_millis("timestamp")).drop("timestamp").collect()
         except PySparkException:
             if self.schema() is None:
                 return []
             raise
-        return [commit_of(row) for row in found]
+        return [commit_of(row) for row in commits]
 
     def _decode(self, text: str | None) -> TableState | None:
         try:
@@ -227,7 +227,7 @@ class DeltaTable:
             problem = Problem("SMT522", self.spec.place, f"the state in its log: {error}", remedy_of_state(error))
             raise TableError(problem) from None
 
-    def _kept(self) -> TableState | None:
+    def _state_in_properties(self) -> TableState | None:
         """The state that a property repeats."""
         text = self._properties().get(PROPERTY)
         try:
@@ -358,10 +358,10 @@ class DeltaTable:
 
     def _commit_of(self, state: TableState) -> Commit | None:
         """The commit that a try has made; others may have committed since, however often."""
-        for limit in _LOOKS:
+        for limit in _LOG_LIMITS:
             for commit in self._history(limit):
-                found = self._readable(commit)
-                if found is not None and found.attempt == state.attempt:
+                readable = self._readable(commit)
+                if readable is not None and readable.attempt == state.attempt:
                     return commit
         return None
 
@@ -456,8 +456,8 @@ class DeltaTable:
             writer = self._writer(frame, state, everything)
             self._save(writer.options(overwriteSchema="false", mergeSchema="true"))
         elif former or layout.cluster_by:
-            kept = {_CLEAN_UP: properties.get(_CLEAN_UP, "true"), **delta_layout.other_properties(properties)}
-            self._create_as(frame, _settings(state), {**kept, **mapping}, replace=True)
+            own_properties = {_CLEAN_UP: properties.get(_CLEAN_UP, "true"), **delta_layout.other_properties(properties)}
+            self._create_as(frame, _settings(state), {**own_properties, **mapping}, replace=True)
         else:
             self._describe()
             writer = self._writer(frame, state, everything).options(**mapping)

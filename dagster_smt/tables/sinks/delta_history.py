@@ -145,10 +145,10 @@ def _restored(
 ) -> int:
     """The version that a restore brought back; -1 if that cannot be told."""
     version = commit.parameters.get("version")
-    found = int(version) if version is not None else version_at(commit, commits)
-    if found is None or found >= commit.version:
+    target = int(version) if version is not None else version_at(commit, commits)
+    if target is None or target >= commit.version:
         return -1
-    return found
+    return target
 
 
 def _target(commit: Commit) -> str:

@@ -27,8 +27,8 @@ def last_commit(session: SparkSession, path: str, table: str | None) -> Commit |
     try:
         delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
         place = _identifier(session, table) if table else path
-        found = delta.DeltaLog.forTableWithSnapshot(session._jsparkSession, place)
-        log, snapshot = found._1(), found._2()
+        log_and_snapshot = delta.DeltaLog.forTableWithSnapshot(session._jsparkSession, place)
+        log, snapshot = log_and_snapshot._1(), log_and_snapshot._2()
         version = snapshot.version()
         file = delta.util.DeltaCommitFileProvider.apply(snapshot).deltaFile(version)
         lines = log.store().readAsIterator(file, log.newDeltaHadoopConf())

@@ -140,11 +140,11 @@ class FileTopicsTable(RecordTable):
 
     def _with_source(self, frame: DataFrame) -> DataFrame:
         """The records as ``append_frame`` takes them."""
-        made = with_source(frame, self.spec.group).withColumn("timestamp_ms", F.unix_millis("timestamp"))
-        made = made.withColumn("source_partition", F.col("partition"))
-        if TARGET in made.columns:
-            return made.withColumn("partition", F.coalesce(TARGET, "partition"))
-        return made
+        rows = with_source(frame, self.spec.group).withColumn("timestamp_ms", F.unix_millis("timestamp"))
+        rows = rows.withColumn("source_partition", F.col("partition"))
+        if TARGET in rows.columns:
+            return rows.withColumn("partition", F.coalesce(TARGET, "partition"))
+        return rows
 
     def append(self, frame: DataFrame) -> None:
         """See ``Table``."""

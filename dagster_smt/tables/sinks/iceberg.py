@@ -39,7 +39,7 @@ from dagster_smt.tables.sinks.iceberg_states import (
     BRANCH,
     COLUMNS,
     HEAD,
-    KEPT,
+    MOST_STATES,
     NEWEST,
     NO_SNAPSHOT,
     STATE,
@@ -419,8 +419,8 @@ class IcebergTable(IcebergStates):
             if k.startswith(STATE):
                 numbers[k] = number_of(k.removeprefix(STATE))
         states = sorted(numbers, key=lambda k: (numbers[k] <= newest + 1, numbers[k]))  # a run at work has the next one
-        if len(states) > 2 * KEPT:
-            listed = ", ".join(f"'{k}'" for k in states[:-KEPT])
+        if len(states) > 2 * MOST_STATES:
+            listed = ", ".join(f"'{k}'" for k in states[:-MOST_STATES])
             self._change(f"ALTER TABLE {self.name} UNSET TBLPROPERTIES IF EXISTS ({listed})", None)
 
     def _change(self, statement: str, base: str | None, done: Callable[[], bool] = lambda: False) -> None:

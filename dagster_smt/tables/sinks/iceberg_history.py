@@ -123,12 +123,12 @@ class Way:
 
     Attributes:
         passed: The snapshots of others, the last one first.
-        found: The newest one with a mark; None if there is none.
+        marked: The newest one with a mark; None if there is none.
         expired: Where the way ends, as nothing tells any more what was before; empty if it does not.
     """
 
     passed: Sequence[Snapshot]
-    found: Snapshot | None = None
+    marked: Snapshot | None = None
     expired: str = ""
 
 
@@ -146,7 +146,7 @@ def way_back(head: str | None, known: Mapping[str, Snapshot]) -> Way:
 
 def foreign_of(head: str | None, known: Mapping[str, Snapshot]) -> list[ForeignCommit]:
     """The commits of others that may have changed rows, as far as the snapshots are there."""
-    found: list[ForeignCommit] = []
+    commits: list[ForeignCommit] = []
     at = head
     while at is not None and at in known:
         snapshot = known[at]
@@ -154,5 +154,5 @@ def foreign_of(head: str | None, known: Mapping[str, Snapshot]) -> list[ForeignC
         if snapshot.mark:
             at = snapshot.summary.get(BASE, at) or None
         elif snapshot.operation != "replace":
-            found.append(snapshot.foreign)
-    return found
+            commits.append(snapshot.foreign)
+    return commits

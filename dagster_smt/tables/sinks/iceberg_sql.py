@@ -100,8 +100,10 @@ def _uncached(session: SparkSession, catalog: str) -> str:
             if name.startswith(f"{key}."):
                 session.conf.set(f"spark.sql.catalog.{own}{name.removeprefix(key)}", value)
         session.conf.set(f"spark.sql.catalog.{own}.cache-enabled", "false")
-        found = str(session.conf.get(key))
-        session.conf.set(f"spark.sql.catalog.{own}", _CATALOG_CLASS if found == _SESSION_CLASS else found)
+        implementation = str(session.conf.get(key))
+        session.conf.set(
+            f"spark.sql.catalog.{own}", _CATALOG_CLASS if implementation == _SESSION_CLASS else implementation
+        )
     return own
 
 
@@ -268,10 +270,10 @@ def with_metadata(kind: Any, metadata: Mapping[str, Any], path: tuple[str, ...] 
         fields = []
         for f in kind.fields:
             place = (*path, f.name)
-            kept = metadata.get(json.dumps(place))
-            more = {} if kept is None else {_METADATA: kept}
-            made = with_metadata(f.dataType, metadata, place)
-            fields.append(StructField(f.name, made, f.nullable, {**f.metadata, **more}))
+            field_metadata = metadata.get(json.dumps(place))
+            more = {} if field_metadata is None else {_METADATA: field_metadata}
+            child = with_metadata(f.dataType, metadata, place)
+            fields.append(StructField(f.name, child, f.nullable, {**f.metadata, **more}))
         return StructType(fields)
     if isinstance(kind, ArrayType):
         return ArrayType(with_metadata(kind.elementType, metadata, (*path, "element")), kind.containsNull)

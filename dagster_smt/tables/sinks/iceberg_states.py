@@ -31,7 +31,7 @@ NEWEST = "dagster_smt.newest"
 """Property of the table: the newest snapshot with a mark, and the mark."""
 COLUMNS = "dagster_smt.columns"
 """Metadata of columns that Iceberg has no place for, packed JSON."""
-KEPT = 5
+MOST_STATES = 5
 """States that stay, for whoever rolls the table back. Up to twice as many are there, so that few runs have to tidy."""
 NO_SNAPSHOT = "none"
 HEAD = "current-snapshot-id"
@@ -99,17 +99,17 @@ class IcebergStates:
             if _NO_CLASS.search(str(error)):
                 raise sql.no_iceberg(self.spec.place) from None
             raise
-        found = {r.key: r.value for r in rows}
-        if not found.get("format", "").startswith("iceberg/"):
+        properties = {r.key: r.value for r in rows}
+        if not properties.get("format", "").startswith("iceberg/"):
             hint = "name another table, or use the sink of its format"
             raise TableError(Problem("SMT561", self.spec.place, "the table is none of Iceberg's", hint))
         self.seen = True
-        return found
+        return properties
 
     def _schema(self, properties: dict[str, str]) -> StructType:
-        kept = json.loads(self._unpacked(properties.get(COLUMNS)) or "{}")
-        made: StructType = sql.with_metadata(self.session.table(self.name).schema, kept)
-        return made
+        metadata = json.loads(self._unpacked(properties.get(COLUMNS)) or "{}")
+        schema: StructType = sql.with_metadata(self.session.table(self.name).schema, metadata)
+        return schema
 
     def _state(self, properties: dict[str, str], *, settle: bool = False) -> TableState | None:
         """The state without a look at the snapshots, where the newest mark is at the current one."""
@@ -143,7 +143,7 @@ class IcebergStates:
         text = properties.get(STATE + mark)
         if text is None:
             hint = "roll the table forward again, or start it over with window.rebuild: true"
-            statement = f"its property {STATE}{mark} is gone: the table keeps the last {KEPT} states"
+            statement = f"its property {STATE}{mark} is gone: the table keeps the last {MOST_STATES} states"
             raise TableError(Problem("SMT522", self.spec.place, statement, hint))
         state: TableState = self._decoded(lambda packed: TableState.from_text(unpacked(packed)), text)
         return state
@@ -163,8 +163,8 @@ class IcebergStates:
             known[anchor] = known[anchor].with_mark(anchored)
         head = None if properties[HEAD] == NO_SNAPSHOT else properties[HEAD]
         way = way_back(head, known)
-        if way.found is not None:
-            return way.found.id, way.found.mark, way.passed
+        if way.marked is not None:
+            return way.marked.id, way.marked.mark, way.passed
         if not way.expired:
             return "", "", way.passed
         snapshot, _, mark = properties.get(NEWEST, "").partition(" ")
@@ -172,8 +172,8 @@ class IcebergStates:
             return snapshot, mark, way.passed
         for older in older_snapshots(self.session, self.name):
             way = way_back(head, {**older, **known})
-            if way.found is not None:
-                return way.found.id, way.found.mark, way.passed
+            if way.marked is not None:
+                return way.marked.id, way.marked.mark, way.passed
             if not way.expired:
                 return "", "", way.passed
             known = {**older, **known}
@@ -232,7 +232,7 @@ class IcebergStates:
 
 def number_of(mark: str) -> int:
     """The number in a mark; of none 0."""
-    found = re.match(r"\d+", mark)
-    if found:
-        return int(found[0])
+    match = re.match(r"\d+", mark)
+    if match:
+        return int(match[0])
     return 0

@@ -23,12 +23,12 @@ class Merge:
     Attributes:
         columns: The columns of the table after the merge.
         matched_by: The columns that say which row a change is of.
-        kept: The columns whose value stays where a change names them in ``unchanged``.
+        partial: The columns whose value stays where a change names them in ``unchanged``.
     """
 
     columns: StructType
     matched_by: tuple[str, ...]
-    kept: frozenset[str] = frozenset()
+    partial: frozenset[str] = frozenset()
 
 
 def merge_statement(table: str, changes: str, merge: Merge) -> str:
@@ -53,7 +53,7 @@ def merge_statement(table: str, changes: str, merge: Merge) -> str:
 
 def _new_value(name: str, merge: Merge) -> str:
     value = f"change.row.{quoted(name)}"
-    if name not in merge.kept:
+    if name not in merge.partial:
         return value
     return f"CASE WHEN array_contains(change.unchanged, {text(name)}) THEN now.{quoted(name)} ELSE {value} END"
 

@@ -82,12 +82,12 @@ def check_expected(
         TableError: SMT528; SMT522, the state cannot be read.
     """
     try:
-        found = now()
+        state = now()
     except TableError:
         if replaced.everything and expected is None:
             return
         raise
-    if not same_state(found, expected):
+    if not same_state(state, expected):
         raise taken(place)
 
 

@@ -64,8 +64,8 @@ def headers_with_source(group: str, prefix: str = "") -> Column:
     topic, partition, offset, own = (F.col(prefix + c) for c in ("source_topic", "partition", "offset", "headers"))
     place = F.concat(topic, F.lit("-"), partition, F.lit("@"), offset)
     texts = {GROUP_HEADER: F.lit(group), SOURCE_HEADER: place}
-    made = [F.struct(F.lit(k).alias("key"), v.cast("binary").alias("value")) for k, v in texts.items()]
-    return F.concat(F.coalesce(own, no_headers(F)), F.array(*made).cast(HEADERS_DDL))
+    source_headers = [F.struct(F.lit(k).alias("key"), v.cast("binary").alias("value")) for k, v in texts.items()]
+    return F.concat(F.coalesce(own, no_headers(F)), F.array(*source_headers).cast(HEADERS_DDL))
 
 
 def refuse_many_topics(written: Collection[str], most: int, place: str) -> None:

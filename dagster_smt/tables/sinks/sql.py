@@ -40,13 +40,13 @@ def packed(plain: str) -> str:
     return zlib.compress(plain.encode()).hex()
 
 
-def unpacked(kept: str) -> str:
+def unpacked(packed: str) -> str:
     """Read what ``packed`` wrote.
 
     Raises:
         ValueError: It is damaged.
     """
     try:
-        return zlib.decompress(bytes.fromhex(kept)).decode()
+        return zlib.decompress(bytes.fromhex(packed)).decode()
     except zlib.error:
         raise ValueError("damaged") from None

@@ -141,8 +141,8 @@ class KafkaPlace:
         """As ``KafkaClient.demands``; of each topic the brokers are asked once."""
         topics = {*topics}
         unknown = topics - {*self._demands}
-        told = self.client.demands(unknown)
-        self._demands.update((topic, told.get(topic)) for topic in unknown)
+        answers = self.client.demands(unknown)
+        self._demands.update((topic, answers.get(topic)) for topic in unknown)
         return {topic: demands for topic in topics if (demands := self._demands[topic]) is not None}
 
     def limits(self, topics: Iterable[str]) -> dict[str, int]:
@@ -253,17 +253,17 @@ class _OnePlace(KafkaPlace):
         return Appended(ranges, sums["rows"] - len(unwritten), unwritten)
 
 
-def _at_least(given: str, needed: int) -> str:
+def _at_least(option: str, needed: int) -> str:
     """A number among the options; what is no number is Kafka's to refuse."""
-    if given.strip().isdecimal():
-        return str(max(int(given), needed))
-    return given
+    if option.strip().isdecimal():
+        return str(max(int(option), needed))
+    return option
 
 
-def _at_most(given: str, limits: Iterable[int]) -> str:
-    if given.strip().isdecimal():
-        return str(min([int(given), *limits]))
-    return given
+def _at_most(option: str, limits: Iterable[int]) -> str:
+    if option.strip().isdecimal():
+        return str(min([int(option), *limits]))
+    return option
 
 
 def _bytes(value: bytes | bytearray | None) -> bytes | None:

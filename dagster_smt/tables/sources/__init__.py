@@ -62,7 +62,7 @@ class Source(Protocol):
     def cut_back(self, positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
         """The partitions that have lost records before these positions since they were read there, and from where."""
 
-    def present(self, wanted: OffsetSet) -> OffsetSet:
+    def present(self, offsets: OffsetSet) -> OffsetSet:
         """Those of some offsets that the source has."""
 
     def ahead(self) -> list[Problem]:
@@ -162,12 +162,12 @@ def measured_topics(source: Source, topics: Sequence[str]) -> tuple[Measured, di
         if len(topics) == 1:
             raise
         first = error
-    found, problems = Measured(()), dict[str, list[Problem]]()
+    measured, problems = Measured(()), dict[str, list[Problem]]()
     for topic in topics:
         try:
-            found = found.and_(source.measure([topic]))
+            measured = measured.and_(source.measure([topic]))
         except TableError as error:
             problems[topic] = list(error.problems)
     if len(problems) == len(topics):
         raise first
-    return found, problems
+    return measured, problems

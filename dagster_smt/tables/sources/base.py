@@ -34,9 +34,9 @@ class BaseSource:
         """See ``Source``: nothing."""
         return {}
 
-    def present(self, wanted: OffsetSet) -> OffsetSet:
+    def present(self, offsets: OffsetSet) -> OffsetSet:
         """See ``Source``: all of them."""
-        return wanted
+        return offsets
 
     def ahead(self) -> list[Problem]:
         """See ``Source``: not looked for."""

@@ -43,19 +43,19 @@ class ReadByClient:
             for number in batch.column(0).to_pylist():
                 yield from self._records(self.ranges[number])
 
-    def _records(self, wanted: Range) -> Iterator[pa.RecordBatch]:
+    def _records(self, range_: Range) -> Iterator[pa.RecordBatch]:
         from confluent_kafka import Consumer, TopicPartition
 
         consumer = Consumer(dict(self.config))
         try:
-            consumer.assign([TopicPartition(wanted.topic, wanted.partition, wanted.start)])
+            consumer.assign([TopicPartition(range_.topic, range_.partition, range_.start)])
             silent = 0.0
             while True:
                 messages = consumer.consume(_BATCH, _SECONDS)
                 silent = 0.0 if messages else silent + _SECONDS
                 if silent > self.timeout:
                     raise RuntimeError(_SILENT)
-                records, ended = _up_to(messages, wanted.end)
+                records, ended = _up_to(messages, range_.end)
                 if records:
                     batch = _batch(records)
                     yield batch.append_column(LEADER_EPOCH, _epochs(records)) if self.epochs else batch
@@ -119,5 +119,5 @@ def _batch(records: Sequence[Any]) -> pa.RecordBatch:
 
 def _epochs(records: Sequence[Any]) -> pa.Array:
     """The leader epochs; null for records in a form older than they are."""
-    told = (record.leader_epoch() for record in records)
-    return pa.array([None if epoch is None or epoch < 0 else epoch for epoch in told], pa.int32())
+    epochs = (record.leader_epoch() for record in records)
+    return pa.array([None if epoch is None or epoch < 0 else epoch for epoch in epochs], pa.int32())

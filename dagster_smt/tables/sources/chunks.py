@@ -27,7 +27,9 @@ from dagster_smt.tables.sources.segments import (
 )
 
 _BLOCK = 1 << 19  # bytes: about a thousand records
-_FOUND = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("moment", pa.int32()), ("offset", pa.int64())])
+_FIRST_OFFSETS = pa.schema(
+    [("topic", pa.string()), ("partition", pa.int32()), ("moment", pa.int32()), ("offset", pa.int64())]
+)
 FOUND_SCHEMA = "`topic` STRING, `partition` INT, `moment` INT, `offset` BIGINT"
 
 
@@ -55,14 +57,14 @@ class FirstAt:
     moments: Sequence[int]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        found = []
+        firsts = []
         for number in _numbers(batches):
             chunk = self.chunks[number]
             rows = (late_rows if chunk.parquet else _late_lines)(chunk, self.moments)
             place = {"topic": chunk.topic, "partition": chunk.partition}
             offsets = [chunk.start + row for row in rows]
-            found += [{**place, "moment": n, "offset": at} for n, at in enumerate(offsets) if at < chunk.end]
-        yield pa.RecordBatch.from_pylist(found, schema=_FOUND)
+            firsts += [{**place, "moment": n, "offset": at} for n, at in enumerate(offsets) if at < chunk.end]
+        yield pa.RecordBatch.from_pylist(firsts, schema=_FIRST_OFFSETS)
 
 
 def _numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
@@ -73,12 +75,12 @@ def _whole(chunk: Chunk) -> Iterator[pa.RecordBatch]:
     """The batches of a chunk. The last one is held back until it is known that no surplus rows follow."""
     held = None
     try:
-        for found in parquet_batches(chunk) if chunk.parquet else _line_batches(chunk):
-            if found is None:
+        for rows in parquet_batches(chunk) if chunk.parquet else _line_batches(chunk):
+            if rows is None:
                 return
             if held is not None:
                 yield held
-            held = found
+            held = rows
     except (OSError, pa.ArrowException):  # the driver looks again, and says what it is
         return
     if held is not None:
@@ -178,18 +180,18 @@ _moments = msgspec.json.Decoder(_Moment)
 
 def _late_lines(chunk: Chunk, moments: Sequence[int]) -> list[int]:
     """See ``late_rows``. Lines that are no records have no time."""
-    number, found = 0, list[int]()
+    number, numbers = 0, list[int]()
     for lines in _blocks(chunk):
         stamps = _decoded(lines, _moments.decode_lines, _moments.decode)
         if stamps is None:
             stamps = [_moment(text) for text in lines.removesuffix(b"\n").split(b"\n")]
         for stamp in stamps:
-            while stamp is not None and stamp.timestamp >= moments[len(found)]:
-                found.append(number)
-                if len(found) == len(moments):
-                    return found
+            while stamp is not None and stamp.timestamp >= moments[len(numbers)]:
+                numbers.append(number)
+                if len(numbers) == len(moments):
+                    return numbers
             number += 1
-    return found
+    return numbers
 
 
 def _moment(text: bytes) -> _Moment | None:

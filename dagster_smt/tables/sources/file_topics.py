@@ -97,16 +97,16 @@ class FileTopicsSource(BaseSource):
             TableError: SMT500 no root, SMT501 no such topic, SMT502 a file that is not a segment, SMT541 a segment
                 that cannot be read, SMT542 two segments that begin at one offset.
         """
-        found: list[Range] = []
+        ranges: list[Range] = []
         problems: list[Problem] = []
         for topic in self._existing(topics):
             try:
-                found += self._topic_ranges(topic)
+                ranges += self._topic_ranges(topic)
             except TableError as error:
                 problems += error.problems
         if problems:
             raise TableError(problems)
-        return sorted(found)
+        return sorted(ranges)
 
     def _topic_ranges(self, topic: str) -> Iterator[Range]:
         for partition, segments in self._listing(topic, anew=True).items():
@@ -124,16 +124,16 @@ class FileTopicsSource(BaseSource):
 
         ranges = self.ranges(topics)
         ends = {(r.topic, r.partition): r.end for r in ranges}
-        found = {millis: dict(ends) for millis in moments}
-        order = sorted(found)
+        offsets_by_moment = {millis: dict(ends) for millis in moments}
+        order = sorted(offsets_by_moment)
         chunks, problems = self._chunks(Window(tuple(r for r in ranges if r.records)), nothing)
         if problems:
             raise TableError(problems)
         frame = map_in_arrow(self._numbers(chunks), FirstAt(chunks, order), FOUND_SCHEMA)
         rows = frame.groupBy("topic", "partition", "moment").min("offset").collect()
         for topic, partition, number, offset in rows:
-            found[order[number]][topic, partition] = offset
-        return [found[millis] for millis in moments]
+            offsets_by_moment[order[number]][topic, partition] = offset
+        return [offsets_by_moment[millis] for millis in moments]
 
     def read(self, window: Window, beat: Callable[[], None] = nothing) -> "DataFrame":
         """See ``Source``. Opens only the segments that overlap the window.
@@ -197,8 +197,8 @@ class FileTopicsSource(BaseSource):
         _, problems = self._chunks(window, beat)
         if problems:
             return problems
-        for wanted in window.ranges:
-            for part in _overlapping(self._listing(wanted.topic)[wanted.partition], wanted):
+        for range_ in window.ranges:
+            for part in _overlapping(self._listing(range_.topic)[range_.partition], range_):
                 with local.coded(part.segment.path):
                     wrong = check_segment(part.segment, part.start, part.end, beat)
                     problems += wrong or _wrong_end(part, beat)
@@ -221,34 +221,34 @@ class FileTopicsSource(BaseSource):
         chunks: list[Chunk] = []
         problems: list[Problem] = []
         stale = set(self._listings)
-        for wanted in window.ranges:
+        for range_ in window.ranges:
             try:
-                chunks += self._chunks_of(wanted, beat, stale)
+                chunks += self._chunks_of(range_, beat, stale)
             except TableError as error:
                 problems += error.problems
         return chunks, problems
 
-    def _chunks_of(self, wanted: Range, beat: Callable[[], None], stale: set[str]) -> "list[Chunk]":
-        place = f"{wanted.topic}-{wanted.partition}"
-        there = is_file_topic(wanted.topic) and (self.root / wanted.topic).is_dir()
+    def _chunks_of(self, range_: Range, beat: Callable[[], None], stale: set[str]) -> "list[Chunk]":
+        place = f"{range_.topic}-{range_.partition}"
+        there = is_file_topic(range_.topic) and (self.root / range_.topic).is_dir()
         if there:
-            segments = self._listing(wanted.topic).get(wanted.partition, [])
+            segments = self._listing(range_.topic).get(range_.partition, [])
         else:
             segments = []
         chunks: list[Chunk] = []
-        at = wanted.start
-        with local.coded(self.root / wanted.topic):
-            for part in _overlapping(segments, wanted):
-                found = list(_split(part, beat)) if part.start == at else []
-                chunks += found
-                at = found[-1].end if found else at
-        if at >= wanted.end:
+        at = range_.start
+        with local.coded(self.root / range_.topic):
+            for part in _overlapping(segments, range_):
+                pieces = list(_split(part, beat)) if part.start == at else []
+                chunks += pieces
+                at = pieces[-1].end if pieces else at
+        if at >= range_.end:
             return chunks
-        if wanted.topic in stale:  # listed before, and perhaps longer now
-            stale.discard(wanted.topic)
-            self._listings.pop(wanted.topic, None)
-            return self._chunks_of(wanted, beat, stale)
-        statement = f"offsets {wanted.start} to {wanted.end} are not all there"
+        if range_.topic in stale:  # listed before, and perhaps longer now
+            stale.discard(range_.topic)
+            self._listings.pop(range_.topic, None)
+            return self._chunks_of(range_, beat, stale)
+        statement = f"offsets {range_.start} to {range_.end} are not all there"
         raise TableError(Problem("SMT510", place, statement, "ask for a range that the topic still holds"))
 
 
@@ -261,10 +261,10 @@ class _Part(NamedTuple):
     following: int | None
 
 
-def _overlapping(segments: list[Segment], wanted: Range) -> Iterator[_Part]:
+def _overlapping(segments: list[Segment], range_: Range) -> Iterator[_Part]:
     for segment, following in zip(segments, [*segments[1:], None], strict=False):
-        start = max(segment.base, wanted.start)
-        end = min(following.base, wanted.end) if following else wanted.end
+        start = max(segment.base, range_.start)
+        end = min(following.base, range_.end) if following else range_.end
         if start < end:
             yield _Part(segment, start, end, following.base if following else None)
 

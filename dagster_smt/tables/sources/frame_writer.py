@@ -75,8 +75,8 @@ class _EncodeRows:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            given = (batch.column(name).to_pylist() for name in FRAME_COLUMNS)
-            rows = [_encoded(*row) for row in zip(*given, strict=True)]
+            values = (batch.column(name).to_pylist() for name in FRAME_COLUMNS)
+            rows = [_encoded(*row) for row in zip(*values, strict=True)]
             columns = [batch.column("topic"), batch.column("partition")]
             columns += [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
             order = batch.columns[len(FRAME_COLUMNS) :]
@@ -114,20 +114,20 @@ def _stage(
 ) -> tuple[DataFrame, dict[tuple[str, int], int]]:
     """Write the rests of all lines; return them, and how many each topic-partition has."""
     say("staging records")
-    given = frame.select(*FRAME_COLUMNS, *(F.col(name).alias(f"order{n}") for n, name in enumerate(order)))
+    rows_in = frame.select(*FRAME_COLUMNS, *(F.col(name).alias(f"order{n}") for n, name in enumerate(order)))
     fields = [T.StructField(name, kind) for name, kind in _ROW.items()]
-    schema = T.StructType([*fields, *given.schema.fields[len(FRAME_COLUMNS) :]])
+    schema = T.StructType([*fields, *rows_in.schema.fields[len(FRAME_COLUMNS) :]])
     path = folder / "rows"
-    map_in_arrow(given, _EncodeRows(), schema).write.parquet("file://" + str(path))
+    map_in_arrow(rows_in, _EncodeRows(), schema).write.parquet("file://" + str(path))
     rows = frame.sparkSession.read.schema(schema).parquet(local.spark_path(path))
-    found = rows.groupBy(*_PLACE, "wrong").count().collect()
+    counts = rows.groupBy(*_PLACE, "wrong").count().collect()
     problems = []
-    for r in found:
+    for r in counts:
         if r.wrong:
             problems.append(refused(f"{r.topic}-{r.partition}", f"{r.wrong} ({r['count']} of them)"))
     if problems:
         raise TableError(sorted(problems, key=str))
-    return rows, {(r.topic, r.partition): r["count"] for r in found}
+    return rows, {(r.topic, r.partition): r["count"] for r in counts}
 
 
 def _write_lines(rows: DataFrame, starts: dict[tuple[str, int], int], keys: int, path: Path) -> None:
@@ -151,12 +151,12 @@ def _line() -> Column:
 
 def _publish(writers: dict[str, TopicWriter], ranges: list[Range], lines: Path) -> list[Range]:
     files = [sorted((lines / f"topic={r.topic}" / f"partition={r.partition}").glob("part-*")) for r in ranges]
-    wrong = [r for r, found in zip(ranges, files, strict=True) if len(found) != 1]
+    wrong = [r for r, parts in zip(ranges, files, strict=True) if len(parts) != 1]
     if wrong:
         hint = "nothing was appended: is the folder of the topics the same for every executor?"
         statement = "Spark did not write the lines as one file that this process sees"
         raise TableError(Problem("SMT545", f"{r.topic}-{r.partition}", statement, hint) for r in wrong)
     with local.coded(lines):
-        for range_, found in zip(ranges, files, strict=True):
-            writers[range_.topic].publish(found[0], range_)
+        for range_, parts in zip(ranges, files, strict=True):
+            writers[range_.topic].publish(parts[0], range_)
     return ranges

@@ -63,9 +63,9 @@ class KafkaReader(BaseSource):
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
         """See ``Source``: the ids of the topics (KIP-516)."""
-        found = {topic: id_ for topic, (id_, _) in self.client.described(topics).items()}
-        self._ids |= found
-        return found
+        ids = {topic: id_ for topic, (id_, _) in self.client.described(topics).items()}
+        self._ids |= ids
+        return ids
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
         """See ``Source``. With ``read_committed`` a partition ends before the first open transaction."""
@@ -99,7 +99,7 @@ class KafkaReader(BaseSource):
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
         """See ``Source``."""
-        return {place: found.offset for place, found in self.client.committed(group).items()}
+        return {place: committed.offset for place, committed in self.client.committed(group).items()}
 
     def mirror(self, group: str, ends: Mapping[tuple[str, int], int]) -> None:
         """See ``Source``."""
@@ -240,9 +240,9 @@ class KafkaReader(BaseSource):
             there = self.client.count(Window(tuple(r for r in window.ranges if r.topic in thin)), beat)
             hint = "run again; if it happens again, ask the brokers' keeper about unclean leaders"
             problems += [
-                Problem("SMT533", topic, f"the brokers give {count} records of the window, Spark read {found}", hint)
+                Problem("SMT533", topic, f"the brokers give {count} records of the window, Spark read {records}", hint)
                 for topic, count in there.items()
-                if (found := read.get(topic, 0)) < count
+                if (records := read.get(topic, 0)) < count
             ]
         return problems
 

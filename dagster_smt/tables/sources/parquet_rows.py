@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dagster_smt.tables.sources import arrow_rows
-from dagster_smt.tables.sources.segments import Chunk, Found, Segment
+from dagster_smt.tables.sources.segments import Chunk, RowsOrProblems, Segment
 
 _ROWS = 2_000
 _UNITS = {"s": 0, "ms": 1, "us": 1_000, "ns": 1_000_000}
@@ -74,12 +74,12 @@ def parquet_batches(chunk: Chunk) -> Iterator[pa.RecordBatch | None]:
     at = chunk.start
     with open_parquet(chunk.path) as file:
         for rows in _slices(file, chunk.first, chunk.end - chunk.start):
-            found = convert(rows)
-            if not _in_place(found, chunk, at):
+            rows_of_kafka = convert(rows)
+            if not _in_place(rows_of_kafka, chunk, at):
                 yield None
                 return
-            yield found
-            at += found.num_rows
+            yield rows_of_kafka
+            at += rows_of_kafka.num_rows
 
 
 def _slices(file: pq.ParquetFile, first: int, count: int, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -152,7 +152,7 @@ def _in_place(rows: pa.RecordBatch, chunk: Chunk, at: int) -> bool:
 
 def late_rows(chunk: Chunk, moments: Sequence[int]) -> list[int]:
     """The number of the chunk's first row at each of some moments (in order) or later; as far as there is one."""
-    number, found = 0, list[int]()
+    number, numbers = 0, list[int]()
     with open_parquet(chunk.path) as file:
         for rows in _slices(file, chunk.first, chunk.end - chunk.start, ["timestamp"]):
             stamps = rows.column(0)
@@ -160,8 +160,8 @@ def late_rows(chunk: Chunk, moments: Sequence[int]) -> list[int]:
             # compared as whole milliseconds in 64 bits; a unit of seconds is the coarser side
             counts = np.asarray(stamps.cast(pa.int64()).fill_null(-(2**63)))
             known = ~np.asarray(stamps.is_null())
-            while len(found) < len(moments):
-                millis = moments[len(found)]
+            while len(numbers) < len(moments):
+                millis = moments[len(numbers)]
                 if per_milli == 0:
                     late = counts >= -(-millis // 1000)
                 else:
@@ -169,14 +169,14 @@ def late_rows(chunk: Chunk, moments: Sequence[int]) -> list[int]:
                 late &= known
                 if not late.any():
                     break
-                found.append(number + int(late.argmax()))
-            if len(found) == len(moments):
+                numbers.append(number + int(late.argmax()))
+            if len(numbers) == len(moments):
                 break
             number += rows.num_rows
-    return found
+    return numbers
 
 
-def checked_rows(segment: Segment, first: int, count: int) -> Found:
+def checked_rows(segment: Segment, first: int, count: int) -> RowsOrProblems:
     """Rows of a Parquet segment, checked one by one."""
     with open_parquet(segment.path) as file:
         problem = schema_problem(file.schema_arrow)
@@ -186,8 +186,8 @@ def checked_rows(segment: Segment, first: int, count: int) -> Found:
         number = first
         try:
             for rows in _slices(file, first, count):
-                found = convert(rows)
-                for row in zip(*(found.column(c).to_pylist() for c in _COORDINATES), strict=True):
+                columns = convert(rows)
+                for row in zip(*(columns.column(c).to_pylist() for c in _COORDINATES), strict=True):
                     number += 1
                     yield f"{segment.place} row {number}", "topic, partition or offset is null" if None in row else row
         except pa.ArrowException:

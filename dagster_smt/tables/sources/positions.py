@@ -15,7 +15,7 @@ from dagster_smt.errors import Problem, TableError
 from dagster_smt.tables.sources.segments import Segment
 
 _BLOCK = 1 << 20
-_KEPT = 10_000  # files; a thousand bytes each
+_MOST_FILES = 10_000  # files; a thousand bytes each
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def _remembered(
     stat = os.stat(path)
     key = (str(path), stat.st_size, stat.st_mtime_ns)
     if key not in _known:
-        if len(_known) >= _KEPT:
+        if len(_known) >= _MOST_FILES:
             _known.clear()
         _known[key] = look(path, beat)
     return _known[key]
@@ -82,9 +82,9 @@ def _remembered(
 
 def lines_of(segment: Segment, beat: Callable[[], None] = lambda: None) -> Lines:
     """The lines of a JSON segment."""
-    found = _remembered(segment.path, _count_lines, beat)
-    assert isinstance(found, Lines)
-    return found
+    lines = _remembered(segment.path, _count_lines, beat)
+    assert isinstance(lines, Lines)
+    return lines
 
 
 def row_groups_of(segment: Segment, beat: Callable[[], None] = lambda: None) -> RowGroups:
@@ -96,13 +96,13 @@ def row_groups_of(segment: Segment, beat: Callable[[], None] = lambda: None) -> 
     import pyarrow as pa
 
     try:
-        found = _remembered(segment.path, _read_footer, beat)
+        groups = _remembered(segment.path, _read_footer, beat)
     except pa.ArrowException:
         hint = "its offsets are taken, so nothing is appended after it: restore the file, or remove it as a whole"
         problem = Problem("SMT541", segment.place, "the segment cannot be read: not a whole Parquet file", hint)
         raise TableError(problem) from None
-    assert isinstance(found, RowGroups)
-    return found
+    assert isinstance(groups, RowGroups)
+    return groups
 
 
 def count_records(segment: Segment, beat: Callable[[], None] = lambda: None) -> int:

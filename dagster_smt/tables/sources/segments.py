@@ -102,9 +102,9 @@ class Segment:
 
 def parse_name(path: Path, topic: str, partition: int) -> Segment | None:
     """The segment that a file's name stands for, if it is a segment's name."""
-    found = _NAME.fullmatch(path.name)
-    if found:
-        return Segment(int(found[1]), path, topic, partition)
+    match = _NAME.fullmatch(path.name)
+    if match:
+        return Segment(int(match[1]), path, topic, partition)
     return None
 
 
@@ -114,13 +114,13 @@ def list_segments(root: Path, topic: str) -> dict[int, list[Segment]]:
     Raises:
         TableError: SMT502 a file that is not a segment, SMT542 two segments that begin at one offset.
     """
-    found: dict[int, list[Segment]] = {}
+    segments_by_partition: dict[int, list[Segment]] = {}
     problems: list[Problem] = []
     for name, is_folder in _entries(root / topic):
         if not (is_folder and name.isdecimal() and str(int(name)) == name):
             problems.append(_stranger(f"{topic}/{name}", "not a partition's folder"))
             continue
-        segments = found[int(name)] = []
+        segments = segments_by_partition[int(name)] = []
         for file, _ in _entries(root / topic / name):
             segment = parse_name(root / topic / name / file, topic, int(name))
             if segment:
@@ -131,7 +131,7 @@ def list_segments(root: Path, topic: str) -> dict[int, list[Segment]]:
         problems += _doubles(segments)
     if problems:
         raise TableError(problems)
-    return dict(sorted(found.items()))
+    return dict(sorted(segments_by_partition.items()))
 
 
 def _entries(folder: Path) -> list[tuple[str, bool]]:
@@ -161,11 +161,13 @@ def read_rows(segment: Segment) -> Iterator[Row]:
 Coordinates = tuple[str, int, int]
 """Topic, partition and offset."""
 
-Found = Iterator[tuple[str, Coordinates | str]]
+RowsOrProblems = Iterator[tuple[str, Coordinates | str]]
 """Per row of a segment: its place, and its coordinates or what is wrong with it."""
 
 
-def check_rows(rows: Found, segment: Segment, start: int, beat: Callable[[], None] = lambda: None) -> list[Problem]:
+def check_rows(
+    rows: RowsOrProblems, segment: Segment, start: int, beat: Callable[[], None] = lambda: None
+) -> list[Problem]:
     """List what is wrong with rows of a segment.
 
     Args:
@@ -205,7 +207,7 @@ def _misplaced(segment: Segment, place: str, row: Coordinates, expected: int) ->
     return problems
 
 
-def json_rows(segment: Segment, position: int, first: int, count: int) -> Found:
+def json_rows(segment: Segment, position: int, first: int, count: int) -> RowsOrProblems:
     """Rows of a JSON segment, checked one by one.
 
     Args:

@@ -52,8 +52,8 @@ class TableReader(BaseSource):
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
         """The identity of the table, for each topic: Delta's id or Iceberg's; of Parquet there is none."""
         topics = self._existing(topics)
-        found = self._delta_id() or self._iceberg_id()
-        return dict.fromkeys(topics, found)
+        identity = self._delta_id() or self._iceberg_id()
+        return dict.fromkeys(topics, identity)
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
         """See ``Source``: from the smallest offset to the greatest.
@@ -86,9 +86,9 @@ class TableReader(BaseSource):
             raise TableError(problems)
         return sorted(Range(*row[:4]) for row in rows)
 
-    def present(self, wanted: OffsetSet) -> OffsetSet:
+    def present(self, offsets: OffsetSet) -> OffsetSet:
         """See ``Source``. Their ranges are found where the rows are, at coordinates only."""
-        places = within(self._frame(), Window(tuple(wanted.ranges()))).select(*_PLACE, "offset")
+        places = within(self._frame(), Window(tuple(offsets.ranges()))).select(*_PLACE, "offset")
         number = F.dense_rank().over(Frame.partitionBy(*_PLACE).orderBy("offset")).alias("number")
         numbered = places.select(*_PLACE, "offset", number)
         bounds = F.min("offset").alias("start"), (F.max("offset") + 1).alias("end")
@@ -106,12 +106,12 @@ class TableReader(BaseSource):
         stamp = F.unix_micros("timestamp")
         firsts = [F.min(F.when(stamp >= millis * 1000, F.col("offset"))) for millis in moments]
         late = self._frame().where(F.col("topic").isin(*topics) & (stamp >= min(moments) * 1000))
-        found = [dict(ends) for _ in moments]
+        offsets_by_moment = [dict(ends) for _ in moments]
         for topic, partition, *offsets in late.groupBy(*_PLACE).agg(*firsts).collect():
             for number, offset in enumerate(offsets):
                 if offset is not None:
-                    found[number][topic, partition] = offset
-        return found
+                    offsets_by_moment[number][topic, partition] = offset
+        return offsets_by_moment
 
     def read(self, window: Window, beat: Callable[[], None] = lambda: None) -> DataFrame:
         """See ``Source``. Looks for duplicates first, at coordinates only.

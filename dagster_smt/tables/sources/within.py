@@ -26,10 +26,10 @@ def within(frame: DataFrame, window: Window) -> DataFrame:
     near = frame.where(F.col("topic").isin(*topics) & (F.col("offset") >= low) & (F.col("offset") < high))
     rows = [(r.topic, r.partition, r.start, r.end) for r in ranges]
     schema = "__topic STRING, __partition INT, __start BIGINT, __end BIGINT"
-    wanted = F.broadcast(frame.sparkSession.createDataFrame(rows, schema))
+    held = F.broadcast(frame.sparkSession.createDataFrame(rows, schema))
     same = (F.col("topic") == F.col("__topic")) & (F.col("partition") == F.col("__partition"))
     inside = (F.col("offset") >= F.col("__start")) & (F.col("offset") < F.col("__end"))
-    return near.join(wanted, same & inside, "left_semi")
+    return near.join(held, same & inside, "left_semi")
 
 
 Group = tuple[tuple[str, ...], tuple[int, ...], int, int]

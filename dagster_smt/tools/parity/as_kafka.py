@@ -88,11 +88,11 @@ class HashedReplaceField(KafkaReplaceField):
 
         def change(value: Any, record: Record) -> Any:
             fields = require_map(value, self.purpose)
-            found = {}
+            fields_by_name = {}
             for name, child in fields.items():
                 if self._keeps(name):
-                    found[renames.get(name, name)] = child
-            return {name: found[name] for name in hash_map_order(list(found), len(fields))}
+                    fields_by_name[renames.get(name, name)] = child
+            return {name: fields_by_name[name] for name in hash_map_order(list(fields_by_name), len(fields))}
 
         return change
 

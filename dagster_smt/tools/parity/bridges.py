@@ -104,7 +104,7 @@ class Bridge:
         if "record" not in want or "record" not in got:
             return None
         a, b = want["record"], got["record"]
-        found: list[str] = []
+        decisions: list[str] = []
         if any(a.get(name) != b.get(name) for name in COORDINATES) or len(a["headers"]) != len(b["headers"]):
             return None
         pairs = [(a[side], b[side]) for side in SIDES]
@@ -117,8 +117,8 @@ class Bridge:
             ids = self._datum(number, w, g, spark, header)
             if ids is None:
                 return None
-            found += ids
-        return found
+            decisions += ids
+        return decisions
 
     def _crash(self, want: dict[str, Any], got: dict[str, Any]) -> bool:
         if want["stage"] != got["stage"]:
@@ -158,11 +158,11 @@ class Bridge:
 
     def _spelling(self, number: int) -> Any:
         """Two texts are one if Java 17 and 19 print them for the same float, and the chain prints floats."""
-        given = repr(self.case["records"][number])
+        text_of_record = repr(self.case["records"][number])
 
         def same(want: Any, got: Any) -> bool:
             if isinstance(want, str) and isinstance(got, str):
-                return self._prints("STRING") and f'"{want}"' not in given and want in spellings(got)
+                return self._prints("STRING") and f'"{want}"' not in text_of_record and want in spellings(got)
             if type(want) is not tuple or type(got) is not tuple or want[0] != "double" or got[0] != "double":
                 return False
             single = to_float32(float(got[1]))
@@ -191,12 +191,12 @@ class Bridge:
         except DataError:  # a schema that does not fit its value
             envelope = (got or {}).get("envelope", '{"payload":null}')
             return bool(_plain(want["java"]) == free(load(envelope)["payload"]))
-        wanted = want.get("schema")
+        want_schema = want.get("schema")
         if not _same_number(canonical_java(want["java"]), canonical_java(java)):
             return False
-        if schema is None or wanted is None:
-            return schema is wanted
-        return _same_number(*(_drop_names(java_schema_of(text), want["java"]) for text in (wanted, schema)))
+        if schema is None or want_schema is None:
+            return schema is want_schema
+        return _same_number(*(_drop_names(java_schema_of(text), want["java"]) for text in (want_schema, schema)))
 
     def _mended(self, want: dict[str, Any], got: Any) -> list[str] | None:
         """The same value, under a schema that fits it: the original's does not, and so nothing can write it."""
@@ -229,14 +229,16 @@ class Bridge:
 
     def _scale(self, number: int, want: Any, got: Any) -> list[str] | None:
         """Decimals whose trailing zeros differ, and texts of such where the chain prints decimals of the record."""
-        given = str(self.case["records"][number])
-        if "connect.data.Decimal" not in given:
+        text_of_record = str(self.case["records"][number])
+        if "connect.data.Decimal" not in text_of_record:
             return None
 
         def same(a: Any, b: Any) -> bool:
             if isinstance(a, tuple) and isinstance(b, tuple):
                 return a[0] == b[0] == "decimal" and _equal_decimals(a[1], b[1])
-            printed = isinstance(a, str) and isinstance(b, str) and self._prints("STRING") and f'"{a}"' not in given
+            printed = (
+                isinstance(a, str) and isinstance(b, str) and self._prints("STRING") and f'"{a}"' not in text_of_record
+            )
             return printed and _equal_decimals(a, b)
 
         if alike(want, got, same):
@@ -260,11 +262,11 @@ class Bridge:
             upto = ()
         ours = [s.transform for s in upto if s.side == side]
         casts = any(isinstance(t, Cast) and not t.casts for t in ours) and _LOGICAL in str(self.case["records"][number])
-        named = []
+        transforms = []
         for t in ours:
             if isinstance(t, SetSchemaMetadata) and t.schema_name:
-                named.append(t)
-        return casts or any(str(t.schema_name).startswith(_LOGICAL) for t in named)
+                transforms.append(t)
+        return casts or any(str(t.schema_name).startswith(_LOGICAL) for t in transforms)
 
 
 _PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]|[^"{}\[\],]+')
@@ -338,17 +340,17 @@ def _drop_names(schema: Any, java: Any) -> Any:
         return schema
     kind = next(iter(java)) if isinstance(java, dict) else ""
     logical = str(schema.get("name", "")).startswith(_LOGICAL) and kind not in ("date_ms", "decimal")
-    kept = {}
+    entries = {}
     for k, v in schema.items():
         if not (logical and k in ("name", "version")):
-            kept[k] = v
-    if logical and "parameters" in kept:
-        kept["parameters"] = {k: v for k, v in kept["parameters"].items() if k != "scale"}
-        kept = {k: v for k, v in kept.items() if k != "parameters" or v}
-    if kind == "struct" and "fields" in kept:
+            entries[k] = v
+    if logical and "parameters" in entries:
+        entries["parameters"] = {k: v for k, v in entries["parameters"].items() if k != "scale"}
+        entries = {k: v for k, v in entries.items() if k != "parameters" or v}
+    if kind == "struct" and "fields" in entries:
         values = dict(java["struct"])
-        kept["fields"] = [_drop_names(f, values.get(f.get("field"))) for f in kept["fields"]]
-    return kept
+        entries["fields"] = [_drop_names(f, values.get(f.get("field"))) for f in entries["fields"]]
+    return entries
 
 
 def _same_number(want: Any, got: Any) -> bool:

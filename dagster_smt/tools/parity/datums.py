@@ -21,7 +21,7 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.values.json.lazy import whole
 from dagster_smt.values.numbers import decimal_text, float_text
 
-KEPT, DROPPED = 0, 1
+PASSED, DROPPED = 0, 1
 _PACKED = b"\x1f\x8b"
 _SYNTAX = ".field.syntax.version"
 
@@ -59,12 +59,12 @@ class Converter:
         return {"schemaless" if schema is None else "envelope": data.decode()}
 
     def _unserialisable(self, error: DataError, schema: Schema | None, value: Any) -> dict[str, Any]:
-        found: dict[str, Any] = {"unserialisable": error.problem.statement}
+        datum: dict[str, Any] = {"unserialisable": error.problem.statement}
         with suppress(DataError):  # it was never JSON
-            found["java"] = java_form(schema, whole(value))
+            datum["java"] = java_form(schema, whole(value))
         if schema is None:
-            return found
-        return {**found, "schema": java_schema(schema)}
+            return datum
+        return {**datum, "schema": java_schema(schema)}
 
 
 def java_schema(schema: Schema) -> str:

@@ -127,9 +127,9 @@ class _Judge:
         if not self.ours:
             return None
         ours = self._as_ours(number, got)
-        found = None if ours is None else self._way(number, want, got)
-        if found:
-            return [*found, *(ours or ())]
+        reasons = None if ours is None else self._way(number, want, got)
+        if reasons:
+            return [*reasons, *(ours or ())]
         if SPARK in got:
             return self._spark(number, want, got)
         return None
@@ -137,14 +137,14 @@ class _Judge:
     def _way(self, number: int, want: Result, got: Result) -> list[str] | None:
         """What explains a result of the Python evaluator that is not Kafka's."""
         ways = (self._taken_back, self._by_name, self._leak, self._cast_name, self._vendor)
-        return next((found for way in ways if (found := way(number, want, got))), None)
+        return next((reasons for way in ways if (reasons := way(number, want, got))), None)
 
     def _vendor(self, number: int, want: Result, got: Result) -> list[str] | None:
         """What a vendor's class does otherwise."""
         for result in vendors.uncrashed(self.case, number, want):
-            found = self.bridge(number, result, got)
-            if found is not None:
-                return ["D2", *found]
+            reasons = self.bridge(number, result, got)
+            if reasons is not None:
+                return ["D2", *reasons]
         if self.chain and vendors.fewer_conditions(self.case, self.chain, want):
             return ["D2"]
         if self.chain and vendors.left_as_text(self.case, self.chain, number, want, got):
@@ -178,9 +178,9 @@ class _Judge:
 
     def _taken_back(self, number: int, want: Result, got: Result) -> list[str] | None:
         for decision, results in self.taken_back:
-            found = self.bridge(number, want, results[number])
-            if found is not None and (decision != "D5" or self._from_coerced(number, got)):
-                return [decision, *found]
+            reasons = self.bridge(number, want, results[number])
+            if reasons is not None and (decision != "D5" or self._from_coerced(number, got)):
+                return [decision, *reasons]
         return None
 
     def _from_coerced(self, number: int, got: Result) -> bool:
@@ -223,7 +223,7 @@ class _Judge:
             ("D8", beyond_range(self.case, self.chain, number, got)),
         ):
             for result in results:
-                found = self.bridge(number, result, got)
-                if found is not None:
-                    return [decision, *found, *python]
+                reasons = self.bridge(number, result, got)
+                if reasons is not None:
+                    return [decision, *reasons, *python]
         return None

@@ -208,10 +208,10 @@ class KafkaReader:
     def _struct(self, schema: Schema, tree: Any) -> dict[str, Any]:
         if not isinstance(tree, dict):
             raise _refused()
-        found = {name: self.typed(child, tree.get(name)) for name, child in schema.fields}
-        if any(found[name] is None and not child.optional for name, child in schema.fields):
+        fields = {name: self.typed(child, tree.get(name)) for name, child in schema.fields}
+        if any(fields[name] is None and not child.optional for name, child in schema.fields):
             raise _refused()
-        return found
+        return fields
 
 
 class WrittenReader(KafkaReader):

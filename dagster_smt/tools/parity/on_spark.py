@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from dagster_smt.chain import Chain
 from dagster_smt.chain.plan import fold_chain
 from dagster_smt.errors import DataError, PlanError, Problem, UnsupportedError
-from dagster_smt.interpret.interpreter import KEPT, KEY_CONVERTER, VALUE_CONVERTER
+from dagster_smt.interpret.interpreter import KEY_CONVERTER, PASSED, VALUE_CONVERTER
 from dagster_smt.jvm.availability import has_lane
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.topics.format import Format
@@ -77,8 +77,8 @@ class SparkAnswers:
         for number, answer in rest:
             records = [answer.case["records"][i] for i in answer.missing]
             jobs.append((number, {**answer.case, "records": records}))
-        for number, found in self._in_arrow(jobs):
-            answers[number].take(found)
+        for number, batch_answer in self._in_arrow(jobs):
+            answers[number].take(batch_answer)
         return [a.broken or {"results": a.results} for a in answers]
 
     def _attempt(self, answer: "_Answers") -> int:
@@ -94,11 +94,11 @@ class SparkAnswers:
         done = 0
         for batch in answer.batches():
             try:
-                found = list(batch.run(self.session, answer))
+                results = list(batch.run(self.session, answer))
             except (PlanError, UnsupportedError) as error:
                 self.unplanned.append(f"{answer.case['id']}: {error.problems[0].code} {error.problems[0].statement}")
                 continue
-            for number, result in found:
+            for number, result in results:
                 if result is not None:
                     answer.results[number] = {**result, SPARK: True}
                     done += 1
@@ -153,19 +153,19 @@ class _Answers:
                 results.append(number)
         return results
 
-    def take(self, found: Answer) -> None:
+    def take(self, answer: Answer) -> None:
         """Take the results of the records that have none yet."""
-        if "results" not in found:
-            self.broken = found
+        if "results" not in answer:
+            self.broken = answer
             return
-        for number, result in zip(self.missing, found["results"], strict=True):
+        for number, result in zip(self.missing, answer["results"], strict=True):
             self.results[number] = result
 
     def batches(self) -> list["_Batch"]:
         """The records with schemas, by schemas and kind. A null side belongs to the schema that its case shows."""
         shown: dict[str, Schema] = {}
         read = [self._sides(record, shown) for record in self.case["records"]]
-        found: dict[Any, _Batch] = {}
+        batches: dict[Any, _Batch] = {}
         for number, sides in enumerate(read):
             if sides is None:
                 continue
@@ -174,9 +174,9 @@ class _Answers:
                 continue
             kind = self.case["records"][number]["kind"]
             group = (schemas["key"], schemas["value"], kind)
-            batch = found.setdefault(group, _Batch(schemas["key"], schemas["value"], kind))
+            batch = batches.setdefault(group, _Batch(schemas["key"], schemas["value"], kind))
             batch.rows.append((number, sides))
-        return list(found.values())
+        return list(batches.values())
 
     def _sides(self, record: Case, shown: dict[str, Schema]) -> "dict[str, _SideText] | None":
         try:
@@ -295,12 +295,12 @@ def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer | N
     """The result of a row; None for a null side behind a stage that refuses all others: there is no plan for it."""
     if row["__status"] == DROPPED:
         return {"dropped": True}
-    if row["__status"] != KEPT:
-        told = row["in_problem"]
-        if told is None:
+    if row["__status"] != PASSED:
+        problem_row = row["in_problem"]
+        if problem_row is None:
             problem = evaluator.problems[row["__why"]]
         else:
-            problem = Problem(place="", **told.asDict())
+            problem = Problem(place="", **problem_row.asDict())
         return _failure(problem, row["__stage"], answer.chain)
     number = row["__variant"] if evaluator.variants else 0
     if number not in evaluator.states:

@@ -40,13 +40,13 @@ class ParityReport:
 
     def by_transform(self) -> dict[str, dict[str, dict[str, int]]]:
         """Counts per transform and mode (``schema``, ``schemaless``, ``mixed``, ``config``)."""
-        found: dict[str, dict[str, dict[str, int]]] = {}
+        counts_by_transform: dict[str, dict[str, dict[str, int]]] = {}
         for verdict in self.verdicts:
             for name in verdict.transforms or ("(none)",):
-                counts = found.setdefault(name, {}).setdefault(verdict.mode, {"cases": 0})
+                counts = counts_by_transform.setdefault(name, {}).setdefault(verdict.mode, {"cases": 0})
                 counts["cases"] += 1
                 counts[verdict.verdict] = counts.get(verdict.verdict, 0) + 1
-        return dict(sorted(found.items()))
+        return dict(sorted(counts_by_transform.items()))
 
     def to_json(self) -> dict[str, Any]:
         """The report as ``dagster-smt parity --report json`` prints it."""

@@ -40,12 +40,12 @@ def spellings(text: str) -> set[str]:
         value = float(text)
     except ValueError:
         return set()
-    found = {java17_text(value)} if float_text(value) == text else set()
+    texts = {java17_text(value)} if float_text(value) == text else set()
     try:
         short = struct.unpack("<f", struct.pack("<f", value))[0]
     except OverflowError:
-        return found
-    return found | ({java17_text(short, single=True)} if float_text(short, single=True) == text else set())
+        return texts
+    return texts | ({java17_text(short, single=True)} if float_text(short, single=True) == text else set())
 
 
 def _parts(value: float, width: _Width) -> tuple[int, int, int]:

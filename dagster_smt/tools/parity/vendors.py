@@ -370,9 +370,9 @@ def left_as_text(case: Case, chain: Chain, number: int, want: Result, got: Resul
 class _Remembering(ByLogicalTableRouter):
     """Names a new schema by the first topic that had the old one."""
 
-    def _named(self, group: Group, topic: str | None, suffix: str) -> Schema:
+    def _with_name(self, group: Group, topic: str | None, suffix: str) -> Schema:
         first = self.first_topics().setdefault((suffix, repr(group.schema)), topic)
-        return super()._named(group, first, suffix)
+        return super()._with_name(group, first, suffix)
 
     def first_topics(self) -> dict[Any, str | None]:
         """What it remembers."""
@@ -431,12 +431,12 @@ def _schemas(case: Case, record: Case, converter: Converter) -> Iterator[tuple[S
     sides: dict[str, list[Schema | None]] = {}
     for side in ("key", "value"):
         datums = [record[side], *(other[side] for other in case["records"])]
-        found: list[Schema | None] = []
+        schemas: list[Schema | None] = []
         for datum in datums:
             with suppress(DataError):
                 if datum and "envelope" in datum:
-                    found.append(converter.split(datum["envelope"].encode(errors="surrogatepass"))[0])
-        sides[side] = found or [None]
+                    schemas.append(converter.split(datum["envelope"].encode(errors="surrogatepass"))[0])
+        sides[side] = schemas or [None]
     for value in sides["value"][:3]:
         yield from ((key, value) for key in sides["key"][:3])
     yield from ((None, value) for value in sides["value"][:3])
@@ -454,12 +454,12 @@ def without_names(case: Case, chain: Chain, want: Result, got: Result) -> Result
     if not namers or "record" not in want or "record" not in got:
         return None
     a, b = canonical_record(want["record"]), canonical_record(got["record"])
-    given = str(case["records"])
+    text_of_records = str(case["records"])
     names = set()
     for side in ("key", "value"):
         for name in _names_in(b[side]):
             names.add(name)
-    if any(name is not None and f'"{name}"' not in given for name in names):
+    if any(name is not None and f'"{name}"' not in text_of_records for name in names):
         return None
     if any(_without_names(a[side]) != _without_names(b[side]) for side in ("key", "value")):
         return None
@@ -487,11 +487,11 @@ def _without_names(datum: Any) -> Any:
 def _bare(schema: Any) -> Any:
     if not isinstance(schema, dict) or schema.get("type") != "struct":
         return schema
-    kept = {}
+    entries = {}
     for key, value in schema.items():
         if key not in ("name", "version"):
-            kept[key] = value
-    return {**kept, "fields": [_bare(field) for field in kept["fields"]]}
+            entries[key] = value
+    return {**entries, "fields": [_bare(field) for field in entries["fields"]]}
 
 
 # D11 and D12: errors

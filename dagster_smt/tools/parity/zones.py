@@ -39,8 +39,8 @@ def zone_leak(case: dict[str, Any], chain: Chain, number: int, want: dict[str, A
     for t in stages:
         if set(_QUOTED.sub("", t.format)) & set("zZX"):
             zoned.append(t)
-    given = str(case["records"][: number + 1])
-    if not zoned or not re.search(r"[A-Z]{3,4}|[+-]\d\d:?\d\d|[a-z] Time", given):
+    text_of_records = str(case["records"][: number + 1])
+    if not zoned or not re.search(r"[A-Z]{3,4}|[+-]\d\d:?\d\d|[a-z] Time", text_of_records):
         return False
     a, b = canonical_record(want["record"]), canonical_record(got["record"])
     return any(alike(a, b, lambda w, g: _apart(t, w, g)) for t in zoned)  # noqa: B023

@@ -10,7 +10,7 @@ from dagster_smt.authoring.validate import NonEmptyText, one_of
 from dagster_smt.effects.condition import PathFinds, Refusal
 from dagster_smt.effects.effect import Effect, Reject
 from dagster_smt.model.paths.json_path import parse_json_path
-from dagster_smt.values.json.path import FOUND, INVALID_PATH, MISSING, NO_OBJECT, NOTHING, PATH_NOT_FOUND
+from dagster_smt.values.json.path import INVALID_PATH, MATCH, MISSING, NO_OBJECT, NOTHING, PATH_NOT_FOUND
 
 
 class Filter(Transform):
@@ -83,7 +83,7 @@ class Filter(Transform):
         yield from check_json_path("filter.condition", self.filter_condition)
 
     def effects(self) -> tuple[Effect, ...]:
-        unwanted = NOTHING if self.filter_type == "include" else FOUND
+        unwanted = NOTHING if self.filter_type == "include" else MATCH
         answers = (unwanted, MISSING) if self.missing_or_null_behavior == "exclude" else (unwanted,)
         return (Reject(PathFinds(parse_json_path(self.filter_condition), answers, self._refusals)),)
 

@@ -177,7 +177,7 @@ class ByLogicalTableRouter(CodeTransform):
                 raise clash(self.key_field_name)
             fields = (*fields, (self.key_field_name, origin))
             at.touch(1, group.present)
-        return with_fields(group, fields, self._named(group, topic, "Key"))
+        return with_fields(group, fields, self._with_name(group, topic, "Key"))
 
     def _event(self, value: Node, topic: str | None) -> Group:
         event = struct_of(value, self.purpose)
@@ -189,14 +189,14 @@ class ByLogicalTableRouter(CodeTransform):
         if before.schema.fields != after.schema.fields:
             statement = "the rows before and after the change have different schemas"
             raise refuse("SMT472", statement, "check which topics the stage is for", DATA_EXCEPTION)
-        schema = self._named(before, topic, "Value")
+        schema = self._with_name(before, topic, "Value")
         rows = {}
         for n, r in (("before", before), ("after", after)):
             rows[n] = with_fields(r, copied_fields(r, False, r.fields), schema)
         fields = tuple((name, rows.get(name, child)) for name, child in event.fields)
-        return with_fields(event, copied_fields(event, True, fields), self._named(event, topic, "Envelope"))
+        return with_fields(event, copied_fields(event, True, fields), self._with_name(event, topic, "Envelope"))
 
-    def _named(self, group: Group, topic: str | None, suffix: str) -> Schema:
+    def _with_name(self, group: Group, topic: str | None, suffix: str) -> Schema:
         name = f"{topic}.{suffix}" if topic is not None else None
         if name is None:
             adjusted = group.schema.name

@@ -36,7 +36,7 @@ from dagster_smt.values.numbers import decimal_text, float_text, parse_big_decim
 
 PATH_NOT_FOUND = "com.jayway.jsonpath.PathNotFoundException"
 INVALID_PATH = "com.jayway.jsonpath.InvalidPathException"
-FOUND, NOTHING, MISSING, NO_OBJECT = "found", "nothing", "missing", "no object"
+MATCH, NOTHING, MISSING, NO_OBJECT = "found", "nothing", "missing", "no object"
 """The results of a path: a match; no value that passes the filters; a missing name; a value that no filter can test."""
 _UNDEFINED = object()
 
@@ -45,7 +45,7 @@ def answer(path: JsonPath, document: Any) -> str:
     """Returns the result of a path in an object without a schema, lazily decoded or not."""
     try:
         if any(True for _ in _results(document, path.steps, True)):
-            return FOUND
+            return MATCH
         return NOTHING
     except _Stop as stop:
         return stop.why

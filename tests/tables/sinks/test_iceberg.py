@@ -306,14 +306,16 @@ def test_old_states_go(spark, table):
     leftover = {f"{iceberg.STATE}{n}.old": "ab" for n in range(70, 90)}
     table.commit(rows(spark, 1), state(1), NOTHING, None)
     table._set(leftover)
-    for number in range(2, 2 * iceberg.KEPT + 3):
+    for number in range(2, 2 * iceberg.MOST_STATES + 3):
         table.commit(rows(spark, number), state(number), NOTHING, state(number - 1))
     kept = [k for k in table._properties() if k.startswith(iceberg.STATE)]
-    assert iceberg.KEPT <= len(kept) <= 2 * iceberg.KEPT and not set(kept) & set(leftover)
+    assert iceberg.MOST_STATES <= len(kept) <= 2 * iceberg.MOST_STATES and not set(kept) & set(leftover)
     snapshots = [r[0] for r in table._snapshots("snapshot_id", "true ORDER BY committed_at")]
     name = table.name.replace("'", "\\'")
-    spark.sql(f"CALL {table.catalog}.system.rollback_to_snapshot('{name}', {snapshots[-iceberg.KEPT]})").collect()
-    assert table.state() == state(number - iceberg.KEPT + 1)
+    spark.sql(
+        f"CALL {table.catalog}.system.rollback_to_snapshot('{name}', {snapshots[-iceberg.MOST_STATES]})"
+    ).collect()
+    assert table.state() == state(number - iceberg.MOST_STATES + 1)
     spark.sql(f"CALL {table.catalog}.system.rollback_to_snapshot('{name}', {snapshots[0]})").collect()
     assert refused_code(table.state) == "SMT522"
 

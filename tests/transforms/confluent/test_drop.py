@@ -6,7 +6,7 @@ import pytest
 
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.chain.plan import ledger_entries
-from dagster_smt.interpret.interpreter import KEPT, VALUE_CONVERTER, Interpreter
+from dagster_smt.interpret.interpreter import PASSED, VALUE_CONVERTER, Interpreter
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import INT32, STRING, Schema, Type, optional
 from dagster_smt.model.topics.format import Format
@@ -112,7 +112,7 @@ def test_the_schema_of_a_required_side(side, schema, there, behavior, after, nul
     record = made(**{side: (schema, None if null else there)})
     other = "value" if side == "key" else "key"
     kept = getattr(record, other), getattr(record, f"{other}_schema")
-    assert Interpreter(chain_of(drop(side.title(), behavior))).run(record).status == KEPT
+    assert Interpreter(chain_of(drop(side.title(), behavior))).run(record).status == PASSED
     assert (getattr(record, side), getattr(record, f"{side}_schema")) == (None, after(schema))
     assert (getattr(record, other), getattr(record, f"{other}_schema")) == kept
     assert record.touched == (not null)
@@ -128,7 +128,7 @@ def test_the_other_side_is_worked_on_after_the_key_is_dropped(with_schema):
     mask = "org.apache.kafka.connect.transforms.MaskField$Value", {"fields": "b", "replacement": "*"}
     record = made() if with_schema else made((None, {"id": 7}), (None, {"a": 1, "b": "x"}))
     chain = chain_of(drop("Key"), mask)
-    assert Interpreter(chain).run(record).status == KEPT
+    assert Interpreter(chain).run(record).status == PASSED
     assert (record.key, record.key_schema, record.value["a"], record.value["b"]) == (None, None, 1, "*")
     lines = [(e.side, e.action, e.path) for e in ledger_entries(chain)]
     assert (lines, record.touched) == ([("key", "dropped", "(whole)"), ("value", "masked", "b")], 0b11)
@@ -137,7 +137,7 @@ def test_the_other_side_is_worked_on_after_the_key_is_dropped(with_schema):
 def test_a_dropped_key_is_made_anew_of_the_value():
     to_key = "org.apache.kafka.connect.transforms.ValueToKey", {"fields": "a"}
     record = made()
-    assert Interpreter(chain_of(drop("Key", "retain"), to_key)).run(record).status == KEPT
+    assert Interpreter(chain_of(drop("Key", "retain"), to_key)).run(record).status == PASSED
     assert (record.key, record.key_schema.fields) == ({"a": 1}, (("a", INT32),))
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.interpret.interpreter import KEPT, Interpreter
+from dagster_smt.interpret.interpreter import PASSED, Interpreter
 from dagster_smt.model.record import Header, Record
 from dagster_smt.transforms.confluent.extract_topic_header import ExtractTopicHeader
 from tests.transforms.helpers import Case, check, refusal
@@ -56,7 +56,7 @@ def run(options, headers, *before):
     stages = [*before, {"alias": "t", "type": ExtractTopicHeader.connect_class, "options": options}]
     record = Record("orders", 0, 42, 0, "CreateTime", headers=headers)
     outcome = Interpreter(parse_chain(stages)).run(record)
-    return record.topic if outcome.status == KEPT else str(outcome.problem).splitlines()[0]
+    return record.topic if outcome.status == PASSED else str(outcome.problem).splitlines()[0]
 
 
 def test_a_null_header_is_missing():

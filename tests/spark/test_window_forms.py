@@ -9,13 +9,13 @@ from pyspark.sql import functions as F
 
 from dagster_smt.model.reports.run_report import SchemaUse
 from dagster_smt.model.topics.format import Format
-from dagster_smt.spark.reading.found_forms import (
+from dagster_smt.spark.reading.window_forms import (
     _SEEN,
     _TEXTS_DDL,
     AS_GUESSED,
     OTHER,
-    FoundForms,
     SchemaTexts,
+    WindowForms,
     as_guessed,
     guessed_forms,
     schema_texts,
@@ -63,7 +63,7 @@ def test_both_find_the_same(spark, key):
 def test_what_is_as_guessed(spark, key):
     table = TopicTable(FileTopics(Path()), topics=("t",), key=key, value=AVRO)
     sides = ("value", "key") if key is AVRO else ("value",)
-    guess = FoundForms((), tuple(SchemaUse("t", side, "1", 1) for side in sides), guessed=True)
+    guess = WindowForms((), tuple(SchemaUse("t", side, "1", 1) for side in sides), guessed=True)
     frame = spark.createDataFrame([("t", 0, n, *pair) for n, pair in enumerate(product(SIDES, SIDES))], DDL)
     rows = frame.select("key", "value", as_guessed(table, guess).alias("found")).collect()
     assert Counter(row.found for row in rows).keys() == {0, AS_GUESSED, OTHER}

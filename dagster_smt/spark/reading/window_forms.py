@@ -43,7 +43,7 @@ _WORDS = {"as_guessed": AS_GUESSED, "other": OTHER}
 
 
 @dataclass(frozen=True)
-class FoundForms:
+class WindowForms:
     """What the records of a window bring along.
 
     Attributes:
@@ -61,7 +61,7 @@ class FoundForms:
     texts: Mapping[tuple[str, str], bytes] = field(default_factory=dict, hash=False)
 
 
-def found_forms(frame: DataFrame, table: TopicTable) -> FoundForms:
+def window_forms(frame: DataFrame, table: TopicTable) -> WindowForms:
     """The forms of a window's records, by topic and then in the order in which they appear. Payloads are not decoded.
 
     Records without a schema, and those whose schema cannot be read, have none. Of more than ``MAX_SCHEMAS`` those are
@@ -75,20 +75,20 @@ def found_forms(frame: DataFrame, table: TopicTable) -> FoundForms:
     if any(_ODD in (row.key, row.value) for row in rows):
         rows, cut = _most_used(schema_texts(frame, table, lane=False))
     nulls = cut or not _in_sql(frame, table) or any(row.value is None for row in rows)
-    return replace(_found(rows, table), nulls=nulls)
+    return replace(_forms_of_rows(rows, table), nulls=nulls)
 
 
 def _most_used(seen: DataFrame) -> tuple[list[Row], bool]:
     """Returns the texts that most records have, by place, and whether there may be more of them."""
     # a minimum of structs would make Spark sort all records, so partitions come apart and are joined here
-    wanted = F.min("offset").alias("offset"), F.sum("records").alias("records")
-    apart = seen.groupBy("topic", "partition", "key", "value").agg(*wanted)
+    sums = F.min("offset").alias("offset"), F.sum("records").alias("records")
+    apart = seen.groupBy("topic", "partition", "key", "value").agg(*sums)
     # a producer may have another schema in each record: those of most records are planned for
     most = apart.orderBy(F.desc("records"), "topic", "partition", "offset").limit(MAX_SCHEMAS).collect()
     return sorted(most, key=lambda row: (row.topic, row.partition, row.offset)), len(most) == MAX_SCHEMAS
 
 
-def guessed_forms(frame: DataFrame, table: TopicTable) -> FoundForms | None:
+def guessed_forms(frame: DataFrame, table: TopicTable) -> WindowForms | None:
     """What one record of a window names, which may be what all of them name: then no pass over them is needed.
 
     Returns:
@@ -99,19 +99,19 @@ def guessed_forms(frame: DataFrame, table: TopicTable) -> FoundForms | None:
         return None
     described = table.key.kind in SELF_DESCRIBED
     seen = schema_texts(frame, table).where("value IS NOT NULL").limit(1).collect()
-    found = _found(seen, table)
-    if not found.forms or (described and seen[0].key is None):
+    forms = _forms_of_rows(seen, table)
+    if not forms.forms or (described and seen[0].key is None):
         return None
-    return replace(found, guessed=True)
+    return replace(forms, guessed=True)
 
 
-def as_guessed(table: TopicTable, guess: FoundForms) -> Column:
+def as_guessed(table: TopicTable, guess: WindowForms) -> Column:
     """Whether a record of Kafka's columns names what was guessed: ``AS_GUESSED``, ``OTHER``, or 0 if it names nothing.
 
     One that is ``OTHER`` may have been read as what it is not: nothing of the window may be used.
     """
-    named = {use.side: F.lit(header_of(int(use.schema))) for use in guess.uses}
-    same = [F.startswith(F.col(side), header) for side, header in named.items()]
+    headers = {use.side: F.lit(header_of(int(use.schema))) for use in guess.uses}
+    same = [F.startswith(F.col(side), header) for side, header in headers.items()]
     _, readable = _described(table)
     return F.when(reduce(and_, same), AS_GUESSED).when(readable, OTHER).otherwise(0).cast("tinyint")
 
@@ -121,11 +121,11 @@ def guess_columns() -> list[Column]:
     return [F.count_if(F.col(GUESSED) == word).alias(name) for name, word in _WORDS.items()]
 
 
-def _found(rows: Sequence[Row], table: TopicTable) -> FoundForms:
+def _forms_of_rows(rows: Sequence[Row], table: TopicTable) -> WindowForms:
     """What texts name, given with the number of their records in the order of their places."""
     key_describes = table.key.kind in SELF_DESCRIBED
     keys, values = self_described(table.key, "key"), self_described(table.value)
-    found: dict[Form, None] = {}
+    forms: dict[Form, None] = {}
     uses: Counter[tuple[str, str, str]] = Counter()
     texts: dict[tuple[str, str], bytes] = {}
     for row in rows:
@@ -147,8 +147,8 @@ def _found(rows: Sequence[Row], table: TopicTable) -> FoundForms:
             continue
         free_key = key is None and (row.key is not None or table.key.kind == "json")
         if value is not None:
-            found[Form(row.topic, key, value, free_key)] = None
-    return FoundForms(tuple(found), tuple(SchemaUse(*use, records) for use, records in uses.items()), texts=texts)
+            forms[Form(row.topic, key, value, free_key)] = None
+    return WindowForms(tuple(forms), tuple(SchemaUse(*use, records) for use, records in uses.items()), texts=texts)
 
 
 def _all_avro(table: TopicTable) -> bool:
@@ -172,10 +172,10 @@ def schema_texts(frame: DataFrame, table: TopicTable, *, lane: bool = True) -> D
     """
     if not _all_avro(table) and not (lane and _in_sql(frame, table)):
         return map_in_arrow(frame.select(*_SEEN), SchemaTexts(table.key, table.value), _TEXTS_DDL)
-    found, readable = _described(table)
-    key = found.get("key", F.lit(None).cast("binary"))
+    descriptions, readable = _described(table)
+    key = descriptions.get("key", F.lit(None).cast("binary"))
     places = "topic", "partition", "offset", F.lit(1).cast("bigint").alias("records")
-    value = found["value"].alias("value")
+    value = descriptions["value"].alias("value")
     return frame.where(readable | F.col("value").isNull()).select(*places, key.alias("key"), value)
 
 
@@ -187,14 +187,14 @@ def schema_text(side: str, kind: str) -> Column:
 def _described(table: TopicTable) -> tuple[dict[str, Column], Column]:
     """What describes the sides of records, and whether a record's value is described and its key readable."""
     sides = {"key": table.key.kind, "value": table.value.kind}
-    found = {}
+    columns = {}
     for side, kind in sides.items():
         if kind in SELF_DESCRIBED:
-            found[side] = schema_text(side, kind)
-    readable = found["value"].isNotNull()
-    if "key" in found:
-        readable &= F.col("key").isNull() | found["key"].isNotNull()
-    return found, readable
+            columns[side] = schema_text(side, kind)
+    readable = columns["value"].isNotNull()
+    if "key" in columns:
+        readable &= F.col("key").isNull() | columns["key"].isNotNull()
+    return columns, readable
 
 
 @dataclass(frozen=True)
