@@ -169,7 +169,7 @@ def _keys(data: Mapping[Any, Any], known: Sequence[str], place: str, problems: l
 
 
 def _name_predicates(drafts: Sequence[StageDraft]) -> list[Problem]:
-    """Names the predicates without a name, and returns the problems of names that mean two predicates."""
+    """Returns names the predicates without a name, and returns the problems of names that mean two predicates."""
     known: dict[str, tuple[Any, dict[str, Any]]] = {}
     problems = []
     for draft in sorted((d for d in drafts if d.predicate), key=lambda d: not (d.predicate and d.predicate[0])):

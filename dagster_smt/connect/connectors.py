@@ -57,7 +57,7 @@ class Connector:
 
 
 def read_connectors(data: Any, place: str) -> list[Connector]:
-    """The connectors of a JSON body: one config, ``{"name", "config"}``, a list of these, or what
+    """Returns the connectors of a JSON body: one config, ``{"name", "config"}``, a list of these, or what
     ``GET /connectors?expand=info&expand=status`` answers.
 
     Raises:

@@ -52,7 +52,7 @@ from dagster_smt.tables.spec import TableSink
 
 
 class Running(Protocol):
-    """What an attempt needs of the run that it is of."""
+    """The state and the services of a run that an attempt uses."""
 
     spec: RunSpec
     session: SparkSession
@@ -104,7 +104,7 @@ class Attempt:
             return self.commit_sendable(result)
 
     def commit_sendable(self, result: Staged) -> RunReport:
-        """Commit; records that must not go where the chain sends them have failed."""
+        """Commits the window. Records that must not go where the chain sends them fail before."""
         with self.run_.timed("evaluate"):
             problems = misrouted(result, self.spec, self.run_.table, self.draft.window.topics)
         if problems:
@@ -112,7 +112,7 @@ class Attempt:
         return self.commit_fitting(result)
 
     def without_misrouted(self, result: Staged, problems: Mapping[str, Problem]) -> RunReport:
-        """Refuse records that must not go where they are sent; they are dead letters where those are."""
+        """Fails the records that the chain sends to a forbidden topic, and commits the rest."""
         stages = len(self.spec.chain.stages)
         if self.spec.errors_tolerance == "none" or not stages:
             raise TableError(problems.values())
@@ -120,7 +120,7 @@ class Attempt:
             return self.commit_fitting(again)
 
     def commit_fitting(self, result: Staged) -> RunReport:
-        """Commit; records that their topics would refuse have failed."""
+        """Commits the window. Records that their topics would refuse fail before."""
         table = self.run_.table
         with self.run_.timed("evaluate"):
             refused_ones = unmet(result, table)
@@ -131,7 +131,10 @@ class Attempt:
             return self.commit(again)
 
     def commit_ordered(self, result: Staged) -> RunReport:
-        """Commit; records of keys that are met in two partitions have failed, unless something orders their events."""
+        """Commits the window.
+
+        Records of a key in two partitions fail before, unless ``sequence_by`` orders their events.
+        """
         if self.keyed is None:
             return self.commit(result)
         with self.keyed_window(result) as window:
@@ -143,7 +146,7 @@ class Attempt:
 
     @contextmanager
     def keyed_window(self, result: Staged) -> Iterator[KeyedWindow]:
-        """Gives the changes of a table with keys."""
+        """Yields the changes of a table with keys."""
         keyed, sink, table = self.keyed, self.spec.sink, self.run_.table
         assert keyed is not None and isinstance(sink, TableSink)
         now, deletions = None, None
@@ -160,7 +163,7 @@ class Attempt:
             yield changes
 
     def run_as_guessed(self) -> RunReport | None:
-        """The report; None if records name other schemas than those that were guessed: nothing was written."""
+        """Returns the report; None if records name other schemas than the guessed ones. Nothing was written then."""
         assert self.forms is not None
         with self.staged() as result:
             if result.other:
@@ -261,13 +264,13 @@ class Attempt:
         remember(keyed.changes, deletions_table(self.run_.session, self.spec.sink))
 
     def verify(self, result: Staged) -> None:
-        """Every record that was to be read was read."""
+        """Raises a ``TableError`` if the run has not read every record that it should."""
         read = {topic: counts.records for topic, counts in result.topics.items()}
         if problems := self.run_.source.verify(self.narrow.window, read, lambda: self.run_.say("")):
             raise TableError(problems)
 
     def report(self, result: Staged) -> RunReport:
-        """The report, with the counts of every topic of the window."""
+        """Returns the report, with the counts of every topic of the window."""
         return RunReport(
             self.spec.name,
             self.draft.window,
@@ -284,14 +287,17 @@ class Attempt:
         )
 
     def before(self) -> Schema | None:
-        """The schema that the commit before this run left."""
+        """Returns the schema after the previous run."""
         state = self.draft.before
         if state is not None and not self.draft.replaced.everything:
             return report_of(state).after
         return None
 
     def reject(self, result: Staged, report: RunReport) -> Mapping[str, int]:
-        """Name the first rejects; leave their topics out, or make dead letters: where to look for them next time."""
+        """Reports the first rejects, and writes dead letters or leaves the topics out.
+
+        Returns where the next run looks for letters.
+        """
         spec = self.spec
         rows = rejected_rows(result.frame, spec.chain, spec.table)
         report.rejects = first_rejects(rows, spec.chain)
@@ -317,7 +323,7 @@ class Attempt:
         return published.ends
 
     def leave_out(self, failed: Collection[str], report: RunReport) -> None:
-        """Topics with records that fail are not committed; if there is no other, nothing is."""
+        """Leaves out topics with failed records. Raises ``RecordsRejected`` if no other topic is left."""
         whole = self.draft.replaced.everything or len(self.draft.window.topics) == 1
         for topic in failed:
             place = self.spec.name if len(self.draft.window.topics) == 1 else topic

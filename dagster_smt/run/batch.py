@@ -70,7 +70,7 @@ def run(
     evaluate: Evaluate | None = None,
     begun: Callable[[Window], None] = lambda window: None,
 ) -> RunReport:
-    """Read one window, apply the chain, commit, report.
+    """Reads one window, applies the chain, commits the rows and returns the report.
 
     A topic that cannot be read as asked, or has records that fail under ``errors_tolerance="none"``, is left out: the
     report names it in ``failures``, the others are committed. If no topic is left, the run fails.
@@ -161,7 +161,7 @@ class _Run:
         return self.run()
 
     def check_whole_rebuild(self) -> None:
-        """Refuse to start a table over without some of its topics: their rows would go, and nobody would read them.
+        """Refuses to start a table over without some of its topics: no run would read their rows again.
 
         Raises:
             TableError: What is wrong with the topics, and SMT556.
@@ -171,18 +171,21 @@ class _Run:
             raise TableError([*problems, rebuild_without(self.spec.sink.place)])
 
     def removes(self, replaced: Replaced, state: TableState | None) -> bool:
-        """Whether rows are replaced although there may be no record: a table that starts over may be empty then."""
+        """Returns True if the run replaces rows even without a record: a table that starts over may be empty then."""
         if replaced.offsets:
             return False
         return bool(replaced) and (state is not None or self.table.schema() is not None)
 
     def news(self, resolved: Resolved, state: TableState | None) -> bool:
-        """Whether what is to be noted is committed without a record: a table that gets its columns from them waits."""
+        """Returns True if the run commits its notes without a record.
+
+        A table that gets its columns from records waits for one.
+        """
         waits = self.spec.finds_schemas and state is None and self.spec.table.start == "earliest"
         return resolved.news and not waits
 
     def of_window(self, draft: Draft) -> RunReport:
-        """Read, evaluate and commit a window.
+        """Reads, evaluate and commit a window.
 
         Raises:
             TableError: What became of a topic meanwhile, if the source knows; else the failure as it is.
@@ -199,7 +202,10 @@ class _Run:
             raise
 
     def read_and_commit(self, draft: Draft) -> RunReport:
-        """The work of ``of_window``: twice evaluated if it was planned on a guess that was wrong."""
+        """Evaluates and commits a window.
+
+        If the plan relies on a guess that is wrong, the window is evaluated twice.
+        """
         spec = self.spec
         plan = plan_sink(spec.chain, spec.table, spec.sink, draft.window.topics)
         narrow = self.narrow(draft.window)
@@ -229,7 +235,10 @@ class _Run:
         return records_of(self.spec, self.source, Window(tuple(later.ranges())), self.say)
 
     def guess(self, frame: DataFrame, draft: Draft, narrow: Narrowed) -> "Attempt | None":
-        """The work for a window whose records all name the schema that one of them does; None if Spark has none."""
+        """Returns the attempt for a window whose records all name the same schema.
+
+        Returns None if there is no guess, or Spark cannot read the schema.
+        """
         if draft.window.records < MANY:
             return None
         last = report_of(draft.before).schemas if draft.before is not None else ()
@@ -257,7 +266,7 @@ class _Run:
         forms: WindowForms | None = None,
         later: DataFrame | None = None,
     ) -> "Attempt":
-        """The work of the run, put together and looked at."""
+        """Returns the attempt for a window, with its columns checked."""
         spec = self.spec
         for line in what_runs_in_python(spec, plan):
             self.say(line)
@@ -273,7 +282,7 @@ class _Run:
         return Attempt(self, plan, frame, evaluated, schema, draft, narrow, forms, keyed, later)
 
     def narrow(self, window: Window) -> Narrowed:
-        """What of the window must be read; says what need not be."""
+        """Returns the part of the window that the run must read, and reports the rest."""
         with self.timed("window"):
             narrow = counted(needed(self.spec, window, self.source), self.source)
         for line in what_is_unread(narrow):
@@ -281,7 +290,7 @@ class _Run:
         return narrow
 
     def resolve(self, state: TableState | None) -> tuple[Resolved, dict[str, str]]:
-        """The window to run, and the identities of its topics; topics that cannot be read go to ``failures``."""
+        """Returns the window and the identities of its topics. Problems of unreadable topics go to ``failures``."""
         spec, source = self.spec, self.source
         topics = choose_topics(spec.table, spec.window, source.topics())
         check_dead_letters(spec, topics, self.session)
@@ -321,7 +330,7 @@ class _Run:
             self.say(str(problem))
 
     def plan_of_forms(self, forms: WindowForms, draft: Draft) -> Plan:
-        """The plan of records that bring their schemas along."""
+        """Returns the plan for records that name their schemas."""
         state = None if draft.replaced.everything else draft.before
         if state is not None and state.kind == self.spec.sink.holds:
             last = report_of(state)
@@ -330,7 +339,7 @@ class _Run:
         return plan_forms(self.spec.chain, forms.forms, topics=draft.window.topics, last=last)
 
     def checked_schema(self, evaluated: DataFrame, replaced: Replaced, keyed: Keyed | None) -> StructType:
-        """The table's columns after this run."""
+        """Returns the table's columns after this run."""
         spec = self.spec
         if keyed is not None:
             rows = keyed_rows(evaluated, keyed).schema

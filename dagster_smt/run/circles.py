@@ -16,7 +16,7 @@ from dagster_smt.tables.sinks.records import RecordTable, own_topic
 
 
 def misrouted(result: Staged, spec: RunSpec, table: Table, read: Collection[str]) -> dict[str, Problem]:
-    """Why records of a window cannot go to some of the topics that the chain sends them to, by topic.
+    """Returns the problem of each topic that records must not be sent to.
 
     Args:
         result: The evaluated window.
@@ -41,7 +41,7 @@ def misrouted(result: Staged, spec: RunSpec, table: Table, read: Collection[str]
 
 
 def refused(frame: DataFrame, problems: Mapping[str, Problem], stages: int) -> DataFrame:
-    """The evaluated window with the records of these topics as failed ones: of the last stage, which sends them."""
+    """Returns the evaluated window, in which the records of these topics have failed at the last stage."""
     for topic, problem in problems.items():
         frame = _refused(frame, topic, problem, stages)
     return frame

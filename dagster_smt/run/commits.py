@@ -28,7 +28,7 @@ def replaced_rows_of(
     topics: Collection[str] = (),
     anew: Collection[str] = (),
 ) -> Replaced:
-    """Which rows a run replaces.
+    """Returns the rows that a run replaces.
 
     Args:
         spec: The run.
@@ -84,7 +84,7 @@ def _replaced(
 def check_removal(
     spec: RunSpec, replaced: Replaced, state: TableState | None, there: OffsetSet, remade: Collection[str]
 ) -> None:
-    """Refuse to replace rows of records that no topic has any more, unless somebody has agreed to it.
+    """Refuses to replace rows whose records are in no topic any more, unless the run config accepts the loss.
 
     Whoever names a topic that was made anew, to rebuild it, has agreed.
 
@@ -118,14 +118,14 @@ def check_removal(
 
 
 def rebuild_without(place: str) -> Problem:
-    """A table would start over without some of its topics."""
+    """Returns the problem of a table that would start over without some of its topics."""
     statement = "a rebuild replaces all rows, also those of topics that fail, so nothing was committed"
     hint = "correct what is wrong with these topics and launch again; or rebuild the others: name them in window.topics"
     return Problem("SMT556", place, statement, hint)
 
 
 def miscounted(place: str, written: int, counted: int) -> Problem:
-    """The table format counts other rows than the run did before it wrote."""
+    """Returns the warning that the table format counted other rows than the run."""
     statement = f"the commit added {written} rows, {counted} were counted before: records changed while they were read"
     hint = "run this window again as a fixed range: it replaces what is there of it"
     return Problem("SMT558", place, statement, hint)
@@ -167,7 +167,7 @@ class Draft:
     anew: frozenset[str] = frozenset()
 
     def without(self, topics: Collection[str]) -> "Draft":
-        """The same without some topics."""
+        """Returns the draft without some topics."""
         if not topics:
             return self
         replaced = replace(
@@ -185,7 +185,7 @@ class Draft:
         return replace(self, window=window, notes=notes, identities=identities, replaced=replaced, over=over, anew=anew)
 
     def of_topics(self, counts: Mapping[str, TopicCounts]) -> dict[str, TopicCounts]:
-        """The counts of the window's topics."""
+        """Returns the counts of the window's topics."""
         results = {}
         for topic in self.window.topics:
             if topic in counts:
@@ -203,14 +203,14 @@ class Draft:
         partly: bool = False,
         changed_rows: Mapping[str, int] | None = None,
     ) -> TableState:
-        """The state after this commit.
+        """Returns the state after this commit.
 
         Args:
             report, data: The report, and as JSON data.
             dead_letters: Where the next run begins to look for letters.
             failed: The offsets of this window whose records failed.
             table: The table.
-            partly: Whether some of these have rows nevertheless: those of other elements of their arrays.
+            partly: True if some of these have rows nevertheless: those of other elements of their arrays.
             changed_rows: Of a table with keys: by topic how many rows more it has; None: each kept record is a row.
         """
         spec = self.spec
@@ -241,7 +241,7 @@ class Draft:
         ).with_run(CommittedRun(spec.key, spec.request, number, self.window.id, tuple(report.failures), report.chain))
 
     def _going_on_from(self, table: Table) -> TableState:
-        """The state before, without what starts over."""
+        """Returns the previous state, without the topics that start over."""
         before = self.before or TableState(0, "", self.spec.sink.holds)
         if self.spec.settle and self.before is not None:
             before = settled(before, table, self.spec)
@@ -256,7 +256,7 @@ class Draft:
         return replace(before.without(self.over), former=former, unmasked=unmasked)
 
     def gone(self, table: Table, before: TableState) -> dict[str, int]:
-        """How many rows of each topic the commit replaces."""
+        """Returns the number of rows of each topic that the commit replaces."""
         if self.replaced.everything or not self.replaced:
             return {}
         if self.replaced.topics:
@@ -269,7 +269,7 @@ class Draft:
 
 
 def settled(state: TableState, table: Table, spec: RunSpec) -> TableState:
-    """The state with the rows that are there now, whoever changed them."""
+    """Returns the state with the rows that the table holds now, no matter who changed them."""
     coordinates = spec.sink.coordinates
     if coordinates is None:
         rows = {**state.rows}
@@ -284,7 +284,7 @@ def settled(state: TableState, table: Table, spec: RunSpec) -> TableState:
 
 
 def unsettled(table: Table, state: TableState) -> list[str]:
-    """The commits of others that may have changed rows and that nobody has settled."""
+    """Returns the foreign commits that may have changed rows and that nobody has settled."""
     since = state.settled[-1].millis if state.settled else 0
     results = []
     for commit in table.foreign():

@@ -15,7 +15,7 @@ _DIGITS = re.compile(r"decimal\(\d+,")
 def contract_problems(
     declared: Schema, table: T.StructType, planned: Schema | None = None, own: Collection[str] = ()
 ) -> dict[str, str]:
-    """What of a declared schema a table breaks, as ``{path: what is wrong}``; further columns break nothing.
+    """Returns the breaches of a contract, as ``{path: problem}``. Further columns of the table are no breach.
 
     Args:
         declared: The contract, a struct. A column that is ``NOT NULL`` there must be so in the plan, too.
@@ -52,5 +52,8 @@ def _struct(
 
 
 def _with_all_digits(kind: T.DataType) -> str:
-    """A type in Spark's words, decimals as wide as they can be: a table may have more digits than a promise."""
+    """Returns a type in Spark's notation, with decimals as wide as possible.
+
+    A table may have more digits than the contract.
+    """
     return _DIGITS.sub("decimal(38,", kind.simpleString())

@@ -28,12 +28,12 @@ CONVERTERS = {-2: "key.converter", -3: "value.converter"}
 
 
 def count_columns(chain: Chain, entries: Sequence[LedgerEntry], *, arrays: bool = False) -> list[Column]:
-    """The aggregates of an evaluator's result, before anything is filtered; ``read_counts`` reads them.
+    """Returns the aggregates of an evaluator's result, before anything is filtered; ``read_counts`` reads them.
 
     Args:
         chain: The chain.
         entries: Its ledger.
-        arrays: Whether a record may have several rows.
+        arrays: True if a record may have several rows.
     """
     counted = {"empty": f"__status = {DROPPED} AND __stage IN ({', '.join(map(str, CONVERTERS))})"}
     counted |= {"converters": f"__status = {FAILED} AND __stage IN ({', '.join(map(str, CONVERTERS))})"}
@@ -48,7 +48,7 @@ def count_columns(chain: Chain, entries: Sequence[LedgerEntry], *, arrays: bool 
 
 
 def _of_arrays() -> list[Column]:
-    """Each record has one row that is its first: they are counted, as one that is read twice has two of them."""
+    """Returns the aggregates for arrays as rows. They count first rows, because a record that is read twice has two."""
     further = F.coalesce(F.col(ELEMENT) > 0, F.lit(False))
     failed, record = F.col("__status") == FAILED, F.struct("__partition", "__offset")
     return [
@@ -59,7 +59,7 @@ def _of_arrays() -> list[Column]:
 
 
 def read_counts(row: Row | dict[str, int], stages: int, entries: int) -> TopicCounts:
-    """Read the sums of ``count_columns``."""
+    """Reads the sums of ``count_columns``."""
     sums = row.asDict() if isinstance(row, Row) else row
     return TopicCounts(
         sums["records"],
@@ -91,7 +91,7 @@ def add_totals(
 
 
 def silent_entries(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts], chain: Chain) -> list[Problem]:
-    """Warnings for masks, drops and renames that touched nothing although records came through their stage."""
+    """Returns warnings for masks, drops and renames that touched no record although records reached their stage."""
     problems = []
     for line in silent_lines(ledger, stages):
         entry, stage = line.entry, chain.stages[line.entry.stage]

@@ -54,7 +54,7 @@ class Letters:
     count: int
 
     def frame(self) -> DataFrame:
-        """The letters: Kafka's columns, and the coordinates of the original as ``source_…``."""
+        """Returns the letters: Kafka's columns, and the coordinates of the original as ``source_…``."""
         # sorted and merged on the executors: a side that Spark thinks small would go through the driver
         joined = self.originals.join(self.rows.hint("merge"), list(COORDINATES))
         # in a select of its own: beside a new column "topic", Spark would take that one for the record's
@@ -94,7 +94,7 @@ class Letters:
 
 @dataclass(frozen=True)
 class Published:
-    """What came of the letters.
+    """The outcome of publishing dead letters.
 
     Attributes:
         ends: Where the next run begins to look for letters, per partition of their topic: for the next state.
@@ -108,7 +108,7 @@ class Published:
 
 
 def _not_published(topic: str, records: Sequence[Range]) -> Problem:
-    """Letters that their topic takes in no form: the records are failed ones of the table, like those with letters."""
+    """Returns the problem of letters that their topic accepts in no form. Their records count as failed records."""
     count = sum(r.records for r in records)
     statement = f"{count} dead letters are not there: the topic takes them in no form, not even without key and value"
     hint = (
@@ -119,7 +119,7 @@ def _not_published(topic: str, records: Sequence[Range]) -> Problem:
 
 
 def publish(letters: Letters, state: TableState | None, say: Progress) -> Published:
-    """Publish the letters that are not there yet.
+    """Publishes the letters that are not there yet.
 
     Args:
         letters: The letters.
@@ -170,7 +170,7 @@ def _into_topic(
 
 
 def _taken_in(letters: Letters, state: TableState | None) -> OffsetSet:
-    """What the table has taken in when this window is committed."""
+    """Returns the offsets that the table covers once this window is committed."""
     spec, window = letters.spec, letters.window
     covered = state.covered if state is not None else OffsetSet()
     if spec.rebuild:

@@ -19,7 +19,7 @@ Counts = Mapping[str, TopicCounts]
 
 
 def with_part(frame: DataFrame, division: Division) -> tuple[DataFrame, Column]:
-    """The rows of a window, and the column that says to which part each belongs."""
+    """Returns the rows of a window, and the column with the number of each row's part."""
     if division.parts == 1:
         return frame, F.lit(0)
     rows = []
@@ -31,7 +31,10 @@ def with_part(frame: DataFrame, division: Division) -> tuple[DataFrame, Column]:
 
 
 def _part_sql(most: int) -> str:
-    """The part of an offset: how many starts are not beyond it, found by halving, for a year has many days."""
+    """Returns the SQL for the part of an offset.
+
+    A binary search counts the starts before the offset, as a year has many days.
+    """
     steps = ", ".join(str(1 << bit) for bit in reversed(range(most.bit_length())))
     reached = f"get({_STARTS}, at + step - 1) <= __offset"  # beyond the last start it is null, which is no yes
     passed = f"aggregate(array({steps}), 0, (at, step) -> IF({reached}, at + step, at))"
@@ -42,7 +45,7 @@ def _part_sql(most: int) -> str:
 
 @dataclass(frozen=True)
 class Parts:
-    """How the counts of a window are divided.
+    """The counts of a window, divided into parts.
 
     Attributes:
         division: The division of the window.
@@ -57,7 +60,7 @@ class Parts:
     sizes: tuple[int, int]
 
     def of(self, window: Window, counts: Sequence[Counts]) -> tuple[Part, ...]:
-        """The parts of what is committed of a window, given the counts of each part; none if it is not divided."""
+        """Returns the parts of the committed window from the counts of each part; none if the window is not divided."""
         if self.division.parts == 1:
             return ()
         return tuple(self._part(own, of) for own, of in zip(self.division.of(window), counts, strict=True))

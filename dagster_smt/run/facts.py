@@ -106,16 +106,16 @@ def table_facts(
     count_keys: bool = False,
     small_below: int | None = None,
 ) -> TableFacts:
-    """Read the state of a table, and compare it with its topics and, after a window, with its rows and columns.
+    """Reads the state of a table, and compare it with its topics and, after a window, with its rows and columns.
 
     Args:
         spec: What ran.
         plan: The plan of its chain.
         session: The Spark session.
         window: What the run read; empty if there was nothing new.
-        search: Whether to look for masked values in a sample of the window.
+        search: True to look for masked values in a sample of the window.
         contract: Columns that the table must have; looked at where it has any.
-        count_keys: Whether to count the keys that have several rows.
+        count_keys: True to count the keys that have several rows.
         small_below: Count the files of the table, and those with fewer bytes; None: do not count files.
 
     The run is committed, so nothing here makes it fail: what cannot be looked at is named with its problem.
@@ -138,7 +138,7 @@ class _Looking:
     unseen: dict[str, Problem] = field(default_factory=dict)
 
     def look(self, what: str, look: Callable[[], T], instead: T) -> T:
-        """What there is to see, or something instead and a note of what kept us from seeing it."""
+        """Returns the answer of ``look``. If the look fails, returns the default and notes the problem."""
         try:
             with coded_failures(self.spec.sink.place):
                 return look()
@@ -190,7 +190,7 @@ class _Looking:
         )
 
     def lag(self, state: TableState | None) -> dict[str, int]:
-        """How many offsets of each topic are not read yet, those behind open transactions too."""
+        """Returns the number of unread offsets of each topic, including those behind open transactions."""
         spec, none = self.spec, tuple[str, ...]()
         topics = self.look("topics", lambda: choose_topics(spec.table, WindowRequest(), self.source.topics()), none)
         lag = dict.fromkeys(topics, 0)
@@ -215,19 +215,19 @@ class _Looking:
         return lag
 
     def counted(self, schema: StructType | None) -> int | None:
-        """The rows of the table after a window."""
+        """Returns the rows of the table after a window."""
         if schema is not None and self.window.ranges:
             return self.table.read().count()
         return None
 
     def foreign(self, state: TableState | None, counted: int | None) -> tuple[str, ...]:
-        """What others have committed, where the rows are not those that our commits took in."""
+        """Returns the foreign commits, if the table has other rows than our commits wrote."""
         if state is None or counted in (None, sum(state.rows.values())):
             return ()
         return tuple(unsettled(self.table, state))
 
     def differences(self, schema: StructType | None) -> dict[str, str]:
-        """Where the columns are not those of the plan."""
+        """Returns the columns that differ from the plan."""
         if schema is None or not self.window.ranges or self.spec.sink.kind != "columns":
             return {}
         columns = {f.name: f.dataType.simpleString() for f in schema.fields}
@@ -244,7 +244,7 @@ class _Looking:
         return target.sizes(self.small_below) if target is not None else None
 
     def broken(self, schema: StructType | None, state: TableState | None) -> dict[str, str]:
-        """What of the contract does not hold."""
+        """Returns the breaches of the contract."""
         if schema is None or self.contract is None:
             return {}
         spec, planned = self.spec, self.planned
@@ -256,7 +256,7 @@ class _Looking:
         return contract_problems(self.contract, schema, planned, names)
 
     def key_names(self, state: TableState | None) -> tuple[str, ...]:
-        """The key columns of a table with keys."""
+        """Returns the key columns of a table with keys."""
         keyed = self.spec.sink.keyed
         assert keyed is not None
         if self.spec.finds_schemas and state is not None:
@@ -264,7 +264,7 @@ class _Looking:
         return key_names(keyed, self.plan.key_after)
 
     def repeated_keys(self, schema: StructType | None, state: TableState | None) -> int | None:
-        """The number of keys that have several rows, or several versions that are current."""
+        """Returns the number of keys that have several rows, or several versions that are current."""
         keyed = self.spec.sink.keyed
         if keyed is None or schema is None or not self.window.ranges or not self.count_keys:
             return None
@@ -281,7 +281,7 @@ class _Looking:
         return None
 
     def residue(self) -> tuple[int, dict[tuple[str, str], int]]:
-        """Where masked values survive in a sample, and how many records were looked at."""
+        """Returns the places where masked values survive in a sample, and the number of records in the sample."""
         spec = self.spec
         if self.search:
             sample = sample_of(needed(spec, self.window, self.source).window)
@@ -291,7 +291,7 @@ class _Looking:
 
 
 def of_state(state: TableState | None) -> TableFacts:
-    """What a table's state says."""
+    """Returns the facts in a table's state."""
     if state is None:
         return TableFacts()
     return TableFacts(
@@ -307,7 +307,7 @@ def of_state(state: TableState | None) -> TableFacts:
 
 
 def sample_of(window: Window, records: int = SAMPLE) -> Window:
-    """The last offsets of each topic-partition, so many together."""
+    """Returns the last ``records`` offsets, evenly from all topic-partitions."""
     ranges = [r for r in window.ranges if r.records][:records]
     each = max(1, records // max(1, len(ranges)))
     return Window(tuple(replace(r, start=max(r.start, r.end - each)) for r in ranges))
@@ -325,7 +325,7 @@ def _residue(spec: RunSpec, frame: DataFrame) -> dict[tuple[str, str], int]:
 
 
 def _planned(after: Schema | None) -> dict[str, str]:
-    """The columns that a plan makes, with Spark's types; none if only the records can tell."""
+    """Returns the columns that a plan makes, with Spark's types; none if only the records can tell."""
     if after is None or after.type is not Type.STRUCT:
         return {}
     return {name: spark_type(schema, below("", name)).simpleString() for name, schema in after.fields}

@@ -59,7 +59,7 @@ _LOG = "the log of the Spark application tells more; nothing was committed unles
 
 @contextmanager
 def coded_failures(place: str) -> Iterator[None]:
-    """Turn everything that is not ours into an ``EngineError``.
+    """Turns every foreign exception into an ``EngineError``.
 
     Args:
         place: What was running.
@@ -138,6 +138,6 @@ def _of_spark(error: Exception, place: str) -> Problem:
 
 
 def after_commit(place: str, error: Exception) -> Problem:
-    """What kept us from looking at a run that is committed. Only the error's class is named: its text may hold data."""
+    """Returns the problem of a look at a committed run that failed. The problem names only the class of the error."""
     statement = f"what the run left could not be looked at: {type(error).__name__}"
     return Problem("SMT595", place, statement, "the run is committed; its log tells more")

@@ -15,7 +15,7 @@ from dagster_smt.tables.spec import TableSink
 
 
 def state_to_go_on_from(spec: RunSpec, table: Table, say: Progress) -> TableState | None:
-    """The table's state, if this run may go on from it.
+    """Returns the table's state, if this run may continue from that state.
 
     Raises:
         TableError: SMT522, SMT554, SMT555 it cannot be told; SMT523 there are rows and no state; SMT524 another asset
@@ -42,7 +42,7 @@ def state_to_go_on_from(spec: RunSpec, table: Table, say: Progress) -> TableStat
 
 
 def others(state: TableState | None, topics: Collection[str]) -> list[str]:
-    """The topics of rows that a rebuild of some topics leaves as they are."""
+    """Returns the topics whose rows a rebuild of some topics does not replace."""
     if state is None:
         return []
     held = set()
@@ -53,7 +53,7 @@ def others(state: TableState | None, topics: Collection[str]) -> list[str]:
 
 
 def check_owner(spec: RunSpec, state: TableState) -> None:
-    """Refuse a table that another asset writes: its chain never ran on what is there."""
+    """Refuses a table that another asset writes: our chain never ran on its rows."""
     owner = state.report.get("name")
     if owner and owner != spec.name and not spec.take_over:
         hint = "give the sink a place of its own; or, if the asset has a new name, launch once with window.take_over"
@@ -61,7 +61,7 @@ def check_owner(spec: RunSpec, state: TableState) -> None:
 
 
 def unknown_rows(place: str) -> Problem:
-    """There are rows, and nothing says which records they are of."""
+    """Returns the problem of a table with rows but without a state."""
     statement = (
         "there is a table with rows of others; or the commit that said which offsets are in it is gone, as after a "
         "clean-up of its log by another tool"
@@ -71,7 +71,7 @@ def unknown_rows(place: str) -> Problem:
 
 
 def mirror(spec: RunSpec, source: Source, state: TableState, say: Progress) -> None:
-    """Show the progress in a consumer group, if the topic table names one; what is committed stays so."""
+    """Shows the progress in a consumer group, if the topic table names one. A failure does not undo the commit."""
     group = spec.table.group
     if not group:
         return
@@ -86,7 +86,10 @@ def mirror(spec: RunSpec, source: Source, state: TableState, say: Progress) -> N
 
 
 def keep(spec: RunSpec, table: Table, state: TableState, say: Progress) -> None:
-    """Nothing is new; but what is on record may be accepted, and the table has to note that."""
+    """Keeps the state of a table without new records.
+
+    If the run accepts unmasked records, the table records the acceptance.
+    """
     reason = spec.window.accept_unmasked
     if not reason or not state.unmasked:
         table.keep(state)

@@ -14,7 +14,7 @@ _PLACE = ("topic", "partition")
 
 
 def late_offsets(source: Source, after: Sequence[Range], moments: Sequence[int]) -> Mapping[int, OffsetSet]:
-    """Where the late records of a time are. Reads the timestamps of all that lies behind the window.
+    """Returns the offsets of late records of a time. Reads the timestamps of all records after the window.
 
     Args:
         source: The source.
@@ -35,7 +35,7 @@ def late_offsets(source: Source, after: Sequence[Range], moments: Sequence[int])
 
 
 def _ranges(late: DataFrame) -> DataFrame:
-    """Offsets in a row as one range: found where the records are."""
+    """Returns consecutive offsets as ranges, computed on the executors."""
     key = ("part", *_PLACE)
     number = F.row_number().over(Frame.partitionBy(*key).orderBy("offset"))
     rows = late.select(*key, "offset", (F.col("offset") - number).alias("group"))

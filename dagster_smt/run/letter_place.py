@@ -23,7 +23,7 @@ from dagster_smt.tables.spec import (
 
 
 def check_dead_letters(spec: RunSpec, topics: Sequence[str], session: SparkSession) -> None:
-    """Refuse dead letters that have no topic, or that the same table would read again, or beside masked rows.
+    """Refuses dead letters without a topic, in a topic that the same table reads, or beside masked rows.
 
     Raises:
         ConfigError: SMT531 no topic, SMT534 the table would read its own letters, SMT537 they lie in the table.
@@ -50,7 +50,7 @@ def check_dead_letters(spec: RunSpec, topics: Sequence[str], session: SparkSessi
 
 
 def has_letters_in(spec: RunSpec) -> bool:
-    """Whether the topic of the dead letters is among those of the sink: on its cluster, or in its folder."""
+    """Returns True if the topic of the dead letters is among the sink's topics: on its cluster, or in its folder."""
     place = spec.dead_letters or spec.table.source
     if not spec.dead_letter_topic or isinstance(place, TableSink | TableSource):
         return False
@@ -60,7 +60,7 @@ def has_letters_in(spec: RunSpec) -> bool:
 
 
 def letters_among_records(topic: str) -> Problem:
-    """Why records do not go to the topic of the dead letters: who reads them would meet originals."""
+    """Returns why no record may go to the topic of the dead letters: its readers would get original records."""
     hint = "give the dead letters a topic that no record is routed to"
     return Problem("SMT592", topic, "the chain routes the record to the topic of the dead letters", hint)
 

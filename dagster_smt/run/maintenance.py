@@ -78,7 +78,7 @@ class _Evidence:
 
     @property
     def surplus(self) -> int:
-        """Rows that no run wrote; below 0: rows that others removed. Runs do not change it."""
+        """The number of rows that no run wrote; negative if others removed rows. Runs do not change this number."""
         committed = sum(self.state.rows.values()) if self.state is not None else 0
         return self.rows - committed
 

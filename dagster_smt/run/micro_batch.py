@@ -27,7 +27,7 @@ def run_batches(
     begun: Callable[[Window], None] = lambda window: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> list[RunReport]:
-    """Run until nothing is new or a limit is reached.
+    """Runs window after window until no record is left or a limit is reached.
 
     A batch that fails ends the series; the others stay committed. A topic that fails in one batch is left out of the
     following ones.
@@ -76,6 +76,6 @@ def run_batches(
 
 
 def _others(spec: RunSpec, session: SparkSession, report: RunReport) -> tuple[str, ...]:
-    """The topics that have not failed."""
+    """Returns the topics without a failure."""
     topics = choose_topics(spec.table, spec.window, open_source(spec.table.source, session).topics())
     return tuple(t for t in topics if t not in report.failures)

@@ -12,7 +12,7 @@ from dagster_smt.tables.spec import TableSink
 
 
 def output_rows(evaluated: DataFrame, spec: RunSpec) -> DataFrame:
-    """The rows as the table holds them: the chain's columns, and where each row comes from.
+    """Returns the rows of the table: the chain's columns, and the columns with the source of each row.
 
     Raises:
         PlanError: SMT573, a column of the chain has the name of a source column.

@@ -10,7 +10,7 @@ _MORE = 10
 
 
 def with_more_records(spec: RunSpec, error: PlanError, window: Window, before: Window | None) -> RunSpec | None:
-    """The same run with more records.
+    """Returns the run with a larger window.
 
     Args:
         spec: The run.

@@ -11,7 +11,7 @@ from dagster_smt.tables.windows import Available
 
 
 def redriven(spec: RunSpec, available: Available, state: TableState | None) -> tuple[RunSpec, list[Problem]]:
-    """The run with the records as its window that failed when they were last read: the table's state names them.
+    """Returns the run whose window holds the failed records that the table's state lists.
 
     Returns:
         The run, still the same request; and what cannot be run again, for the topic has lost it (SMT519).

@@ -23,7 +23,7 @@ _JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 
 
 def rejected_rows(evaluated: DataFrame, chain: Chain, table: TopicTable) -> DataFrame:
-    """Where each failed record is, what refused it there in Connect's words, and its problem.
+    """Returns a row for each failed record: its place, the stage in Connect's terms, and its problem.
 
     Of a record with several rows it is the first that failed.
     """
@@ -53,7 +53,7 @@ def _name_of_stage(names: dict[int, str]) -> Column:
 
 
 def first_rejects(rows: DataFrame, chain: Chain) -> list[Reject]:
-    """The first few of ``rejected_rows`` of each topic, in order of topic, partition and offset."""
+    """Returns the first ``rejected_rows`` of each topic, ordered by topic, partition and offset."""
     number = F.row_number().over(Window.partitionBy("topic").orderBy("partition", "offset"))
     first = rows.withColumn("number", number).where(F.col("number") <= FIRST)
     return [_reject(r.asDict(), chain) for r in first.orderBy(*COORDINATES).collect()]
@@ -78,7 +78,7 @@ def last_stage(chain: Chain) -> int:
 
 
 def with_failed(frame: DataFrame, own: Column, stage: int, problem: Problem, statement: Column) -> DataFrame:
-    """The evaluated window with some of its records as failed ones.
+    """Returns the evaluated window, in which some records have failed.
 
     Args:
         frame: The window.
@@ -104,7 +104,7 @@ def with_failed(frame: DataFrame, own: Column, stage: int, problem: Problem, sta
 
 
 def not_committed(place: str, counts: TopicCounts, *, whole: bool) -> Problem:
-    """Records of a topic failed, so the topic is left out; ``whole``: the run commits nothing at all."""
+    """Returns the problem of a topic that is left out because records failed."""
     what = "nothing" if whole else "nothing of this topic"
     statement = f"{counts.failed_records} of {counts.records} records failed; {what} was committed"
     hint = "mend the chain and run again: it takes the same offsets; or set errors.tolerance to all"
@@ -112,5 +112,5 @@ def not_committed(place: str, counts: TopicCounts, *, whole: bool) -> Problem:
 
 
 def located(reject: Reject) -> Problem:
-    """The problem of a rejected record, with its coordinates in front."""
+    """Returns the problem of a rejected record, with the record's coordinates as its place."""
     return reject.problem.at(f"{reject.topic}-{reject.partition}@{reject.offset}")

@@ -11,7 +11,7 @@ from dagster_smt.model.windows.window import Window
 
 
 def report_to_json(report: RunReport) -> dict[str, Any]:
-    """The report as JSON data. Defaults of schemas are left out: their Python form is not JSON."""
+    """Returns the report as JSON data. Defaults of schemas are left out: their Python form is not JSON."""
     schemas = []
     for schema in (report.before, report.after, report.key_after):
         schemas.append(schema.without_defaults() if schema is not None else None)
@@ -22,12 +22,12 @@ def report_to_json(report: RunReport) -> dict[str, Any]:
 
 
 def report_from_json(data: dict[str, Any]) -> RunReport:
-    """Read what ``report_to_json`` wrote."""
+    """Reads what ``report_to_json`` wrote."""
     return msgspec.convert(data, RunReport)
 
 
 def report_of(state: TableState, run: CommittedRun | None = None) -> RunReport:
-    """The report of a run that committed but could not tell; says ``already committed``.
+    """Returns the report of a committed run that could not return its own; its status is ``already committed``.
 
     Of the last commit it is whole; of an earlier one the table remembers only that it was, as
     topics of a cluster do of any.

@@ -25,7 +25,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class RunSpec:
-    """What to run.
+    """The request of one run.
 
     Attributes:
         name: Name of the asset or op; the connector's name in dead letters.
@@ -111,13 +111,13 @@ class RunSpec:
 
     @property
     def _row_inputs(self) -> list[str]:
-        """What the rows depend on, beside the records."""
+        """Everything that the rows depend on, except the records."""
         table = self.table
         formats = [f"{form.kind} {form.schema!r} {form.options!r}" for form in (table.key, table.value)]
         return [self.chain.hash, repr(table.row), *formats, self.sink.kind]
 
     def of_topics(self, topics: tuple[str, ...]) -> "RunSpec":
-        """The same for some of its topics; it stays the same request."""
+        """Returns the run for some of its topics. It stays the same request."""
         explicit = self.window.explicit
         if explicit is not None:
             explicit = Window(tuple(r for r in explicit.ranges if r.topic in topics))
@@ -130,5 +130,5 @@ class RunSpec:
 
     @property
     def finds_schemas(self) -> bool:
-        """Whether the columns depend on the records."""
+        """True if the columns depend on the records."""
         return self.sink.kind == "columns" and self.table.value.kind in SELF_DESCRIBED

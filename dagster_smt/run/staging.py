@@ -53,14 +53,14 @@ class Staged:
     parts: tuple[dict[str, TopicCounts], ...] = ()
 
     def rows_out(self, left_out: frozenset[str] = frozenset()) -> DataFrame:
-        """The rows of the records that are kept, without those of some topics."""
+        """Returns the rows of the records that passed, without some topics."""
         rows = self.frame.where("__status = 0")
         if left_out:
             return rows.where(~F.col("__topic").isin(*left_out))
         return rows
 
     def schemas_as_guessed(self, guess: WindowForms) -> tuple[SchemaUse, ...]:
-        """How many records name each schema that was guessed."""
+        """Returns the number of records that name each guessed schema."""
         records_by_topic = {}
         for topic, records in self.as_guessed.items():
             if records:
@@ -70,7 +70,7 @@ class Staged:
         )
 
     def schemas(self, table: TopicTable) -> tuple[SchemaUse, ...]:
-        """How many records name each schema of a registry, where the evaluator tells that: it does for records."""
+        """Returns the number of records that name each schema of a registry. Only record sinks count them."""
         uses_of_schemas = []
         for side in SIDES:
             name = schema_column(side)
@@ -87,7 +87,7 @@ class Staged:
         return tuple(uses_of_schemas)
 
     def failed(self) -> OffsetSet:
-        """The offsets of the records that failed. Their ranges are found where the rows are."""
+        """Returns the offsets of the failed records. The executors compute their ranges."""
         place = ("__topic", "__partition")
         # of offsets, not of rows: several rows of one record may have failed
         number = F.dense_rank().over(Window.partitionBy(*place).orderBy("__offset"))
@@ -99,7 +99,7 @@ class Staged:
         return offsets_of(Range(topic, partition, start, end) for topic, partition, start, end in bounds)
 
     def partly_failed(self) -> bool:
-        """Whether a record failed that may have other rows: one whose value is an array."""
+        """Returns True if a failed record may have other rows, because its value is an array."""
         if ELEMENT not in self.frame.columns:
             return False
         return not self.frame.where((F.col("__status") == FAILED) & F.col(ELEMENT).isNotNull()).isEmpty()
@@ -107,7 +107,7 @@ class Staged:
 
 @contextmanager
 def staged(evaluated: DataFrame, plan: Plan, left: RunLeft, division: Division = WHOLE) -> Iterator[Staged]:
-    """Compute and count a window; what Spark keeps of it is given back at the end.
+    """Evaluates, persists and counts a window. The window is released at the end of the block.
 
     Args:
         evaluated: The evaluator's columns.

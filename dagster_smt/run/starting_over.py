@@ -17,7 +17,7 @@ _IN_THE_CHAIN = "cast or rename the field in the chain"
 def with_columns(
     commit: Callable[[Draft], RunReport], draft: Draft, failures: Collection[str], say: Progress
 ) -> RunReport:
-    """Commit a window; where its columns do not fit, start the table over if that is what the run is asked for.
+    """Commits a window. If its columns do not fit, starts the table over, provided that the run requests a rebuild.
 
     Args:
         commit: Reads, evaluates and commits. That columns do not fit is found before anything is evaluated.
@@ -44,7 +44,7 @@ def with_columns(
 
 
 def _started_over(draft: Draft, failures: Collection[str], error: TableError) -> Draft | None:
-    """The commit that starts the table over, with the columns of this run; None if another one is not meant by it.
+    """Returns the commit that starts the table over. Returns None if the request does not mean that.
 
     A rebuild of topics keeps the columns, as the rows of other topics stay. Where it names each topic that has rows,
     none stay: then it is the rebuild of the whole table that it looks like.
@@ -67,7 +67,7 @@ def _over(draft: Draft) -> Draft:
 
 
 def _with_way_out(error: TableError, draft: Draft) -> TableError:
-    """The same with hints that name what works for this run."""
+    """Returns the error with hints that name the remedies for this run."""
     hint = _hint(draft)
     return TableError(replace(p, hint=hint) if "rebuild" in p.hint else p for p in error.problems)
 

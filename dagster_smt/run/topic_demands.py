@@ -29,7 +29,7 @@ _NO_KEY = Problem(
 
 @dataclass(frozen=True)
 class Unmet:
-    """What topics demand that records of a window do not meet.
+    """The demands of topics that records of a window do not meet.
 
     Attributes:
         limits: By topic how many bytes a record may have, if one has more.
@@ -44,7 +44,7 @@ class Unmet:
 
 
 def unmet(result: Staged, table: Table) -> Unmet:
-    """What the topics demand that the records of a window go to."""
+    """Returns the demands that records of a window do not meet."""
     if not isinstance(table, KafkaTable):
         return Unmet({}, ())
     measured = table.measure(result.rows_out(), "__out.")
@@ -60,7 +60,7 @@ def unmet(result: Staged, table: Table) -> Unmet:
 
 
 def without_unmet(frame: DataFrame, unmet: Unmet, table: Table, chain: Chain) -> DataFrame:
-    """The evaluated window with the records that their topics would refuse as failed ones, of the last stage."""
+    """Returns the evaluated window. The records that their topics would refuse have failed at the last stage."""
     assert isinstance(table, KafkaTable)
     stage = last_stage(chain)
     if unmet.limits:

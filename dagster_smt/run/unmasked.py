@@ -15,7 +15,7 @@ from dagster_smt.tables.windows import Available
 
 
 def unmasked_after(before: TableState, spec: RunSpec, report: RunReport, window: Window) -> TableState:
-    """A state with what a run leaves on record.
+    """Returns the state with the unmasked records of a run.
 
     Args:
         before: The state before, without what starts over.
@@ -33,7 +33,7 @@ def unmasked_after(before: TableState, spec: RunSpec, report: RunReport, window:
 
 
 def touched_in(spec: RunSpec, report: RunReport) -> set[str]:
-    """The fingerprints of what a run has touched; none of a report that tells no counts."""
+    """Returns the fingerprints of the ledger entries that a run touched; none if the report has no counts."""
     marks = fingerprints(spec.chain)
     results = set()
     for mark, line in zip(marks, report.ledger, strict=False):
@@ -43,12 +43,12 @@ def touched_in(spec: RunSpec, report: RunReport) -> set[str]:
 
 
 def run_of(spec: RunSpec) -> str:
-    """The orchestrator's run."""
+    """Returns the id of the orchestrator's run."""
     return spec.key.partition("/")[0]
 
 
 def _silent(spec: RunSpec, report: RunReport, window: Window, marks: tuple[str, ...]) -> Iterator[Unmasked]:
-    """What touched nothing in the whole run, and the records that came through."""
+    """Yields the ledger entries without any touch in the whole run, with the records that passed their stage."""
     numbers = {line.entry: number for number, line in enumerate(report.ledger)}
     names = [(stage.alias, stage.transform) for stage in report.stages]
     for line in silent_lines(report.ledger, report.stages):
@@ -63,7 +63,7 @@ def _silent(spec: RunSpec, report: RunReport, window: Window, marks: tuple[str, 
 
 
 def _left_out(spec: RunSpec, report: RunReport, window: Window) -> Iterator[Unmasked]:
-    """What the definition's chain hides, and this run's does not."""
+    """Yields the masks and drops of the definition's chain that this run's chain does not have."""
     topics = []
     for topic, counts in report.topics.items():
         if counts.rows_out:
@@ -81,7 +81,7 @@ def _on_record(entry: LedgerEntry, mark: str, spec: RunSpec, window: Window, top
 
 
 def repaired(spec: RunSpec, available: Available, state: TableState | None) -> tuple[RunSpec, list[Problem]]:
-    """The run with the records as its window that are on record: they are read again, and their rows replaced.
+    """Returns the run whose window holds the unmasked records. The run reads them again and replaces their rows.
 
     Returns:
         The run, still the same request; and what cannot be run again, for the topic has lost it (SMT353).

@@ -20,13 +20,13 @@ _MOST_LINES = 5
 
 
 def needed(spec: RunSpec, window: Window, source: Source) -> Narrowed:
-    """What a run must read of its window; the rest is not counted."""
+    """Returns the part of a window that a run must read."""
     offsets_at = source.offsets_at if source.knows_times else None
     return narrowed(window, spec.chain, spec.table, offsets_at, found_schemas=spec.finds_schemas)
 
 
 def records_of(spec: RunSpec, source: Source, window: Window, say: Callable[[str], None]) -> "DataFrame":
-    """The records of what must be read, with all that the chain looks at."""
+    """Returns the records of the part to read, with all columns that the chain uses."""
 
     def beat() -> None:
         say("")
@@ -48,7 +48,7 @@ def what_is_unread(narrowed: Narrowed) -> list[str]:
 
 
 def counted(narrowed: Narrowed, source: Source) -> Narrowed:
-    """The same with the number of records that are not read."""
+    """Returns the narrowed window with the number of unread records."""
     return replace(narrowed, unread=tuple(_counted(unread, source) for unread in narrowed.unread))
 
 
@@ -60,7 +60,7 @@ def _counted(unread: Unread, source: Source) -> Unread:
 
 
 def unread_in(window: Window, unread: Sequence[Unread], source: Source) -> tuple[Unread, ...]:
-    """What of a part of a window was not read."""
+    """Returns the unread records in a part of a window."""
     parts, inside = [], offsets_of(window)
     for one in unread:
         ranges = tuple((offsets_of(one.ranges) & inside).ranges())
@@ -73,7 +73,7 @@ def unread_in(window: Window, unread: Sequence[Unread], source: Source) -> tuple
 def with_unread(
     topics: Mapping[str, TopicCounts], unread: Sequence[Unread], stages: int, entries: int
 ) -> dict[str, TopicCounts]:
-    """The counts of topics, with what was not read as dropped by its stages. No ledger line knows of it."""
+    """Returns the counts with unread records added, as dropped by their stages. The ledger does not count them."""
     counts_by_topic = dict(topics)
     for part in unread:
         none = TopicCounts(dropped=(0,) * stages, failed=(0,) * stages, touched=(0,) * entries)

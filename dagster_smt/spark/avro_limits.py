@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 def has_limits(session: Any) -> bool:
-    """Whether all JVMs of a session were started with the limits."""
+    """Returns True if all JVMs of a session started with the limits."""
     if is_connect(session):
         driver = _in_options(session, "driver")
     else:
@@ -38,7 +38,7 @@ def has_limits(session: Any) -> bool:
 
 @cache
 def _tell() -> None:
-    """Say it once per process: nothing else shows why such a session is slower."""
+    """Logs once per process that such a session reads Avro more slowly."""
     _log.warning(
         "Python reads Avro here, which is slower: the session's Java has no limits for what a record claims to hold. "
         "Let SparkSessionResource make the session, or start it with spark.driver.defaultJavaOptions and "
@@ -48,7 +48,10 @@ def _tell() -> None:
 
 
 def _in_this_jvm(session: Any) -> bool:
-    """Whether the driver has them. Its settings could be those of a session that came later than the JVM."""
+    """Returns True if the driver's JVM has the limits.
+
+    The session may be newer than its JVM, so its settings prove nothing.
+    """
     try:
         properties = [session._jvm.java.lang.System.getProperty(name) for name in LIMITS]
     except Exception:  # noqa: BLE001 a platform may let nobody ask its JVM
@@ -57,7 +60,10 @@ def _in_this_jvm(session: Any) -> bool:
 
 
 def _in_options(session: Any, where: str) -> bool:
-    """Whether JVMs get them by the settings; of two options the last one counts, as it does to Java."""
+    """Returns True if the settings give JVMs the limits.
+
+    If an option appears twice, the last one counts, as in Java.
+    """
     options = [session.conf.get(f"spark.{where}.{kind}JavaOptions", None) or "" for kind in ("default", "extra")]
     properties = dict(re.findall(r"-D([\w.]+)=(\S+)", " ".join(options)))
     return all(properties.get(name) == str(limit) for name, limit in LIMITS.items())

@@ -50,7 +50,7 @@ class OneSchema:
     others: tuple[bytes, ...] | None = None
 
     def of(self, frame: DataFrame) -> DataFrame:
-        """Its records, and for one of the schemas those that name none."""
+        """Returns the records of this schema. One of the schemas also gets the records that name no schema."""
         if self.envelopes:
             name = schema_text("value", _ENVELOPE)
         else:
@@ -69,7 +69,7 @@ class OneSchema:
 
 
 def by_schema(session: SparkSession, plan: Plan, table: TopicTable, forms: WindowForms) -> tuple[OneSchema, ...]:
-    """Look whether Spark can do it alone.
+    """Returns the schemas that Spark can read by itself.
 
     Args:
         session: It may lack ``from_avro``, or limits of what a record may claim.
@@ -110,7 +110,7 @@ def by_schema(session: SparkSession, plan: Plan, table: TopicTable, forms: Windo
 
 
 def _possible(plan: Plan, table: TopicTable, forms: WindowForms) -> bool:
-    """Whether values are Avro or envelopes, keys have one schema, and no stage sees nulls."""
+    """Returns True if values are Avro or envelopes, keys have one schema, and no stage sees nulls."""
     if table.value.kind not in (_AVRO, _ENVELOPE) or (forms.nulls and any(map(_sees_null, plan.chain.stages))):
         return False
     if not reads_keys(plan.chain, table.key):
@@ -172,7 +172,7 @@ def _envelope_key(table: TopicTable, forms: WindowForms, schema: Schema | None) 
 def _avro_schemas(
     plan: Plan, table: TopicTable, forms: WindowForms, names: Mapping[str, Sequence[str]]
 ) -> tuple[OneSchema, ...]:
-    """The schemas with these ids, which records of some topics name; records that name none are in any topic."""
+    """Returns the schemas with these ids. Records that name no schema go to the first schema."""
     ids = {int(name): topics for name, topics in names.items()}
     form = forms.forms[0]
     key = _key(table.key, forms, form.key) if table.key.kind == _AVRO else {}
@@ -194,7 +194,7 @@ _kinds = {_AVRO: _avro_schemas, _ENVELOPE: _envelope_schemas}
 
 
 def _make(after: Schema | None, parts: Sequence[Schema | None]) -> bool:
-    """Whether rows of all parts have their place in the table's rows."""
+    """Returns True if the rows of all parts fit into the table's rows."""
     if len(parts) == 1:
         return parts[0] == after
     if after is None or after.type is not Type.STRUCT:
@@ -227,10 +227,13 @@ def _avro(avro: Avro | None) -> Avro:
 
 
 def _unversioned(schema: Schema | None) -> Schema | None:
-    """A schema as all topics have it: one id may be another version under the subject of each."""
+    """Returns the schema without its version. Each topic's subject may give the same id another version."""
     return schema and schema.with_(version=None)
 
 
 def _sees_null(stage: Stage) -> bool:
-    """Whether it makes something of a null side: to Spark that has the schema of the others, to Connect none (D6)."""
+    """Returns True if a stage turns a null side into a value.
+
+    Spark gives a null side a schema, Connect gives it none (D6).
+    """
     return bool(stage.acts_on) and stage.transform.on_null() in ("apply", "wrap")

@@ -31,7 +31,7 @@ _ARROW: dict[Type, pa.DataType] = {
 
 
 def arrow_type(schema: Schema) -> pa.DataType:
-    """The Arrow type of ``spark.plain.plain_type``."""
+    """Returns the Arrow type for ``spark.plain.plain_type``."""
     if schema.logical == "Decimal":
         return pa.decimal128(MAX_DIGITS, schema.scale)
     if schema.type is Type.STRUCT:
@@ -45,7 +45,7 @@ def arrow_type(schema: Schema) -> pa.DataType:
 
 
 def check_defaults(schema: Schema, where: str = "") -> None:
-    """Look for defaults that Spark's types cannot hold.
+    """Refuses defaults that Spark's types cannot hold.
 
     Raises:
         PlanError: SMT207, for the first one.
@@ -66,7 +66,7 @@ def check_defaults(schema: Schema, where: str = "") -> None:
 
 
 def column_writer(schema: Schema, column: Schema, where: str = "") -> Convert:
-    """A function from a value to what Arrow takes.
+    """Returns a function that converts a value for Arrow.
 
     Args:
         schema: The schema of the value.
@@ -105,13 +105,13 @@ def _same(value: Any) -> Any:
 
 
 def unplanned(where: str) -> DataError:
-    """What is said of a value whose schema the plan of the window does not know."""
+    """Returns the problem of a value whose schema is not in the plan of the window."""
     statement = f"{_name_of(where)} has a schema that the plan of the window does not know"
     return data_error("SMT428", statement, "look at the dead letter, or write records instead of columns", "")
 
 
 def _unplanned(where: str) -> Convert:
-    """The plan is made from all schemas of the window, so this is rare: a null that a stage has put into a struct."""
+    """Returns the error for a value whose schema is not in the plan. This is rare: a stage put a null into a struct."""
 
     def refuse(value: Any) -> Any:
         raise unplanned(where)
@@ -120,7 +120,7 @@ def _unplanned(where: str) -> Convert:
 
 
 def unfit(column: Schema, where: str) -> DataError:
-    """What is said of a value that its column cannot hold."""
+    """Returns the problem of a value that its column cannot hold."""
     kind = spark_type(column).simpleString()
     hint = "cast the field to string, or write records instead of columns"
     return data_error("SMT426", f"{_name_of(where)} does not fit Spark's type {kind}", hint, "")

@@ -69,12 +69,12 @@ TARGET = "target_partition"
 
 
 def schema_column(side: Side) -> str:
-    """The column with what names the schema of a record's side, where a registry has it and records are written."""
+    """Returns the name of the column with the id of the schema of a record's side."""
     return f"__{side}_schema"
 
 
 def timestamp_type_name(number: Column) -> Column:
-    """The name of a timestamp's type, given its number."""
+    """Returns the name of a timestamp's type, given its number."""
     return F.create_map(*(F.lit(part) for pair in TIMESTAMP_TYPES.items() for part in pair))[number]
 
 
@@ -84,17 +84,17 @@ def words(entries: int) -> int:
 
 
 def timestamp_micros(batch: pa.RecordBatch) -> pa.Array:
-    """The timestamps of a batch of Kafka's columns, in microseconds."""
+    """Returns the timestamps of a batch of Kafka's columns, in microseconds."""
     return batch.column("timestamp").cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
 
 
 def unreadable_timestamps(batch: pa.RecordBatch) -> pa.Array:
-    """Whether the source could not read a record's timestamp, for each of a batch."""
+    """Returns a flag for each record of a batch: the source could not read its timestamp."""
     return pc.fill_null(pc.equal(batch.column("timestampType"), UNREADABLE_TIMESTAMP), False)
 
 
 def problem_column(problems: dict[int, Problem], size: int) -> pa.Array:
-    """``__problem`` of a batch as Arrow has it, given the problems by position."""
+    """Returns the column ``__problem`` of a batch from the problems by position."""
     if not problems:
         return pa.nulls(size, _ARROW_PROBLEM)
     rows: list[dict[str, str] | None] = [None] * size

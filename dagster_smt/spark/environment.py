@@ -29,7 +29,7 @@ _SETTINGS = {
 
 
 def check_java() -> int:
-    """Find the Java that Spark would start: the one of ``JAVA_HOME``, else the first on ``PATH``.
+    """Returns the version of the Java that Spark starts: from ``JAVA_HOME``, else the first ``java`` on ``PATH``.
 
     Returns:
         Its major version.
@@ -54,7 +54,7 @@ def check_java() -> int:
 
 
 def local_java_options(conf: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
-    """Settings that give the JVM of a local session the collector for throughput, if nobody has chosen one.
+    """Returns options that select the throughput collector for a local session, unless the user chose a collector.
 
     Rows make so much garbage that Java's default collector takes a tenth of a run. Java does not start with two.
 
@@ -69,7 +69,7 @@ def local_java_options(conf: Mapping[str, str], environ: Mapping[str, str]) -> d
 
 
 def check_settings(session: Any) -> None:
-    """Refuse a session under whose settings our SQL means something else; all others change no result.
+    """Refuses a session whose settings change the meaning of our SQL.
 
     Raises:
         UnsupportedError: SMT639, it has such a setting.
@@ -81,7 +81,7 @@ def check_settings(session: Any) -> None:
 
 
 def is_connect(session: Any) -> bool:
-    """Whether this is a Spark Connect (or Databricks Connect) session."""
+    """Returns True if this is a Spark Connect (or Databricks Connect) session."""
     return any(".connect." in f"{base.__module__}." for base in type(session).__mro__)
 
 

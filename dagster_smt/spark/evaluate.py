@@ -48,7 +48,7 @@ def evaluate(
     beat: Beat = no_beat,
     whole: bool = True,
 ) -> DataFrame:
-    """Run a plan over records.
+    """Applies a plan to records.
 
     Args:
         frame: Kafka's columns (``key, value, topic, partition, offset, timestamp, timestampType, headers``).
@@ -60,10 +60,10 @@ def evaluate(
         forms: The forms that ``plan`` was made of, if the records name their schemas: Spark may then read the records
             itself. If the forms were guessed and Spark reads the records, the result has the column
             ``window_forms.GUESSED``.
-        ledger: Whether to fill ``__touched``.
+        ledger: True to fill ``__touched``.
         beat: Called now and then while the columns are put together, which takes seconds for wide schemas: it may raise
             to stop that.
-        whole: Whether to have records that the JVM lane leaves run by Python at once. That reads the frame twice: who
+        whole: True to have records that the JVM lane leaves run by Python at once. That reads the frame twice: who
             keeps the rows leaves it to ``left_records``.
 
     Returns:
@@ -165,14 +165,14 @@ def _columns(
     lane: bool = False,
     envelopes: Mapping[str, bytes] = MappingProxyType({}),
 ) -> DataFrame:
-    """Run a typed plan.
+    """Applies a typed plan to records.
 
     Args:
         frame, plan, ledger, beat: As they were given to ``evaluate``.
         forms: The formats of both sides.
         rows: The plan of the table's rows, which may have more columns.
         avro: Sides whose records all name one schema.
-        lane: Whether the JVM lane may read; then there may be the column ``LEFT_RECORD``.
+        lane: True if the JVM lane may read; then there may be the column ``LEFT_RECORD``.
         envelopes: Sides that are envelopes, with the text of their schema.
     """
     target, after = output_schema(rows, "columns"), rows.after

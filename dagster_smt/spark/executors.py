@@ -34,7 +34,7 @@ _checked: "WeakSet[Any]" = WeakSet()
 
 
 def check_executors(session: SparkSession) -> None:
-    """Look, once per session, whether executors have the modules that they need; a local session needs no look.
+    """Checks once per session that executors have the modules that tasks need. A local session needs no check.
 
     Executors that Spark adds later are not seen.
 
@@ -62,7 +62,7 @@ def _on_a_cluster(master: str | None) -> bool:
 
 
 def probe(package: str, modules: Iterable[str]) -> Callable[[int], str]:
-    """Make the function that executors run: which modules fail to import, and which files the package has.
+    """Returns the function that executors run: it lists modules that do not import, and hashes of the package's files.
 
     It is nested and imports what it uses itself: so cloudpickle ships it by value.
     """
@@ -105,7 +105,7 @@ def probe(package: str, modules: Iterable[str]) -> Callable[[int], str]:
 
 
 def lacking(looks_of_executors: Iterable[Mapping[str, Any]]) -> list[Problem]:
-    """What the answers of executors tell: nothing, if all have everything and the same code as this process."""
+    """Returns the problems in the answers of executors; none if all have every module and the code of this process."""
     answers = list(looks_of_executors)
     missing = sorted({name for answer in answers for name in answer["missing"]})
     if missing:
@@ -120,7 +120,7 @@ def lacking(looks_of_executors: Iterable[Mapping[str, Any]]) -> list[Problem]:
 
 
 def failed_look(text: str) -> Problem | None:
-    """Why executors could not even run a Python function; None if it is something else."""
+    """Returns why executors could not run any Python function; None for another failure."""
     if match := _PYTHON.search(text):
         statement = f"they have another version of Python than this process: {match[1]} and {match[2]}"
         return Problem("SMT632", "Spark's executors", statement, SHIPPING)

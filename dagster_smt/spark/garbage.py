@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Pause the cycle collector. Records form no cycles: what a batch has made is gone when its last reference is."""
+    """Pauses the garbage collector for cycles. Records form no cycles, so reference counting frees each batch."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -36,13 +36,13 @@ Layout = Union[Leaf, Struct]  # noqa: UP007 - Struct names Layout before it exis
 
 
 def field_of(column: Column, schema: Schema, name: str) -> Column:
-    """A field of an opaque struct column."""
+    """Returns a field of an opaque struct column."""
     names = internal_names(schema)
     return column.getField(names[[n for n, _ in schema.fields].index(name)])
 
 
 def columns_of(layout: Layout | None) -> set[str]:
-    """The internal columns a layout needs."""
+    """Returns the internal columns that a layout uses."""
     if layout is None:
         return set()
     if isinstance(layout, Leaf):
@@ -53,21 +53,21 @@ def columns_of(layout: Layout | None) -> set[str]:
 
 @dataclass(frozen=True)
 class Place:
-    """What a reference leads to: a part of the layout, and the fields below it that are still opaque."""
+    """The target of a reference: a part of the layout, and the fields below that part which are still opaque."""
 
     layout: Layout
     below: tuple[str, ...] = ()
 
     @property
     def exact(self) -> str | None:
-        """The column that holds exactly this, if there is one."""
+        """The column with exactly the value of the reference, if there is such a column."""
         if isinstance(self.layout, Leaf) and not self.below:
             return self.layout.column
         return None
 
 
 def find_place(layout: Layout, steps: tuple[str, ...]) -> Place:
-    """Follow field names down a layout."""
+    """Follows field names down a layout."""
     for number, step in enumerate(steps):
         if isinstance(layout, Leaf):
             return Place(layout, steps[number:])
@@ -76,7 +76,7 @@ def find_place(layout: Layout, steps: tuple[str, ...]) -> Place:
 
 
 def value_of(place: Place) -> Column:
-    """The value at a place."""
+    """Returns the value at a place."""
     if isinstance(place.layout, Struct):
         return built(place.layout)
     column, schema = F.col(place.layout.column), place.layout.schema
@@ -86,7 +86,7 @@ def value_of(place: Place) -> Column:
 
 
 def presence_of(place: Place) -> Column:
-    """A column that is null exactly where the value at a place is."""
+    """Returns a column that is null exactly where the value at a place is."""
     if isinstance(place.layout, Struct):
         if place.layout.present:
             return F.col(place.layout.present)
@@ -95,7 +95,7 @@ def presence_of(place: Place) -> Column:
 
 
 def built(layout: Layout) -> Column:
-    """Put a struct together again, in the internal form."""
+    """Puts a struct together again, in the internal form."""
     if isinstance(layout, Leaf):
         return F.col(layout.column)
     names = internal_names(layout.schema)

@@ -17,12 +17,12 @@ MAX_MILLIS = (2**63 - 1) // 1000
 
 
 def timestamp_of(millis: Column) -> Column:
-    """The timestamp of a bigint column; null beyond what Spark can hold."""
+    """Returns the timestamp of a bigint column; null beyond what Spark can hold."""
     return F.timestamp_millis(F.when(millis.between(-MAX_MILLIS, MAX_MILLIS), millis))
 
 
 def fits_decimal(value: Decimal, scale: int, precision: int = MAX_DIGITS) -> bool:
-    """Whether Spark's ``decimal(precision, scale)`` holds exactly this value."""
+    """Returns True if Spark's ``decimal(precision, scale)`` holds exactly this value."""
     if not value:
         return True
     scaled = value.scaleb(scale, Context(prec=len(value.as_tuple().digits), Emax=MAX_EMAX, Emin=MIN_EMIN))
@@ -37,7 +37,7 @@ def _fitting(value: Decimal, schema: Schema) -> Decimal:
 
 
 def literal(value: Any, schema: Schema) -> Column:
-    """A literal of the internal type of a schema."""
+    """Returns a literal of the internal type of a schema."""
     if value is None:
         return F.lit(None).cast(internal_type(schema))
     if schema.logical == "Date":

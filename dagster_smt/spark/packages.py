@@ -74,7 +74,7 @@ _BROUGHT = ("spark.jars.packages", "spark.jars", "spark.driver.extraClassPath")
 
 
 def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: str) -> dict[str, str]:
-    """The settings of a session, with what some packages need; those that it brings itself are left alone.
+    """Returns the settings of a session, with what some packages need; those that it brings itself are left alone.
 
     Args:
         packages: Keys of ``PACKAGES``.
@@ -102,7 +102,7 @@ def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: 
 
 
 def with_fetched_jars(conf: Mapping[str, str]) -> dict[str, str]:
-    """Settings that name the jars of packages that were fetched before, instead of the packages.
+    """Returns settings that name the jars of packages that were fetched before, instead of the packages.
 
     Spark would ask Ivy about each session's packages anew, which takes seconds and prints fifty lines. Packages that
     are not all known here, or not all there, remain Ivy's.
@@ -125,7 +125,7 @@ def with_fetched_jars(conf: Mapping[str, str]) -> dict[str, str]:
 
 
 def _ivy_home() -> Path:
-    """Java takes the home of a user from the system, whatever HOME says."""
+    """Returns Ivy's folder. Java takes a user's home from the system, not from ``HOME``."""
     try:
         return Path(pwd.getpwuid(os.getuid()).pw_dir) / _IVY
     except KeyError:  # a user without a name, as in some containers
@@ -142,7 +142,7 @@ def _add(conf: dict[str, str], more: Mapping[str, str]) -> None:
 
 
 def remedy(package: str, version: str) -> str:
-    """What makes a session have a package, as a hint.
+    """Returns the hint that tells how a session gets a package.
 
     Args:
         package: A key of ``PACKAGES``.
@@ -158,7 +158,7 @@ def remedy(package: str, version: str) -> str:
 
 
 def _artifact(package: str) -> str:
-    """What the names of its jars and coordinates have in common."""
+    """Returns the common part of a package's coordinates and the names of its jars."""
     return {"delta": r"delta-spark", "iceberg": r"iceberg-spark", "kafka": r"spark-sql-kafka", "avro": r"spark-avro"}[
         package
     ]
@@ -170,7 +170,7 @@ def _joined(have: str, more: str, between: str) -> str:
 
 
 def fetch() -> None:
-    """Start a session that needs every package, which fetches those that are not there yet."""
+    """Starts a session that needs every package, which fetches those that are not there yet."""
     import pyspark
     from pyspark.sql import SparkSession
 

@@ -24,7 +24,7 @@ _SAFE = (T.StringType, T.BinaryType, T.BooleanType, T.DecimalType)
 
 
 def plain_type(schema: Schema) -> T.DataType:
-    """The internal type of a schema, with numbers for dates and timestamps."""
+    """Returns the internal type of a schema, with numbers for dates and timestamps."""
     if schema.logical in ("Date", "Timestamp"):
         if schema.logical == "Date":
             return T.IntegerType()
@@ -40,7 +40,10 @@ def plain_type(schema: Schema) -> T.DataType:
 
 
 def python_function(run: Convert, arguments: Iterable[T.DataType], returns: T.DataType) -> Callable[..., Column]:
-    """A UDF, over Arrow where that is safe: on its way through pandas a whole number next to a null becomes a float."""
+    """Returns a UDF, over Arrow where that is safe.
+
+    On its way through pandas a whole number next to a null becomes a float.
+    """
     if isinstance(returns, T.StructType):
         results = [field.dataType for field in returns.fields]
     else:
@@ -51,12 +54,12 @@ def python_function(run: Convert, arguments: Iterable[T.DataType], returns: T.Da
 
 
 def to_plain(column: Column, schema: Schema) -> Column:
-    """From the internal form to the plain one."""
+    """Converts a column from the internal form to the plain form."""
     return _each(column, schema, lambda c, kind: F.unix_date(c) if kind == "Date" else F.unix_millis(c))
 
 
 def from_plain(column: Column, schema: Schema) -> Column:
-    """From the plain form to the internal one; a timestamp that Spark cannot hold becomes null."""
+    """Converts a column from the plain form to the internal form. A timestamp that Spark cannot hold becomes null."""
     return _each(column, schema, lambda c, kind: F.date_from_unix_date(c) if kind == "Date" else timestamp_of(c))
 
 
@@ -86,7 +89,7 @@ def _has_dates(schema: Schema) -> bool:
 
 
 def reader(schema: Schema | None) -> Convert:
-    """A function from plain Spark values, as Python gets them, to ours. Null becomes None."""
+    """Returns a function from plain Spark values, as Python gets them, to ours. Null becomes None."""
     convert = _reading(schema) if schema else _same
     return lambda value: None if value is None else convert(value)
 
@@ -116,7 +119,7 @@ def _parts(row: Any) -> Any:
 
 
 def writer(schema: Schema) -> Convert:
-    """A function from our values to plain ones that Spark takes from Python."""
+    """Returns a function from our values to plain ones that Spark takes from Python."""
     convert = _writing(schema)
     return lambda value: None if value is None else convert(value)
 

@@ -19,12 +19,12 @@ _OURS = f"(?i:secret|password|token|access[.]?key|{SECRET_NAMES}|PRIVATE KEY----
 
 
 def redacting(conf: Mapping[str, str], setting: str) -> str:
-    """The expression of a setting that hides what it hid before, and the secrets of all options and settings."""
+    """Returns the value of ``spark.redaction.regex`` that also hides the secrets of all options and settings."""
     return f"{conf.get(setting, _SPARKS[setting])}|{_OURS}"
 
 
 def refuse_shown_secrets(session: Any, options: Mapping[str, str]) -> None:
-    """Refuse options whose values Spark would print.
+    """Refuses options whose values Spark would print.
 
     Args:
         session: The Spark session.
@@ -49,7 +49,10 @@ def refuse_shown_secrets(session: Any, options: Mapping[str, str]) -> None:
 
 
 def _finds(expression: str | None, key: str, value: str) -> bool:
-    """Whether an expression of Java's finds something in name or value; one that Python cannot read finds nothing."""
+    """Returns True if an expression of Java's finds something in name or value.
+
+    One that Python cannot read finds nothing.
+    """
     try:
         compiled = re.compile(expression or "$^")
     except re.error:

@@ -41,7 +41,7 @@ def _samples(batch: pa.RecordBatch) -> Iterator[Sample]:
 
 
 def residue_of(frame: DataFrame, chain: Chain, key: Format, value: Format) -> dict[tuple[str, str], int]:
-    """Count the records of Kafka's columns in which a masked value survives, by (masked field, other field)."""
+    """Counts the records of Kafka's columns in which a masked value survives, by (masked field, other field)."""
     names = ("topic", "partition", "offset", "timestamp", "headers", "key", "value")
     counts = map_in_arrow(
         frame.select(*names), _Search(chain, key, value), "`masked` STRING, `place` STRING, `records` BIGINT"

@@ -166,12 +166,12 @@ class Case(Column):
         super().__init__(f"`when`({', '.join((*branches, rest) if rest else branches)})", needs)
 
     def when(self, condition: Column, value: Operand) -> "Case":
-        """One more branch."""
+        """Adds a branch."""
         other = when(condition, value)
         return Case((*self.branches, *other.branches), {**self.needs, **other.needs})
 
     def otherwise(self, value: Operand) -> Column:
-        """What there is where no condition holds."""
+        """Sets the result for rows without a true condition."""
         other = lit(value)
         needs = {**self.needs, **other.needs}
         if isinstance(other, Case):
@@ -180,7 +180,7 @@ class Case(Column):
 
 
 def lit(value: Any) -> Column:
-    """A literal of the type that PySpark gives it."""
+    """Returns a literal of the type that PySpark gives it."""
     if isinstance(value, Column):
         return value
     return Column(_literal(value))
@@ -205,7 +205,7 @@ def _literal(value: Any) -> str:
 
 
 def text(value: str) -> str:
-    """A text literal that means the same under every setting of Spark's parser.
+    """Returns a text literal that means the same under every setting of Spark's parser.
 
     A setting says whether a backslash escapes; ``${`` would be replaced by variables of the session.
     """
@@ -215,12 +215,12 @@ def text(value: str) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name as Spark SQL quotes it."""
+    """Returns a name as Spark SQL quotes it."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def sql_type(kind: T.DataType | str) -> str:
-    """A type as Spark SQL writes it, whatever its fields are called."""
+    """Returns a type as Spark SQL writes it, whatever its fields are called."""
     if isinstance(kind, T.StructType):
         return f"STRUCT<{', '.join(f'{quoted(f.name)}: {sql_type(f.dataType)}' for f in kind.fields)}>"
     if isinstance(kind, T.ArrayType):
@@ -235,29 +235,29 @@ def sql_type(kind: T.DataType | str) -> str:
 
 
 def col(name: str) -> Column:
-    """A column of the frame, or a field below one: ``side.field``. Our own names have no other dots."""
+    """Returns a column of the frame, or a field below one: ``side.field``. Our own names have no other dots."""
     return Column(".".join(map(quoted, name.split("."))), name=name)
 
 
 def when(condition: Column, value: Operand) -> Case:
-    """A value where a condition holds, else null."""
+    """Returns a value where a condition holds, else null."""
     result = lit(value)
     return Case((condition.text, result.text), {**condition.needs, **result.needs})
 
 
 def struct(*columns: Column) -> Column:
-    """A struct of named columns."""
+    """Returns a struct of named columns."""
     pairs = ", ".join(f"{text(column.name or '')}, {column.text}" for column in columns)
     return Column(f"named_struct({pairs})", _needs(columns))
 
 
 def create_map(*columns: Column) -> Column:
-    """A map of keys and values, one after the other."""
+    """Returns a map of keys and values, one after the other."""
     return call_function("map", *columns)
 
 
 def call_function(name: str, *arguments: Operand) -> Column:
-    """A function of Spark SQL. A text is refused, where it does not say whether it is a literal or a column."""
+    """Returns a function of Spark SQL. A text is refused, where it does not say whether it is a literal or a column."""
     known = _TEXTS.get(name, ())
     for number, argument in enumerate(arguments):
         if isinstance(argument, str) and number not in known:
@@ -286,20 +286,20 @@ map_filter = _of_elements("map_filter")
 
 
 def __getattr__(name: str) -> Callable[..., Column]:
-    """Any other function, where PySpark's name and SQL's are the same."""
+    """Returns any other SQL function, if PySpark and SQL use the same name."""
     if name.startswith("_") or not hasattr(spark_functions, name):
         raise AttributeError(f"Spark SQL has no function {name}")
     return lambda *arguments: call_function(name, *arguments)
 
 
 def python(function: Callable[..., Any], *arguments: Column) -> Column:
-    """The result of a function that ``pyspark.sql.functions.udf`` made."""
+    """Returns the result of a function that ``pyspark.sql.functions.udf`` made."""
     name = f"u{next(_numbers)}"
     return Column(quoted(name), {name: (function, arguments)}, name)
 
 
 def select(frame: DataFrame, *columns: Column, also: bool = False) -> DataFrame:
-    """The frame with some columns; ``also``: beside those that it has."""
+    """Returns the frame with some columns; ``also``: beside those that it has."""
     needs = _needs(columns)
     if needs:
         frame = _with_results(frame, needs)
@@ -314,7 +314,7 @@ def select(frame: DataFrame, *columns: Column, also: bool = False) -> DataFrame:
 
 
 def _with_results(frame: DataFrame, needs: Needs) -> DataFrame:
-    """The frame and the results of Python functions, those that stand on others after these."""
+    """Returns the frame and the results of Python functions, those that stand on others after these."""
     inner = _needs(argument for _, own in needs.values() for argument in own)
     if inner:
         frame = _with_results(frame, inner)
@@ -330,7 +330,7 @@ def _with_results(frame: DataFrame, needs: Needs) -> DataFrame:
 
 
 def _called(name: str, *arguments: object) -> Column:
-    """An operator or function of Spark SQL, which knows operators as functions, too."""
+    """Returns an operator or function of Spark SQL, which knows operators as functions, too."""
     columns = [lit(argument) for argument in arguments]
     return Column(f"{quoted(name)}({', '.join(column.text for column in columns)})", _needs(columns))
 

@@ -40,7 +40,7 @@ MAX_LEVELS = 60
 
 
 def spark_type(schema: Schema, path: str = "") -> T.DataType:
-    """The Spark type of a schema's values.
+    """Returns the Spark type of a schema's values.
 
     Raises:
         PlanError: SMT207, a Decimal whose scale Spark cannot hold, an array or map without an element schema, or more
@@ -70,7 +70,7 @@ def spark_type(schema: Schema, path: str = "") -> T.DataType:
 
 
 def internal_type(schema: Schema) -> T.DataType:
-    """The type values have between the stages: as ``spark_type``, with field names that Spark can tell apart.
+    """Returns the type values have between the stages: as ``spark_type``, with field names that Spark can tell apart.
 
     Decimals have all digits there: what a stage puts in place of one needs not fit the column that was.
     """
@@ -89,7 +89,7 @@ def internal_type(schema: Schema) -> T.DataType:
 
 
 def nullable(data_type: T.DataType) -> T.DataType:
-    """The type with nulls allowed in it everywhere."""
+    """Returns the type with nulls allowed in it everywhere."""
     if isinstance(data_type, T.StructType):
         fields = data_type.fields
         return T.StructType([T.StructField(f.name, nullable(f.dataType), True, f.metadata) for f in fields])
@@ -101,7 +101,7 @@ def nullable(data_type: T.DataType) -> T.DataType:
 
 
 def internal_names(schema: Schema) -> tuple[str, ...]:
-    """Field names for Spark: the user's, or numbered ones where Spark would confuse them."""
+    """Returns field names for Spark: the user's names, or numbered names if Spark would confuse them."""
     return schema.internal_names
 
 
@@ -111,7 +111,10 @@ def _unmappable(path: str, schema: Schema, why: str) -> PlanError:
 
 
 def struct_field(name: str, schema: Schema, path: str = "") -> T.StructField:
-    """A Spark field, with the Connect schema in its metadata. Spark nullability is always true: files decide."""
+    """Returns a Spark field, with the Connect schema in its metadata.
+
+    Spark nullability is always true: files decide.
+    """
     metadata: dict[str, Any] = {}
     described = schema.name or schema.version or schema.doc or schema.parameters or schema.default is not None
     if described or not schema.optional:
@@ -123,7 +126,7 @@ def struct_field(name: str, schema: Schema, path: str = "") -> T.StructField:
 
 
 def connect_schema(data_type: T.DataType, *, nullable: bool = True) -> Schema:
-    """The Connect schema of a Spark type (a table's column)."""
+    """Returns the Connect schema of a Spark type (a table's column)."""
     schema = _connect(data_type)
     if nullable:
         return optional(schema)

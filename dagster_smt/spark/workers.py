@@ -25,7 +25,7 @@ _MOST_BYTES = 1 << 30
 
 
 def map_in_arrow(frame: DataFrame, function: Callable[[Batches], Batches], schema: StructType | str) -> DataFrame:
-    """``DataFrame.mapInArrow`` for a picklable function of ours.
+    """Applies ``DataFrame.mapInArrow`` with one of our picklable functions.
 
     Spark believes what ``schema`` says of nulls and dies on one where none may be. A source may well say NOT NULL of a
     column, and the record still fail: so each column that comes back may be null.
@@ -60,7 +60,7 @@ def small_offsets(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def _halves(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """The batch in parts that 32 bits can count the bytes of."""
+    """Yields the batch in parts that 32 bits can count the bytes of."""
     if batch.nbytes <= _MOST_BYTES or batch.num_rows < 2:
         yield batch
         return
@@ -101,21 +101,21 @@ class _Steady(zipimporter):
     """An archive whose directory is read once."""
 
     def invalidate_caches(self) -> None:
-        """Keep what is known."""
+        """Does nothing, so that the cache of the archive stays."""
 
 
 class _Nothing:
     """An archive without Python."""
 
     def find_spec(self, name: str, target: object = None) -> None:
-        """There is no module."""
+        """Returns None: there is no module."""
 
     def invalidate_caches(self) -> None:
-        """There is nothing to forget."""
+        """Does nothing: there is no cache."""
 
 
 def keep_directories() -> None:
-    """Keep what there is of the archives on this process's path; a worker's first task does it for the others."""
+    """Keeps the caches of the archives on this process's path. A worker's first task does it for later tasks."""
     finders: dict[str, Any] = sys.path_importer_cache
     for place, finder in list(finders.items()):
         if type(finder) is zipimporter:

@@ -35,7 +35,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Measured:
-    """What a source has of some topics.
+    """The ends of topics, and the facts about their records.
 
     Attributes:
         ranges: Earliest offset and end of each topic-partition, sorted.
@@ -48,13 +48,13 @@ class Measured:
     waiting: Sequence[Waiting] = ()
 
     def and_(self, other: "Measured") -> "Measured":
-        """Both together."""
+        """Returns both measures together."""
         ranges = sorted((*self.ranges, *other.ranges))
         return Measured(ranges, {**self.epochs, **other.epochs}, (*self.waiting, *other.waiting))
 
 
 def waiting_problem(waiting: Waiting) -> Problem:
-    """A warning that a transaction is open."""
+    """Returns a warning that a transaction is open."""
     if waiting.since is None:
         since = ""
     else:
@@ -74,13 +74,13 @@ def moment_of(millis: int) -> str:
 
 
 def nothing_cut(positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
-    """For sources whose topics never lose their ends."""
+    """Returns no cut: the topics of the source never lose their ends."""
     return {}
 
 
 @dataclass(frozen=True)
 class Available:
-    """What the topics hold now.
+    """The current content of the topics.
 
     Attributes:
         ranges: Earliest and end of each topic-partition.
@@ -107,7 +107,7 @@ class Available:
     late: LateOffsets = lambda after, moments: {}
 
     def firsts(self, topics: Sequence[str], moments: Sequence[int]) -> Sequence[Mapping[TopicPartition, int]]:
-        """For each of some moments the offsets at it: see ``Source.offsets_at``."""
+        """Returns for each point in time its offsets: see ``Source.offsets_at``."""
         if self.offsets_at_each is not None:
             return self.offsets_at_each(topics, moments)
         return [self.offsets_at(topics, millis) for millis in moments]

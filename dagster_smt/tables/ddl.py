@@ -46,12 +46,12 @@ _AFTER_TYPE = (TokenType.NOT, TokenType.COMMENT, TokenType.STRING)
 
 
 def _multiset(item: Schema) -> Schema:
-    """How often each item is there, as Flink holds it."""
+    """Returns Flink's ``MULTISET``: a map from each item to its number."""
     return Schema(Type.MAP, keys=item, values=Schema(Type.INT32))
 
 
 def parse_ddl(text: str, *, place: str = "") -> Schema:
-    """Read a column list into the schema of a struct.
+    """Reads a column list into the schema of a struct.
 
     Fields allow null unless ``NOT NULL``; items of arrays and values of maps do; ``COMMENT`` becomes ``doc``.
     Names with unusual characters stand in backticks.
@@ -139,7 +139,7 @@ class ColumnParser:
         return self.spelling(token)
 
     def type(self) -> Schema:
-        """A type, and behind it ``ARRAY`` or ``MULTISET``, as standard SQL writes them."""
+        """Returns a type. ``ARRAY`` or ``MULTISET`` may follow it, as in standard SQL."""
         schema = self.one_type()
         while (token := self.now) is not None and token.token_type is not TokenType.IDENTIFIER:
             word = self.spelling(token).upper()
@@ -199,7 +199,7 @@ class ColumnParser:
         return _SIMPLE.get(word, _SIMPLE["STRING"])
 
     def time_zone(self) -> bool:
-        """Whether words after a type say that it has a time zone; they are taken."""
+        """Returns True if the words after a type give it a time zone. Takes these words."""
         for words in _ZONES:
             ahead = [self.spelling(t).upper() for t in self.tokens[self.at : self.at + len(words)]]
             if ahead == list(words):
@@ -211,7 +211,7 @@ class ColumnParser:
         return Schema(Type.ARRAY, values=self.item())
 
     def item(self) -> Schema:
-        """The type of what is in an array or map: it allows null unless ``NOT NULL``."""
+        """Returns the type of the items of an array or map, nullable unless ``NOT NULL``."""
         schema = self.type()
         if not self.take(TokenType.NOT):
             return optional(schema)
@@ -219,7 +219,7 @@ class ColumnParser:
         return schema
 
     def length_of_ksqldb(self) -> list[str] | None:
-        """The brackets of ``VARCHAR(STRING)``, as ksqlDB describes a text; None for others."""
+        """Reads the brackets of ``VARCHAR(STRING)``, ksqlDB's description of a text. Returns None for other types."""
         ahead = [self.spelling(token).upper() for token in self.tokens[self.at : self.at + 3]]
         if ahead != ["(", "STRING", ")"]:
             return None
@@ -279,7 +279,7 @@ class ColumnParser:
             self.fail("a comma, NOT NULL or COMMENT is expected")
 
     def skip(self, start: int, until: TokenType | None) -> None:
-        """Go on at the comma or bracket that ends the column begun at ``start``."""
+        """Continues at the comma or bracket that ends the column at ``start``."""
         end, depth, self.at = self.at, 0, start
         while (token := self.now) is not None:
             done = self.at >= end and depth <= 0 and token.token_type in (TokenType.COMMA, until)

@@ -22,7 +22,7 @@ _WORDS = frozenset(
 
 
 def quoted_name(name: str) -> str:
-    """A name as a column list reads it: in backticks unless it is a plain word."""
+    """Returns a name for a column list, in backticks unless it is a plain word."""
     plain = name.isascii() and name.isidentifier() and name.upper() not in _WORDS
     if plain:
         return name
@@ -30,13 +30,13 @@ def quoted_name(name: str) -> str:
 
 
 def in_backticks(name: str) -> str:
-    """A name in backticks, those in it doubled."""
+    """Returns a name in backticks. Backticks in the name are doubled."""
     doubled = name.replace("`", "``")
     return f"`{doubled}`"
 
 
 def type_text(schema: Schema, indent: str = "  ") -> str:
-    """The type of a schema, as Flink writes it; a long one on several lines."""
+    """Returns the type of a schema, as Flink writes it; a long one on several lines."""
     line = _type(schema, None)
     if len(line) <= _WIDTH:
         return line
@@ -44,7 +44,7 @@ def type_text(schema: Schema, indent: str = "  ") -> str:
 
 
 def column_text(name: str, schema: Schema, indent: str = "  ") -> str:
-    """A column: its name, its type, and whether it may be null."""
+    """Returns a column: its name, its type, and whether it may be null."""
     end = "" if schema.optional else " NOT NULL"
     return f"{quoted_name(name)} {type_text(schema, indent)}{end}"
 

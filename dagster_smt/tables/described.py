@@ -12,7 +12,7 @@ _FILES = {"schema": ".avsc", "descriptor": ".desc"}
 
 
 def with_files(form: Format, folder: Path) -> Format:
-    """The format with the contents of its files: an ``.avsc``, or a ``.desc`` that ``protoc`` has made.
+    """Returns the format with the contents of its files: an ``.avsc``, or a ``.desc`` from ``protoc``.
 
     Raises:
         ConfigError: SMT273, a file cannot be read.
@@ -31,7 +31,7 @@ def with_files(form: Format, folder: Path) -> Format:
 
 
 def with_schema(form: Format) -> Format:
-    """A format of ``DESCRIBED`` with the schema that its options give; without such options as it is.
+    """Returns a format of ``DESCRIBED`` with the schema from its options; without such options unchanged.
 
     Raises:
         ConfigError: SMT273, there is no such file, or it is no schema.

@@ -100,7 +100,7 @@ def planned_columns(plan: Plan, sink: TableSink) -> StructType | None:
 
 
 def _of_mode(plan: Plan, keyed: KeyedRows) -> dict[str, StructField]:
-    """The columns of a table with keys that the value need not have."""
+    """Returns the columns of a table with keys that do not come from the value."""
     fields = {name: StructField(name, _UNKNOWN) for name in (*keyed.keys, *keyed.added_columns)}
     if plan.key_after is not None and not keyed.keys:
         for field in key_type(plan).fields:

@@ -19,7 +19,7 @@ _GLOB = re.compile(r"([\\{}\[\]*?])")
 
 
 def local_folder(path: Path) -> Path:
-    """Return the absolute folder.
+    """Returns the absolute folder.
 
     Raises:
         UnsupportedError: SMT951, the path is a URI.
@@ -37,12 +37,12 @@ def local_folder(path: Path) -> Path:
 
 
 def spark_path(path: Path) -> str:
-    """The path as Spark's readers take it: with a scheme, characters of file patterns escaped."""
+    """Returns the path for Spark's readers: with a scheme, and with escaped pattern characters."""
     return "file://" + _GLOB.sub(r"\\\1", str(path))
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder, its parents too, so that they survive a power failure."""
+    """Creates a folder and its parents so that they survive a power failure."""
     if path.is_dir():
         return
     make_folder(path.parent)
@@ -51,7 +51,7 @@ def make_folder(path: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Make a file's content, or a folder's entries, survive a power failure."""
+    """Makes a file's content, or a folder's entries, survive a power failure."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -60,7 +60,7 @@ def sync(path: Path) -> None:
 
 
 def write_json(path: Path, data: Any) -> None:
-    """Write a whole file or nothing."""
+    """Writes a whole file or nothing."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     temporary.write_text(json.dumps(data, separators=(",", ":")), encoding="utf-8")
     sync(temporary)
@@ -68,7 +68,7 @@ def write_json(path: Path, data: Any) -> None:
 
 
 def publish(temporary: Path, path: Path, *, exclusive: bool) -> None:
-    """Give a finished, synced file its name in one step."""
+    """Gives a finished, synced file its name in one step."""
     if exclusive:
         try:
             os.link(temporary, path)  # unlike a rename, this fails if the name is taken
@@ -89,7 +89,7 @@ _REMEDIES = {
 
 
 def os_problem(error: OSError, path: Path) -> Problem:
-    """What the file system refused, with its remedy: SMT550 to SMT553."""
+    """Returns the problem and remedy of a refusal by the file system: SMT550 to SMT553."""
     place = str(error.filename or path)
     other = ("SMT553", (error.strerror or type(error).__name__).lower(), "look at the file and its file system")
     code, statement, hint = _REMEDIES.get(error.errno or 0, other)
@@ -98,7 +98,7 @@ def os_problem(error: OSError, path: Path) -> Problem:
 
 @contextmanager
 def coded(path: Path) -> Iterator[None]:
-    """Give what the file system refuses within the block a code.
+    """Turns refusals of the file system within the block into errors with a code.
 
     Args:
         path: Where, if the error does not say.

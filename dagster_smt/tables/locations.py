@@ -30,7 +30,7 @@ class Location:
     path: str
 
     def holds(self, other: "Location") -> bool:
-        """Whether another location is this one or lies in it."""
+        """Returns True if another location is this location or inside it."""
         if self.store != other.store:
             return False
         inside = other.path == self.path or other.path.startswith(f"{self.path.rstrip('/')}/")
@@ -38,7 +38,7 @@ class Location:
 
 
 def location_of(path: str | Path, default_store: str = "") -> Location:
-    """The location that a path or URI names.
+    """Returns the location that a path or URI names.
 
     Args:
         path: The path or URI.
@@ -58,7 +58,7 @@ def location_of(path: str | Path, default_store: str = "") -> Location:
 
 
 def locations(session: SparkSession, place: Sink | TableSource | FileTopics) -> frozenset[Location]:
-    """Where a place is; empty if the session cannot tell.
+    """Returns the locations of a place; none if the session does not know them.
 
     A table that is not there yet is where its catalog would make it.
     """
@@ -72,13 +72,13 @@ def locations(session: SparkSession, place: Sink | TableSource | FileTopics) -> 
 
 
 def overlap(one: Iterable[Location], other: Iterable[Location]) -> bool:
-    """Whether one of these folders is one of those, lies in it or holds it."""
+    """Returns True if a folder of one side equals, contains, or is inside a folder of the other side."""
     others = list(other)
     return any(a.holds(b) or b.holds(a) for a in one for b in others)
 
 
 def same_name(session: SparkSession, one: str, other: str) -> bool:
-    """Whether two names mean one table of a catalog; empty ones name none."""
+    """Returns True if two names mean one table of a catalog. Empty names name no table."""
     if not one or not other:
         return False
     return [p.lower() for p in _parts(session, one)] == [p.lower() for p in _parts(session, other)]
@@ -90,7 +90,7 @@ def _has_scheme(text: str) -> bool:
 
 
 def _path_of_uri(text: str) -> str:
-    """The path of a URI as Hadoop reads it: it decodes nothing, and knows neither queries nor fragments."""
+    """Returns the path of a URI as Hadoop reads it: it decodes nothing, and knows neither queries nor fragments."""
     rest = text.partition(":")[2]
     if not rest.startswith("//"):
         return rest
@@ -98,7 +98,10 @@ def _path_of_uri(text: str) -> str:
 
 
 def _same_folder_above(folder: str, inside: str) -> bool:
-    """Whether a folder is above another one under another name: file systems may not tell case, mounts may repeat."""
+    """Returns True if ``inside`` is below ``folder``, even if the paths spell a folder differently.
+
+    File systems may ignore case, and a mount may appear twice.
+    """
     try:
         target = os.stat(folder)
     except OSError:
@@ -114,7 +117,7 @@ def _same_folder_above(folder: str, inside: str) -> bool:
 
 
 def _default_store(session: SparkSession) -> str:
-    """The file system of paths without a scheme, as far as the session's settings say it."""
+    """Returns the file system of paths without a scheme, as far as the session's settings name it."""
     store = session.conf.get("spark.hadoop.fs.defaultFS", "") or ""
     if urlsplit(store).scheme in _LOCAL:
         return ""
@@ -129,7 +132,7 @@ def _texts(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _parts(session: SparkSession, name: str) -> list[str]:
-    """The parts of a name, with the session's catalog and database where it leaves them out."""
+    """Returns the parts of a name, completed with the session's catalog and database."""
     parts = _split(name)
     if len(parts) > 2 or (len(parts) == 2 and _is_catalog(session, parts[0])):
         return parts
@@ -168,7 +171,7 @@ def _of_name(session: SparkSession, parts: list[str]) -> list[str]:
 
 
 def _described(session: SparkSession, statement: str) -> list[str]:
-    """The location that a description of a table or namespace has."""
+    """Returns the location in the description of a table or namespace."""
     try:
         rows = session.sql(statement).collect()
     except Exception:  # noqa: BLE001 - of PySpark or of Py4J: it is not there, or its catalog describes none

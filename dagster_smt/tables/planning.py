@@ -15,7 +15,7 @@ from dagster_smt.tables.written import check_names, written_formats
 
 
 def plan_table(chain: Chain, table: TopicTable, topics: tuple[str, ...] = (), *, kind: SinkKind = "columns") -> Plan:
-    """Plan a chain on a topic table: with a schema if the table declares one for the values.
+    """Plans a chain on a topic table: with a schema if the table declares one for the values.
 
     Args:
         chain: The chain.
@@ -30,7 +30,7 @@ def plan_table(chain: Chain, table: TopicTable, topics: tuple[str, ...] = (), *,
 
 
 def plan_sink(chain: Chain, table: TopicTable, sink: Sink, topics: tuple[str, ...] = ()) -> Plan:
-    """As ``plan_table``, with what the sink takes, and what the chain allows.
+    """Plans as ``plan_table``, and checks that the sink accepts the result and the chain allows it.
 
     Raises:
         PlanError: No record of the table can pass the chain, or be written; or a mask, drop or rename can touch nothing
@@ -51,7 +51,7 @@ def plan_sink(chain: Chain, table: TopicTable, sink: Sink, topics: tuple[str, ..
 
 
 def _check_layout(plan: Plan, sink: TableSink) -> None:
-    """Refuse a layout that the table format, or a table of these columns, cannot have.
+    """Refuses a layout that the table format, or a table with these columns, cannot have.
 
     Raises:
         PlanError: SMT559, SMT569.
@@ -84,7 +84,7 @@ def keeping_key(chain: Chain, table: TopicTable, sink: Sink) -> Chain:
 
 
 def _not_written(chain: Chain, table: TopicTable, sink: Sink) -> Iterator[Problem]:
-    """What the chain or a column says of a record that the sink cannot hold."""
+    """Yields the properties of a record that the chain or a column sets and the sink cannot hold."""
     if sink.kind != "records":
         return
     if isinstance(sink, KafkaSink) and chain.writes_timestamp:
@@ -98,7 +98,7 @@ def _not_written(chain: Chain, table: TopicTable, sink: Sink) -> Iterator[Proble
 
 
 def _said_by(chain: Chain, table: TopicTable, what: Literal["timestamp", "partition"]) -> Iterator[tuple[str, str]]:
-    """Where a timestamp or partition comes from, with what to do instead."""
+    """Returns where a timestamp or partition comes from, and what to do instead."""
     for column in table.row.others:
         if column.origin == what and not column.virtual:
             yield f"column {column.name}", "declare it VIRTUAL, or insert it into the value"

@@ -40,7 +40,7 @@ _KNOWN = ("topic", "partition", "offset", "timestamp")
 
 @dataclass(frozen=True)
 class Narrowed:
-    """What is read of a window.
+    """The part of a window that a run reads.
 
     Attributes:
         window: One range, or none, of each range of the whole window.
@@ -54,7 +54,7 @@ class Narrowed:
 def narrowed(
     window: Window, chain: Chain, table: TopicTable, offsets_at: OffsetsAt | None, *, found_schemas: bool = False
 ) -> Narrowed:
-    """Leave out of a window what need not be read.
+    """Leaves out the offsets of a window that the chain would drop in any case.
 
     Of each range the beginning and the end are left out; what lies between records that are read is read, too.
 
@@ -63,7 +63,7 @@ def narrowed(
         chain: The chain, with the stage that reads columns.
         table: Its topic table.
         offsets_at: See ``Source.offsets_at``; None where the source would have to read for it.
-        found_schemas: Whether the columns of the sink depend on the records: those of a record that a stage drops do.
+        found_schemas: True if the columns of the sink depend on the records: those of a record that a stage drops do.
     """
     if table.push_down != "off" and not found_schemas:
         stages = deciding(chain)
@@ -83,7 +83,7 @@ def narrowed(
 
 
 def deciding(chain: Chain) -> list[tuple[int, Condition]]:
-    """The stages at the beginning of a chain that only drop, by number, with what they keep.
+    """Returns the first stages of a chain that only drop, by number, with the condition of the records that pass.
 
     The first stage that does anything else ends them: its counts are of the records that reach it.
     """
@@ -99,7 +99,10 @@ def deciding(chain: Chain) -> list[tuple[int, Condition]]:
 
 
 def explained(chain: Chain, table: TopicTable) -> list[str]:
-    """In words: what each of these stages says of where the records are that it keeps; nothing where none does."""
+    """Returns in words where the records can be that each of these stages passes.
+
+    Stages that do not decide by place have no line.
+    """
     lines = []
     columns = _metadata(table)
     for index, keeps in deciding(chain):
@@ -132,7 +135,7 @@ def _offsets(offsets: Intervals) -> str:
 
 
 def _metadata(table: TopicTable) -> dict[str, Column]:
-    """The columns by which a record's place is known, as it is."""
+    """Returns the columns that hold a record's place unchanged."""
     columns = {}
     for c in table.row.others:
         if c.origin in _KNOWN and c.schema.default is None:
@@ -148,7 +151,7 @@ def _metadata(table: TopicTable) -> dict[str, Column]:
 def _split(
     place: "Place", stages: Sequence[tuple[int, Condition]], nulls: Sequence[bool]
 ) -> tuple[Intervals, list[tuple[int, Intervals]]]:
-    """What of a range is read, and what each stage drops unread.
+    """Returns the part of a range to read, and the part that each stage drops unread.
 
     Only what surely reaches a stage counts as dropped by it, and only if that is so whether the value is null or not.
     """
@@ -180,7 +183,7 @@ class _Times:
     offsets: dict[int, Mapping[TopicPartition, int]] = field(default_factory=dict)
 
     def first(self, place: TopicPartition, millis: int) -> int:
-        """The first offset at a time or later; all before are older. 0 if that is not known."""
+        """Returns the first offset at or after a time; 0 if it is unknown. All earlier records are older."""
         if self.offsets_at is None or millis <= 0:  # to brokers, negative times mean something else
             return 0
         if millis not in self.offsets:
@@ -197,7 +200,7 @@ class Place:
         of: Topic and partition; None: any.
         columns: Columns of metadata by name.
         times: Offsets by time.
-        null: Whether the values are null.
+        null: True if the values are null.
     """
 
     whole: Intervals
@@ -207,7 +210,7 @@ class Place:
     null: bool = False
 
     def possible(self, condition: Condition, outcome: bool = True) -> Intervals:
-        """Where a condition can be true, or false: all offsets where it is, and those where that is not known."""
+        """Returns the offsets where a condition can have an outcome. Unknown offsets are included."""
         if isinstance(condition, NotCondition):
             return self.possible(condition.condition, not outcome)
         if isinstance(condition, AllConditions | AnyCondition):
@@ -255,12 +258,15 @@ class Place:
 
 
 def _answers(test: FieldTest, column: Column, value: object) -> set[bool]:
-    """What a test says of a value, be it in a record with schema or in one without."""
+    """Returns the possible answers of a test for a value, in a record with or without a schema."""
     return _answer(test.test, column.schema, value) | _answer(test.test, None, value)
 
 
 def _answer(test: Callable[..., bool], *of: object) -> set[bool]:
-    """What a test says; anything where it raises: the records are read, and each has its own problem."""
+    """Returns the answer of a test; both answers if the test raises.
+
+    The run then reads the records, and each reports its problem.
+    """
     try:
         return {test(*of)}
     except Exception as error:  # noqa: BLE001 a predicate may be one of the user's
@@ -269,7 +275,7 @@ def _answer(test: Callable[..., bool], *of: object) -> set[bool]:
 
 
 def _spans(test: FieldTest, column: Column, outcome: bool) -> Iterator[tuple[int, int]]:
-    """The whole numbers of which a test can be true, or false."""
+    """Yields the integers for which a test can have an outcome."""
     assert test.cuts is not None
     bounds = sorted({-EVERY, *(n for cut in test.cuts for n in (cut, cut + 1) if -EVERY < n < EVERY), EVERY})
     for start, end in pairwise(bounds):

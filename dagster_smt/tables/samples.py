@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def samples(topics: "FileTopics | KafkaTopics", topic: str, limit: int, start: int | None = None) -> list[Sample]:
-    """The last records of a topic's partitions, or those from an offset on.
+    """Returns the last records of a topic's partitions, or those from an offset on.
 
     Raises:
         TableError: SMT501 or SMT515, there is no such topic; SMT538, there are no such offsets.

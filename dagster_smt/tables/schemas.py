@@ -73,14 +73,14 @@ class _Merge:
 
 
 def _holds(old: DataType, new: DataType) -> bool:
-    """Whether a table's decimals have room for those of a run, so that it can stay as it is."""
+    """Returns True if a table's decimals have room for those of a run, so that it can stay as it is."""
     if not (isinstance(old, DecimalType) and isinstance(new, DecimalType)):
         return False
     return old.scale == new.scale and old.precision >= new.precision
 
 
 def _wider(one: DataType, other: DataType) -> DataType | None:
-    """The type of two that holds the values of both, if there is one."""
+    """Returns the type of two that holds the values of both, if there is one."""
     if isinstance(one, DecimalType) and isinstance(other, DecimalType):
         if one.scale == other.scale:
             return max(one, other, key=lambda d: d.precision)
@@ -93,13 +93,13 @@ def _wider(one: DataType, other: DataType) -> DataType | None:
 
 
 def evolved_schema(sink: Sink, table: StructType | None, new: StructType, *, case_sensitive: bool) -> StructType:
-    """The columns of the table after a run.
+    """Returns the columns of the table after a run.
 
     Args:
         sink: The sink.
         table: Its columns now; None if it is made, or made anew.
         new: The columns that the run writes.
-        case_sensitive: Whether Spark tells names apart that differ only in case.
+        case_sensitive: True if Spark tells names apart that differ only in case.
 
     Returns:
         The columns of both, in order of appearance. Every one may be null.
@@ -165,7 +165,7 @@ def _conformed(column: Column, have: DataType, want: DataType) -> Column:
 
 
 def case_twins(schema: StructType) -> Iterator[tuple[str, str]]:
-    """Fields of one struct that differ only in case: the path of the first one, and of the other."""
+    """Returns fields of one struct that differ only in case: the path of the first one, and of the other."""
     for path, struct in all_structs(schema):
         seen: dict[str, str] = {}
         for name in struct.names:
@@ -175,7 +175,10 @@ def case_twins(schema: StructType) -> Iterator[tuple[str, str]]:
 
 
 def nul_names(schema: StructType, table: str) -> list[Problem]:
-    """Names with the character NUL, which Spark writes and other readers of a table fail at; ``table``: its kind."""
+    """Returns names with the character NUL, which Spark writes and other readers of a table fail at.
+
+    ``table``: its kind.
+    """
     hint = "rename the field with ReplaceField"
     results = []
     for path, struct in all_structs(schema):
@@ -196,7 +199,7 @@ def _twins(schema: StructType) -> list[Problem]:
 
 
 def all_structs(kind: DataType, path: str = "") -> Iterator[tuple[str, StructType]]:
-    """A struct and those inside it, the outermost first, each with its path (empty: the outermost)."""
+    """Yields a struct and those inside it, the outermost first, each with its path (empty: the outermost)."""
     if isinstance(kind, StructType):
         yield path, kind
         for column in kind.fields:

@@ -40,7 +40,7 @@ class FileTopics:
 
     @property
     def place(self) -> str:
-        """What messages call the folder."""
+        """The name of the folder in messages."""
         return str(self.root)
 
 
@@ -62,7 +62,7 @@ class TableSource:
 
     @property
     def place(self) -> str:
-        """What messages call the table."""
+        """The name of the table in messages."""
         return self.name or self.path
 
 
@@ -71,7 +71,7 @@ SourceSpec = FileTopics | TableSource | KafkaTopics
 
 @dataclass(frozen=True)
 class TopicTable:
-    """What a chain reads.
+    """The input of a chain.
 
     With ``columns`` the value that the chain sees is a row (FLIP-107): its fields are the columns, in their order,
     from the value, the key, the record's metadata and its headers. A record whose value is null stays one without.
@@ -132,7 +132,7 @@ class TopicTable:
             raise ConfigError(Problem("SMT585", "group", statement, "leave group out"))
 
     def _declare(self) -> None:
-        """Settle what columns and schemas beside the topics say of key and value."""
+        """Settles key and value by the columns and the schemas beside the topics."""
         for side in ("key", "value"):
             if getattr(self, side).kind in DESCRIBED:
                 from dagster_smt.tables.rows.declare import described_format
@@ -172,7 +172,7 @@ class TopicTable:
         return results
 
     def _check_arrays(self) -> None:
-        """Refuse arrays as rows where nothing says what is in a row."""
+        """Refuses arrays as rows without the columns of a row."""
         problems = []
         if self.key.arrays_as_rows:
             hint = "leave it out: an array in a value makes rows, each with the key of its record"
@@ -197,7 +197,7 @@ class TopicTable:
         elsewhere: SourceSpec | None = None,
         **others: Any,
     ) -> "TopicTable":
-        """Make a topic table of a ``CREATE TABLE`` statement as Flink writes it, or ``CREATE STREAM`` of ksqlDB.
+        """Creates a topic table from a ``CREATE TABLE`` of Flink, or a ``CREATE STREAM`` of ksqlDB.
 
         Args:
             statement: The statement.
@@ -238,7 +238,7 @@ class TopicTable:
 
     @property
     def row(self) -> Row:
-        """The columns, and how they lie in a record; empty without columns."""
+        """The columns, and their places in a record; empty without columns."""
         assert isinstance(self.columns, tuple)
         return Row(
             self.columns,
@@ -250,7 +250,7 @@ class TopicTable:
 
 
 def check_start(start: str, place: str) -> None:
-    """Refuse a start that is none.
+    """Refuses an unknown start.
 
     Raises:
         ConfigError: SMT584.
@@ -303,7 +303,7 @@ SchemaEvolution = Literal["none", "add", "widen"]
 
 
 class Sink:
-    """What runs write to. Each kind of sink is a frozen dataclass below.
+    """The output of runs. Each kind of sink is a frozen dataclass below.
 
     Attributes:
         kind: ``records`` (Kafka's columns) or ``columns`` (one column per field of the value).
@@ -312,7 +312,7 @@ class Sink:
         table: Name in a catalog, of those that have one.
         key, value: The formats that records are written in; None: those of the topic table.
         storage: Short name of the format.
-        replaceable: Whether rows that are committed can be replaced.
+        replaceable: True if rows that are committed can be replaced.
     """
 
     kind: SinkKind = "records"
@@ -326,31 +326,31 @@ class Sink:
 
     @property
     def keyed(self) -> KeyedRows | None:
-        """How a table with keys follows its topics; None of every other sink."""
+        """The mode of a table with keys; None for any other sink."""
         return None
 
     @property
     def holds(self) -> str:
-        """What a table of this sink holds: ``records``, ``columns``, or the rows of a mode with keys."""
+        """The content of the sink: ``records``, ``columns``, or the rows of a mode with keys."""
         if self.keyed is not None:
             return self.keyed.mode
         return self.kind
 
     @property
     def place(self) -> str:
-        """How messages call it."""
+        """The name of the sink in messages."""
         return self.table or str(self.path)
 
     @property
     def folder(self) -> Path | None:
-        """The folder of this machine that holds it, if it is in one."""
+        """The folder of this machine that holds the sink, if there is one."""
         if self.path and "://" not in str(self.path):
             return Path(self.path)
         return None
 
     @property
     def coordinates(self) -> SourceColumns | None:
-        """The columns with the source of each row; None: nothing can be replaced."""
+        """The columns with the source of each row; None if the sink cannot replace rows."""
         return None
 
 
@@ -454,7 +454,7 @@ class TableSink(Sink):
 
     @property
     def keyed(self) -> KeyedRows | None:
-        """How the table follows its topics if it has keys; None: it appends."""
+        """The mode of a table with keys; None: the table appends."""
         if self.mode == "append":
             return None
         return KeyedRows(
@@ -592,11 +592,11 @@ class KafkaSink(Sink):
 
     @property
     def place(self) -> str:
-        """How messages call it."""
+        """The name of the cluster in messages."""
         return self.topics.place
 
     def of(self, name: str) -> "KafkaSink":
-        """The same for an asset or op of this name."""
+        """Returns the sink for an asset or op of this name."""
         if self.group:
             return self
         return replace(self, group=name)
@@ -607,7 +607,10 @@ LetterPlace = FileTopics | KafkaTopics | TableSink
 
 
 def packages_of(*specs: "SourceSpec | Sink | TopicTable | None") -> frozenset[str]:
-    """What a Spark session needs beyond Spark; see ``spark.packages``. Without ``avro`` columns are made slower."""
+    """Returns the packages that a Spark session needs; see ``spark.packages``.
+
+    Without ``avro``, Spark reads Avro more slowly.
+    """
     columns = any(isinstance(spec, TableSink) and spec.kind == "columns" for spec in specs)
     tables = [spec for spec in specs if isinstance(spec, TopicTable)]
     specs = (*specs, *(table.source for table in tables))

@@ -4,7 +4,7 @@ import re
 
 
 def literal(text: str) -> str:
-    """The literal of a ``COMMENT``.
+    """Returns the literal of a ``COMMENT``.
 
     Odd characters are escaped: variables in it stay, and no parser takes it for a command. In a ``COMMENT`` a backslash
     escapes whatever ``spark.sql.parser.escapedStringLiterals`` says; in an expression that setting makes the escapes

@@ -15,7 +15,7 @@ from dagster_smt.tables.spec import millis_of
 
 
 def begins_of(there: Iterable[Range], state: TableState) -> dict[TopicPartition, int]:
-    """Where the table begins with each partition that is there.
+    """Returns the offset at which the table begins with each partition.
 
     A partition that was added to a topic which the table knows begins with its first record, at offset 0, whatever is
     left of it. States of earlier versions say nothing of partitions without records: those begin with what is there.
@@ -35,7 +35,7 @@ def begins_of(there: Iterable[Range], state: TableState) -> dict[TopicPartition,
 
 
 def skipped(start: str, available: Available, topics: Collection[str]) -> tuple[OffsetSet, list[tuple[str, Problem]]]:
-    """What lies before the beginning of topics that are read for the first time."""
+    """Returns the offsets before the start of topics that are read for the first time."""
     there = [r for r in available.ranges if r.topic in topics]
     if start == "latest":
         begins: Mapping[TopicPartition, int] = {(r.topic, r.partition): r.end for r in there}
@@ -60,7 +60,7 @@ def skipped(start: str, available: Available, topics: Collection[str]) -> tuple[
 
 
 def lost(there: Iterable[Range], begins: Mapping[TopicPartition, int], passed: OffsetSet) -> list[Range]:
-    """What was deleted before it was read: it is neither there nor passed."""
+    """Returns the offsets that were deleted before any run read them, and that no run has accepted as lost."""
     ranges = []
     for r in there:
         place = (r.topic, r.partition)
@@ -70,14 +70,14 @@ def lost(there: Iterable[Range], begins: Mapping[TopicPartition, int], passed: O
 
 
 def lost_problem(range_: Range) -> Problem:
-    """What was lost, where a run must not go on."""
+    """Returns the problem of lost offsets that stop a run."""
     statement = f"offsets {range_.start} to {range_.end} were deleted before they were read"
     hint = f"launch with window.accept_gap: true to go on at offset {range_.end}; the table notes the gap"
     return Problem("SMT511", f"{range_.topic}-{range_.partition}", statement, hint)
 
 
 def gap_warning(range_: Range) -> Problem:
-    """What was lost, where a run goes on."""
+    """Returns the warning about lost offsets that a run accepts."""
     count = range_.records
     statement = f"offsets {range_.start} to {range_.end} were deleted before they were read: a gap of {count} now"
     hint = "run more often, or let the topic keep its records longer"
@@ -87,7 +87,9 @@ def gap_warning(range_: Range) -> Problem:
 def other_topics(
     state: TableState, available: Available, topics: Iterable[str], asked: OffsetSet
 ) -> list[tuple[str, Problem]]:
-    """Topics that are not what the table has read, although they have their names: made anew, or cut back.
+    """Returns topics that differ from the ones that the table has read under the same names.
+
+    They were created again, or cut back.
 
     Args:
         state: The state of the table.
@@ -118,14 +120,14 @@ def other_topics(
 
 
 def _ends(state: TableState) -> dict[TopicPartition, int]:
-    """The end of what the table has taken in of each partition, be it nothing."""
+    """Returns the end of the offsets that the table holds of each partition, which may be empty."""
     return {**state.begins, **{place: intervals[-1][1] for place, intervals in state.held.parts.items()}}
 
 
 def _cut_back(
     state: TableState, available: Available, ends: Mapping[TopicPartition, int], places: Sequence[TopicPartition]
 ) -> Mapping[TopicPartition, int]:
-    """The partitions whose log has lost records that the table holds, although it is as long as it was.
+    """Returns the partitions whose log lost records that the table holds, although the log is as long as before.
 
     As long as a partition has the leader that it had, it has lost nothing.
     """
@@ -157,12 +159,12 @@ def _grown_again(place: TopicPartition, end: int, cut: int) -> Problem:
 
 
 def rebuild_hint(topic: str) -> str:
-    """How to start over with a topic."""
+    """Returns how to start over with a topic."""
     return f"launch with window.rebuild: true and window.topics: [{topic}], which replaces the rows of this topic"
 
 
 def _anew_hint(topic: str) -> str:
-    """Both ways to go on with another topic of the same name."""
+    """Returns both ways to continue with another topic of the same name."""
     return (
         f"launch once with window.begin_anew: true, which keeps the rows of the former topic; or {rebuild_hint(topic)}"
     )

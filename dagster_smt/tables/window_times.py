@@ -24,7 +24,7 @@ MOST_PIECES = 2_000
 def timed_ranges(
     request: WindowRequest, available: Available, formerly: Mapping[TopicPartition, int], covered: OffsetSet
 ) -> tuple[list[Range], dict[TopicPartition, Span], Division]:
-    """The ranges of a window of time, the span that each partition is read for, and how the ranges are divided.
+    """Returns the ranges of a time window, the span of each partition, and the division of the ranges.
 
     Args:
         request: The time.
@@ -60,7 +60,10 @@ def _late_ones(
     read: Mapping[TopicPartition, Span],
     begins: dict[TopicPartition, list[tuple[int, int]]],
 ) -> list[Range]:
-    """The ranges behind the window that hold records of its time. One of very many is of its first record's part."""
+    """Returns the ranges after the window that hold records of its time.
+
+    If there are very many, a range belongs to the part of its first record.
+    """
     after = [Range(r.topic, r.partition, read[r.topic, r.partition].end, r.end) for r in available.ranges]
     moments = (_or(request.since, -EVER), *request.cuts, _or(request.until, EVER))
     late = available.late([r for r in after if r.records > 0], moments)
@@ -77,7 +80,10 @@ def _late_ones(
 def _begins(
     cuts: Sequence[int], firsts: Mapping[int, Mapping[TopicPartition, int]]
 ) -> dict[TopicPartition, list[tuple[int, int]]]:
-    """From which offset of each topic-partition on records are of which part: the last part that begins there."""
+    """Returns the offsets at which each part begins, by topic-partition.
+
+    The last part that begins at an offset wins.
+    """
     begins: dict[TopicPartition, dict[int, int]] = {}
     for part, millis in enumerate(cuts, 1):
         for place, offset in firsts[millis].items():
@@ -88,7 +94,7 @@ def _begins(
 def reached_before(
     since: int | None, spans: Mapping[TopicPartition, Spans], added: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """Where the window of the time right before ended, of the partitions of which it was read.
+    """Returns the end of the previous time window, for the partitions that it read.
 
     Args:
         since: The beginning of a window of time.
@@ -104,7 +110,7 @@ def reached_before(
 
 
 def _late(there: Range, formerly: int, start: int, covered: Iterable[Interval]) -> tuple[Interval, ...]:
-    """What lies between the end of the former window and the start of this one, and was not read since."""
+    """Returns the unread offsets between the end of the previous window and the start of this window."""
     return minus([(max(formerly, there.start), start)], covered)
 
 

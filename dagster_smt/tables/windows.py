@@ -18,7 +18,7 @@ from dagster_smt.tables.window_times import MOST_PIECES, reached_before, timed_r
 
 
 def choose_topics(table: TopicTable, request: WindowRequest, listed: Sequence[str]) -> tuple[str, ...]:
-    """The topics a run reads.
+    """Returns the topics that a run reads.
 
     Args:
         table: Names topics and a pattern.
@@ -43,7 +43,7 @@ def choose_topics(table: TopicTable, request: WindowRequest, listed: Sequence[st
 
 
 def matching(pattern: str, listed: Iterable[str]) -> list[str]:
-    """The topics whose whole names match; none for an empty pattern.
+    """Returns the topics whose whole names match; none for an empty pattern.
 
     Raises:
         ConfigError: SMT509, the pattern is not a regular expression.
@@ -72,7 +72,7 @@ class Resolved:
         window: What to read; without empty ranges.
         notes: What the commit notes beside it.
         problems: Topics that cannot be read as asked, and why.
-        news: Whether there is something to commit even if there is nothing to read: topics that are read for the first
+        news: True if there is something to commit even if there is nothing to read: topics that are read for the first
             time, so that the next run does not choose their beginning again and knows what it has lost of them; and
             spans of time without records, so that late ones are not passed over.
         warnings: What was lost and is a gap now.
@@ -99,7 +99,7 @@ def resolve_window(
     rebuild: bool = False,
     on_data_loss: str = "fail",
 ) -> Resolved:
-    """Fix the window of a run.
+    """Fixes the window of a run.
 
     A window without a fixed range starts, per topic-partition, at the first offset that the table does not have, or at
     the earliest record, and ends before what the table has already beyond it.
@@ -131,7 +131,7 @@ def resolve_window(
 
 
 def _other_topics(request: WindowRequest, available: Available, state: TableState | None) -> list[tuple[str, Problem]]:
-    """Topics that are not what the table has read, although they have their names."""
+    """Returns topics that are not what the table has read, although they have their names."""
     if state is None:
         return []
     if request.explicit is not None:
@@ -190,7 +190,7 @@ class _Resolving:
             self.problems.setdefault(topic, []).append(problem)
 
     def before(self, new: Collection[str]) -> OffsetSet:
-        """What lies before the beginning of topics that are new to the table."""
+        """Returns the offsets before the start of topics that are new to the table."""
         if self.request.fixed or self.request.start in ("", "earliest"):
             return OffsetSet()
         offsets, problems = skipped(self.request.start, self.available, new)
@@ -198,7 +198,7 @@ class _Resolving:
         return offsets
 
     def ranges(self, covered: OffsetSet) -> tuple[list[Range], dict[TopicPartition, Span]]:
-        """What to read, and the span of time of each partition if that was asked for."""
+        """Returns the ranges to read, and the time span of each partition for a time window."""
         request, available = self.request, self.available
         if request.explicit is not None:
             return list(request.explicit.ranges), {}
@@ -211,7 +211,10 @@ class _Resolving:
         return self.new_ranges(covered), {}
 
     def new_ranges(self, covered: OffsetSet) -> list[Range]:
-        """What the table does not have: the first of it, or all of it that is there where a source lacks offsets."""
+        """Returns the ranges that the table does not have.
+
+        If a source lacks offsets, the ranges cover only present offsets.
+        """
         missing = self.there(offsets_of(self.available.ranges) - covered)
         pieces = 1 if self.available.present is None else None
         ranges = []
@@ -220,13 +223,13 @@ class _Resolving:
         return ranges
 
     def there(self, offsets: OffsetSet) -> OffsetSet:
-        """Those of some offsets that the source has. Of very many pieces the smallest holes count as read."""
+        """Returns the offsets that the source has. If they have very many pieces, the smallest holes count as read."""
         if self.available.present is None or not offsets:
             return offsets
         return self.available.present(offsets).coarse(MOST_PIECES) & offsets
 
     def absent(self, asked: OffsetSet, read: OffsetSet, covered: OffsetSet) -> OffsetSet:
-        """The offsets that a run passes because the source does not have them."""
+        """Returns the offsets that a run passes because the source does not have them."""
         if self.available.present is None:
             return OffsetSet()
         if self.request.fixed:
@@ -240,7 +243,7 @@ class _Resolving:
     def gaps(
         self, asked: OffsetSet, covered: OffsetSet, begins: Mapping[TopicPartition, int]
     ) -> tuple[OffsetSet, list[Range]]:
-        """What this run leaves out for good because it was told to, and what was lost."""
+        """Returns the offsets that this run skips permanently: accepted gaps, and lost records."""
         request, there = self.request, self.available.ranges
         passed = covered | self.state.absent
         if request.accept_gap:
@@ -256,7 +259,7 @@ class _Resolving:
         return OffsetSet(), gone
 
     def spans_are_new(self, spans: Mapping[TopicPartition, Span]) -> bool:
-        """Whether the table does not know yet that these spans of time were read."""
+        """Returns True if the table does not know these time spans yet."""
         known = self.state.spans
         return any(with_span(known.get(place, ()), span) != known.get(place, ()) for place, span in spans.items())
 
@@ -294,7 +297,7 @@ def _check(request: WindowRequest) -> None:
 
 
 def _not_there(window: Window, available: Iterable[Range]) -> list[tuple[str, Problem]]:
-    """Every range of an explicit window that is not there or runs backwards."""
+    """Returns the problems of ranges in an explicit window that are missing, overlap, or end before their start."""
     there = {(r.topic, r.partition): r for r in available}
     problems = []
     ends: dict[TopicPartition, int] = {}

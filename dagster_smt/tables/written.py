@@ -12,7 +12,7 @@ from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, Kafka
 
 
 def written_formats(table: TopicTable, sink: Sink) -> Formats:
-    """The formats of what a sink holds; of columns they do not matter.
+    """Returns the formats of a sink's records. For columns, the formats do not matter.
 
     Raises:
         UnsupportedError: SMT905, records in a format that they cannot be written in; SMT279, arrays as rows of records.
@@ -45,7 +45,10 @@ def written_formats(table: TopicTable, sink: Sink) -> Formats:
 
 
 def _rows(formats: Formats, table: TopicTable) -> Iterator[Problem]:
-    """Records stay one each: what a later run finds them by is their offset."""
+    """Yields the problems of formats that turn a record into several rows.
+
+    A later run finds records by their offset.
+    """
     sides = {"key": {formats.key}, "value": {formats.value, table.value}}
     for side, forms in sides.items():
         if any(form.arrays_as_rows for form in forms):
@@ -54,7 +57,7 @@ def _rows(formats: Formats, table: TopicTable) -> Iterator[Problem]:
 
 
 def check_names(plan: Plan, written: Formats, sink: Sink) -> None:
-    """Refuse names that a sink does not take, or the formats of its records, as far as the plan knows them.
+    """Refuses names that a sink, or the formats of its records, do not accept, as far as the plan knows the names.
 
     Raises:
         PlanError: Every name: SMT210, SMT563 to SMT567 and SMT572 of tables, SMT274 of formats.
@@ -84,7 +87,7 @@ def _refused_columns(plan: Plan, sink: Sink) -> list[Problem]:
 
 
 def _unusual(schema: Schema) -> bool:
-    """Whether a table might refuse a name in it."""
+    """Returns True if a table might refuse a name in the schema."""
     names = [name for name, _ in schema.fields]
     inner = []
     for child in (schema.keys, schema.values, *schema.by_name.values()):

@@ -64,7 +64,7 @@ _NULLS = {
 
 
 def pages(classes: Sequence[type[Options]], report: ParityReport, vendors: ParityReport) -> Iterator[tuple[str, str]]:
-    """(file name, text) of every page, given what became of Kafka's cases and of the vendors'."""
+    """Returns (file name, text) of every page."""
     for cls in classes:
         yield file_of(cls), page(cls, report)
     yield "paths.md", paths_page()

@@ -62,7 +62,7 @@ class FieldPath:
 
 
 def parse_path(text: str, version: str = V1) -> FieldPath:
-    """Parse a field path.
+    """Parses a field path.
 
     Args:
         text: The path as configured.

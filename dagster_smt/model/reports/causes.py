@@ -18,7 +18,7 @@ _logger.propagate = False  # Dagster may keep what reaches the root logger
 
 
 def log_causes(error: BaseException) -> None:
-    """Write the errors behind an error to standard error, if the switch is on."""
+    """Writes the errors behind an error to standard error, if the switch is on."""
     if os.environ.get(SWITCH) != "1":
         return
     if not _logger.handlers:

@@ -53,7 +53,7 @@ class Unmasked:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Unmasked":
-        """Read what ``to_json`` wrote."""
+        """Reads what ``to_json`` wrote."""
         return cls(
             entry=data["entry"],
             stage=data["stage"],

@@ -26,7 +26,7 @@ _PARTS = "smt_parts"
 
 
 def rows_of_arrays(frame: DataFrame) -> DataFrame:
-    """Kafka's columns with a row of each element of a value that is an array, and ``in_element``.
+    """Returns Kafka's columns and ``in_element``, with one row for each element of an array.
 
     Spark makes the rows, one after the other: in Python a key would be copied for each element before any is read.
     """
@@ -65,7 +65,7 @@ class _Split:
 
 
 def with_element_named(evaluated: DataFrame) -> DataFrame:
-    """An evaluator's result whose problems say which element of an array they are about."""
+    """Returns the evaluator's result. The statements of its problems begin with the number of the element."""
     problem, number = F.col("__problem"), F.col(ELEMENT)
     statement = F.concat(F.lit("element ["), number, F.lit("] of the array: "), problem["statement"])
     parts = []

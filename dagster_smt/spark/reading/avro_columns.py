@@ -53,7 +53,7 @@ class UnableError(Exception):
 
 @dataclass(frozen=True)
 class AvroSide:
-    """How the records of a side are read.
+    """The reading of one side of the records from Avro.
 
     Attributes:
         header: What all of them begin with.
@@ -68,7 +68,7 @@ class AvroSide:
     text: str
 
     def parsed(self, side: Column) -> Column:
-        """The record with the end; its fields are null where the bytes cannot be read."""
+        """Returns the record with the end; its fields are null where the bytes cannot be read."""
         end = avro_out(INT64).write(_MARK)
         text = F.call_function("concat", F.call_function("substring", side, F.lit(HEADER + 1)), F.lit(end))
         text = text.cast("binary")  # a session may have ``concat`` make texts of bytes
@@ -76,7 +76,7 @@ class AvroSide:
         return F.call_function("from_avro", text, F.lit(self.text), options)
 
     def value(self, parsed: Column) -> Column:
-        """The value in its plain form, as ``fields`` of ``json_columns.SideColumns`` names what is in a struct.
+        """Returns the value in its plain form, as ``fields`` of ``json_columns.SideColumns`` names what is in a struct.
 
         The ``texts`` of a struct are bytes here.
         """
@@ -86,18 +86,21 @@ class AvroSide:
 
     @property
     def texts(self) -> list[str]:
-        """The fields of a struct that are texts, by their names in ``value``."""
+        """Returns the names in ``value`` of a struct's text fields."""
         if not _is_record(self.schema):
             return []
         fields = zip(_top(self.schema, self.needed), self.schema.fields, strict=True)
         return [name for name, (_, child) in fields if _is_text(child)]
 
     def as_text(self, parsed: Column, name: str) -> Column:
-        """One of ``texts``, as a text."""
+        """Returns a column of ``texts`` as text."""
         return self.value(parsed).getField(name).cast("string")
 
     def bad(self, side: Column, parsed: Column, known: Mapping[str, Column]) -> Iterator[Doubt]:
-        """What can be wrong with a side that is not null, the first to be told first; ``known``: ``texts`` as texts."""
+        """Yields the possible faults of a side that is not null, in the order of their precedence.
+
+        ``known`` holds ``texts`` as texts.
+        """
         yield (F.length(side) < HEADER) | ~side.startswith(b"\0"), no_header().problem
         yield ~side.startswith(self.header), unplanned("").problem
         yield F.length(side) > MAX_BYTES + HEADER, too_long().problem
@@ -119,7 +122,7 @@ class AvroSide:
 
 
 def avro_side(header: bytes, avro: Avro, needed: Schema) -> AvroSide:
-    """Prepare the reading of records.
+    """Returns how to read the records of a side.
 
     Args:
         header: What they begin with.
@@ -145,7 +148,7 @@ def _is_record(schema: Schema) -> bool:
 
 
 def reads_avro(session: SparkSession) -> bool:
-    """Whether a session has ``from_avro``."""
+    """Returns True if a session has ``from_avro``."""
     try:
         session.range(0).selectExpr("from_avro(CAST(NULL AS BINARY), '\"int\"')")
     except AnalysisException:
@@ -164,7 +167,7 @@ class _Names:
         return f"t{next(self.numbers)}"
 
     def bare(self, avro: Any, schema: Schema, *, top: bool = False) -> Any:
-        """The schema of the same bytes."""
+        """Returns the schema of the same bytes."""
         if isinstance(avro, list):
             return self._union(avro, schema, top)
         if isinstance(avro, str):
@@ -221,7 +224,7 @@ class _Names:
         return results
 
     def _decimal(self, avro: dict[str, Any], schema: Schema) -> Any:
-        """With all digits that Spark has: Connect's decimals have no limit."""
+        """Returns a decimal with all digits that Spark allows, because Connect's decimals have no limit."""
         if not 0 <= schema.scale <= MAX_DIGITS or avro["type"] == "fixed":
             raise UnableError("a decimal")
         return {"type": "bytes", "logicalType": "decimal", "precision": MAX_DIGITS, "scale": schema.scale}
@@ -234,13 +237,16 @@ def _valid(name: str) -> str:
 
 
 def _top(schema: Schema, needed: Schema) -> list[str]:
-    """Names for the fields of the top: those that are needed are numbered as ``json_columns.SideColumns`` does it."""
+    """Returns names for the fields of the top.
+
+    Those that are needed are numbered as ``json_columns.SideColumns`` does it.
+    """
     known = {name: f"f{n}" for n, (name, _) in enumerate(needed.fields)}
     return [known.get(name, f"{_SKIPPED}{n}") for n, (name, _) in enumerate(schema.fields)]
 
 
 def _raw(schema: Schema) -> Schema:
-    """The schema with bytes for decimals, which then may have any number of digits."""
+    """Returns the schema with bytes for decimals, which then may have any number of digits."""
     if schema.logical == "Decimal":
         return schema.with_(name=None)
     fields = tuple((name, _raw(child)) for name, child in schema.fields)
@@ -254,7 +260,7 @@ def _parts(column: Column, schema: Schema, top: Sequence[str] | None = None) -> 
 
 
 def _texts(column: Column, schema: Schema) -> Iterator[Column]:
-    """Whether there is a text that is no UTF-8, for all places of texts."""
+    """Yields for each place of texts whether one of them is not UTF-8."""
     if schema.type is Type.STRUCT:
         for _, part, child in _parts(column, schema):
             yield from _texts(part, child)
@@ -272,7 +278,7 @@ def _inside(column: Column, item: Schema) -> Iterator[Column]:
 
 
 def _each(column: Column, wrong: Callable[[Column], list[Column]]) -> Iterator[Column]:
-    """For each condition on elements: whether it holds for one of them."""
+    """Yields for each condition on elements whether it is true for one of the elements."""
 
     def holds(number: int) -> Callable[[Column], Column]:
         return lambda value: F.coalesce(wrong(value)[number], F.lit(False))
@@ -301,5 +307,5 @@ def _ranges(column: Column, schema: Schema, where: str, top: Sequence[str] | Non
 
 
 def _is_text(schema: Schema) -> bool:
-    """Whether it is of an Avro string."""
+    """Returns True if it is of an Avro string."""
     return schema.type is Type.STRING and not any(key == ENUM for key, _ in schema.parameters)

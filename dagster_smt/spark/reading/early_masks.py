@@ -30,7 +30,7 @@ _CONTAINERS = (Type.STRUCT, Type.ARRAY, Type.MAP)
 
 
 def early_masks(plan: Plan) -> tuple[Plan, dict[Place, Any]]:
-    """Split a typed plan into the masks at its head and the rest.
+    """Splits a typed plan into the masks at its head and the rest.
 
     Returns:
         The plan with nothing to compute in those stages, and the masks; their places begin with the side.
@@ -52,7 +52,7 @@ def _idle(plan: StagePlan) -> StagePlan:
 
 
 def _only_masks(step: Step) -> dict[Place, Any] | None:
-    """The masks of a step that does nothing else, to all records; None for other steps."""
+    """Returns the masks of a step that does nothing else, to all records; None for other steps."""
     plan, masks = step.plan, dict[Place, Any]()
     before, after = plan.before, plan.after
     if after is None or after.dropped or plan.condition is not True or step.variant or step.taken:
@@ -69,7 +69,7 @@ def _only_masks(step: Step) -> dict[Place, Any] | None:
 
 
 def _same(node: Node, path: tuple[str, ...], place: Place, masks: dict[Place, Any]) -> bool:
-    """Whether a node, of the schema it had before, is what was at its path but for masks; notes them."""
+    """Returns True if a node, of the schema it had before, is what was at its path but for masks; notes them."""
     if isinstance(node, Group):
         fields = ((child, (*path, name), (*place, name)) for name, child in node.fields)
         return node.present == Ref(path) and all(_same(*field, masks) for field in fields)
@@ -83,7 +83,10 @@ def _same(node: Node, path: tuple[str, ...], place: Place, masks: dict[Place, An
 
 
 def _fits(mask: Any, schema: Schema) -> bool:
-    """Whether a column can hold a mask; if not, the stage is left to Spark's literals, which refuse it (SMT903)."""
+    """Returns True if a column can hold a mask.
+
+    If not, the stage is left to Spark's literals, which refuse it (SMT903).
+    """
     try:
         column_writer(schema, schema)(mask)
     except DataError:
@@ -92,7 +95,7 @@ def _fits(mask: Any, schema: Schema) -> bool:
 
 
 def masking(schema: Schema, masks: Masks) -> MaskColumn | None:
-    """A function that masks a column; None if there is nothing to do.
+    """Returns a function that masks a column; None if there is nothing to do.
 
     Args:
         schema: What is in the column; it has the type ``arrow_type`` gives.
@@ -113,7 +116,7 @@ def masking(schema: Schema, masks: Masks) -> MaskColumn | None:
 
 
 def below(masks: Masks, step: str | None) -> dict[Place, Any]:
-    """The masks one step further down."""
+    """Returns the masks one step further down."""
     results = {}
     for place, mask in masks.items():
         if place[0] == step:

@@ -53,7 +53,7 @@ class _LongWay(Exception):
 
 @dataclass(frozen=True)
 class SideColumns:
-    """How one side of a record becomes columns.
+    """The columns for one side of a record.
 
     Attributes:
         side: ``key`` or ``value``.
@@ -73,7 +73,7 @@ class SideColumns:
 
     @property
     def apart(self) -> bool:
-        """Whether each field gets a column of its own."""
+        """True if each field gets a column of its own."""
         return self.schema.logical is None and self.schema.type is Type.STRUCT
 
     @property
@@ -92,13 +92,13 @@ class SideColumns:
         return f"bad_{self.side}"
 
     def fields(self) -> dict[str, Schema]:
-        """The fields of ``column`` and what is in them, in the plain form (``spark.plain``)."""
+        """Returns the fields of ``column`` and what is in them, in the plain form (``spark.plain``)."""
         if not self.apart:
             return {self.column: self.schema}
         return {f"f{n}": child for n, (_, child) in enumerate(self.schema.fields)}
 
     def columns(self) -> dict[str, Schema]:
-        """As ``fields``, with the results of the calls."""
+        """Returns ``fields`` and the results of the calls."""
         schemas = self.fields()
         for call in self.calls:
             schemas |= {call.column: call.returns, call.raised: _CLASS}
@@ -153,7 +153,10 @@ class _Reader:
             self.decode = msgspec.json.Decoder(_struct_class(side.schema, form)).decode
 
     def columns(self, texts: list[bytes | None]) -> dict[str, pa.Array]:
-        """The columns of a batch; where that fails, of its halves, down to the text that cannot be processed."""
+        """Returns the columns of a batch.
+
+        Where that fails, of its halves, down to the text that cannot be processed.
+        """
         try:
             return self._columns(texts)
         except Exception as error:  # noqa: BLE001 whatever it is, some text has it
@@ -164,7 +167,7 @@ class _Reader:
         return {name: pa.concat_arrays([column, second[name]]) for name, column in first.items()}
 
     def _nothing(self, size: int) -> dict[str, pa.Array]:
-        """As ``columns``, of texts that cannot be read, but for why."""
+        """Returns ``columns`` for unreadable texts, without the reasons."""
         columns = {name: pa.nulls(size, arrow_type(kind)) for name, kind in self.side.columns().items()}
         if self.side.apart and columns:
             columns = {self.side.column: pa.StructArray.from_arrays(list(columns.values()), names=list(columns))}
@@ -209,7 +212,7 @@ class _Reader:
         return columns
 
     def _exactly(self, texts: list[bytes | None]) -> tuple[list[Any], dict[int, Problem]]:
-        """As ``_fast``, with the Python evaluator's reader: values in the plain form."""
+        """Reads texts with the Python evaluator's reader, which is slower than ``_fast``, into the plain form."""
         problems: dict[int, Problem] = {}
         return [self._exact_one(number, text, problems) for number, text in enumerate(texts)], problems
 
@@ -235,7 +238,7 @@ class _Reader:
 
 
 def _is_modest(text: bytes) -> bool:
-    """Whether what msgspec skips can be read: neither depth nor the digits of a number or exponent stop it there.
+    """Returns True if msgspec's skipping accepts the text: it limits neither depth nor digits of numbers.
 
     Raises:
         RecursionError: It may be that it cannot.
@@ -249,7 +252,10 @@ def _is_modest(text: bytes) -> bool:
 
 
 def _has_types(schema: Schema) -> bool:
-    """Whether msgspec has a type for what is declared: not for odd field names, nor for maps without text keys."""
+    """Returns True if msgspec has a type for what is declared.
+
+    Not for odd field names, nor for maps without text keys.
+    """
     if schema.type is Type.STRUCT:
         names = all(name.isprintable() and not set(name) & {'"', "\\"} for name in schema.by_name)
         return names and all(_has_types(child) for child in schema.by_name.values())
@@ -261,7 +267,7 @@ def _has_types(schema: Schema) -> bool:
 
 
 def _kind(schema: Schema, form: Format) -> Any:
-    """The type that msgspec decodes a schema's JSON as."""
+    """Returns the type that msgspec decodes a schema's JSON as."""
     kind: Any
     if schema.type in INTEGER_BITS:
         least, most = _limits(schema)
@@ -294,7 +300,7 @@ def _takes_null(schema: Schema, form: Format) -> bool:
 
 
 def _struct_class(schema: Schema, form: Format) -> type[msgspec.Struct]:
-    """Field names as they come; what may be null may be missing."""
+    """Returns a msgspec struct with the field names as they are. Fields that may be null may also be missing."""
     fields: list[Any] = []
     for number, (name, child) in enumerate(schema.fields):
         default = None if _takes_null(child, form) else msgspec.NODEFAULT
@@ -303,7 +309,7 @@ def _struct_class(schema: Schema, form: Format) -> type[msgspec.Struct]:
 
 
 def _transposed(rows: Sequence[Any], width: int) -> Iterable[Any]:
-    """The fields of some structs, one sequence each."""
+    """Returns the fields of some structs, one sequence each."""
     if not rows:
         return [[]] * width
     empty = (None,) * width
@@ -312,7 +318,7 @@ def _transposed(rows: Sequence[Any], width: int) -> Iterable[Any]:
 
 
 def _builder(schema: Schema, form: Format) -> Build:
-    """A function from what msgspec gives for a schema to a column."""
+    """Returns a function from what msgspec gives for a schema to a column."""
     default = schema.default if form.replace_null_with_default else None
     if schema.type is Type.STRUCT:
         return _no_default(_struct_builder(schema, form), default)
@@ -361,7 +367,7 @@ def _numbers(values: Sequence[Any], schema: Schema, parse: Callable[[str], int |
 
 
 def _negative_zero(column: pa.Array) -> bool:
-    """Whether there is a -0.0: Connect has none where it was written, but for ``-1e-400``."""
+    """Returns True if there is a -0.0: Connect has none where it was written, but for ``-1e-400``."""
     zeros = column.filter(pc.equal(column, 0.0))
     return len(zeros) > 0 and bool(np.signbit(zeros.to_numpy(zero_copy_only=False)).any())
 
@@ -397,7 +403,7 @@ def _struct_builder(schema: Schema, form: Format) -> Build:
 
 
 def _offsets(values: Sequence[Any]) -> pa.Array:
-    """Where the items of each list begin, and where the last ones end; null for no list."""
+    """Returns the start of each list's items, and the end of the last list; null for a missing list."""
     ends = list(accumulate((len(v) if v else 0 for v in values), initial=0))
     return pa.array([None if v is None else at for v, at in zip(values, ends, strict=False)] + ends[-1:], pa.int32())
 

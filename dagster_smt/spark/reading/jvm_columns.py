@@ -36,7 +36,7 @@ def lane_programs(sides: Sequence[SideColumns]) -> list[str] | None:
 
 
 def _position(field: str) -> int:
-    """The position of a field that ``SideColumns.fields`` names."""
+    """Returns the position of a field that ``SideColumns.fields`` names."""
     return int(field.removeprefix("f"))
 
 
@@ -68,7 +68,7 @@ def read_in_lane(
 
 
 def is_left(side: SideColumns) -> str:
-    """The name of the column that tells whether the lane left a side."""
+    """Returns the name of the column that tells whether the lane left a side."""
     return f"left_{side.side}"
 
 

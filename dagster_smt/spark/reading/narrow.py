@@ -13,7 +13,7 @@ from dagster_smt.model.schema import Schema, Type
 
 
 def narrowed(plan: Plan, schema: Schema) -> Schema:
-    """The value's schema with only the top-level fields the plan needs (all of them if it uses the whole)."""
+    """Returns the value's schema with only the top-level fields the plan needs (all of them if it uses the whole)."""
     if schema.type is not Type.STRUCT or not schema.fields:
         return schema
     sources = _needed(plan)
@@ -30,12 +30,12 @@ def narrowed(plan: Plan, schema: Schema) -> Schema:
 
 
 def needs_key(plan: Plan) -> bool:
-    """Whether columns are made of the key, or a stage computes something from it."""
+    """Returns True if columns are made of the key, or a stage computes something from it."""
     return any(_is_in(source, "key") for source in _needed(plan))
 
 
 def _needed(plan: Plan) -> set[str]:
-    """Input fields that reach the values which come out, or that a stage computes with."""
+    """Returns the input fields that an output value or a stage's computation uses."""
     sources: set[str] = set()
     for record in plan.results.values():
         sources |= _of_result(record.value, inside=False)
@@ -51,7 +51,10 @@ def _is_in(source: str, field: str) -> bool:
 
 
 def _of_result(node: Node | None, inside: bool) -> set[str]:
-    """Input fields that the result holds. A struct inside it is there or null, even if no field of it is left."""
+    """Returns the input fields in the result.
+
+    A struct in the result is needed for its presence, even without fields.
+    """
     if node is None:
         return set()
     own = node.sources if inside or isinstance(node, Cell) else ()
@@ -60,7 +63,7 @@ def _of_result(node: Node | None, inside: bool) -> set[str]:
 
 
 def _of_step(step: Step) -> set[str]:
-    """Input fields that a stage computes with, beyond handing them on."""
+    """Returns the input fields that a stage computes with, beyond passing them on."""
     before, after = step.plan.before, step.plan.after
     if isinstance(step.plan.condition, bool):
         refs = []

@@ -60,17 +60,17 @@ def typed_evaluator(
     lane: bool = False,
     envelopes: Mapping[str, bytes] = MappingProxyType({}),
 ) -> TypedEvaluator:
-    """Read the sides of a frame and make the evaluator of a plan.
+    """Reads the sides of a frame and returns the evaluator of a plan.
 
     Args:
         frame: Kafka's columns; those named ``in_*`` are kept to the end.
         plan: A typed plan.
         key, value: The formats. A key whose format has no schema when planning is left alone.
         avro: Sides whose records all name one schema, and how they are read.
-        ledger: Whether to keep the bitmap of ledger entries.
-        headers: Whether to keep the headers although no stage needs them.
+        ledger: True to keep the bitmap of ledger entries.
+        headers: True to keep the headers although no stage needs them.
         beat: Called now and then; it may raise to stop the work.
-        lane: Whether the JVM lane may read sides. Rows that it leaves have the status ``LEFT``, and the record as it
+        lane: True if the JVM lane may read sides. Rows that it leaves have the status ``LEFT``, and the record as it
             was read in the column ``IN_RECORD``.
         envelopes: Sides that are envelopes, with the text of their schema. The lane has to read them.
 
@@ -99,7 +99,7 @@ def typed_evaluator(
 
 
 def problem_struct(problem: Problem, about: Column | None = None) -> Column:
-    """A problem as the column ``__problem`` has it; ``about``: a column that its statement ends with."""
+    """Returns a problem as the column ``__problem`` has it; ``about``: a column that its statement ends with."""
     fields = {name: F.lit(getattr(problem, name)) for name in PROBLEM_FIELDS}
     if about is not None:
         fields["statement"] = F.concat(fields["statement"], about)
@@ -162,7 +162,7 @@ class _Start:
         self._select([*metadata, *map(F.col, extra), *record, unreadable, F.col("key"), F.col("value")])
 
     def read(self, side: str, form: Format) -> None:
-        """Add the columns of a side: its value, and why it could not be read."""
+        """Adds the columns of a side: its value, and why it could not be read."""
         if form.kind == "string":
             text = F.try_validate_utf8(F.col(side).cast("string"))
             problem = Problem("SMT416", f"{side}.converter", "the text is not valid UTF-8", "", DATA_EXCEPTION)
@@ -195,7 +195,7 @@ class _Start:
         self.declared.append(self._laid_out(side, whole, columns))
 
     def read_avro(self, side: str, form: Format, read: AvroSide) -> None:
-        """Add the columns of a side whose records all name one schema."""
+        """Adds the columns of a side whose records all name one schema."""
         check_defaults(read.schema, side)
         data, columns = F.col(side), SideColumns(side, form, read.needed)
         raw = f"raw_{side}"
@@ -222,7 +222,7 @@ class _Start:
     def _laid_out(
         self, side: str, whole: Schema, columns: SideColumns, apart: Mapping[str, str] | None = None
     ) -> "_Declared":
-        """Say where the fields of a side are.
+        """Says where the fields of a side are.
 
         Args:
             side, whole, columns: The side, its schema, and how it is read.
@@ -249,11 +249,11 @@ class _Start:
         self.columns = [column.name or "" for column in columns]
 
     def state(self) -> State:
-        """Where the values are."""
+        """The state after reading: the layouts of both sides."""
         return State(dict(self.layouts), {name: f"m_{name}" for name in self.metadata})
 
     def finish(self, early: EarlyCalls) -> None:
-        """Read the sides with declared schemas, and add the record's status: a bad key comes before a bad value."""
+        """Reads the sides with declared schemas, and adds the record's status. A bad key comes before a bad value."""
         if self.declared:
             self._parse(early)
         status, stage, why = F.lit(0), F.lit(NO_STAGE), F.lit(-1)
@@ -292,14 +292,14 @@ class _Start:
         self._select([*renamed, *passed_on, problem.alias("in_problem"), *meta])
 
     def _bad(self, side: str) -> tuple[Column, Column]:
-        """Whether a side could not be read, and why."""
+        """Returns whether a side is unreadable, and why."""
         column = F.col(f"bad_{side}")
         if side not in self.known:
             return column.isNotNull(), column
         return column, F.when(column, problem_struct(self.known[side]))
 
     def _parse(self, early: EarlyCalls) -> None:
-        """Read the sides with declared schemas: in the JVM lane, or in Python."""
+        """Reads the sides with declared schemas: in the JVM lane, or in Python."""
         sides = tuple(replace(d.columns, calls=tuple(early.calls.get(d.columns.column, ()))) for d in self.declared)
         programs = lane_programs(sides) if self.lane else None
         if needs_key(self.plan):
@@ -338,7 +338,7 @@ class _Start:
 
 
 def _column(side: str, read: str | None, schema: Schema, computed: dict[str, Column]) -> str:
-    """Where a field is: what is read stays where it is, dates and fields that are not read get columns."""
+    """Returns the name of the column of a field. Dates and unread fields get a column of their own."""
     if read is None:
         column = F.lit(None).cast(internal_type(schema))
         name = next(

@@ -44,13 +44,13 @@ _WORDS = {"as_guessed": AS_GUESSED, "other": OTHER}
 
 @dataclass(frozen=True)
 class WindowForms:
-    """What the records of a window bring along.
+    """The schemas that the records of a window name.
 
     Attributes:
         forms: Their forms.
         uses: How many name each schema.
-        nulls: Whether there may be values that are null.
-        guessed: Whether only one record was looked at, and the others are taken to name the same: see ``as_guessed``.
+        nulls: True if there may be values that are null.
+        guessed: True if only one record was looked at, and the others are taken to name the same: see ``as_guessed``.
         texts: By side and the name in ``uses``: what describes the records.
     """
 
@@ -62,7 +62,7 @@ class WindowForms:
 
 
 def window_forms(frame: DataFrame, table: TopicTable) -> WindowForms:
-    """The forms of a window's records, by topic and then in the order in which they appear. Payloads are not decoded.
+    """Returns the forms of a window's records, by topic and first appearance. Payloads are not decoded.
 
     Records without a schema, and those whose schema cannot be read, have none. Of more than ``MAX_SCHEMAS`` those are
     left out that fewest records have: what does not fit into the columns of the others is a dead letter.
@@ -89,7 +89,7 @@ def _most_used(seen: DataFrame) -> tuple[list[Row], bool]:
 
 
 def guessed_forms(frame: DataFrame, table: TopicTable) -> WindowForms | None:
-    """What one record of a window names, which may be what all of them name: then no pass over them is needed.
+    """Returns the form of one record, as a guess that all records of the window share it. A right guess saves a pass.
 
     Returns:
         A guess, to be checked by ``as_guessed``; None if there is none: no record names a schema that can be read, or
@@ -106,7 +106,7 @@ def guessed_forms(frame: DataFrame, table: TopicTable) -> WindowForms | None:
 
 
 def as_guessed(table: TopicTable, guess: WindowForms) -> Column:
-    """Whether a record of Kafka's columns names what was guessed: ``AS_GUESSED``, ``OTHER``, or 0 if it names nothing.
+    """Returns a column: ``AS_GUESSED`` if a record names the guessed schema, ``OTHER`` for another, 0 for none.
 
     One that is ``OTHER`` may have been read as what it is not: nothing of the window may be used.
     """
@@ -117,12 +117,12 @@ def as_guessed(table: TopicTable, guess: WindowForms) -> Column:
 
 
 def guess_columns() -> list[Column]:
-    """The aggregates ``as_guessed`` and ``other`` of an evaluator's result, if it has ``GUESSED``."""
+    """Returns the aggregates ``as_guessed`` and ``other`` of an evaluator's result, if it has ``GUESSED``."""
     return [F.count_if(F.col(GUESSED) == word).alias(name) for name, word in _WORDS.items()]
 
 
 def _forms_of_rows(rows: Sequence[Row], table: TopicTable) -> WindowForms:
-    """What texts name, given with the number of their records in the order of their places."""
+    """Returns the forms for schema texts, given with their number of records in the order of their places."""
     key_describes = table.key.kind in SELF_DESCRIBED
     keys, values = self_described(table.key, "key"), self_described(table.value)
     forms: dict[Form, None] = {}
@@ -152,12 +152,12 @@ def _forms_of_rows(rows: Sequence[Row], table: TopicTable) -> WindowForms:
 
 
 def _all_avro(table: TopicTable) -> bool:
-    """Whether what describes records is where Avro has it."""
+    """Returns True if what describes records is where Avro has it."""
     return all(kind == "avro-confluent" for kind in (table.key.kind, table.value.kind) if kind in SELF_DESCRIBED)
 
 
 def _in_sql(frame: DataFrame, table: TopicTable) -> bool:
-    """Whether SQL finds what describes records: that of Avro, and with the JVM lane that of envelopes."""
+    """Returns True if SQL finds what describes records: that of Avro, and with the JVM lane that of envelopes."""
     kinds = set()
     for kind in (table.key.kind, table.value.kind):
         if kind in SELF_DESCRIBED:
@@ -166,7 +166,7 @@ def _in_sql(frame: DataFrame, table: TopicTable) -> bool:
 
 
 def schema_texts(frame: DataFrame, table: TopicTable, *, lane: bool = True) -> DataFrame:
-    """What describes records, with the first places where it was seen and how many records have it; null for nulls.
+    """Returns the schema texts of records, each with its first places and its number of records; null for null sides.
 
     ``lane``: whether the JVM lane may look; ``_ODD`` stands for what it leaves to Python.
     """
@@ -185,7 +185,7 @@ def schema_text(side: str, kind: str) -> Column:
 
 
 def _described(table: TopicTable) -> tuple[dict[str, Column], Column]:
-    """What describes the sides of records, and whether a record's value is described and its key readable."""
+    """Returns the schema texts by side, and a column: both sides of the record name a readable schema."""
     sides = {"key": table.key.kind, "value": table.value.kind}
     columns = {}
     for side, kind in sides.items():

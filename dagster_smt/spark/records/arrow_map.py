@@ -79,7 +79,7 @@ class ArrowMap:
 
     @property
     def rewritten(self) -> int:
-        """Which sides are written in another format than they are read in."""
+        """The sides whose output format differs from their input format."""
         if self.written is None:
             return 0
         key, value = self.written.key != self.key, self.written.value != self.value
@@ -96,7 +96,7 @@ class ArrowMap:
         return 0
 
     def outcome_fields(self) -> list[T.StructField]:
-        """The columns that each runner gives: coordinates as read, outcome, bitmap."""
+        """Returns the columns that each runner gives: coordinates as read, outcome, bitmap."""
         touched = {f"__t{n}": T.LongType() for n in range(self.words)}
         registered = {schema_column(side): T.BinaryType() for side in self.registered}
         columns = {**_COORDINATES, **_OUTCOMES, **touched, **registered}
@@ -104,7 +104,7 @@ class ArrowMap:
 
 
 def evaluate_records(frame: DataFrame, job: ArrowMap) -> DataFrame:
-    """Run a chain over Kafka's columns, records out; gives the columns of ``spark.columns``."""
+    """Runs a chain over Kafka's columns, records out; gives the columns of ``spark.columns``."""
     headers, restored = F.col("headers"), F.col("headers")
     if not job.chain.reads_headers:
         headers, restored = F.to_json("headers"), F.from_json("headers", HEADERS_DDL)
@@ -127,7 +127,7 @@ COMMON = (*_COORDINATES, *_OUTCOMES, "__touched")
 
 
 def with_bitmap(frame: DataFrame, job: ArrowMap) -> DataFrame:
-    """Join the columns of the bitmap."""
+    """Joins the columns of the bitmap."""
     bits = [F.col(f"__t{n}") for n in range(job.words)]
     return frame.withColumn("__touched", F.array(*bits) if bits else F.array_repeat(F.lit(0).cast("bigint"), F.lit(0)))
 
@@ -144,7 +144,7 @@ class BatchRunner:
         self.dirty = job.rewritten
 
     def run(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Evaluate one batch; where that fails, its halves, down to the record that cannot be processed."""
+        """Evaluates one batch. If the batch fails, evaluates its halves, down to the one record that fails."""
         try:
             return self._run(batch)
         except Exception as error:  # noqa: BLE001 whatever it is, some record has it
@@ -170,7 +170,10 @@ class BatchRunner:
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
     def _records(self, batch: pa.RecordBatch) -> list[Record]:
-        """The batch's records, without their sides. They are the same objects for each batch: nothing keeps them."""
+        """Returns the batch's records, without their sides.
+
+        They are the same objects for each batch: nothing keeps them.
+        """
         size, topics = batch.num_rows, _column(batch, "topic").to_pylist()
         self.records += [Record(None, number=n) for n in range(len(self.records), size)]
         if len(self.records) == size:
@@ -213,7 +216,7 @@ class BatchRunner:
         return columns
 
     def outputs(self, batch: pa.RecordBatch, records: list[Record], done: Batch) -> dict[str, pa.Array]:
-        """The columns of the records themselves."""
+        """Returns the columns of the records themselves."""
         columns = {name: _column(batch, name) for name in ("timestamp", "timestampType", "headers", "key")}
         if self.job.chain.reads_headers:
             columns["headers"] = pa.array([_headers(record) for record in records], _HEADERS)
@@ -231,7 +234,7 @@ class BatchRunner:
         return columns
 
     def nothing(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        """As ``outputs``, of records that are lost: nobody looks at them."""
+        """Returns ``outputs`` for records that are lost."""
         size = batch.num_rows
         kinds = {name: batch.schema.field(name).type for name in ("timestamp", "timestampType", "headers", "key")}
         if self.job.chain.reads_headers:
@@ -254,7 +257,7 @@ class _Metadata:
         self.types = _column(batch, "timestampType").to_pylist()
 
     def put(self, number: int, record: Record) -> None:
-        """Fill in one record."""
+        """Fills in one record."""
         record.partition, record.offset = self.partitions[number], self.offsets[number]
         micros = self.micros[number]
         record.timestamp = None if micros is None else micros // 1000
@@ -262,7 +265,7 @@ class _Metadata:
 
 
 def in_parts(batches: Iterable[pa.RecordBatch], run: Run) -> Iterator[pa.RecordBatch]:
-    """Run batches in pieces that fit into a processor's cache, whatever the session makes of long records."""
+    """Runs batches in pieces that fit into a processor's cache, whatever the session makes of long records."""
     for batch in batches:
         for part in _parts(batch):
             with no_collection():
@@ -282,7 +285,7 @@ def _column(batch: pa.RecordBatch, name: str) -> Any:
 
 
 def _unreadable(batch: pa.RecordBatch) -> list[int]:
-    """The positions of records whose timestamp the source could not read."""
+    """Returns the positions of records whose timestamp the source could not read."""
     flags = unreadable_timestamps(batch)
     if pc.any(flags).as_py():
         return pc.indices_nonzero(flags).to_pylist()

@@ -30,14 +30,14 @@ from dagster_smt.tables.spec import TopicTable
 def evaluate_envelopes(
     frame: DataFrame, plan: Plan, table: TopicTable, target: T.StructType, *, ledger: bool
 ) -> DataFrame:
-    """Run a chain over envelopes, into columns.
+    """Runs a chain over envelopes, into columns.
 
     Args:
         frame: Kafka's columns.
         plan: Made by ``chain.forms.plan_forms`` from what ``window_forms`` found.
         table: Where the records come from.
         target: The ``output_schema`` of the plan.
-        ledger: Whether to fill ``__touched``.
+        ledger: True to fill ``__touched``.
 
     Returns:
         The columns of ``spark.columns``.
@@ -108,7 +108,7 @@ class _ColumnsRunner(BatchRunner):
         return self.writers[schema](value)
 
     def outputs(self, batch: pa.RecordBatch, records: list[Record], done: Batch) -> dict[str, pa.Array]:
-        """The column of the row's values."""
+        """Returns the column of the row's values."""
         columns = {"__out": pa.array(done.values, self.type)}
         if self.key is not None:
             assert done.keys is not None
@@ -119,7 +119,7 @@ class _ColumnsRunner(BatchRunner):
         return columns
 
     def nothing(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        """The column of rows of records that are lost."""
+        """Returns the column of rows of records that are lost."""
         columns = {"__out": pa.nulls(batch.num_rows, self.type)}
         if self.key is not None:
             columns[KEY] = pa.nulls(batch.num_rows, arrow_type(self.key))

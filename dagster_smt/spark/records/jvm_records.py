@@ -57,7 +57,7 @@ def _is_plain(job: ArrowMap) -> bool:
 
 
 def _formats(job: ArrowMap) -> tuple[str, str]:
-    """The format of keys, and where records are written to, as ``program_of`` has them."""
+    """Returns the format of keys, and where records are written to, as ``program_of`` has them."""
     place = job.written.place if job.written is not None else ""
     return job.key.kind if _is_read(job) else "", place
 
@@ -104,7 +104,7 @@ def _touched(job: ArrowMap) -> Column:
 
 
 def _record(job: ArrowMap) -> Column:
-    """The record that comes out, with the names and types of ``RECORD_COLUMNS``."""
+    """Returns the record that comes out, with the names and types of ``RECORD_COLUMNS``."""
     out = {}
     for name in RECORD_COLUMNS:
         if name != "source_topic":

@@ -45,7 +45,7 @@ class EarlyCall:
         return f"{self.column}_raised"
 
     def results(self) -> Callable[[pa.Array], tuple[pa.Array, pa.Array]]:
-        """A function from the field's column to that of the results, both in the plain form, and ``raised``."""
+        """Returns a function from the field's column to that of the results, both in the plain form, and ``raised``."""
         rule, kind = self.rule, arrow_type(self.returns)
         run = in_python(rule, rule.bind(), (self.source,), self.returns)
         read, many, write = reader(self.source), rule.bind_many(), writer(self.returns)
@@ -78,8 +78,8 @@ class EarlyCalls:
     Attributes:
         fields: By column of a state: the column of the side that it was read from, and its name there.
         calls: By column of a side, in the order in which they were asked for.
-        settled: Whether the reader is made: what is asked for later is too late.
-        in_lane: Whether the JVM lane is to read: it does what it can faster than Catalyst.
+        settled: True if the reader is made: what is asked for later is too late.
+        in_lane: True if the JVM lane is to read: it does what it can faster than Catalyst.
     """
 
     fields: Mapping[str, tuple[str, str]]
@@ -92,7 +92,7 @@ class EarlyCalls:
         return self.in_lane and is_slow_in_spark(rule, source)
 
     def place(self, call: Call, column: str, source: Schema, returns: Schema) -> tuple[str, EarlyCall] | None:
-        """The column of a side and the call, if the reader does it; ``column``: that of the only argument."""
+        """Returns the column of a side and the call, if the reader does it; ``column``: that of the only argument."""
         if column not in self.fields or returns.type in _CONTAINERS:
             return None
         side, name = self.fields[column]
@@ -108,7 +108,7 @@ class EarlyCalls:
 
 
 def runs_python(step: Step) -> bool:
-    """Whether a step calls a rule that Catalyst cannot do."""
+    """Returns True if a step calls a rule that Catalyst cannot do."""
     after, exprs = step.plan.after, [step.plan.condition]
     nodes: list[Node | None] = []
     if after is not None:
@@ -121,7 +121,7 @@ def runs_python(step: Step) -> bool:
 def in_python(
     rule: Rule, work: Callable[..., Any], kinds: tuple[Schema | None, ...], returns: Schema
 ) -> Callable[..., tuple[Any, str | None]]:
-    """A rule's Python form on plain values. A value that fails becomes null.
+    """Returns a rule's Python form on plain values. A value that fails becomes null.
 
     Args:
         rule: The rule.
@@ -144,7 +144,9 @@ def in_python(
 
 
 def exception_class(error: Exception, rule: Rule | None = None) -> str | None:
-    """The class of an exception that nobody expects; of one of ours the code, unless it is the rule's own failure.
+    """Returns the class of an unexpected exception.
+
+    For our own exceptions, returns the code, unless it is the rule's own failure.
 
     Args:
         error: The exception.

@@ -20,7 +20,7 @@ Change = Callable[[Column], Column]
 
 
 def changed(container: Column, each: Each, body: Change) -> Column:
-    """An array or map with its selected elements changed."""
+    """Returns an array or map with its selected elements changed."""
     select, every = each.select, isinstance(each.select, Every)
     if each.schema.type is Type.ARRAY:
         if every:
@@ -32,7 +32,7 @@ def changed(container: Column, each: Each, body: Change) -> Column:
 
 
 def without(container: Column, each: Each) -> Column:
-    """An array or map without its selected elements."""
+    """Returns an array or map without its selected elements."""
     select, every = each.select, isinstance(each.select, Every)
     if each.schema.type is Type.ARRAY:
         return F.filter(container, lambda x, i: F.lit(False) if every else ~_is_at(select, container, i))
@@ -40,7 +40,7 @@ def without(container: Column, each: Each) -> Column:
 
 
 def some(container: Column, schema: Schema, select: Any, test: Change) -> Column:
-    """Whether a test is true for a selected element; false where the container is null."""
+    """Returns a column: whether a test is true for a selected element. A null container gives false."""
     if isinstance(select, Index):
         number = select.number
         there = F.size(container) > (number if number >= 0 else -number - 1)
@@ -71,24 +71,27 @@ def _is_key(select: Any, key: Column) -> Column:
 
 
 def schema_after(each: Each) -> Schema:
-    """The schema of a changed array or map."""
+    """Returns the schema of a changed array or map."""
     if each.body is None:
         return each.schema
     return each.schema.with_(values=each.body.schema)
 
 
 def is_python(call: Call) -> bool:
-    """Whether a call's rule has no Catalyst form."""
+    """Returns True if a call's rule has no Catalyst form."""
     return bool(getattr(call.rule, "needs_python", False))
 
 
 def needs_python(each: Each) -> bool:
-    """Whether a rule or a pattern inside has no Catalyst form: the whole array or map is then changed in Python."""
+    """Returns True if a rule or a pattern inside has no Catalyst form.
+
+    The whole array or map is then changed in Python.
+    """
     return _takes_long(each) or any(map(is_python, calls_in(each.body)))
 
 
 def asks_python(any_item: AnyItem) -> bool:
-    """Whether a pattern of keys, here or inside, may take long: the question is then answered in Python."""
+    """Returns True if a pattern of keys, here or inside, may take long: the question is then answered in Python."""
     return _any_takes_long(any_item)
 
 
@@ -97,7 +100,7 @@ def _takes_long(each: Each) -> bool:
 
 
 def _any_takes_long(part: Node | Expr | None) -> bool:
-    """Whether an expression selects keys by a pattern that may take long."""
+    """Returns True if an expression selects keys by a pattern that may take long."""
     match part:
         case Cell():
             return _any_takes_long(part.expr)
@@ -117,7 +120,7 @@ def _is_long(select: Select) -> bool:
 
 
 def problems_of(each: Each) -> list[Problem]:
-    """What can go wrong with an element, in the order in which it is looked for."""
+    """Returns the possible problems of an element, in the order of the checks."""
     failures: list[DataError] = [too_long()] if _takes_long(each) else []
     for call in calls_in(each.body):
         failures += [call.rule.failure()] if call.rule.may_fail else []  # type: ignore[attr-defined]
@@ -126,7 +129,7 @@ def problems_of(each: Each) -> list[Problem]:
 
 
 def python_elements(each: Each) -> Callable[[Column], Column]:
-    """A change of a whole array or map in Python (a UDF).
+    """Returns a change of a whole array or map in Python (a UDF).
 
     The result is a struct: ``v``, the new value in its plain form (``spark.plain``), ``why``, the number of what went
     wrong in ``problems_of``, or null, and ``raised``, the class of an exception that nobody expects.
@@ -150,7 +153,7 @@ def python_elements(each: Each) -> Callable[[Column], Column]:
 
 
 def python_answer(any_item: AnyItem) -> Callable[[Column], Column]:
-    """Whether an array or map has such an element, asked in Python (a UDF): true or null.
+    """Returns a function for a column: whether an array or map has such an element, answered in Python (a UDF).
 
     It is null, too, where the question fails: the change of the same elements fails alike and loses the record.
     """

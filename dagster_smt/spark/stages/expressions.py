@@ -33,7 +33,7 @@ METADATA_SCHEMAS = {"topic": STRING, "timestamp": timestamp(optional=True), "par
 
 @dataclass
 class Scope:
-    """What expressions of one stage refer to.
+    """The columns that the expressions of one stage refer to.
 
     Attributes:
         sides: Layout of key and value; a side that is absent is missing.
@@ -55,14 +55,14 @@ class Scope:
     raised: list[tuple[Column, Rule | None]] = field(default_factory=list)
 
     def place(self, ref: Ref) -> Place | None:
-        """Where a reference into a side leads; None if the side is absent."""
+        """Returns the target of a reference into a side; None if the side is absent."""
         layout = self.sides.get(ref.path[0])
         if layout is None:
             return None
         return find_place(layout, ref.path[1:])
 
     def value(self, expr: Expr, schema: Schema | None = None) -> Column:
-        """The column of an expression; ``schema`` is what it is declared as."""
+        """Returns the column of an expression; ``schema`` is what it is declared as."""
         if isinstance(expr, Const):
             return literal(expr.value, expr.schema)
         if isinstance(expr, Ref):
@@ -74,7 +74,7 @@ class Scope:
         return self._call(expr, schema)
 
     def node(self, node: Node) -> Column:
-        """The column of a node; a struct taken apart is put together in the internal form."""
+        """Returns the column of a node; a struct taken apart is put together in the internal form."""
         if isinstance(node, Cell):
             return self.value(node.expr, node.schema)
         pairs = zip(internal_names(node.schema), node.fields, strict=True)
@@ -84,7 +84,7 @@ class Scope:
         return F.when(self.presence(node.present).isNotNull(), struct)
 
     def bound(self, item: str, column: Column, schema: Schema) -> "Scope":
-        """The scope inside a change of elements."""
+        """Returns the scope inside a change of elements."""
         return replace(self, items={**self.items, item: (column, schema)})
 
     def _each(self, each: Each) -> Column:
@@ -97,7 +97,7 @@ class Scope:
         return changed(container, each, lambda x: self.bound(each.item, x, values).node(body))
 
     def python_each(self, each: Each) -> Column:
-        """The result of ``python_elements``."""
+        """Returns the result of ``python_elements``."""
         if id(each) not in self.in_python:
             result = python_elements(each)(self.value(each.container, each.schema))
             self.in_python[id(each)] = each, each.schema, result
@@ -113,7 +113,7 @@ class Scope:
         return F.when(some(container, expr.schema, expr.select, test), F.lit(True))
 
     def presence(self, expr: Expr) -> Column:
-        """A column that is null where the value of an expression is."""
+        """Returns a column that is null where the value of an expression is."""
         if isinstance(expr, Const):
             if expr.value is not None:
                 return F.lit(True)
@@ -142,7 +142,7 @@ class Scope:
         return F.col(self.columns[ref.path[0]])
 
     def is_struct(self, expr: Expr) -> bool:
-        """Whether an expression stands for a struct taken apart: rules look at its presence only."""
+        """Returns True if an expression stands for a struct taken apart: rules look at its presence only."""
         if isinstance(expr, Ref) and expr.path[0] in self.sides:
             place = self.place(expr)
             return place is not None and isinstance(place.layout, Struct)
@@ -151,14 +151,14 @@ class Scope:
         return self.is_struct(expr.args[0])  # a rule that does not say what it gives gives what it gets
 
     def arguments(self, call: Call) -> list[Column]:
-        """The columns of a call's arguments."""
+        """Returns the columns of a call's arguments."""
         results = []
         for a in call.args:
             results.append(self.presence(a) if self.is_struct(a) else self.value(a))
         return results
 
     def whole(self, expr: Expr) -> Column:
-        """As ``value``, also for structs taken apart: they are put together again."""
+        """Returns the value of an expression. Structs that were taken apart are put together again."""
         if isinstance(expr, Call) and self.is_struct(expr):
             return expr.rule.column(F, *map(self.whole, expr.args))
         return self.value(expr)
@@ -198,7 +198,10 @@ class Scope:
         return from_plain(known[2].getField("v"), returns)
 
     def _returned(self, call: Call) -> Schema:
-        """What a rule in Python gives: arrays and maps come out as what they were, anything else is an answer."""
+        """Returns the schema of a Python rule's result.
+
+        Arrays and maps keep their schema; other results are answers.
+        """
         returns: Schema | None = getattr(call.rule, "returns", None)
         if returns is None:
             returns = self.schema_of(call.args[0]) if call.args else None
@@ -209,7 +212,7 @@ class Scope:
         return returns or BOOLEAN
 
     def _by_topic(self, rule: Rule, topic: Column, returns: Schema) -> Column:
-        """A function of the topic alone is worked out here, once per topic."""
+        """Returns the result of a function of the topic alone, computed once per topic."""
         column, raised = F.lit(None).cast(internal_type(returns)), F.lit(None).cast("string")
         for name in self.topics:
             try:
@@ -223,7 +226,7 @@ class Scope:
         return column
 
     def _early_in_lane(self, call: Call, returns: Schema | None) -> Column | None:
-        """The result of a call that Catalyst could do, if the JVM lane does it while reading."""
+        """Returns the result of a call that Catalyst could do, if the JVM lane does it while reading."""
         if self.early is None or returns is None or len(call.args) != 1:
             return None
         source = self.schema_of(call.args[0])
@@ -232,7 +235,7 @@ class Scope:
         return self._early(call, source, returns)
 
     def _early(self, call: Call, source: Schema | None, returns: Schema) -> Column | None:
-        """The result of a call on a field as it was read, if the reader gives it."""
+        """Returns the result of a call on a field as it was read, if the reader gives it."""
         (argument,) = call.args
         place = self.place(argument) if isinstance(argument, Ref) else None
         if self.early is None or source is None or place is None or place.exact is None:
@@ -244,7 +247,7 @@ class Scope:
         return from_plain(F.col(f"{side_and_call[0]}.{side_and_call[1].column}"), returns)
 
     def schema_of(self, expr: Expr) -> Schema | None:
-        """The schema of an expression, as far as it shows."""
+        """Returns the schema of an expression, as far as it shows."""
         if isinstance(expr, Const):
             return expr.schema
         if isinstance(expr, Call):
@@ -268,12 +271,12 @@ class Scope:
         return schema
 
     def failed(self, call: Call, result: Column) -> Column:
-        """Where a call that may fail has failed, given the column of its result."""
+        """Returns the condition that a call has failed, from the column of its result."""
         check: Callable[..., Column] = call.rule.failed  # type: ignore[attr-defined]
         return F.coalesce(check(F, result, *self.arguments(call)), F.lit(False))
 
     def failed_inside(self, call: Call, around: tuple[Each, ...]) -> Column:
-        """Where a call that may fail has failed for one of the elements around it."""
+        """Returns the condition that a call has failed for one of the elements around it."""
         if not around:
             return self.failed(call, self.value(call))
         each, values = around[0], around[0].schema.values
@@ -283,7 +286,7 @@ class Scope:
 
 
 def failing_calls(expr: Expr | None) -> list[Call]:
-    """The calls of an expression that may fail, innermost first; without those on elements."""
+    """Returns the calls of an expression that may fail, innermost first; without those on elements."""
     if isinstance(expr, Each):
         return failing_calls(expr.container)
     if not isinstance(expr, Call):
@@ -298,7 +301,7 @@ def failing_calls(expr: Expr | None) -> list[Call]:
 
 
 def eaches(expr: Expr | None) -> list[Each]:
-    """The changes of elements in an expression, innermost first; without those inside elements."""
+    """Returns the changes of elements in an expression, innermost first; without those inside elements."""
     if isinstance(expr, Call):
         results = []
         for arg in expr.args:
@@ -311,7 +314,7 @@ def eaches(expr: Expr | None) -> list[Each]:
 
 
 def failing_inside(node: Node | None, around: tuple[Each, ...]) -> list[tuple[Call, tuple[Each, ...]]]:
-    """The calls inside an element that may fail, each with the changes of elements around it."""
+    """Returns the calls inside an element that may fail, each with the changes of elements around it."""
     if node is None:
         return []
     if isinstance(node, Group):
@@ -322,7 +325,7 @@ def failing_inside(node: Node | None, around: tuple[Each, ...]) -> list[tuple[Ca
 
 
 def python_column(rule: Rule, kinds: tuple[Schema | None, ...], returns: Schema) -> Callable[..., Column]:
-    """A rule's Python form as a UDF, for one column only.
+    """Returns a rule's Python form as a UDF, for one column only.
 
     The result is a struct: ``v``, the value in its plain form, null for one that fails, and ``raised``, the class of an
     exception that nobody expects.

@@ -30,7 +30,7 @@ NO_COLUMNS = Problem(
 
 
 def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
-    """The type of ``__out``.
+    """Returns the type of ``__out``.
 
     Args:
         plan: The plan.
@@ -84,7 +84,7 @@ def _fields(schema: Schema) -> tuple[tuple[str, Schema], ...]:
 
 
 def is_struct(schema: Schema) -> bool:
-    """Whether a value of the schema becomes several columns."""
+    """Returns True if a value of the schema becomes several columns."""
     return schema.type is Type.STRUCT
 
 
@@ -102,7 +102,7 @@ def _clashes(names: list[str]) -> list[Problem]:
 def with_output(
     frame: DataFrame, columns: Iterable[Column], plan: Plan, schema: T.StructType, states: dict[int, State]
 ) -> DataFrame:
-    """Some columns of a frame and ``__out``: a struct of the user's columns, null unless the record is kept.
+    """Returns columns of a frame and ``__out``, a struct of the user's columns. It is null unless the record passed.
 
     If the chain keeps the key, ``__key`` is there, too.
 
@@ -131,7 +131,7 @@ def with_output(
 
 
 def _output(side: str, schema: Schema, target: T.StructType, states: dict[int, State]) -> Column:
-    """The user's columns, each taken from the variant a row is in."""
+    """Returns the user's columns, each taken from the variant a row is in."""
     columns = []
     for field in target.fields:
         column: Column | None = None
@@ -148,7 +148,10 @@ def _output(side: str, schema: Schema, target: T.StructType, states: dict[int, S
 
 
 def _source(layout: Layout, name: str, merged: Schema) -> Column | None:
-    """The value of a top-level field in one variant, in the merged form; None if the variant has no such field."""
+    """Returns the value of a top-level field in one variant, in the merged form.
+
+    None if the variant has no such field.
+    """
     if not is_struct(merged):
         return _conformed(built(layout), layout.schema, merged)
     if name not in layout.schema.by_name:
@@ -171,7 +174,7 @@ def _column(layout: Layout) -> str:
 
 
 def _conformed(column: Column, schema: Schema, merged: Schema) -> Column:
-    """A value with the fields of the merged schema, by name, missing ones null."""
+    """Returns a value with the fields of the merged schema, by name, missing ones null."""
     if schema == merged or not _has_struct(merged):
         return column
     if merged.type is Type.ARRAY and merged.values is not None and schema.values is not None:

@@ -34,7 +34,7 @@ Beat = Callable[[], None]
 
 
 def no_beat() -> None:
-    """Nobody wants to stop the work."""
+    """Does nothing: nobody wants to stop the work."""
 
 
 @dataclass
@@ -48,7 +48,7 @@ class State:
 
 @dataclass
 class Update:
-    """What a stage adds to the record's status, evaluated over the stage's input and its new columns."""
+    """The changes of a stage to the record's status, evaluated on the stage's input and its new columns."""
 
     failures: list[tuple[Column, int]] = field(default_factory=list)
     drops: Column | None = None
@@ -63,7 +63,7 @@ class TypedEvaluator:
         frame: The records; None to find out what there is to compute.
         columns: The columns of the frame.
         state: Where the values are.
-        ledger: Whether to keep the bitmap of ledger entries.
+        ledger: True to keep the bitmap of ledger entries.
         beat: Called now and then; it may raise to stop the work.
         early: What the reader computes.
 
@@ -102,7 +102,7 @@ class TypedEvaluator:
         return self._frame
 
     def run(self) -> None:
-        """Apply all stages. Without a frame the expressions are made, and nothing else."""
+        """Applies all stages. Without a frame the expressions are made, and nothing else."""
         start = {name: F.lit(0).cast("bigint") for name in self.touched}
         if self.variants:
             start["__variant"] = F.lit(0)
@@ -112,7 +112,7 @@ class TypedEvaluator:
             self._stage([s for s in self.plan.steps if s.plan.index == index])
 
     def why(self, problem: Problem) -> int:
-        """The number of a problem in ``problems``."""
+        """Returns the number of a problem in ``problems``."""
         if problem not in self.problems:
             self.problems.append(problem)
         return self.problems.index(problem)
@@ -139,7 +139,7 @@ class TypedEvaluator:
         self._keep(updated)
 
     def _status(self, plans: list[tuple["_StepRun", Step]]) -> dict[str, Column]:
-        """New columns of the status, where a stage can change it."""
+        """Returns the new columns of the status, for a stage that can change them."""
         status, stage, why = F.col("__status"), F.col("__stage"), F.col("__why")
         variant = F.col("__variant") if self.variants else None
         touched: dict[str, Column] = {}
@@ -177,7 +177,7 @@ class TypedEvaluator:
             touched[name] = touched.get(name, F.col(name)).bitwiseOR(F.when(met, bit).otherwise(zero))
 
     def _keep(self, updated: dict[str, Column]) -> None:
-        """Drop the columns that no state needs any more."""
+        """Drops the columns that no state needs any more."""
         needed = set(_META) | set(self.touched) | ({"__variant"} if self.variants else set())
         needed |= {c for c in self.columns if c.startswith("in_")}
         for state in self.states.values():
@@ -211,7 +211,7 @@ class _StepRun:
         self.after = replace(self.before, sides=dict(self.before.sides), columns=dict(self.before.columns))
 
     def compute(self) -> None:
-        """Add the new columns of the step, and what it does to the status."""
+        """Adds the new columns of the step, and what it does to the status."""
         if isinstance(self.plan.condition, bool):
             met = []
         else:
@@ -233,13 +233,16 @@ class _StepRun:
         self.added.update(self._raised())
 
     def _condition(self, expr: Expr) -> Column:
-        """Whether the stage acts. It also does where that cannot be told: there the record fails."""
+        """Returns the condition that the stage acts.
+
+        If the predicate fails, the stage acts, too: there the record fails.
+        """
         met = F.coalesce(self.scope.value(expr), F.lit(False))
         met = ~met if self.plan.stage.negate else met
         return reduce(or_, (column.isNotNull() for column, _ in self.scope.raised), met)
 
     def _raised(self) -> dict[str, Column]:
-        """Columns with ``exception_class`` of what is done in Python; such records fail, whatever else is wrong."""
+        """Returns the columns with ``exception_class`` from Python, by name."""
         problem = replace(unprocessable(""), place=self.plan.stage.place)
         columns: dict[str, Column] = {}
         for column, rule in self.scope.raised:
@@ -256,12 +259,12 @@ class _StepRun:
         return columns
 
     def _other_problems(self, rule: Rule | None) -> list[Problem]:
-        """What a rule says by a code in the place of a class."""
+        """Returns the problems that a rule reports by a code instead of a class."""
         errors = rule.other_failures() if rule is not None else ()
         return [replace(error.problem, place=self.plan.stage.place) for error in errors]
 
     def _applies(self) -> Column:
-        """Where a failing stage is reached: a null side passes the transforms that let it pass."""
+        """Returns where a failing stage applies. A null side passes the transforms that let it pass."""
         if self.plan.spares is not None:
             return self.scope.presence(Ref((self.side,))).isNotNull()
         return F.lit(True)
@@ -277,7 +280,7 @@ class _StepRun:
             self._lose(absent, null_problem(self.plan))
 
     def _drop(self, when: Expr | bool) -> None:
-        """Note which records are dropped; what was found so far goes first, what comes later does not matter there."""
+        """Notes the dropped records. An earlier failure wins over a drop; a later failure does not count."""
         if when is False:
             return
         drops = F.lit(True)
@@ -291,7 +294,7 @@ class _StepRun:
             self.update.drops = self.update.drops | drops
 
     def _lose(self, failed: Column, problem: Problem) -> None:
-        """Note a failure, of the records that are not dropped."""
+        """Notes a failure of records that are not dropped."""
         if self.update.drops is None:
             there = failed
         else:
@@ -311,7 +314,7 @@ class _StepRun:
         return None
 
     def acts(self) -> Column:
-        """Where the step acts: alive, of this variant, condition met."""
+        """Returns the condition that the step acts: the record is alive, of this variant, and meets the predicate."""
         acts = F.col("__status") == 0
         if self.evaluator.variants:
             acts = acts & (F.col("__variant") == self.step.variant)
@@ -320,7 +323,7 @@ class _StepRun:
         return acts
 
     def results(self) -> dict[int, State]:
-        """The states that rows of this variant can be in afterwards."""
+        """Returns the states that rows of this variant can be in afterwards."""
         states: dict[int, State] = {}
         if self.step.skipped is not None:
             states[self.step.skipped] = self.before
@@ -330,12 +333,15 @@ class _StepRun:
 
     @cached_property
     def _stays(self) -> bool:
-        """Whether rows that skip the stage stay in the same variant as those it acts on."""
+        """True if rows that skip the stage stay in the same variant as the rows that the stage changes."""
         return self.go is not None and self.step.taken == self.step.skipped
 
     @cached_property
     def _merges(self) -> bool:
-        """Whether those rows keep their values in columns of the same form; else they are null there."""
+        """True if rows that skip the stage keep their values in columns of the same form.
+
+        Otherwise the columns are null.
+        """
         return self._stays and self.plan.after is not None and same_schemas(self.plan.before, self.plan.after)
 
     def _sides(self, before: PlanRecord, after: PlanRecord) -> None:
@@ -364,7 +370,7 @@ class _StepRun:
         return replace(layout, present=self._add(F.when(F.col(self.go or ""), there)))
 
     def _new(self, name: str) -> Column:
-        """A column by name, also one of this stage."""
+        """Returns a column by name, also one of this stage."""
         return self.added.get(name, F.col(name))
 
     def _layout(self, node: Node, old: Layout | None) -> Layout:
@@ -380,14 +386,14 @@ class _StepRun:
         return Struct(node.schema, self._present(node, old), fields)
 
     def _below(self, old: Layout | None, name: str) -> Layout | None:
-        """A field of an opaque struct, for rows that skip the stage."""
+        """Returns a field of an opaque struct, for rows that skip the stage."""
         if not self._merges or not isinstance(old, Leaf) or name not in old.schema.by_name:
             return None
         column = self._add(field_of(F.col(old.column), old.schema, name))
         return Leaf(column, old.schema.by_name[name])
 
     def _present(self, node: Group, old: Layout | None) -> str | None:
-        """The column that says where a struct is there."""
+        """Returns the column that says where a struct is there."""
         if isinstance(node.present, Ref):
             place = self.scope.place(node.present)
             if (
@@ -431,7 +437,7 @@ class _StepRun:
         return self._add(column if otherwise is None else F.when(F.col(self.go or ""), column).otherwise(otherwise))
 
     def _value(self, cell: Cell) -> Column:
-        """What is in a cell; a struct that was taken apart is put together again."""
+        """Returns the value of a cell. A struct that was taken apart is put together again."""
         whole = cell.schema.type is Type.STRUCT and self.scope.is_struct(cell.expr)
         if whole:
             return self.scope.whole(cell.expr)
@@ -451,7 +457,7 @@ class _StepRun:
         return self._add(F.when(F.col(self.go or ""), self._value(cell)).otherwise(otherwise))
 
     def _elements(self, each: Each) -> None:
-        """What can fail inside the elements of an array or map."""
+        """Adds the possible failures inside the elements of an array or map."""
         if not needs_python(each):
             for call, around in failing_inside(each.body, (each,)):
                 self._fails(call.rule, self.scope.failed_inside(call, around))
@@ -480,6 +486,6 @@ class _StepRun:
 
 
 def null_problem(plan: StagePlan) -> Problem:
-    """What a transform says of a null side it cannot take."""
+    """Returns the problem of a transform with a null side."""
     error: DataError = NotNull(plan.stage.transform.purpose).failure()
     return replace(error.problem, place=plan.stage.place)

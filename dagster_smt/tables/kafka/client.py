@@ -57,7 +57,7 @@ _LOGIN = (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)
 
 @dataclass(frozen=True)
 class Committed:
-    """What a consumer group has committed for a topic's partition."""
+    """An offset that a consumer group has committed for a partition."""
 
     offset: int
     metadata: str
@@ -65,7 +65,7 @@ class Committed:
 
 @dataclass(frozen=True)
 class _OffsetAnswer:
-    """What brokers answer to a question for an offset."""
+    """The brokers' answer to a request for an offset."""
 
     offset: int
     epoch: int | None
@@ -97,7 +97,7 @@ class KafkaClient:
         return self.topics_of.timeout
 
     def admin(self) -> Any:
-        """The client, made on first use."""
+        """Returns the client, made on first use."""
         with self._lock:
             if self._admin is None:
                 with self.asking(""):
@@ -107,13 +107,13 @@ class KafkaClient:
     # --- topics ---
 
     def names(self) -> list[str]:
-        """The names of all topics but Kafka's internal ones, sorted."""
+        """Returns the sorted names of all topics, without Kafka's internal topics."""
         with self.asking("topics"):
             topics = self.admin().list_topics(timeout=self.timeout).topics
         return sorted(name for name in topics if not name.startswith("__"))
 
     def described(self, topics: Iterable[str]) -> dict[str, tuple[str, list[int]]]:
-        """Id and partitions of each topic.
+        """Returns the id and the partitions of each topic.
 
         Raises:
             TableError: SMT501, for each topic that is not there.
@@ -136,7 +136,7 @@ class KafkaClient:
         return ids_and_partitions
 
     def _hint(self, missing: str) -> str:
-        """The topics that one may have meant."""
+        """Returns a hint with topics of similar names, or with the first topics."""
         names = self.names()
         similar = difflib.get_close_matches(missing, names, 3)
         if similar:
@@ -144,7 +144,7 @@ class KafkaClient:
         return f"topics there: {', '.join(names[:10]) or 'none'}"
 
     def create(self, names: Sequence[str], how: NewTopics) -> None:
-        """Make topics; one that somebody else has made meanwhile is fine."""
+        """Creates topics. A topic that somebody else created meanwhile is no error."""
         settings = dict(how.settings)
         topics = [NewTopic(name, how.partitions, how.replication_factor, config=settings) for name in names]
         with self.asking("topics"):
@@ -162,7 +162,7 @@ class KafkaClient:
             time.sleep(0.1)
 
     def make_missing(self, names: Sequence[str]) -> None:
-        """Make the topics that are not there, if that was asked for.
+        """Creates the missing topics, if the topics have the option ``create``.
 
         Raises:
             TableError: SMT586, for each that is not there and was not asked for.
@@ -176,7 +176,7 @@ class KafkaClient:
         self.create(missing, self.topics_of.create)
 
     def demands(self, names: Iterable[str]) -> dict[str, Demands]:
-        """What each topic demands of its records; one that is not there will demand what it is made with.
+        """Returns each topic's demands on its records. For a missing topic, these are the demands after its creation.
 
         A topic whose settings this user may not ask for is left out.
         """
@@ -194,7 +194,7 @@ class KafkaClient:
         return results
 
     def _settings_of_new(self) -> dict[str, str]:
-        """The settings of a topic that is made here, as far as they are demands."""
+        """Returns the settings of a topic that this client would create, as far as they are demands."""
         new_topics = self.topics_of.create
         if new_topics is not None:
             own = {name: new_topics.settings[name] for name in OF_BROKERS if name in new_topics.settings}
@@ -212,7 +212,7 @@ class KafkaClient:
         return defaults | own
 
     def _settings(self, kind: Any, names: Iterable[str]) -> dict[str, dict[str, str]]:
-        """The settings of topics or brokers; without those that this user may not ask or that have gone."""
+        """Returns the settings of topics or brokers, without those that the user may not read or that are gone."""
         settings_by_name: dict[str, dict[str, str]] = {}
         resources = [ConfigResource(kind, name) for name in sorted(names)]
         if not resources:
@@ -235,11 +235,11 @@ class KafkaClient:
     # --- offsets ---
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
-        """Earliest offset and end of each partition, sorted; the end as readers of this isolation level see it."""
+        """Returns earliest offset and end of each partition, sorted. The end depends on the isolation level."""
         return list(self.measure(topics).ranges)
 
     def measure(self, topics: Iterable[str]) -> Measured:
-        """The ranges, the leader epochs, and what open transactions hold back from readers of committed records."""
+        """Returns the ranges, the leader epochs, and the records that open transactions hold back."""
         places = []
         for t, (_, partitions) in self.described(topics).items():
             for p in partitions:
@@ -259,7 +259,7 @@ class KafkaClient:
         return Measured(sorted(ranges), epochs, waiting)
 
     def _waiting(self, held_back: Mapping[Place, tuple[int, int]]) -> list[Waiting]:
-        """What lies between the last stable offset and the end, and since when."""
+        """Returns the offsets between the last stable offset and the end, and the start of their transaction."""
         if not held_back:
             return []
         since = self.timestamps({place: stable for place, (stable, _) in held_back.items()})
@@ -273,7 +273,7 @@ class KafkaClient:
         return IsolationLevel.READ_UNCOMMITTED
 
     def offsets(self, places: Sequence[Place], which: Any, isolation: Any = None) -> dict[Place, int]:
-        """One offset of each partition; -1 where there is none."""
+        """Returns one offset of each partition; -1 if the partition has no such offset."""
         answers = self._offset_answers(places, which, self._isolation if isolation is None else isolation)
         return {place: at.offset for place, at in answers.items()}
 
@@ -296,13 +296,13 @@ class KafkaClient:
         return answers
 
     def offsets_at(self, places: Sequence[Place], millis: int) -> dict[Place, int]:
-        """The first offset whose record has this timestamp or a later one; -1 where there is none."""
+        """Returns the first offset with this timestamp or a later one; -1 without such a record."""
         answers = self._offset_answers(places, OffsetSpec.for_timestamp(max(0, millis)), self._isolation)
         self.times = {place: (at.offset, at.millis) for place, at in answers.items() if at.offset >= 0}
         return {place: at.offset for place, at in answers.items()}
 
     def timestamps(self, offsets: Mapping[Place, int]) -> dict[Place, int]:
-        """The timestamps of the first records at these offsets or behind them, committed or not."""
+        """Returns the timestamps of the first records at or after these offsets, committed or not."""
         millis_by_place: dict[Place, int] = {}
 
         def take(place: Place, message: Any) -> None:
@@ -315,7 +315,7 @@ class KafkaClient:
         return millis_by_place
 
     def cut_back(self, positions: Mapping[Place, Position]) -> dict[Place, int]:
-        """The partitions that lost records before these positions, and from which offset on.
+        """Returns the partitions that lost records before these positions, with the first lost offset.
 
         A consumer that goes on at a position with the leader epoch it was read in has the brokers compare: KIP-320.
         """
@@ -337,7 +337,7 @@ class KafkaClient:
         take: Callable[[Place, Any], None],
         refused: Callable[[Place, KafkaError], None] = lambda place, error: None,
     ) -> None:
-        """Hand over the first record of each partition from an offset on, or the error in its place, if any."""
+        """Passes on the first record of each partition at or after an offset, or the error of the partition."""
         more = {"isolation.level": isolation, "auto.offset.reset": "error", "enable.partition.eof": True,
                 "fetch.wait.max.ms": 50, "max.partition.fetch.bytes": _LITTLE}  # fmt: skip
         consumer = self.consumer("dagster_smt.look", **more)
@@ -360,7 +360,7 @@ class KafkaClient:
                 consumer.close()
 
     def count(self, window: Window, beat: Callable[[], None] = lambda: None) -> dict[str, int]:
-        """Count the records of a window by reading it, per topic."""
+        """Counts the records of a window per topic by reading the window."""
         counts = dict.fromkeys(window.topics, 0)
         offsets = offsets_of(window)
         more = {"isolation.level": self.topics_of.isolation_level, "auto.offset.reset": "error",
@@ -401,7 +401,7 @@ class KafkaClient:
     # --- groups ---
 
     def committed(self, group: str) -> dict[Place, Committed]:
-        """What a consumer group has committed.
+        """Returns the offsets that a consumer group has committed.
 
         A consumer asks, of every partition that there is, and waits for transactions to end. The admin client's own
         question for it crashes in librdkafka 2.16 where a broker answers that it has to be asked again.
@@ -423,7 +423,7 @@ class KafkaClient:
             raise EngineError(self._unstable(group)) from None
 
     def _answers(self) -> bool:
-        """Whether the brokers answer."""
+        """Returns True if the brokers answer."""
         try:
             self.names()
         except EngineError:
@@ -431,7 +431,7 @@ class KafkaClient:
         return True
 
     def _unstable(self, group: str) -> Problem:
-        """Why brokers that answer do not say what a group has committed."""
+        """Returns why brokers that answer do not return the committed offsets of a group."""
         statement = f"a transaction that commits the group's offsets is still open after {self.timeout:g} s"
         hint = "run again: the brokers end the transaction of a run that died; or give KafkaTopics a longer timeout"
         return Problem("SMT597", f"group {group}", statement, hint)
@@ -453,7 +453,7 @@ class KafkaClient:
         return results
 
     def commit(self, group: str, offsets: Mapping[Place, Committed]) -> None:
-        """Commit offsets of a consumer group that has no members."""
+        """Commits offsets of a consumer group that has no members."""
         positions = [TopicPartition(t, p, c.offset, c.metadata) for (t, p), c in offsets.items()]
         consumer = self.consumer(group)
         try:
@@ -465,29 +465,29 @@ class KafkaClient:
             consumer.close()
 
     def producer(self, **more: Any) -> Any:
-        """A producer."""
+        """Returns a producer."""
         with self.asking(""):
             # with a logger of its own, librdkafka prints nothing: being shut out by another run is no news for stderr
             return Producer({**self._config, **more}, logger=_LOG)
 
     def consumer(self, group: str, **more: Any) -> Any:
-        """A consumer of a group that it does not join."""
+        """Returns a consumer that does not join its group."""
         with self.asking(""):
             return Consumer(self.consumer_config(group, **more))
 
     def consumer_config(self, group: str, **more: Any) -> dict[str, Any]:
-        """The settings of such a consumer, secrets included."""
+        """The settings of such a consumer, including secrets."""
         return {**self._config, "group.id": group, "enable.auto.commit": False, **more}
 
     def cluster_id(self) -> str:
-        """What tells the cluster from others."""
+        """Returns the id of the cluster."""
         with self.asking("cluster"):
             return str(self.admin().cluster_id(timeout=self.timeout))
 
     # --- failures ---
 
     def _patiently(self, ask: Callable[[], Any]) -> Any:
-        """Ask again while a broker is not ready yet, which is usual right after it has started."""
+        """Retries while a broker is not ready, as is usual right after its start."""
         until = time.monotonic() + self.timeout
         while True:
             try:
@@ -501,7 +501,7 @@ class KafkaClient:
 
     @contextmanager
     def asking(self, what: str) -> Iterator[None]:
-        """Turn failures of the client into ours.
+        """Turns failures of the client into our errors.
 
         Raises:
             EngineError: SMT625 no broker answers, SMT626 a refused login, SMT627 TLS, SMT628 no right, SMT629 another
@@ -519,7 +519,9 @@ class KafkaClient:
             raise EngineError(self._problem([first, *self._heard(first)], what)) from None
 
     def _heard(self, error: KafkaError) -> list[KafkaError]:
-        """Why no broker answers: a time-out does not say, another client that tries for a while hears it.
+        """Returns why no broker answers.
+
+        A time-out has no reason, so another client tries for a while and logs its errors.
 
         No client that lives on calls back: librdkafka does so from threads of its own, until the very end of Python.
         """

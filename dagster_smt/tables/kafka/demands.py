@@ -10,11 +10,11 @@ OF_BROKERS = {LONGEST: "message.max.bytes", POLICY: "log.cleanup.policy"}
 
 @dataclass(frozen=True)
 class Demands:
-    """What a topic demands of each of its records.
+    """The demands of a topic on each of its records.
 
     Attributes:
         longest: How many bytes it may have; None where brokers do not say.
-        keys: Whether it needs a key: a topic that is compacted keeps the last record of each.
+        keys: True if it needs a key: a topic that is compacted keeps the last record of each.
     """
 
     longest: int | None = None
@@ -22,7 +22,7 @@ class Demands:
 
 
 def demands_of(settings: Mapping[str, str]) -> Demands:
-    """The demands of a topic with these settings."""
+    """Returns the demands of a topic with these settings."""
     longest = settings.get(LONGEST, "")
     policies = [policy.strip() for policy in settings.get(POLICY, "").split(",")]
     return Demands(int(longest) if longest.isdecimal() else None, "compact" in policies)

@@ -21,7 +21,7 @@ _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI
 
 
 def client_config(options: Mapping[str, str], own: Mapping[str, str], servers: str) -> dict[str, str]:
-    """The configuration of a librdkafka client. It holds secrets: not to be shown.
+    """Returns the configuration of a librdkafka client. It contains secrets: do not show it.
 
     Args:
         options: Options of Kafka's Java clients, without Spark's prefix.
@@ -43,7 +43,7 @@ def client_config(options: Mapping[str, str], own: Mapping[str, str], servers: s
 
 
 def _stores(options: Mapping[str, str], own: Mapping[str, str], config: dict[str, str]) -> list[Problem]:
-    """Key and trust stores. librdkafka reads PEM, and keys in PKCS#12."""
+    """Adds key and trust stores. librdkafka reads PEM, and keys in PKCS#12."""
     problems = []
     if place := options.get("ssl.truststore.location", ""):
         if options.get("ssl.truststore.type", "JKS").upper() == "PEM":
@@ -67,7 +67,7 @@ def _stores(options: Mapping[str, str], own: Mapping[str, str], config: dict[str
 
 
 def _sasl(options: Mapping[str, str], own: Mapping[str, str], config: dict[str, str]) -> list[Problem]:
-    """User and password from the login module's line."""
+    """Adds user and password from the login module's line."""
     if not options.get("security.protocol", "").upper().startswith("SASL"):
         return []
     mechanism = options.get("sasl.mechanism", "GSSAPI").upper()

@@ -26,8 +26,8 @@ class Outgoing:
         source: Where it comes from.
         parts: The form that is sent next; None if there is no other one.
         size: About how many bytes that has.
-        shortened: Whether it lacks something.
-        shortest: Whether it is the last one.
+        shortened: True if it lacks something.
+        shortest: True if it is the last one.
     """
 
     topic: str
@@ -44,7 +44,7 @@ class Outgoing:
         self.shorten()
 
     def shorten(self) -> None:
-        """Go on to the next form."""
+        """Switches to the next shorter form."""
         self.parts, self._after = self._after, next(self.forms, None)
         self.shortest = self._after is None
         self.size = record_size(*self.parts) if self.parts is not None else 0
@@ -54,7 +54,7 @@ class Outgoing:
 def forms_of(
     key: bytes | None, value: bytes | None, headers: list[Header], limit: int, identity: Collection[str] = ()
 ) -> Iterator[Parts]:
-    """The forms of a dead letter that a topic takes, the longest first; none if it takes not even the shortest.
+    """Yields the forms of a dead letter that a topic accepts, the longest first; none if the shortest form is too long.
 
     One that is too large has neither key nor value, and a last header that says so. Then its own headers are left out:
     those that say where it comes from and why it is here stay, in their last words. Then of the reason only the code
@@ -90,7 +90,7 @@ def forms_of(
 
 
 def _brief(name: str, content: bytes | None) -> bytes | None:
-    """Of what is wrong the code: the first word."""
+    """Returns the code of a problem: the first word of its text."""
     if name == _MESSAGE and content is not None:
         return content.split(b" ")[0]
     return content

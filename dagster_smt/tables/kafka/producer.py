@@ -15,7 +15,7 @@ _LONGEST = 64 * 2**20  # how long a record may be is the topic's to say
 def send(
     topics: KafkaTopics, topic: str, records: Iterable[NewRecord], partition: int | None = None
 ) -> dict[Place, tuple[int, int]]:
-    """Send records in their order; returns when the brokers have them.
+    """Sends records in their order, and returns when the brokers have them.
 
     Args:
         topics: The cluster; ``create`` says whether a topic that is missing is made.

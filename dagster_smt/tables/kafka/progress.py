@@ -23,7 +23,7 @@ _KEY = "dagster_smt"
 
 
 def to_commits(state: TableState) -> dict[Place, Committed]:
-    """What a group commits for a state: the end of each prefix, with a text.
+    """Returns the commits of a group for a state: the end of each prefix, with a text.
 
     Raises:
         ValueError: A text would be longer than brokers take; the message names the topic-partition.
@@ -58,7 +58,7 @@ def _text(data: Mapping[str, Any]) -> str:
 
 
 def _with_runs(data: dict[str, Any], state: TableState) -> str:
-    """The text with where letters are looked for, and as many of the last runs as fit."""
+    """Returns the text with the start of the next search for letters, and with as many of the last runs as fit."""
     runs = [[r.key, r.request, r.number, r.window, list(r.left_out)] for r in state.runs]
     letters = {"d": dict(state.dead_letters)} if state.dead_letters else {}
     for extra in (letters, {}):
@@ -70,7 +70,7 @@ def _with_runs(data: dict[str, Any], state: TableState) -> str:
 
 
 def from_commits(commits: Mapping[Place, Committed]) -> TableState | None:
-    """Read what ``to_commits`` wrote; None for a group without commits.
+    """Reads the commits of ``to_commits``. Returns None for a group without commits.
 
     Raises:
         ValueError: A text is ours, but of another format or damaged.

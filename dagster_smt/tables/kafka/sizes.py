@@ -22,7 +22,7 @@ Headers = Sequence[tuple[str, bytes | None]]
 
 
 def record_size(key: bytes | None, value: bytes | None, headers: Headers) -> int:
-    """The size of a record."""
+    """Returns the size of a record."""
     parts = [key, value, *(part for name, content in headers for part in (name.encode(), content))]
     body = _FIRST + _varint(len(headers)) + sum(map(_part, parts))
     return BATCH + _varint(body) + body
@@ -39,7 +39,7 @@ def _varint(length: int) -> int:
 
 
 def size_column(key: Column, value: Column, headers: Column) -> Column:
-    """The size of a record, where Spark has it."""
+    """Returns the size of a record as a Spark column."""
     of_headers = F.aggregate(
         F.coalesce(headers, F.array()),
         F.lit(0).cast("bigint"),

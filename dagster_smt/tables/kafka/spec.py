@@ -100,7 +100,7 @@ class KafkaTopics:
 
     @property
     def place(self) -> str:
-        """How messages call it."""
+        """The name of the cluster in messages."""
         return self.bootstrap_servers
 
     @property
@@ -114,14 +114,14 @@ class KafkaTopics:
 
     @property
     def addressed(self) -> str:
-        """The place with the addresses that a reference stands for, if it is nothing but addresses."""
+        """The place with the addresses behind a reference, if the reference holds only addresses."""
         servers = self.servers
         if servers == self.bootstrap_servers or not _ADDRESSES.fullmatch(servers):
             return self.place
         return f"{self.place} ({servers})"
 
     def kafka_options(self) -> dict[str, str]:
-        """Options of Kafka's own clients, without Spark's prefix. They hold secrets: not to be shown.
+        """Returns options of Kafka's own clients, without Spark's prefix. They hold secrets: not to be shown.
 
         Raises:
             ConfigError: SMT582, a variable is not set.
@@ -133,7 +133,7 @@ class KafkaTopics:
         return {k.removeprefix("kafka."): v for k, v in resolved(options, "KafkaTopics options").items()}
 
     def spark_options(self) -> dict[str, str]:
-        """Options of Spark's own, as given."""
+        """Returns options of Spark's own, as given."""
         results = {}
         for k, v in self.options.items():
             if not k.startswith("kafka."):
@@ -141,7 +141,7 @@ class KafkaTopics:
         return results
 
     def connector_options(self) -> dict[str, str]:
-        """Everything that Spark's reader and writer are told of the cluster. They hold secrets: not to be shown.
+        """The options of Spark's reader and writer for the cluster. They contain secrets: do not show them.
 
         Raises:
             ConfigError: SMT582, a variable is not set.

@@ -68,12 +68,12 @@ class Transactions:
         self.open, self.bytes, self.shortened, self.times = False, 0, 0, 0
 
     def begin(self) -> None:
-        """Shut earlier ones out: what they have not committed is gone, the rest can be read."""
+        """Fences earlier producers of this name. Their uncommitted records are gone; readers see all other records."""
         with self.client.asking(self.owner):
             self.producer.init_transactions(self.client.timeout)
 
     def send(self, record: Outgoing, beat: Callable[[str], None] = lambda line: None) -> None:
-        """Send a record; it is there when ``commit`` comes back, unless it is among ``unwritten`` then.
+        """Sends a record. After ``commit`` the record is in its topic, unless it is in ``unwritten``.
 
         Raises:
             TableError: SMT528 a later producer has this name, SMT590 the brokers refuse the topic.
@@ -85,7 +85,7 @@ class Transactions:
         self.bytes += record.size
 
     def commit(self) -> list[Range]:
-        """Send what waits, in a transaction: if brokers refuse a record of it, in another one without that.
+        """Sends the waiting records in a transaction. If brokers refuse a record, another transaction sends the rest.
 
         Returns:
             Ranges that surely hold nothing but what was sent.
@@ -113,7 +113,7 @@ class Transactions:
         return results
 
     def _with_forms(self, records: Iterable[Outgoing]) -> list[Outgoing]:
-        """Records in a form that their topic may take; notes those that have none."""
+        """Returns the records in a form that their topic may accept, and notes records without such a form."""
         writable: list[Outgoing] = []
         for record in records:
             while record.parts is not None and not self._may_take(record):
@@ -127,7 +127,7 @@ class Transactions:
         return fits and (record.parts[0] is not None or record.topic not in self.with_keys)
 
     def _transaction(self, records: Sequence[Outgoing]) -> bool:
-        """Send records, all or none; tells whether they are there."""
+        """Sends all records or none. Returns True if the records were committed."""
         delivered: list[tuple[str, int, int]] = []
         refused: list[KafkaError] = []
         self.refused, self.lost = refused, False  # of an earlier transaction is reported late, and to its own list
@@ -154,7 +154,7 @@ class Transactions:
         return True
 
     def _produce_all(self, records: Sequence[Outgoing], on_delivery: OnDelivery) -> Outgoing:
-        """Hand records over until one is refused; returns the last one."""
+        """Produces records until one is refused. Returns the last one."""
         for record in records:
             self._produce(record, on_delivery)
             if record.topic not in self.batches:
@@ -181,13 +181,13 @@ class Transactions:
                 return
 
     def _flush(self) -> None:
-        """Wait until all is there or one is refused: the client would wait for the rest until it gives up."""
+        """Waits until all records are delivered or one is refused. The client itself would wait until it gives up."""
         until = time.monotonic() + self.client.timeout
         while self.producer.flush(0.1) and not self.refused and time.monotonic() < until:
             pass
 
     def _abort(self, last: Outgoing) -> None:
-        """End a transaction in which something was refused, and learn from it; ``last``: what was sent last.
+        """Aborts a transaction with a refused record, and notes the reason. ``last`` is the record that was sent last.
 
         Raises:
             TableError: SMT590, what is refused is no single record.
@@ -212,7 +212,7 @@ class Transactions:
             self._learn(last, self.refused[0])
 
     def _check_rights(self) -> None:
-        """Of records that the client did not send a commit says why, such as a right that is missing."""
+        """Raises the reason why the client did not send records, such as a missing right: a commit reports it."""
         try:
             self.producer.commit_transaction(self.client.timeout)
         except KafkaException as error:
@@ -233,7 +233,7 @@ class Transactions:
         return TableError(Problem("SMT590", self.owner, what, "look into the settings of the topic"))
 
     def close(self) -> None:
-        """Leave nothing open."""
+        """Aborts an open transaction."""
         if not self.open:
             return
         with suppress(KafkaException):  # shut out, or no broker answers: then they end it themselves
@@ -281,7 +281,7 @@ def _is_fenced(error: Any) -> bool:
 def transactions(
     client: KafkaClient, name: str, owner: str, limits: Mapping[str, int] | None = None
 ) -> Iterator[Transactions]:
-    """A producer of a name, for as long as the block runs; earlier ones of this name are shut out.
+    """Yields a producer of a name. Earlier producers of this name are fenced.
 
     Args:
         client: The brokers.

@@ -16,7 +16,7 @@ _ENTRIES, _JOINED, _RANGE, _ACCEPTED = "um", "uj", "ur", "ua"
 
 
 def texts_of(state: TableState, places: list[Place]) -> dict[Place, dict[str, Any]]:
-    """What to add to the text of each partition's commit.
+    """Returns the addition to the text of each partition's commit.
 
     Entry by entry in the first one, with one range of each partition; where there is no room, one entry for all, and
     its range beside each partition's offset.
@@ -42,7 +42,7 @@ def texts_of(state: TableState, places: list[Place]) -> dict[Place, dict[str, An
 
 
 def unmasked_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Unmasked, ...]:
-    """What is on record, as ``texts_of`` wrote it."""
+    """Returns the unmasked records in the texts of ``texts_of``."""
     entries: list[Unmasked] = []
     joined: list[Any] = []
     for text in texts.values():
@@ -56,6 +56,6 @@ def unmasked_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Unmasked, ...
 
 
 def accepted_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Accepted, ...]:
-    """The last acceptance."""
+    """Returns the last acceptance."""
     noted = (text[_ACCEPTED] for text in texts.values() if _ACCEPTED in text)
     return tuple(Accepted(run, reason, tuple(paths), records) for run, reason, paths, records in noted)

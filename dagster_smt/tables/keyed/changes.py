@@ -133,7 +133,7 @@ def _conflicts(keyed: Keyed) -> Column:
 
 @dataclass(frozen=True)
 class Effects:
-    """What the changes of a window do to a table.
+    """The effects of a window's changes on a table.
 
     Attributes:
         counts: By the topic of the events.

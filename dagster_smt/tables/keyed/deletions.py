@@ -52,7 +52,7 @@ def with_deletions(changes: DataFrame, deletions: DataFrame | None) -> DataFrame
 
 
 def remember(changes: DataFrame, table: Table) -> None:
-    """Write the deletions of a window that have a place among the events of their key."""
+    """Writes the deletions of a window that have a place among the events of their key."""
     deleted = changes.where((F.col("op") == DELETE) & F.col("order.sequence").isNotNull())
     rows = deleted.select(_key_text().alias("key"), *(F.col(f"order.{name}").alias(name) for name in _ORDER))
     if not rows.isEmpty():

@@ -22,7 +22,7 @@ class KeyColumns:
         names: Their names, in order.
         from_key: By name: the field of the record's key that holds the column.
         in_value: The names that the value holds, too.
-        is_whole: Whether the record's key is no struct, and is the one key column.
+        is_whole: True if the record's key is no struct, and is the one key column.
     """
 
     names: tuple[str, ...]
@@ -100,7 +100,7 @@ def _no_column(option: str, name: str, value: Schema) -> Problem:
 
 
 def _clashes(value: Schema, keyed: KeyedRows) -> list[Problem]:
-    """The columns of the chain that have a name which the mode needs for its own columns."""
+    """Returns the problems of the chain's columns whose names the mode needs for its own columns."""
     own = set(map(caseless, keyed.added_columns))
     problems = []
     for name in value.by_name:

@@ -32,7 +32,7 @@ class FileSizes:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What a step did.
+    """The result of a step.
 
     Attributes:
         removed: The number of files that it replaced or removed; None if the table format does not report it.

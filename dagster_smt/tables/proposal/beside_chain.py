@@ -17,7 +17,7 @@ _WORD = re.compile(r"\w+")
 
 
 def propose_beside(chain: Chain, samples: Sequence[Sample], *, with_key: bool) -> Proposal:
-    """As ``propose``, for records that go through a chain: fields that it changes keep the types of JSON.
+    """Proposes as ``propose``, for records that go through a chain. Fields that the chain changes keep JSON's types.
 
     A stage that takes a text for a moment, or a mask that makes an empty text, was written for texts.
 
@@ -51,7 +51,7 @@ def propose_beside(chain: Chain, samples: Sequence[Sample], *, with_key: bool) -
 
 
 def table_of(proposal: Proposal) -> TopicTable | None:
-    """The topic table of a proposal, wherever its topics are; None where columns come with the records."""
+    """Returns the topic table of a proposal; None if the columns come with the records."""
     if not proposal.columns:
         return None
     text = proposal.statement("proposal", {"topic": ";".join(proposal.topics)})

@@ -15,7 +15,7 @@ _NUMBERS: dict[int, FormatKind] = {4: "integer", 8: "long"}
 
 @dataclass(frozen=True)
 class Encoding:
-    """How one side of some records is encoded.
+    """The encoding of one side of some records.
 
     Attributes:
         kind: The format; None if there is no record with that side.
@@ -33,7 +33,7 @@ class Encoding:
 
     @property
     def text(self) -> str:
-        """What one says of it."""
+        """The encoding in words."""
         if self.kind is None:
             return "empty in all of them"
         if self.fitting < self.records:
@@ -44,7 +44,7 @@ class Encoding:
 
 
 def encoding_of(sides: Sequence[bytes | None]) -> Encoding:
-    """The encoding of some keys or values.
+    """Returns the encoding of some keys or values.
 
     A zero byte and a number in four more name a schema of a registry; then come Connect's envelopes, other JSON,
     texts, and bytes.
@@ -88,7 +88,7 @@ def _names_schema(side: bytes) -> bool:
 
 
 def is_envelope(data: Any) -> bool:
-    """Whether a JSON value is what Connect writes with schemas: ``{"schema": …, "payload": …}``."""
+    """Returns True if a JSON value is an envelope: ``{"schema": …, "payload": …}``."""
     return isinstance(data, dict) and set(data) == {"schema", "payload"}
 
 

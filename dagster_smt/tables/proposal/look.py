@@ -17,7 +17,7 @@ _SECONDS = 4.0
 
 @dataclass(frozen=True)
 class Seen:
-    """What a look at topics has shown.
+    """The samples of a look at topics.
 
     Attributes:
         samples: Their last records, oldest first in each topic.
@@ -49,7 +49,7 @@ class Look:
             self.place = replace(self.place, timeout=min(_SECONDS, self.place.timeout))
 
     def at(self, topics: Sequence[str], pattern: str = "") -> Seen:
-        """Look at topics, or at those that match a pattern."""
+        """Reads samples of topics, or of the topics that match a pattern."""
         if self.silent:
             return Seen(problem=self.silent)
         try:

@@ -15,7 +15,7 @@ _KINDS: tuple[FormatKind, ...] = ("avro-confluent", "protobuf-confluent")
 
 
 def with_registered_columns(proposal: Proposal, samples: Sequence[Sample], url: str) -> Proposal:
-    """The proposal with the columns of the schema that the last of some records names.
+    """Returns the proposal with the columns of the schema that the last record names.
 
     Args:
         proposal: Of those records.
@@ -38,7 +38,7 @@ def with_registered_columns(proposal: Proposal, samples: Sequence[Sample], url: 
 
 
 def _asked(value: bytes, url: str) -> tuple[Format, Registered]:
-    """The registry says whether a schema is one of Avro or of Protobuf: it is asked for each of them."""
+    """Asks the registry for an Avro schema, then for a Protobuf schema, as the id does not tell its type."""
     problem: DataError | None = None
     for kind in _KINDS:
         form = Format(kind, options={"url": url})

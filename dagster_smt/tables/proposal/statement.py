@@ -16,7 +16,7 @@ def statement_text(
     notes: Iterable[Note] = (),
     head: Iterable[str] = (),
 ) -> str:
-    """The statement.
+    """Returns the statement.
 
     Args:
         name: The table's name.

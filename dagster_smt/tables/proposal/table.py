@@ -29,7 +29,7 @@ _PREFIX = "key_"
 
 @dataclass
 class Proposal:
-    """What a topic table of some records could be.
+    """A possible topic table for some records.
 
     Attributes:
         topics: The topics that were looked at.
@@ -39,7 +39,7 @@ class Proposal:
         options: What a statement says in ``WITH``, but for topics and servers.
         notes: What is ambiguous in fields, and where records disagree.
         remarks: The same of the whole.
-        rows: Whether an array at the top of a value makes rows.
+        rows: True if an array at the top of a value makes rows.
     """
 
     topics: tuple[str, ...]
@@ -54,11 +54,11 @@ class Proposal:
 
     @property
     def origin(self) -> str:
-        """From what it was proposed."""
+        """The basis of the proposal."""
         return f"the last {self.records} records of {', '.join(self.topics)}"
 
     def statement(self, name: str, place: Mapping[str, str]) -> str:
-        """The proposal as a ``CREATE TABLE``.
+        """Returns the proposal as a ``CREATE TABLE``.
 
         Args:
             name: The table's name.
@@ -74,12 +74,12 @@ class Proposal:
 
 
 def propose(samples: Sequence[Sample], plain: Collection[str] = (), *, with_key: bool = True) -> Proposal:
-    """Propose a topic table for some records.
+    """Proposes a topic table for some records.
 
     Args:
         samples: The records.
         plain: Paths of fields that keep the types of JSON.
-        with_key: Whether the key becomes columns, too.
+        with_key: True if the key becomes columns, too.
 
     Raises:
         TableError: SMT539, there is no record with a value.
@@ -111,7 +111,7 @@ def propose(samples: Sequence[Sample], plain: Collection[str] = (), *, with_key:
 
 
 def _of_json(found: Proposal, values: Sequence[bytes | None], plain: Collection[str]) -> None:
-    """Columns of JSON objects; of the objects in arrays, if most values are such."""
+    """Proposes columns of JSON objects; of the objects in arrays, if most values are such arrays."""
     seen = observed(values)
     found.options["value.format"] = "json"
     if seen.broken:
@@ -146,12 +146,12 @@ def _of_json(found: Proposal, values: Sequence[bytes | None], plain: Collection[
 
 
 def _part(seen: Observation, kind: str) -> Observation:
-    """What was seen of values of one kind."""
+    """Returns the observation of values of one kind."""
     return Observation(kinds=type(seen.kinds)({kind: seen.kinds[kind]}), fields=seen.fields)
 
 
 def _note_misfits(proposal: Proposal, seen: Values) -> None:
-    """Values that are no object; a JSON null is a null."""
+    """Notes the values that are not objects. A JSON null counts as a null."""
     fitting = {"objects", "arrays"} if proposal.rows else {"objects"}
     odd = [(group, count) for group, count in seen.whole.groups.items() if group not in fitting]
     for group, count in odd:
@@ -159,7 +159,7 @@ def _note_misfits(proposal: Proposal, seen: Values) -> None:
 
 
 def _of_key(proposal: Proposal, samples: Sequence[Sample]) -> None:
-    """Columns of the key, unless the value has the same."""
+    """Proposes columns of the key, unless the value has the same fields."""
     kind = proposal.key.kind
     if kind is None:
         return
@@ -201,7 +201,7 @@ def _of_json_key(found: Proposal, samples: Sequence[Sample]) -> None:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Names as ``key.fields`` has them."""
+    """Returns names in the form of ``key.fields``."""
     parts = []
     for name in names:
         plain = name == name.strip() and name and not set(name) & set(";`")
@@ -210,7 +210,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _field_with_key(samples: Sequence[Sample]) -> str:
-    """The field of the value that is the key in all records that have both; empty if there is none."""
+    """Returns the field of the value that equals the key in all records that have both; empty without such a field."""
     candidates: set[str] | None = None
     for sample in samples:
         if sample.key is None or sample.value is None:

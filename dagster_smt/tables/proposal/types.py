@@ -20,7 +20,7 @@ _MOST_NAMES = 500
 
 @dataclass(frozen=True)
 class Note:
-    """What one should know of a proposed column.
+    """A remark about a proposed column.
 
     Attributes:
         path: The field, as a path of the value.
@@ -46,7 +46,7 @@ class TypeProposal:
     notes: list[Note] = field(default_factory=list)
 
     def schema(self, seen: Observation, path: str = "") -> Schema | None:
-        """The type that reads most of the values; None if no column can: objects that have no field at all."""
+        """Returns the type that reads most of the values; None if no column can, for objects without any field."""
         groups = seen.groups
         if not groups:
             self.note(path, "is null in all of them: STRING is a guess")
@@ -72,7 +72,7 @@ class TypeProposal:
         return self._text(seen, kinds, path)
 
     def note(self, path: str, text: str, misfits: int = 0) -> None:
-        """Add a note."""
+        """Adds a note."""
         self.notes.append(Note(path, text, misfits))
 
     def _is_plain(self, path: str) -> bool:
@@ -173,7 +173,7 @@ def _decimal(places: int) -> str:
 
 
 def _one_number(seen: Observation, groups: Counter[str]) -> bool:
-    """Whether there are numbers, some of them as texts, and nothing else."""
+    """Returns True if the values are numbers, some of them as texts, and nothing else."""
     numeric = sum(seen.kinds[kind] for kind in ("decimal", "number", "integer", "large", "fraction"))
     return numeric == groups.total() and len(groups) == 2
 

@@ -54,7 +54,7 @@ class _Sql(Dialect):
 
 
 def sql_tokens(text: str, place: str) -> list[Token]:
-    """The tokens of a statement.
+    """Returns the tokens of a statement.
 
     Raises:
         ConfigError: SMT250, a quote is not closed.
@@ -74,7 +74,7 @@ class RowParser(ColumnParser):
     syntax: ClassVar[str] = _SYNTAX
 
     def columns(self, until: TokenType | None) -> list[Column]:
-        """All columns up to a closing bracket or the end."""
+        """Returns all columns up to a closing bracket or the end."""
         columns: list[Column] = []
         while True:
             start = self.at
@@ -87,7 +87,7 @@ class RowParser(ColumnParser):
                 return columns
 
     def row_column(self) -> Column:
-        """One column with its name."""
+        """Parses one column with its name."""
         clause, after = self.word(), self.tokens[self.at + 1 : self.at + 2]
         if clause in _TABLE_CLAUSES:
             following, hint = _TABLE_CLAUSES[clause]
@@ -96,7 +96,7 @@ class RowParser(ColumnParser):
         return self.rest_of_column(self.name())
 
     def rest_of_column(self, name: str) -> Column:
-        """What stands after a column's name."""
+        """Parses the text after a column's name."""
         self.refuse_clause()
         before = self.bare_moments
         column = Column(name, optional(self.type()))
@@ -118,19 +118,19 @@ class RowParser(ColumnParser):
         return column
 
     def word(self) -> str:
-        """The keyword that comes next, in capitals; empty for anything else."""
+        """Returns the next keyword in capitals; empty for another token."""
         token = self.now
         if token is None or token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
             return ""
         return " ".join(self.spelling(token).upper().split())
 
     def refuse_clause(self) -> None:
-        """Name a clause of a column that means something which is not done here."""
+        """Refuses a clause of a column that has no meaning in this package."""
         if (clause := self.word()) in _COLUMN_CLAUSES:
             self.refuse(clause, _COLUMN_CLAUSES[clause])
 
     def refuse(self, clause: str, hint: str) -> NoReturn:
-        """Note a clause that is not done, and skip it."""
+        """Notes an unsupported clause, and skips it."""
         self.note("SMT267", f"{clause} is not done here", hint)
         raise Skip
 
@@ -162,7 +162,7 @@ class RowParser(ColumnParser):
         return replace(column, keyed=True)
 
     def quoted_text(self, after: str) -> str:
-        """A text in single quotes."""
+        """Returns a text in single quotes."""
         token = self.now
         if token is None or token.token_type is not TokenType.STRING:
             self.fail(f"a text in single quotes is expected after {after}")
@@ -171,7 +171,7 @@ class RowParser(ColumnParser):
 
 
 def _in_small_letters(schema: Schema) -> Schema:
-    """A list of headers as ksqlDB describes it, with ``KEY`` and ``VALUE``, by the names that it has here."""
+    """Returns ksqlDB's list of headers, with ``KEY`` and ``VALUE``, under this package's names."""
     item = schema.values
     if item is None or schema.type is not Type.ARRAY or set(item.by_name) != {"KEY", "VALUE"}:
         return schema
@@ -183,7 +183,7 @@ Declaration = str | Mapping[str, Any] | Sequence[Any]
 
 
 def parse_columns(declaration: Declaration, place: str = "columns") -> tuple[tuple[Column, ...], tuple[str, ...]]:
-    """Read columns, and the names of those that ``KEY`` puts into the key.
+    """Reads columns, and the names of the columns that ``KEY`` puts into the key.
 
     Args:
         declaration: A column list; a mapping of names to texts or options; or ``Column`` objects.
@@ -215,7 +215,7 @@ def _finished(
 
 
 def _from_options(name: str, declaration: Any, place: str, keys: list[str], problems: list[Problem]) -> Column | None:
-    """A column of a mapping; notes what is wrong with it."""
+    """Returns a column of a mapping, and notes its problems."""
     if isinstance(declaration, str):
         options = {"type": declaration}
     elif isinstance(declaration, Mapping):
@@ -240,7 +240,7 @@ def _from_options(name: str, declaration: Any, place: str, keys: list[str], prob
 
 
 def _with_source(column: Column, options: Mapping[str, Any], place: str, problems: list[Problem]) -> Column:
-    """The column with the options that say where it comes from."""
+    """Returns the column with the options of its source."""
     sources = [option for option in ("metadata", "headers", "header") if options.get(option) not in (None, False)]
     source = column.source
     if len(sources) > 1 or (sources and source is not None):

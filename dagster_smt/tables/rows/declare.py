@@ -21,7 +21,7 @@ _BY_TYPE: dict[Type, Any] = {kind: name for name, kind in WHOLE.items()}
 def declared_row(
     columns: Declaration, key_fields: tuple[str, ...], prefix: str, include: FieldsInclude, verify: Integrity
 ) -> Row:
-    """The row of a topic table.
+    """Returns the row of a topic table.
 
     Args:
         columns: As of ``parse_columns``. Columns marked ``KEY`` are in the key alone, as in ksqlDB.
@@ -55,7 +55,7 @@ def _without_columns(row: Row) -> list[Problem]:
 
 
 def declared_formats(row: Row, key: Format, value: Format) -> tuple[Format, Format]:
-    """The formats of both sides, with the schemas that the columns declare.
+    """Returns the formats of both sides, with the schemas that the columns declare.
 
     Raises:
         ConfigError: SMT269, a format and the columns do not go together.
@@ -80,14 +80,14 @@ def declared_formats(row: Row, key: Format, value: Format) -> tuple[Format, Form
 
 
 def _key_schema(row: Row, form: Format) -> Schema | None:
-    """What the key is read as: a struct of its columns, or the only one of ksqlDB's as it is."""
+    """Returns the schema for the key: a struct of its columns, or ksqlDB's only column as it is."""
     if row.key_column is not None and form.kind in ("json", "json_schema", "avro"):
         return optional(row.key_column.schema)
     return row.key_schema()
 
 
 def _value_schema(row: Row, form: Format) -> Schema | None:
-    """What the value is read as: a struct of its columns, or the only one as it is."""
+    """Returns the schema for the value: a struct of its columns, or its only column as it is."""
     schema = row.value_schema()
     if schema is None or not form.is_column or len(schema.fields) != 1:
         return schema
@@ -95,7 +95,7 @@ def _value_schema(row: Row, form: Format) -> Schema | None:
 
 
 def _only_column(row: Row, form: Format) -> Iterator[Problem]:
-    """Whether a value that is to be a column has several, or none that is declared."""
+    """Yields the problem of a value that should be one column and has several, or none."""
     columns = row.value_schema()
     if form.is_column and (columns is None or len(columns.fields) != 1):
         count = 0 if columns is None else len(columns.fields)
@@ -104,7 +104,7 @@ def _only_column(row: Row, form: Format) -> Iterator[Problem]:
 
 
 def undescribed(side: str, form: Format) -> Iterator[Problem]:
-    """Whether nothing says what schema a format without one of its own is read with: each record would fail."""
+    """Yields the problem of a format whose schema is unknown: every record would fail."""
     if form.kind in DESCRIBED and form.schema is None:
         if form.kind == "avro":
             options = "avro.schema"
@@ -115,7 +115,10 @@ def undescribed(side: str, form: Format) -> Iterator[Problem]:
 
 
 def _bare_moments(row: Row, key: Format, value: Format) -> Iterator[Problem]:
-    """Columns whose moments Avro could hold as milliseconds or as microseconds, where nothing but they says which."""
+    """Yields the columns whose timestamps Avro may hold as milliseconds or as microseconds.
+
+    Only the declaration can decide.
+    """
     for side, form in (("key", key), ("value", value)):
         if form.kind != "avro" or form.described:
             continue
@@ -149,7 +152,7 @@ def _format_metadata(column: Column, value: Format) -> Iterator[Problem]:
 
 
 def _messages(row: Row, form: Format, problems: list[Problem]) -> Format:
-    """A format of change data, with what is read of its messages: the row, and the metadata of columns."""
+    """Returns a format of change data, with the parts that the columns read: the row, and metadata."""
     inside = row.value_schema()
     if inside is None or (form.schema is not None and ROW not in form.schema.by_name):
         hint = "declare the columns of the rows; leave the format's schema out"
@@ -167,7 +170,9 @@ def _messages(row: Row, form: Format, problems: list[Problem]) -> Format:
 
 
 def _texts(form: Format) -> Format:
-    """Columns are declared of what people and Flink write: days and moments are texts, unless the options differ.
+    """Returns the format for declared columns.
+
+    Dates and times are texts, as people and Flink write them, unless the options differ.
 
     Debezium's messages come from Connect's converter, so they have its numbers and base64.
     """
@@ -210,7 +215,7 @@ def _declared(side: str, form: Format, schema: Schema | None, problems: list[Pro
 
 
 def _not_whole(side: str, form: Format, schema: Schema) -> Problem:
-    """What is said where a format holds a single value, and the columns are several, or of another type."""
+    """Returns the problem of a format for a single value, if there are several columns or one of another type."""
     kinds = list(_BY_TYPE) if form.kind == "bytes" else [WHOLE[form.kind]]
     names = ", ".join(_SQL.get(kind, kind.name) for kind in kinds)
     columns = ", ".join(f"{below('', name)} {child.label.rstrip('?')}" for name, child in schema.fields)
@@ -239,7 +244,7 @@ def _has_odd_map(schema: Schema) -> bool:
 
 
 def no_columns_of_csv(place: str, schema: Schema) -> list[Problem]:
-    """The fields that a line of CSV cannot hold: each of its records would fail."""
+    """Returns the fields that a line of CSV cannot hold: each of its records would fail."""
     hint = "flatten it with Flatten, or choose another format"
     results = []
     for name in csv_misfits(schema):
@@ -250,7 +255,7 @@ def no_columns_of_csv(place: str, schema: Schema) -> list[Problem]:
 
 
 def described_format(form: Format) -> Format:
-    """A format whose options give its schema, with that schema; see ``tables.described``."""
+    """Returns a format whose options give its schema, with that schema; see ``tables.described``."""
     from dagster_smt.tables.described import with_schema  # loads fastavro
 
     return with_schema(form)

@@ -39,7 +39,7 @@ _TEXTS: dict[str, Decode] = {
 
 
 def decode_function(decoder: Decoder, schema: Schema) -> Decode:
-    """The function from a header's bytes to a value of a column's type."""
+    """Returns the function from a header's bytes to a value of a column's type."""
     if decoder.name in _NUMBERS:
         return _number(decoder)[0]
     if decoder.name in _TEXTS:
@@ -55,7 +55,7 @@ def decode_function(decoder: Decoder, schema: Schema) -> Decode:
 
 
 def encode_function(decoder: Decoder, schema: Schema) -> Encode:
-    """The way back: from a value of a column's type to bytes that the decoder reads as this value."""
+    """Returns the way back: from a value of a column's type to bytes that the decoder reads as this value."""
     if decoder.name in _NUMBERS:
         return _number(decoder)[1]
     encoders: dict[str, Encode] = {
@@ -77,7 +77,7 @@ def _number(decoder: Decoder) -> tuple[Decode, Encode]:
 
 
 def _uuid(data: bytes) -> str:
-    """16 bytes, or a text as ``org.apache.kafka.common.serialization.UUIDSerializer`` writes it."""
+    """Decodes 16 bytes, or a text of ``org.apache.kafka.common.serialization.UUIDSerializer``."""
     return str(uuid.UUID(bytes=data) if len(data) == 16 else uuid.UUID(data.decode("ascii")))
 
 
@@ -94,7 +94,10 @@ def _json(schema: Schema) -> Decode:
 
 
 def _simple(schema: Schema) -> Decode:
-    """The literal as Connect reads it; a narrower whole number fits into a wider column, any literal into a text."""
+    """Returns the literal as Connect reads it.
+
+    A narrower whole number fits into a wider column, any literal into a text.
+    """
     bits = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
 
     def decode(data: bytes) -> Any:

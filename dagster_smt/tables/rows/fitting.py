@@ -118,7 +118,7 @@ class Digits(ValueRule):
 
 
 def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) -> Node:
-    """A field of a record's own schema as a column of a declared one.
+    """Returns a field of a record's own schema as a column of a declared one.
 
     Args:
         node: The field; None: the records do not have it.
@@ -154,14 +154,14 @@ def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) ->
 
 
 def _loses_digits(one: Schema, other: Schema) -> bool:
-    """Whether a decimal may have more digits than its column."""
+    """Returns True if a decimal may have more digits than its column."""
     if other.logical != "Decimal" or other.precision in (None, MAX_DIGITS):
         return False
     return one.precision is None or one.precision > other.precision
 
 
 def _same(one: Schema, other: Schema) -> bool:
-    """Whether two types hold the same values, null aside."""
+    """Returns True if two types hold the same values, null aside."""
     if one.type is not other.type or one.logical != other.logical or one.scale != other.scale:
         return False
     if [name for name, _ in one.fields] != [name for name, _ in other.fields]:

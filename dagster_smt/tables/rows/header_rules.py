@@ -58,7 +58,7 @@ class PutHeader(PythonRule):
 
 
 def _in_place(headers: Sequence[Header], key: str, own: list[Header]) -> list[Header]:
-    """The headers with some in the place of the last one of their name."""
+    """Returns the headers with some in the place of the last one of their name."""
     places = []
     for number, header in enumerate(headers):
         if header.key == key:

@@ -70,7 +70,7 @@ class ReadRow(RowStage):
 
     @property
     def _compared(self) -> tuple[Column, ...]:
-        """The columns whose values are held against the key's, and counted where they differ."""
+        """The columns whose values are compared with the key's. Differences are counted."""
         if self.row.verify_integrity == "check":
             return self.row.in_both
         return ()
@@ -83,7 +83,7 @@ class ReadRow(RowStage):
 
     @property
     def _lenient(self) -> tuple[Column, ...]:
-        """The columns whose headers may be null because nothing could be made of their bytes."""
+        """The columns whose headers become null if their bytes cannot be decoded."""
         sources = ((c, c.source) for c in self.row.others)
         return tuple(c for c, s in sources if isinstance(s, HeaderValue) and s.decode != "bytes" and not s.strict)
 
@@ -131,7 +131,7 @@ class ReadRow(RowStage):
         return node
 
     def _key_says(self, column: Column, record: PlanRecord, group: Group) -> tuple[Expr, Expr]:
-        """What the key says of a column (null if it is null itself), and whether there is a value beside it."""
+        """Returns the key's value of a column (null if the key is null), and whether the value exists beside it."""
         node = self._in_key(column, record)
         if isinstance(node, Cell):
             said = node.expr
@@ -140,7 +140,7 @@ class ReadRow(RowStage):
         return said, Const(True, BOOLEAN) if group.present is None else group.present
 
     def _inside(self, column: Column, record: PlanRecord, group: Group) -> Node:
-        """What the value says of a physical column."""
+        """Returns the value of a physical column."""
         if self.form.is_column:
             return fitted(record.value, column.schema, below("", column.name), group.present)
         if is_change(self.form):
@@ -205,7 +205,7 @@ def _exists(name: str) -> Any:
 
 
 def _opened(node: Node) -> Group:
-    """The value as a struct; one that is none stands for its only column."""
+    """Returns the value as a struct; one that is none stands for its only column."""
     if node.schema.type is Type.STRUCT:
         return open_struct(node)
     assert isinstance(node, Cell)
@@ -213,7 +213,7 @@ def _opened(node: Node) -> Group:
 
 
 def _undeclared_fields(node: Node, declared: dict[str, Node], group: Group) -> dict[str, Node]:
-    """The fields of a value whose columns are not declared."""
+    """Returns the fields of a value whose columns are not declared."""
     if node.schema.type is not Type.STRUCT:
         raise refuse("SMT434", "the value is no struct, it cannot take columns", "declare one physical column for it")
     for name, _ in field_nodes(node):
@@ -223,7 +223,7 @@ def _undeclared_fields(node: Node, declared: dict[str, Node], group: Group) -> d
 
 
 def _field(node: Node | None, name: str) -> Node | None:
-    """A field of a side; a side that is no struct is the column itself."""
+    """Returns a field of a side; a side that is no struct is the column itself."""
     if node is None:
         return None
     if node.schema.type is not Type.STRUCT:
@@ -236,7 +236,7 @@ def _of_headers(column: Column) -> bool:
 
 
 def _taken(column: Column, record: PlanRecord) -> Cell:
-    """The cell of a metadata or header column."""
+    """Returns the cell of a metadata or header column."""
     source, schema = column.source, column.schema
     sources = frozenset({column.origin})
     if isinstance(source, HeaderValue):

@@ -18,7 +18,7 @@ class RowStage(CodeTransform):
 
     @property
     def sides(self) -> Parts:
-        """The sides that it reads: the key only where it holds columns."""
+        """The sides that the stage reads. It reads the key only if the key holds columns."""
         return frozenset({"value", "key"} if self.row.key_fields else {"value"})
 
     def configured(self) -> dict[str, Any]:

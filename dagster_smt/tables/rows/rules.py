@@ -164,7 +164,7 @@ class HeaderNamed(ValueRule):
 
     @property
     def _place(self) -> int | None:
-        """Which of those of the name, from 0; None: the last one."""
+        """The position among the headers of the name, from 0; None for the last one."""
         if isinstance(self.match, int):
             return self.match - 1
         if self.match == "first":
@@ -189,7 +189,7 @@ class HeaderNamed(ValueRule):
 
 
 def several(what: str) -> Any:
-    """The error of a record with several headers of one name, where that is not allowed."""
+    """Returns the error of a record with several headers of one name, where that is not allowed."""
     return data_error("SMT433", f"{what} is there several times", "match first, last or all of them")
 
 
@@ -217,7 +217,7 @@ class Decoded(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """Catalyst has the plainest ones only."""
+        """True unless Catalyst has the decoder. It has only the plainest decoders."""
         return self.decoder.name not in ("bytes", "utf8", "hex") or self.many
 
     def bind(self) -> Callable[..., Any]:
@@ -260,7 +260,7 @@ class Decoded(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Same(ValueRule):
-    """What the value says of a column that the key holds, too; if the key says something else, the record fails.
+    """The value of a column that the key holds, too. If the key has another value, the record fails.
 
     ``there`` is null where there is no value, and so nothing to differ.
     """

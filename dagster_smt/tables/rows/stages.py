@@ -33,7 +33,7 @@ class RowStage(Stage):
 
 
 def with_row(chain: Chain, table: TopicTable, kind: SinkKind, written: Format | None = None) -> Chain:
-    """The chain with the stages that the columns of its topic table ask for; without columns as it is.
+    """Returns the chain with the stages that the columns of its topic table ask for; without columns as it is.
 
     Args:
         chain: The chain, with these stages or without.

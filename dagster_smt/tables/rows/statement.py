@@ -79,7 +79,7 @@ class _Parser(RowParser):
         return Statement(name, tuple(columns), tuple(self.keys), options)
 
     def row_column(self) -> Column:
-        """As of ``RowParser``; but in a stream the names of ksqlDB's pseudo columns are no fields."""
+        """Parses a column as ``RowParser`` does. In a stream, the names of ksqlDB's pseudo columns are not fields."""
         token, word = self.now, self.word()
         column = super().row_column()
         if self.stream and word in _PSEUDO and column.source is None:
@@ -94,7 +94,7 @@ class _Parser(RowParser):
         return ".".join(parts)
 
     def clauses(self) -> dict[str, str]:
-        """What comes after the columns."""
+        """Parses the clauses after the columns."""
         options: dict[str, str] = {}
         while self.now is not None and not self.take(TokenType.SEMICOLON):
             word = self.word()
@@ -136,7 +136,7 @@ class _Parser(RowParser):
 
 
 def parse_statement(text: str, place: str = "statement") -> Statement:
-    """Read a statement.
+    """Reads a statement.
 
     Args:
         text: The statement.

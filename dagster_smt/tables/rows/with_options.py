@@ -67,7 +67,7 @@ class _Options:
     problems: list[Problem] = field(default_factory=list)
 
     def take(self, *names: str) -> str | None:
-        """The value of an option that may have several names; ksqlDB's are found in any case."""
+        """Returns the value of an option that may have several names. Names of ksqlDB may have any case."""
         for name in names:
             keys = []
             for key in self.left:
@@ -78,7 +78,7 @@ class _Options:
         return None
 
     def left_out(self, known: Mapping[str, tuple[str, ...]]) -> None:
-        """Forget options that ask for what is done anyway, of a side's format, too."""
+        """Removes options that request the default behaviour, also from the options of a format."""
         for key, value in list(self.left.items()):
             name = key.removeprefix("value.").removeprefix("key.")
             words = known.get(name, known.get(name.upper()))
@@ -86,16 +86,16 @@ class _Options:
                 del self.left[key]
 
     def below(self, prefix: str) -> dict[str, str]:
-        """All options that begin so, without the beginning."""
+        """Returns all options that begin so, without the beginning."""
         keys = [key for key in self.left if key.startswith(prefix)]
         return {key.removeprefix(prefix): self.left.pop(key) for key in keys}
 
     def wrong(self, option: str, statement: str, hint: str) -> None:
-        """Note an option that cannot be."""
+        """Notes an option that cannot be."""
         self.problems.append(Problem("SMT270", f"WITH '{option}'", statement, hint))
 
     def chosen(self, option: str, value: str | None, known: Mapping[str, Any]) -> Any:
-        """What a word of an option stands for; None if it is not given, or noted as wrong."""
+        """Returns the meaning of an option's word. Returns None if the option is absent or wrong."""
         if value is None:
             return None
         choice = known.get(value) or known.get(value.lower())
@@ -105,7 +105,9 @@ class _Options:
 
 
 def table_arguments(statement: Statement) -> dict[str, Any]:
-    """The arguments of ``TopicTable`` that a statement stands for, and ``servers`` and ``properties`` of a cluster.
+    """Returns the arguments of ``TopicTable`` for a statement.
+
+    They include ``servers`` and ``properties`` of a cluster.
 
     Raises:
         ConfigError: SMT270, for each option that is not done here; SMT268, for those of columns that do not exist.
@@ -136,7 +138,7 @@ def table_arguments(statement: Statement) -> dict[str, Any]:
 
 
 def _columns(statement: Statement, options: _Options) -> tuple[Column, ...]:
-    """The columns with what ``header.<column>.decode`` and its like say of them."""
+    """Returns the columns with what ``header.<column>.decode`` and its like say of them."""
     settings: dict[str, dict[str, str]] = {}
     for key, value in {**options.below("header."), **options.below("headers.")}.items():
         name, _, word = key.rpartition(".")
@@ -182,7 +184,7 @@ def _formats(options: _Options, arguments: dict[str, Any]) -> None:
 
 
 def _timestamp_mapping(options: _Options, prefixes: Iterable[str], columns: Iterable[Column]) -> None:
-    """Flink's other mapping of moments: its ``timestamp-millis`` for those with a zone is what is written here.
+    """Accepts Flink's other mapping of timestamps, if it equals what this package writes for timestamps with a zone.
 
     For those without one it has ``local-timestamp-millis``, a plain number to Connect's converter.
     """
@@ -202,7 +204,7 @@ def _has_local_moment(schema: Schema) -> bool:
 
 
 def _delimiter(options: _Options, side: str, kind: str) -> dict[str, str]:
-    """What ksqlDB's ``DELIMITED`` has between cells."""
+    """Returns the delimiter of ksqlDB's format ``DELIMITED``."""
     option = f"{side.upper()}_DELIMITER"
     if kind != "csv" or (delimiter := options.take(option)) is None:
         return {}
@@ -210,7 +212,7 @@ def _delimiter(options: _Options, side: str, kind: str) -> dict[str, str]:
 
 
 def _wrapping(options: _Options, kind: str) -> dict[str, str]:
-    """Whether a single column of a value is a field of it, as far as the format can have it so; ksqlDB's names."""
+    """Returns the option for a single column of a value: a field of the value, if the format can have that."""
     word = (options.take("WRAP_SINGLE_VALUE") or "").lower()
     if word not in ("", "true", "false"):
         options.wrong("WRAP_SINGLE_VALUE", "is neither true nor false", "use one of them")
@@ -227,7 +229,7 @@ def _wrapping(options: _Options, kind: str) -> dict[str, str]:
 
 
 def _of_format(options: _Options, prefix: str) -> dict[str, str]:
-    """A format's own options."""
+    """Returns a format's own options."""
     for word, hint in _NOT_DONE_OF_FORMATS.items():
         if (options.take(prefix + word) or "false").lower() != "false":
             options.wrong(prefix + word, "is not done here", hint)
@@ -250,7 +252,7 @@ def _key(statement: Statement, options: _Options, arguments: dict[str, Any]) -> 
 
 
 def _names(text: str, options: _Options) -> tuple[str, ...]:
-    """The names of ``key.fields``: separated by semicolons; those with odd characters in backticks."""
+    """Returns the names of ``key.fields``: separated by semicolons; those with odd characters in backticks."""
     names = []
     for part in _NAME.finditer(text):
         quoted, plain = part[1], (part[2] or "").strip()
@@ -270,7 +272,10 @@ def _push_down(options: _Options) -> str:
 
 
 def _offset_reset(properties: dict[str, str], options: _Options) -> None:
-    """Forget where a client would begin without offsets: ``scan.startup.mode`` says it, but of a group's offsets."""
+    """Removes the client's start without offsets, unless the start is a group's offsets.
+
+    ``scan.startup.mode`` sets the start.
+    """
     if options.left.get("scan.startup.mode") == "group-offsets":
         return
     properties.pop("auto.offset.reset", None)

@@ -52,7 +52,7 @@ class WriteRow(RowStage):
 
     @property
     def _persisted(self) -> tuple[Column, ...]:
-        """The columns beside key and value that are written, those of all headers first."""
+        """The columns besides key and value that are written. Columns of all headers come first."""
         columns = [c for c in self.row.others if not c.virtual]
         return tuple(sorted(columns, key=lambda c: c.origin != "headers"))
 
@@ -142,12 +142,12 @@ class WriteRow(RowStage):
 
 
 def _is_partition(column: Column) -> bool:
-    """Whether it is the partition as its own type: what casts make of it is read only."""
+    """Returns True if it is the partition as its own type: what casts make of it is read only."""
     return column.origin == "partition" and column.schema.type is Type.INT32
 
 
 def _metadata(column: Column, cell: Cell) -> Expr:
-    """The value of a column as the timestamp or the partition of a record."""
+    """Returns the value of a column as the timestamp or the partition of a record."""
     rule = _RULES[column.origin].get(cell.schema.logical or cell.schema.type.value)
     if rule is None:
         raise refuse(*_other(column.origin, column.name, cell.schema.label))
@@ -155,7 +155,7 @@ def _metadata(column: Column, cell: Cell) -> Expr:
 
 
 def _number(origin: str, name: str, value: Any) -> int | None:
-    """The same without schema."""
+    """Returns the same without schema."""
     if value is None:
         return None
     if not isinstance(value, int) or isinstance(value, bool):
@@ -169,7 +169,7 @@ def _other(origin: str, name: str, kind: str) -> tuple[str, str, str]:
 
 
 def _header_rule(column: Column, *, there: bool) -> Any:
-    """The rule that puts a column into the headers, or takes it out of them where the row has it no more."""
+    """Returns the rule that puts a column into the headers, or takes it out of them where the row has it no more."""
     source = column.source
     if isinstance(source, HeaderValue):
         header_decoder = decoder(source.decode)

@@ -8,7 +8,7 @@ from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, Kafka
 
 
 def open_table(session: SparkSession, sink: Sink, source: SourceSpec | None = None) -> Table:
-    """Open a sink.
+    """Opens a sink.
 
     Args:
         session: The Spark session.

@@ -27,7 +27,7 @@ _SOURCE = SourceColumns("source_topic", "source_partition", "source_offset")
 
 @dataclass(frozen=True)
 class Trace:
-    """How the records in a topic say what they are.
+    """The identity of a record in its headers.
 
     Attributes:
         identity: Headers that together tell a record from all others; the last one of each name counts.
@@ -50,7 +50,7 @@ def append_once(
     order: Sequence[str],
     say: Callable[[str], None] = lambda line: None,
 ) -> tuple[dict[str, int], Appended]:
-    """Append the records that are not there yet.
+    """Appends the records that are not there yet.
 
     Args:
         place: The topics.
@@ -103,7 +103,7 @@ def _from(r: Range, since: Ends) -> Range:
 
 
 def _traces(records: DataFrame, trace: Trace) -> DataFrame:
-    """Where records are, and what their headers say of them."""
+    """Returns the places of records, and their identities from the headers."""
     topic, partition, offset = trace.source
     return records.select(
         "topic",
@@ -118,7 +118,7 @@ def _traces(records: DataFrame, trace: Trace) -> DataFrame:
 
 
 def _still_needed(traces: DataFrame, owner: str, taken_in: OffsetSet) -> dict[str, int]:
-    """The first record, per partition, that comes from one which the table has not taken in.
+    """Returns the first record, per partition, that comes from one which the table has not taken in.
 
     A run that died has left it, or the table is made anew. The run that takes its source in has to find it.
     """
@@ -134,7 +134,7 @@ def _key(r: Range) -> str:
 
 
 def last_header(name: str) -> Column:
-    """The text of the last header of a name; null in records of others, which have none."""
+    """Returns the text of the last header of a name; null in records of others, which have none."""
     last = F.try_element_at(F.filter("headers", lambda h: h["key"] == name), F.lit(-1))
     return last["value"].cast("string")
 

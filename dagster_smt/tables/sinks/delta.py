@@ -81,7 +81,7 @@ _LOG_LIMITS = (1, 30, None)
 
 
 def refused(schema: StructType) -> list[Problem]:
-    """Names that a Delta table cannot hold: it tells none apart that differ only in case."""
+    """Returns names that a Delta table cannot hold: it tells none apart that differ only in case."""
     hint = "rename one with ReplaceField, or use another sink"
     twins = []
     for first, other in case_twins(schema):
@@ -130,7 +130,7 @@ class DeltaTable:
         return self._standing(settle)
 
     def _standing(self, settle: bool) -> TableState | None:
-        """The state of the version that the table stands on, where that is not plainly its last commit's.
+        """Returns the state of the version that the table stands on, where that is not plainly its last commit's.
 
         Raises:
             TableError: SMT554 somebody else has replaced what is there, SMT555 the log does not reach back so far.
@@ -150,7 +150,7 @@ class DeltaTable:
         return state
 
     def _version_at(self, restore: Commit, commits: Sequence[Commit]) -> int | None:
-        """The version that a restore to a moment brought back.
+        """Returns the version that a restore to a moment brought back.
 
         Spark notes the moment as the user wrote it, in the zone of that session, so the files have to be the same.
         """
@@ -170,7 +170,7 @@ class DeltaTable:
         return older[0]
 
     def _files(self, version: int) -> frozenset[str]:
-        """The files that hold the rows of a version."""
+        """Returns the files that hold the rows of a version."""
         rows = self.session.sql(f"SELECT DISTINCT _metadata.file_path AS file FROM {self.name} VERSION AS OF {version}")
         return frozenset(row.file for row in rows.collect())
 
@@ -207,7 +207,7 @@ class DeltaTable:
         return [foreign(commit) for commit in others][:MOST_FOREIGN]
 
     def _history(self, limit: int | None) -> list[Commit]:
-        """The latest commits, the last one first; none if there is no table. Each look lists the whole log."""
+        """Returns the latest commits, the last one first; none if there is no table. Each look lists the whole log."""
         if limit == 1 and (last := last_commit(self.session, str(self.spec.path), self.spec.table)) is not None:
             return [last]
         suffix = f" LIMIT {limit}" if limit else ""
@@ -228,7 +228,7 @@ class DeltaTable:
             raise TableError(problem) from None
 
     def _state_in_properties(self) -> TableState | None:
-        """The state that a property repeats."""
+        """Returns the state that a property repeats."""
         text = self._properties().get(PROPERTY)
         try:
             if text:
@@ -262,7 +262,7 @@ class DeltaTable:
         return [other_layout(self.spec.place, differences)]
 
     def _check_rebuild(self, detail: Row) -> None:
-        """Refuse a rebuild that Delta cannot do, before anything is read.
+        """Refuses a rebuild that Delta cannot do, before anything is read.
 
         Raises:
             UnsupportedError: SMT906.
@@ -348,7 +348,7 @@ class DeltaTable:
         return Written(None, files, size)
 
     def _add_columns(self, columns: StructType) -> None:
-        """Add the columns that the table does not have yet, and widen others."""
+        """Adds the columns that the table does not have yet, and widen others."""
         table = self.schema()
         assert table is not None
         self._evolve(table, columns)
@@ -357,7 +357,7 @@ class DeltaTable:
             self._save(nothing.write.format("delta").mode("append").options(mergeSchema="true"))
 
     def _commit_of(self, state: TableState) -> Commit | None:
-        """The commit that a try has made; others may have committed since, however often."""
+        """Returns the commit that a try has made; others may have committed since, however often."""
         for limit in _LOG_LIMITS:
             for commit in self._history(limit):
                 readable = self._readable(commit)
@@ -394,14 +394,14 @@ class DeltaTable:
         raise always_changed(self.spec.place, _TRIES)
 
     def _inserted(self, columns: Sequence[str]) -> str:
-        """What a MERGE inserts: to Delta a star means generated columns, too, and the rows have none."""
+        """Returns the columns that a MERGE inserts. A star would include generated columns, which the rows lack."""
         if not delta_layout.generated_columns(self.spec.layout):
             return "*"
         names = [quoted(name) for name in columns]
         return f"({', '.join(names)}) VALUES ({', '.join(f'new.{name}' for name in names)})"
 
     def _make(self, frame: DataFrame, state: TableState, replaced: Replaced) -> None:
-        """Make the table with its first rows."""
+        """Makes the table with its first rows."""
         layout = self.spec.layout
         properties = {_CLEAN_UP: "false", **(_MAPPING if _odd_names(frame.schema) else {})}
         if delta_layout.generated_columns(layout):
@@ -415,7 +415,7 @@ class DeltaTable:
             self._save(self._writer(frame, state, replaced).options(**properties))
 
     def _make_empty(self, frame: DataFrame) -> bool:
-        """Make the table with its layout, if there is none. Tells whether it has."""
+        """Makes the table with its layout, if there is none. Tells whether it has."""
         layout = self.spec.layout
         if self.schema() is not None or not layout:
             return False
@@ -436,14 +436,14 @@ class DeltaTable:
     def _create_as(
         self, frame: DataFrame, settings: Mapping[str, str], properties: Mapping[str, str], *, replace: bool
     ) -> None:
-        """Make or replace the table, with its layout and with rows, as one commit."""
+        """Makes or replace the table, with its layout and with rows, as one commit."""
         layout = self.spec.layout
         properties = {**properties, **delta_layout.layout_properties(layout)}
         with view_of(frame) as view, session_with(self.session, {**settings, **delta_layout.ANY_PROPERTY}) as session:
             session.sql(delta_layout.create_as(self.name, view, layout, properties, replace=replace)).collect()
 
     def _rebuild(self, table: StructType, frame: DataFrame, state: TableState) -> None:
-        """Replace all rows, the columns and the layout, as one commit."""
+        """Replaces all rows, the columns and the layout, as one commit."""
         layout, properties = self.spec.layout, self._properties()
         former = delta_layout.generated_in(properties)
         everything = Replaced(everything=True)
@@ -464,7 +464,7 @@ class DeltaTable:
             self._save(writer.partitionBy(*self._partitions()) if layout.partition_by else writer)
 
     def _describe(self) -> None:
-        """Give a table that is there the properties and the comment of its layout."""
+        """Gives a table that is there the properties and the comment of its layout."""
         layout = self.spec.layout
         properties = delta_layout.layout_properties(layout)
         with session_with(self.session, delta_layout.ANY_PROPERTY) as session:
@@ -498,7 +498,7 @@ class DeltaTable:
                 writer.save(str(self.spec.path))
 
     def _evolve(self, table: StructType, schema: StructType) -> None:
-        """Switch on what new names and wider types need. New columns come with the rows."""
+        """Enables the table features for new names and wider types. New columns come with the rows."""
         properties = {}
         if _odd_names(schema) and self._properties().get("delta.columnMapping.mode") is None:
             properties.update(_MAPPING)
@@ -529,7 +529,7 @@ class DeltaTable:
 
     @contextmanager
     def _empty_commits(self) -> Iterator[None]:
-        """Have windows recorded that leave no row.
+        """Makes Delta record windows without a row.
 
         Threads of a session share its settings: the last commit under way puts this one back.
         """
@@ -551,7 +551,7 @@ class DeltaTable:
                     self.session.conf.set(_EMPTY_COMMITS, before)
 
     def _check_session(self) -> None:
-        """Tell a session that finds no table of any kind, for it has no Delta, from one that finds none here."""
+        """Tells a session that finds no table of any kind, for it has no Delta, from one that finds none here."""
         if SETTINGS["delta"]["spark.sql.extensions"] in str(self.session.conf.get("spark.sql.extensions", "") or ""):
             return
         try:
@@ -567,7 +567,7 @@ class DeltaTable:
 
 
 def _settings(state: TableState) -> dict[str, str]:
-    """The settings of a session that make one statement the commit of a state."""
+    """Returns the settings of a session that make one statement the commit of a state."""
     return {
         "spark.databricks.delta.commitInfo.userMetadata": state.to_text(),
         "spark.databricks.delta.write.txnAppId": APPLICATION,
@@ -577,18 +577,18 @@ def _settings(state: TableState) -> dict[str, str]:
 
 
 def _holds_columns(columns: StructType, others: StructType) -> bool:
-    """Whether some columns are among others, with the same types."""
+    """Returns True if some columns are among others, with the same types."""
     types = {field.name: nullable(field.dataType) for field in columns.fields}
     return all(types.get(field.name) == nullable(field.dataType) for field in others.fields)
 
 
 def _odd_names(schema: StructType) -> bool:
-    """Whether a name needs column mapping: Parquet's own names cannot have these characters."""
+    """Returns True if a name needs column mapping: Parquet's own names cannot have these characters."""
     return any(_MAPPED.search(name) for _, struct in all_structs(schema) for name in struct.names)
 
 
 def _widened(old: DataType, new: DataType, path: str) -> Iterator[tuple[str, DataType]]:
-    """Columns and parts of them whose type is another now, as ALTER TABLE names them."""
+    """Returns columns and parts of them whose type is another now, as ALTER TABLE names them."""
     if isinstance(old, StructType) and isinstance(new, StructType):
         known = {f.name: f.dataType for f in old.fields}
         for column in new.fields:

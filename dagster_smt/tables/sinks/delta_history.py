@@ -42,12 +42,12 @@ class Commit:
 
     @property
     def restores(self) -> bool:
-        """Whether it brings an older version back."""
+        """True if the commit restores an older version."""
         return self.operation == "RESTORE"
 
     @property
     def replaces(self) -> bool:
-        """Whether it leaves nothing of the rows that were there."""
+        """True if no earlier row is left after the commit."""
         if self.operation == "DELETE":
             return str(self.parameters.get("predicate") or "[]").strip() in ("[]", '["true"]', "true")
         if self.operation in ("WRITE", "STREAMING UPDATE"):
@@ -57,12 +57,12 @@ class Commit:
 
     @property
     def changes_rows(self) -> bool:
-        """Whether it may have added, changed or removed rows."""
+        """True if the commit may have added, changed or removed rows."""
         return self.operation.startswith(_ROWS)
 
 
 def commit_of(row: Row) -> Commit:
-    """A commit from a row of ``DESCRIBE HISTORY`` with its moment in milliseconds as ``millis``."""
+    """Returns a commit from a row of ``DESCRIBE HISTORY`` with its moment in milliseconds as ``millis``."""
     return Commit(
         version=int(row.version),
         millis=int(row.millis or 0),
@@ -75,19 +75,19 @@ def commit_of(row: Row) -> Commit:
 
 
 def foreign(commit: Commit) -> ForeignCommit:
-    """A commit of somebody else, as messages name it."""
+    """Returns a commit of somebody else, as messages name it."""
     return ForeignCommit(f"version {commit.version}", commit.operation, commit.millis)
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the way back through a log finds.
+    """The result of a walk back through a log.
 
     Attributes:
         state: The state of the version that the table stands on; None if no commit of ours led there.
         replaced: The newest commit of others after it that left none of its rows.
         lost: The restored version that the log does not have any more.
-        ended: Whether the way ended before the table's first version: the log does not go further back.
+        ended: True if the way ended before the table's first version: the log does not go further back.
     """
 
     state: TableState | None = None
@@ -103,11 +103,11 @@ def standing(
     *,
     whole: bool = True,
 ) -> Standing:
-    """Walk back from the last commit to the one of ours that the table stands on.
+    """Walks back from the last commit to our commit that the table's content comes from.
 
     Args:
         commits: The log, the last commit first.
-        whole: Whether that is all of the log that is there.
+        whole: True if that is all of the log that is there.
         decode: Reads what a commit of ours has noted; None for one of others.
         version_at: The version that a restore to a moment brought back; None if that cannot be told.
     """
@@ -133,7 +133,10 @@ def standing(
 
 
 def _replaced_below(commit: Commit, known: dict[int, Commit]) -> Commit | None:
-    """What somebody did to the table while our commit was being written: Delta puts appends on top without a word."""
+    """Returns the foreign change while our commit was being written.
+
+    Delta silently puts appends on top of such a change.
+    """
     if commit.read_version is None:
         return None
     between = (known.get(version) for version in range(commit.version - 1, commit.read_version, -1))
@@ -143,7 +146,7 @@ def _replaced_below(commit: Commit, known: dict[int, Commit]) -> Commit | None:
 def _restored(
     commit: Commit, commits: Sequence[Commit], version_at: Callable[[Commit, Sequence[Commit]], int | None]
 ) -> int:
-    """The version that a restore brought back; -1 if that cannot be told."""
+    """Returns the version that a restore brought back; -1 if that cannot be told."""
     version = commit.parameters.get("version")
     target = int(version) if version is not None else version_at(commit, commits)
     if target is None or target >= commit.version:
@@ -152,7 +155,7 @@ def _restored(
 
 
 def _target(commit: Commit) -> str:
-    """How a restore names what it brought back."""
+    """Returns the name of the version that a restore brought back."""
     version = commit.parameters.get("version")
     if version is not None:
         return f"version {version}"

@@ -13,7 +13,7 @@ from dagster_smt.tables.sinks.delta_history import Commit
 
 
 def last_commit(session: SparkSession, path: str, table: str | None) -> Commit | None:
-    """The last commit.
+    """Returns the last commit.
 
     Args:
         session: A classic session with Delta; the classes that are asked have been there since Delta 3.
@@ -52,7 +52,7 @@ def live_files(session: SparkSession, path: str, table: str | None) -> DataFrame
 
 
 def _identifier(session: SparkSession, table: str) -> Any:
-    """The name of a table in the session's own catalog: Delta's log reader knows no other.
+    """Returns the name of a table in the session's own catalog: Delta's log reader knows no other.
 
     Raises:
         LookupError: It is in another catalog.

@@ -128,7 +128,7 @@ class FileTopicsTable(RecordTable):
         return Written(appended.count, len(ends), 0)
 
     def beside_source(self) -> bool:
-        """Whether the records come from this folder of topics, however its path is written."""
+        """Returns True if the records come from this folder of topics, however its path is written."""
         if not isinstance(self.source, FileTopics):
             return False
         return local.local_folder(self.source.root).resolve() == local.local_folder(self.topics.root).resolve()
@@ -139,7 +139,7 @@ class FileTopicsTable(RecordTable):
         return Trace((GROUP_HEADER, SOURCE_HEADER), (GROUP_HEADER, self.spec.group), source)
 
     def _with_source(self, frame: DataFrame) -> DataFrame:
-        """The records as ``append_frame`` takes them."""
+        """Returns the records as ``append_frame`` takes them."""
         rows = with_source(frame, self.spec.group).withColumn("timestamp_ms", F.unix_millis("timestamp"))
         rows = rows.withColumn("source_partition", F.col("partition"))
         if TARGET in rows.columns:

@@ -103,7 +103,7 @@ class IcebergTable(IcebergStates):
         frame.writeTo(self.name).append()
 
     def _creates(self, frame: DataFrame) -> bool:
-        """Whether there was no table, so that the frame has become one; somebody else may make it meanwhile."""
+        """Returns True if there was no table, so that the frame has become one; somebody else may make it meanwhile."""
         if self._properties() is not None:
             return False
         try:
@@ -208,7 +208,7 @@ class IcebergTable(IcebergStates):
         return self._publish(base, state, columns, lambda branch: self._write(frame, branch, replaced))
 
     def _create(self, frame: DataFrame, state: TableState) -> Written:
-        """Make the table with its first rows."""
+        """Makes the table with its first rows."""
         try:
             self._new(frame, state).create()
         except Exception:  # of PySpark or of Py4J, as the case may be
@@ -219,7 +219,7 @@ class IcebergTable(IcebergStates):
         return self._finish(state)
 
     def _laid_out(self, columns: StructType) -> dict[str, str]:
-        """Make an empty table with its layout; returns its properties.
+        """Makes an empty table with its layout; returns its properties.
 
         Raises:
             TableError: SMT528, somebody else was first.
@@ -244,7 +244,7 @@ class IcebergTable(IcebergStates):
             self._change(f"ALTER TABLE {self.name} {change}", None)
 
     def _lay_out(self, properties: dict[str, str], base: str, *, made_by_us: bool) -> None:
-        """Give a table that is there the layout of its definition, for the rows that are written from now on.
+        """Gives a table that is there the layout of its definition, for the rows that are written from now on.
 
         A table without a snapshot has it already, unless a run of ours died while it made the table.
         """
@@ -257,7 +257,7 @@ class IcebergTable(IcebergStates):
             self._change(f"ALTER TABLE {self.name} {change}", base)
 
     def _make_anew(self, frame: DataFrame, state: TableState, base: str) -> Written:
-        """Replace the table, columns and all.
+        """Replaces the table, columns and all.
 
         Iceberg replaces whatever is there then. So an empty snapshot goes before: other runs that have begun find
         ``main`` moved. Rows of one that begins and ends in between go, and so does its state: they are read again.
@@ -272,7 +272,7 @@ class IcebergTable(IcebergStates):
         return written
 
     def _new(self, frame: DataFrame, state: TableState | None) -> DataFrameWriterV2:
-        """A writer that makes a table. It has the state as a property already, but cannot know its snapshot."""
+        """Returns a writer that makes a table. It has the state as a property already, but cannot know its snapshot."""
         layout = self.spec.layout
         own = {COLUMNS: packed(json.dumps(sql.column_metadata(frame.schema)))}
         properties = {**_NEW_TABLE, **iceberg_layout.layout_properties(layout), **own}
@@ -287,7 +287,7 @@ class IcebergTable(IcebergStates):
         return writer
 
     def _finish(self, state: TableState) -> Written:
-        """Note the snapshot of a table that was made with its state."""
+        """Notes the snapshot of a table that was made with its state."""
         where = f"summary['{MARK}'] = {text(_mark(state))}"
         snapshots = [str(row[0]) for row in self._snapshots("snapshot_id", where)]
         if not snapshots:
@@ -302,7 +302,7 @@ class IcebergTable(IcebergStates):
         columns: dict[str, Any] | None,
         write: Callable[["_Branch"], None],
     ) -> Written:
-        """Write to a branch of its own that starts at ``base``, and move ``main`` to its end."""
+        """Writes to a branch that starts at ``base``, and moves ``main`` to its end."""
         mark = _mark(state) if state else ""
         branch = _Branch(f"smt_{int(time.time())}_{secrets.token_hex(8)}", base, mark)
         start = "" if base == NO_SNAPSHOT else f" AS OF VERSION {base}"
@@ -344,7 +344,7 @@ class IcebergTable(IcebergStates):
             writer.append()
 
     def _to(self, frame: DataFrame, branch: "_Branch") -> DataFrameWriterV2:
-        """A writer to a branch: by its name, for the option ``branch`` is passed over without a word."""
+        """Returns a writer to a branch: by its name, for the option ``branch`` is passed over without a word."""
         writer = frame.writeTo(branch.of(self.name))
         if not branch.mark:
             return writer
@@ -352,7 +352,7 @@ class IcebergTable(IcebergStates):
         return writer.option(f"snapshot-property.{MARK}", branch.mark)
 
     def _evolve(self, schema: StructType, base: str | None) -> None:
-        """Add new columns, widen others. Another run may be doing the same."""
+        """Adds new columns, widen others. Another run may be doing the same."""
         for last in (False,) * (_TRIES - 1) + (True,):
             changes = sql.alterations(self.session.table(self.name).schema, schema)
             try:
@@ -367,7 +367,10 @@ class IcebergTable(IcebergStates):
                 time.sleep(0.05)
 
     def _keep(self, head: str, mark: str, columns: dict[str, Any] | None = None) -> bool:
-        """Name the newest mark in a property, so that it outlives its snapshot. Tells whether that is done."""
+        """Writes the newest mark into a property, so that the mark outlives its snapshot.
+
+        Returns True if the property is written.
+        """
         try:
             for _ in range(_TRIES):
                 pairs = {NEWEST: f"{head} {mark}"}
@@ -413,7 +416,7 @@ class IcebergTable(IcebergStates):
         self._change(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({listed})", base)
 
     def _tidy(self, properties: dict[str, str], newest: int) -> None:
-        """Remove old states, those of lost races among them, and those of a table that stood here before."""
+        """Removes old states, those of lost races among them, and those of a table that stood here before."""
         numbers = {}
         for k in properties:
             if k.startswith(STATE):
@@ -424,7 +427,7 @@ class IcebergTable(IcebergStates):
             self._change(f"ALTER TABLE {self.name} UNSET TBLPROPERTIES IF EXISTS ({listed})", None)
 
     def _change(self, statement: str, base: str | None, done: Callable[[], bool] = lambda: False) -> None:
-        """Change metadata, again if another writer came between and ``main`` is still where the run saw it."""
+        """Changes metadata. Retries if another writer committed meanwhile and ``main`` is unchanged."""
         for last in (False,) * (_TRIES - 1) + (True,):
             try:
                 self.session.sql(statement).collect()
@@ -455,7 +458,7 @@ class IcebergTable(IcebergStates):
         return bool(self.session.sql(f"SELECT 1 FROM {self.name}.history WHERE {where}").collect())
 
     def _written(self, head: str, base: str) -> Written:
-        """What the snapshots after ``base`` added: rows of the run, files with those that were rewritten."""
+        """Returns what the snapshots after ``base`` added: rows of the run, and files including rewritten ones."""
         names = ("added-records", "added-data-files", "added-files-size")
         counts = ", ".join(f"coalesce(CAST(summary['{n}'] AS BIGINT), 0)" for n in names)
         if base not in ("", NO_SNAPSHOT):
@@ -469,7 +472,7 @@ class IcebergTable(IcebergStates):
 
 
 def _mark(state: TableState) -> str:
-    """What names a state: its number, and the try that made it."""
+    """Returns the mark of a state: its number, and the attempt that created it."""
     return f"{state.number}.{re.sub(r'[^0-9A-Za-z]', '_', state.attempt)}"
 
 
@@ -480,5 +483,5 @@ class _Branch:
         self.name, self.base, self.mark = name, base, mark
 
     def of(self, table: str) -> str:
-        """The branch as a table."""
+        """Returns the branch as a table."""
         return f"{table}.{quoted('branch_' + self.name)}"

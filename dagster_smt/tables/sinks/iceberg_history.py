@@ -40,7 +40,7 @@ class Snapshot:
 
     @property
     def mark(self) -> str:
-        """The mark of the state that came with it; empty if it is none of ours."""
+        """The mark of our state in the snapshot; empty without a state of ours."""
         return self.summary.get(MARK, "")
 
     def with_mark(self, mark: str) -> "Snapshot":
@@ -52,38 +52,41 @@ class Snapshot:
 
     @property
     def _leaves_nothing(self) -> bool:
-        """Whether no file of rows that was there stays."""
+        """True if the snapshot has no earlier data file."""
         gone = self._count("deleted-records") > 0 and "total-records" in self.summary
         return gone and self._count("total-records") == self._count("added-records")
 
     @property
     def replaces(self) -> bool:
-        """Whether it surely leaves nothing of the rows that were there."""
+        """True if certainly no earlier row is left."""
         if self.operation == "replace" or not self._leaves_nothing:
             return False
         return self._count("added-records") == 0 or self.summary.get("replace-partitions") == "true"
 
     @property
     def may_replace(self) -> bool:
-        """Whether it has written all rows anew, and not as many: an overwrite, or a DELETE that took some of a file."""
+        """True if the snapshot rewrote all rows and changed their number.
+
+        An overwrite does so, or a DELETE of a part of a file.
+        """
         if self.operation != "overwrite" or self.replaces or not self._leaves_nothing:
             return False
         return self._count("added-records") != self._count("deleted-records")
 
     @property
     def foreign(self) -> ForeignCommit:
-        """How messages name it."""
+        """The snapshot as a foreign commit, for messages."""
         return ForeignCommit(f"snapshot {self.id}", self.operation, self.millis)
 
 
 def snapshot_of(row: Any) -> Snapshot:
-    """A snapshot from a row with ``COLUMNS``."""
+    """Returns a snapshot from a row with ``COLUMNS``."""
     parent = None if row.parent_id is None else str(row.parent_id)
     return Snapshot(str(row.snapshot_id), parent, row.operation or "", dict(row.summary or {}), int(row.millis))
 
 
 def older_snapshots(session: SparkSession, table: str) -> Iterator[dict[str, Snapshot]]:
-    """The snapshots in the files of metadata that a table had before, the latest file first; ends where none is left.
+    """Yields the snapshots in earlier metadata files of a table, the latest file first. Stops at a missing file.
 
     Args:
         session: The Spark session: it has to be able to read these files.
@@ -100,7 +103,7 @@ def older_snapshots(session: SparkSession, table: str) -> Iterator[dict[str, Sna
 
 
 def _readable(file: str) -> str:
-    """The path as Spark takes it: it would take braces and stars of a plain one for a pattern."""
+    """Returns the path as Spark takes it: it would take braces and stars of a plain one for a pattern."""
     special = "\\{}[]*?,"
     return "".join(f"\\{c}" if c in special else c for c in file)
 
@@ -133,7 +136,7 @@ class Way:
 
 
 def way_back(head: str | None, known: Mapping[str, Snapshot]) -> Way:
-    """Go back from a snapshot to the newest one with a mark."""
+    """Goes back from a snapshot to the newest one with a mark."""
     passed: list[Snapshot] = []
     at = head
     while at is not None and at in known:
@@ -145,7 +148,7 @@ def way_back(head: str | None, known: Mapping[str, Snapshot]) -> Way:
 
 
 def foreign_of(head: str | None, known: Mapping[str, Snapshot]) -> list[ForeignCommit]:
-    """The commits of others that may have changed rows, as far as the snapshots are there."""
+    """Returns the commits of others that may have changed rows, as far as the snapshots are there."""
     commits: list[ForeignCommit] = []
     at = head
     while at is not None and at in known:

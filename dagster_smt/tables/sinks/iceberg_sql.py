@@ -54,7 +54,7 @@ _METADATA = "connect"
 
 
 def located(session: SparkSession, sink: IcebergSink) -> tuple[str, str]:
-    """The catalog of a sink and the table's full name, both as SQL. Sets up the catalog of tables by path.
+    """Returns the catalog of a sink and the table's full name, both as SQL. Sets up the catalog of tables by path.
 
     Raises:
         UnsupportedError: SMT560, the session lacks Iceberg's extensions, or its catalog is none of Iceberg's.
@@ -79,7 +79,7 @@ def located(session: SparkSession, sink: IcebergSink) -> tuple[str, str]:
 
 
 def _uncached(session: SparkSession, catalog: str) -> str:
-    """The same catalog without its cache of tables.
+    """Returns the same catalog without its cache of tables.
 
     The runs of one Java process would share the cached table and its view of the metadata. Iceberg reads that twice
     when a change begins; another run's commit in between is then lost, or both win.
@@ -108,7 +108,7 @@ def _uncached(session: SparkSession, catalog: str) -> str:
 
 
 def no_iceberg(place: str, catalog: str = "") -> UnsupportedError:
-    """The error of a session that cannot write Iceberg tables."""
+    """Returns the error of a session that cannot write Iceberg tables."""
     if catalog:
         statement = f"the catalog {catalog} of this Spark session is none of Iceberg's"
         hint = f"set spark.sql.catalog.{catalog} to {_CATALOG_CLASS}, or name a table in such a catalog"
@@ -119,7 +119,11 @@ def no_iceberg(place: str, catalog: str = "") -> UnsupportedError:
 
 
 def _by_path(session: SparkSession, path: str) -> tuple[str, str]:
-    """Iceberg's Hadoop catalog joins its warehouse and a name: with a file system's root, a name is a path."""
+    """Returns the catalog's warehouse and the name of a table at a path.
+
+    Iceberg's Hadoop catalog joins its warehouse and a name: with a file system's root as the warehouse, a name is a
+    path.
+    """
     uri = _URI.fullmatch(path)
     if uri is None:
         warehouse = _URI.match(str(session.conf.get("spark.sql.warehouse.dir", "") or ""))
@@ -149,7 +153,7 @@ def _by_path(session: SparkSession, path: str) -> tuple[str, str]:
 
 
 def held_type(kind: DataType) -> DataType:
-    """The type that Iceberg keeps for one of Spark's: it has no integers below 32 bits."""
+    """Returns the type that Iceberg keeps for one of Spark's: it has no integers below 32 bits."""
     if isinstance(kind, IntegralType) and kind.simpleString() in ("tinyint", "smallint"):
         return DataType.fromDDL("int")
     if type(kind).__name__ in ("CharType", "VarcharType"):
@@ -158,7 +162,10 @@ def held_type(kind: DataType) -> DataType:
 
 
 def alterations(old: DataType, new: DataType) -> list[str]:
-    """What ALTER TABLE has to do until a table holds the columns of both: new ones at once, then wider types."""
+    """Returns the ALTER TABLE clauses after which a table holds the columns of both schemas.
+
+    New columns come first, then wider types.
+    """
     added, widened = [], []
     for path, have, want in _differences(old, new, ""):
         if isinstance(want, StructField):
@@ -169,7 +176,7 @@ def alterations(old: DataType, new: DataType) -> list[str]:
 
 
 def column_list(columns: StructType) -> str:
-    """The columns of a table as CREATE TABLE lists them."""
+    """Returns the columns of a table as CREATE TABLE lists them."""
     return ", ".join(_column(quoted(field.name), field) for field in columns.fields)
 
 
@@ -179,7 +186,7 @@ def _column(path: str, field: StructField) -> str:
 
 
 def keeps(old: DataType, new: DataType) -> bool:
-    """Whether a table with the first columns can be altered into one with the second and no others."""
+    """Returns True if a table with the first columns can be altered into one with the second and no others."""
     if isinstance(old, StructType) and isinstance(new, StructType):
         fields = {f.name: f for f in new.fields}
         return all(
@@ -197,7 +204,7 @@ def keeps(old: DataType, new: DataType) -> bool:
 
 
 def _differences(old: DataType, new: DataType, path: str) -> Iterator[tuple[str, DataType, DataType | StructField]]:
-    """New fields and parts of another type, as ALTER TABLE names them."""
+    """Yields new fields and parts of another type, in the words of ALTER TABLE."""
     if isinstance(old, StructType) and isinstance(new, StructType):
         known = {f.name: f.dataType for f in old.fields}
         for column in new.fields:
@@ -237,7 +244,7 @@ def _type(kind: DataType) -> str:
 
 
 def all_fields(kind: DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], StructField]]:
-    """Every field of a schema with its path, the outermost first."""
+    """Yields every field of a schema with its path, the outermost first."""
     for step, child in _children(kind):
         if isinstance(child, StructField):
             yield (*path, step), child
@@ -256,7 +263,7 @@ def _children(kind: DataType) -> list[tuple[str, DataType | StructField]]:
 
 
 def column_metadata(schema: StructType) -> dict[str, Any]:
-    """What Iceberg has no place for: Connect's metadata, by the path of the field."""
+    """Returns the metadata of Connect by the path of the field. Iceberg has no place for this metadata."""
     results = {}
     for path, f in all_fields(schema):
         if _METADATA in f.metadata:
@@ -265,7 +272,7 @@ def column_metadata(schema: StructType) -> dict[str, Any]:
 
 
 def with_metadata(kind: Any, metadata: Mapping[str, Any], path: tuple[str, ...] = ()) -> Any:
-    """The type with the metadata that ``column_metadata`` took from it."""
+    """Returns the type with the metadata that ``column_metadata`` took from it."""
     if isinstance(kind, StructType):
         fields = []
         for f in kind.fields:
@@ -284,7 +291,7 @@ def with_metadata(kind: Any, metadata: Mapping[str, Any], path: tuple[str, ...] 
 
 
 def refused(schema: StructType) -> list[Problem]:
-    """Names and types that an Iceberg table cannot hold."""
+    """Returns names and types that an Iceberg table cannot hold."""
     rename = "rename the field with ReplaceField"
     problems = nul_names(schema, "an Iceberg table")
     fields = list(all_fields(schema))
@@ -310,7 +317,7 @@ def refused(schema: StructType) -> list[Problem]:
 
 
 def _parts(kind: DataType) -> Iterator[DataType]:
-    """The types inside arrays and maps that have no parts themselves; fields of structs come on their own."""
+    """Yields the types inside arrays and maps that have no parts themselves; fields of structs come on their own."""
     if isinstance(kind, StructType):
         return
     inner = [c for _, c in _children(kind) if isinstance(c, DataType)]
@@ -321,7 +328,7 @@ def _parts(kind: DataType) -> Iterator[DataType]:
 
 
 def _structs(kind: DataType) -> Iterator[DataType]:
-    """A struct, or those that are the elements of an array or map."""
+    """Yields a struct, or those that are the elements of an array or map."""
     if isinstance(kind, StructType):
         yield kind
     else:

@@ -88,7 +88,7 @@ class IcebergStates:
         return foreign_of(properties[HEAD], self._all_snapshots())[:MOST_FOREIGN]
 
     def _properties(self) -> dict[str, str] | None:
-        """The table's properties and the snapshot of ``main``, as they are now; None if there is no table."""
+        """Returns the table's properties and the snapshot of ``main``, as they are now; None if there is no table."""
         try:
             if not self.seen and not self.session.catalog.tableExists(self.name):  # SQL would log an error
                 return None
@@ -112,7 +112,7 @@ class IcebergStates:
         return schema
 
     def _state(self, properties: dict[str, str], *, settle: bool = False) -> TableState | None:
-        """The state without a look at the snapshots, where the newest mark is at the current one."""
+        """Returns the state without a look at the snapshots, where the newest mark is at the current one."""
         head, _, mark = properties.get(NEWEST, "").partition(" ")
         if head == properties[HEAD]:
             return self._marked(properties, mark)
@@ -123,13 +123,13 @@ class IcebergStates:
         return state
 
     def _refuse_replaced(self, state: TableState, passed: Sequence[Snapshot]) -> None:
-        """Refuse a state whose rows somebody else has replaced or removed, all of them."""
+        """Refuses a state whose rows somebody else has replaced or removed, all of them."""
         for snapshot in passed:
             if snapshot.replaces or (snapshot.may_replace and self._lacks_window(state)):
                 raise replaced_by_others(self.spec.place, snapshot.foreign)
 
     def _lacks_window(self, state: TableState) -> bool:
-        """Whether none of the rows is there that the last commit added."""
+        """Returns True if none of the rows is there that the last commit added."""
         columns = self.spec.coordinates
         if columns is None or not state.window.ranges or not state.report.get("records_out"):
             return False
@@ -137,7 +137,7 @@ class IcebergStates:
         return self.session.table(self.name).where(added).isEmpty()
 
     def _marked(self, properties: dict[str, str], mark: str) -> TableState | None:
-        """The state of a mark; of none there is none."""
+        """Returns the state of a mark; of none there is none."""
         if not mark:
             return None
         text = properties.get(STATE + mark)
@@ -149,7 +149,7 @@ class IcebergStates:
         return state
 
     def _newest(self, properties: dict[str, str]) -> tuple[str, str, Sequence[Snapshot]]:
-        """The newest snapshot with a mark that led to the current one, its mark, and what others put on top of it.
+        """Returns the newest marked snapshot before the current one, its mark, and the foreign snapshots since then.
 
         Empty if there is none. Others may have rolled the table back. Where the way back ends at an expired snapshot,
         it is the one that the property names, or older metadata tells how it goes on, or a run's branch is there.
@@ -185,7 +185,7 @@ class IcebergStates:
     def _refuse_undecided(
         self, known: Mapping[str, Snapshot], passed: list[str], properties: dict[str, str], newest: int
     ) -> None:
-        """Refuse if a run died around its ``fast_forward``, and what would tell on which side of it has expired."""
+        """Refuses if a run died around its ``fast_forward``, and what would tell on which side of it has expired."""
         for name, head in self._branches().items():
             if head in known and BRANCH.fullmatch(name):
                 mark = known[head].mark
@@ -231,7 +231,7 @@ class IcebergStates:
 
 
 def number_of(mark: str) -> int:
-    """The number in a mark; of none 0."""
+    """Returns the number in a mark; of none 0."""
     match = re.match(r"\d+", mark)
     if match:
         return int(match[0])

@@ -42,11 +42,11 @@ _TRANSACTION = 10_000
 
 @dataclass(frozen=True)
 class Measures:
-    """What the records of a topic are like.
+    """The sizes and keys of a topic's records.
 
     Attributes:
         longest: The size of the longest one.
-        keyless: Whether one has no key.
+        keyless: True if one has no key.
     """
 
     longest: int
@@ -131,7 +131,7 @@ class KafkaTable(RecordTable):
             raise TableError(Problem("SMT589", str(error), statement, hint)) from None
 
     def _write(self, frame: DataFrame, state: TableState) -> tuple[int, int]:
-        """Write the records; each partition that is read is written in its order.
+        """Writes the records; each partition that is read is written in its order.
 
         A run has Spark keep its rows, so that counting them first costs little, and a copy would cost more.
         """
@@ -164,7 +164,7 @@ class KafkaTable(RecordTable):
 
     @contextmanager
     def _committing(self) -> Iterator[Any]:
-        """Shut out earlier runs of the group, and give a function that commits offsets unless a later one came.
+        """Fences earlier runs of the group, and yields a function that commits offsets unless a later run has begun.
 
         Raises:
             TableError: SMT528, another run of the group has begun to commit meanwhile.
@@ -197,12 +197,12 @@ class KafkaTable(RecordTable):
             consumer.close()
 
     def sizes(self, prefix: str = "") -> Column:
-        """How many bytes each record takes as it is written; ``prefix`` stands in front of its columns."""
+        """Returns the size in bytes of each record as written. ``prefix`` is the prefix of its columns."""
         headers = headers_with_source(self.spec.group, prefix)
         return size_column(F.col(f"{prefix}key"), F.col(f"{prefix}value"), headers)
 
     def measure(self, frame: DataFrame, prefix: str = "") -> dict[str, Measures]:
-        """What records are like, by topic; ``prefix`` as of ``sizes``. What is written then is no longer than that."""
+        """Returns the measures of records by topic. ``prefix`` is as in ``sizes``. No written record is longer."""
         largest = F.max(self.sizes(prefix)).alias("longest")
         keyless = F.bool_or(F.col(f"{prefix}key").isNull()).alias("keyless")
         rows = frame.groupBy(F.col(f"{prefix}topic").alias("topic")).agg(largest, keyless).collect()
@@ -212,11 +212,14 @@ class KafkaTable(RecordTable):
 
     @cached_property
     def _measured(self) -> dict[str, Measures]:
-        """By topic what ``measure`` found."""
+        """The result of ``measure``, by topic."""
         return {}
 
     def _longest(self, frame: DataFrame, topics: Sequence[str]) -> int:
-        """The size of the longest record: a run has measured them, and has let none pass that is above a limit."""
+        """Returns the size of the longest record.
+
+        A run has measured them, and has let none pass that is above a limit.
+        """
         if not self._measured.keys() >= {*topics}:
             self.measure(frame)
         sizes = {topic: self._measured[topic].longest for topic in topics}

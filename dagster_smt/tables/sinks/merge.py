@@ -18,7 +18,7 @@ _SETTINGS = threading.RLock()
 
 @dataclass(frozen=True)
 class Merge:
-    """How changes become rows.
+    """The rules that turn changes into rows.
 
     Attributes:
         columns: The columns of the table after the merge.

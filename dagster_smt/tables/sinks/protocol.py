@@ -16,7 +16,7 @@ from dagster_smt.tables.sinks.merge import Merge
 
 @dataclass(frozen=True, slots=True)
 class Replaced:
-    """Which rows a commit replaces. Nothing by default: it appends.
+    """The rows that a commit replaces. By default, the commit only appends.
 
     Attributes:
         everything: All rows, and the columns too.
@@ -34,7 +34,10 @@ class Replaced:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What the table format says of a commit: rows (None if it does not say) and files added, their size in bytes."""
+    """The table format's answer about a commit.
+
+    It holds the added rows (None if unknown), the added files, and their bytes.
+    """
 
     rows: int | None
     files: int
@@ -67,7 +70,7 @@ class ForeignCommit:
 
 
 def same_state(one: TableState | None, other: TableState | None) -> bool:
-    """Whether two states are of the same commit, or there is none twice."""
+    """Returns True if two states are of the same commit, or there is none twice."""
     if one is None or other is None:
         return one is other
     return (one.number, one.attempt) == (other.number, other.attempt)
@@ -76,7 +79,7 @@ def same_state(one: TableState | None, other: TableState | None) -> bool:
 def check_expected(
     now: Callable[[], TableState | None], expected: TableState | None, replaced: Replaced, place: str
 ) -> None:
-    """Refuse if somebody has committed since the run began. What starts over may find a state that nobody can read.
+    """Refuses if somebody has committed since the run began. What starts over may find a state that nobody can read.
 
     Raises:
         TableError: SMT528; SMT522, the state cannot be read.
@@ -92,19 +95,19 @@ def check_expected(
 
 
 def taken(place: str) -> TableError:
-    """Another run was first."""
+    """Returns the error of a commit that another run overtook."""
     statement = "another run committed to this table meanwhile; no row of this one was written"
     return TableError(Problem("SMT528", place, statement, "run again: it takes what is new then"))
 
 
 def always_changed(place: str, tries: int) -> TableError:
-    """Others, none of our runs, changed the table each time that this one was about to commit."""
+    """Returns the error of a commit that foreign commits overtook every time."""
     statement = f"others changed the table {tries} times while this run was about to commit; no row was written"
     return TableError(Problem("SMT557", place, statement, "run again when compaction or other changes have paused"))
 
 
 def replaced_by_others(place: str, commit: ForeignCommit) -> TableError:
-    """Somebody else has replaced or removed all rows, so what our last commit says is true no more."""
+    """Returns the problem of foreign commits that replaced or removed all rows. Our last state is wrong then."""
     statement = f"somebody else has replaced all of its rows since our last commit: {commit.text}"
     hint = (
         "restore the table to a version before that; or launch once with window.settle: true to keep what is there now "
@@ -114,7 +117,7 @@ def replaced_by_others(place: str, commit: ForeignCommit) -> TableError:
 
 
 def restored_too_far(place: str, what: str) -> TableError:
-    """The commit that the table stands on cannot be found any more."""
+    """Returns the commit that the table stands on cannot be found any more."""
     statement = f"the table was restored to {what}, and nothing tells any more which offsets its rows are of"
     hint = "restore it to a version that its history still has, or start it over with window.rebuild: true"
     return TableError(Problem("SMT555", place, statement, hint))
@@ -124,7 +127,7 @@ class Table(Protocol):
     """A sink, opened with a session. The table need not exist yet."""
 
     def state(self, *, settle: bool = False) -> TableState | None:
-        """What the commit of ours says that the table stands on now; None if there is none.
+        """Returns the state in our commit that the table's content comes from; None without such a commit.
 
         That is the latest one, unless somebody has restored the table or rolled it back.
 
@@ -138,30 +141,33 @@ class Table(Protocol):
         ...
 
     def schema(self) -> StructType | None:
-        """The table's columns with comments and metadata; None if there is no table."""
+        """Returns the table's columns with comments and metadata; None if there is no table."""
         ...
 
     def next_number(self, before: TableState | None) -> int:
-        """The number of the commit after a state: no other has it, be it that this one was restored away since.
+        """Returns the number of the commit after a state: no other has it, be it that this one was restored away since.
 
         It depends on our commits only, so two runs that begin with one state try the same number.
         """
         ...
 
     def foreign(self) -> list[ForeignCommit]:
-        """The latest commits of others that may have changed rows, the last one first: at most ``MOST_FOREIGN``."""
+        """Returns the latest commits of others that may have changed rows, the last one first.
+
+        At most ``MOST_FOREIGN``.
+        """
         ...
 
     def holds_rows(self) -> bool:
-        """Whether the table has any row: asked of one that has no state of ours."""
+        """Returns True if the table has any row: asked of one that has no state of ours."""
         ...
 
     def refused(self, schema: StructType) -> list[Problem]:
-        """Names and types that this table format cannot hold, with the remedy."""
+        """Returns names and types that this table format cannot hold, with the remedy."""
         ...
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> Written:
-        """Write rows and state as one atomic commit; make the table or its new columns where they are missing.
+        """Writes rows and state as one atomic commit, and creates the table or its new columns.
 
         Args:
             frame: The rows: all of the table's columns, and perhaps new ones. Possibly none at all. Where rows are
@@ -176,7 +182,7 @@ class Table(Protocol):
         ...
 
     def keep(self, state: TableState) -> None:
-        """Nothing is new: see to it that the state is not forgotten where it is kept for a while only.
+        """Preserves the state of a table without new records, if the format keeps states only for a while.
 
         Args:
             state: The state that the run found.
@@ -187,11 +193,11 @@ class Table(Protocol):
         ...
 
     def append(self, frame: DataFrame) -> None:
-        """Append rows without a state: for tables that many runs add to."""
+        """Appends rows without a state: for tables that many runs add to."""
         ...
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """Append those rows without a state that are not there yet, such as dead letters: also beside other runs.
+        """Appends those rows without a state that are not there yet, such as dead letters: also beside other runs.
 
         Args:
             frame: The rows; no two of them have the same key.
@@ -203,12 +209,12 @@ class Table(Protocol):
         ...
 
     def read(self) -> DataFrame:
-        """The committed rows."""
+        """Returns the committed rows."""
         ...
 
 
 def other_layout(place: str, differences: Sequence[str]) -> Problem:
-    """The warning of a table that was made with another layout than its definition has."""
+    """Returns the warning of a table that was made with another layout than its definition has."""
     statement = f"the table keeps the layout that it was made with: {'; '.join(differences)}"
     hint = "start the table over with window.rebuild: true, or change the definition"
     return Problem("SMT506", place, statement, hint)
@@ -235,7 +241,7 @@ class MergingTable(Table, Protocol):
     """A sink that can have keys."""
 
     def merge(self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None) -> Written:
-        """Write the changes of a table with keys, and the state, as one atomic commit.
+        """Writes the changes of a table with keys, and the state, as one atomic commit.
 
         Args:
             changes: One for each row that changes: ``row``, ``unchanged`` and ``action`` (``tables.keyed.changes``).

@@ -18,10 +18,10 @@ GROUP_HEADER = "dagster_smt.group"
 
 
 class RecordTable:
-    """What topics have in common as sinks; see ``Table``."""
+    """The common part of sinks that write topics; see ``Table``."""
 
     def beside_source(self) -> bool:
-        """Whether the records go to topics beside those that they come from."""
+        """Returns True if the records go to topics beside those that they come from."""
         raise NotImplementedError
 
     def next_number(self, before: TableState | None) -> int:
@@ -55,12 +55,12 @@ class RecordTable:
 
 
 def with_source(frame: DataFrame, group: str) -> DataFrame:
-    """Records with two more headers: their source, and the group that writes them."""
+    """Returns records with two more headers: their source, and the group that writes them."""
     return frame.withColumn("headers", headers_with_source(group))
 
 
 def headers_with_source(group: str, prefix: str = "") -> Column:
-    """The headers of a record as they are written; ``prefix`` stands in front of its columns."""
+    """Returns the headers of a record as they are written; ``prefix`` stands in front of its columns."""
     topic, partition, offset, own = (F.col(prefix + c) for c in ("source_topic", "partition", "offset", "headers"))
     place = F.concat(topic, F.lit("-"), partition, F.lit("@"), offset)
     texts = {GROUP_HEADER: F.lit(group), SOURCE_HEADER: place}
@@ -69,7 +69,7 @@ def headers_with_source(group: str, prefix: str = "") -> Column:
 
 
 def refuse_many_topics(written: Collection[str], most: int, place: str) -> None:
-    """Refuse a run that would make more topics than anybody wants: a router may take any field for the topic.
+    """Refuses a run that would make more topics than anybody wants: a router may take any field for the topic.
 
     Raises:
         TableError: SMT465.
@@ -81,7 +81,7 @@ def refuse_many_topics(written: Collection[str], most: int, place: str) -> None:
 
 
 def refuse_own_topics(written: Collection[str], read: Collection[str]) -> None:
-    """Refuse records that would go to the topics that they come from, to be read again.
+    """Refuses records that would go to the topics that they come from, to be read again.
 
     Raises:
         TableError: SMT575, for each such topic.
@@ -92,7 +92,7 @@ def refuse_own_topics(written: Collection[str], read: Collection[str]) -> None:
 
 
 def own_topic(topic: str) -> Problem:
-    """Why records do not go to a topic."""
+    """Returns why records must not go to a topic."""
     hint = "route the records to other topics, write to another place, or narrow the pattern of the topic table"
     statement = "the records would go to a topic that the table reads, and come back"
     return Problem("SMT575", topic, statement, hint)

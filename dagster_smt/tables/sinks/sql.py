@@ -8,7 +8,7 @@ from dagster_smt.tables.spec import SourceColumns
 
 
 def replaced_rows(replaced: Replaced, columns: SourceColumns) -> str:
-    """The rows that go, as a SQL condition. Its depth grows with the logarithm of the number of ranges.
+    """Returns the rows that go, as a SQL condition. Its depth grows with the logarithm of the number of ranges.
 
     Args:
         replaced: What is replaced; not everything.
@@ -36,12 +36,15 @@ def _any_of(parts: list[str]) -> str:
 
 
 def packed(plain: str) -> str:
-    """A text as a table property keeps it: Spark blots out properties in which it sees words such as ``url``."""
+    """Returns a text as a table property keeps it.
+
+    Spark blots out properties in which it sees words such as ``url``.
+    """
     return zlib.compress(plain.encode()).hex()
 
 
 def unpacked(packed: str) -> str:
-    """Read what ``packed`` wrote.
+    """Reads what ``packed`` wrote.
 
     Raises:
         ValueError: It is damaged.

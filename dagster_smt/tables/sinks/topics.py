@@ -39,7 +39,7 @@ _TUNED = {
 
 @dataclass(frozen=True)
 class Appended:
-    """What came of records that were to be appended.
+    """The outcome of appending records.
 
     Attributes:
         ranges: Ranges that surely hold nothing but these records.
@@ -58,7 +58,7 @@ class Topics(Protocol):
     def alone(
         self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say
     ) -> AbstractContextManager["Topics"]:
-        """The same topics for one owner alone: what others of its name append is there before, or never.
+        """Returns the same topics for one owner alone: what others of its name append is there before, or never.
 
         Args:
             owner: Who appends.
@@ -71,13 +71,13 @@ class Topics(Protocol):
         """
 
     def there(self, topics: Sequence[str]) -> list[Range]:
-        """What those of these topics hold that are there."""
+        """Returns the ranges of those topics that exist."""
 
     def read(self, window: Window) -> DataFrame:
-        """Records, with Kafka's columns."""
+        """Returns records, with Kafka's columns."""
 
     def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
-        """Append records.
+        """Appends records.
 
         Args:
             frame: ``key, value, topic, headers``; for topics of a cluster also ``target_partition``, if the chain
@@ -134,11 +134,11 @@ class KafkaPlace:
 
     @cached_property
     def _demands(self) -> dict[str, Demands | None]:
-        """By topic what the brokers said."""
+        """The brokers' answers by topic."""
         return {}
 
     def demands(self, topics: Iterable[str]) -> dict[str, Demands]:
-        """As ``KafkaClient.demands``; of each topic the brokers are asked once."""
+        """Returns the answers of ``KafkaClient.demands``, and asks the brokers once for each topic."""
         topics = {*topics}
         unknown = topics - {*self._demands}
         answers = self.client.demands(unknown)
@@ -146,7 +146,7 @@ class KafkaPlace:
         return {topic: demands for topic in topics if (demands := self._demands[topic]) is not None}
 
     def limits(self, topics: Iterable[str]) -> dict[str, int]:
-        """By topic how many bytes a record may have, where brokers say that."""
+        """Returns the largest record size in bytes by topic, if the brokers report it."""
         demands = self.demands(topics)
         results = {}
         for topic, of in demands.items():
@@ -185,7 +185,7 @@ class KafkaPlace:
         return Appended([r for r in now if grown[r.topic] == counts[r.topic]], sum(counts.values()))
 
     def refuse_partitions(self, chosen: Sequence[tuple[str, int]]) -> None:
-        """Refuse partitions that topics do not have: a producer would wait for them until it gives up.
+        """Refuses partitions that topics do not have: a producer would wait for them until it gives up.
 
         Raises:
             TableError: SMT579, for each such topic.
@@ -198,7 +198,7 @@ class KafkaPlace:
             raise TableError([Problem("SMT579", topic, statement, hint) for topic in wrong])
 
     def write(self, frame: DataFrame, topics: Sequence[str], longest: int = 0) -> None:
-        """Write records through Spark's writer: ``key, value, topic, headers``, and ``target_partition`` where it is.
+        """Writes records through Spark's writer: ``key, value, topic, headers``, and ``target_partition`` where it is.
 
         A null partition leaves the choice to the producer.
 
@@ -231,7 +231,10 @@ class _OnePlace(KafkaPlace):
     identity: Sequence[str]
 
     def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
-        """See ``Topics``. Rows come to the driver, a part at a time: transactions are a producer's."""
+        """Appends as ``Topics``.
+
+        The driver collects the rows part by part, because a transaction belongs to one producer.
+        """
         length = F.coalesce(F.length("key"), F.lit(0)) + F.coalesce(F.length("value"), F.lit(0))
         sums = frame.agg(F.count(F.lit(1)).alias("rows"), F.sum(length.cast("bigint")).alias("bytes")).collect()[0]
         if not sums["rows"]:
@@ -254,7 +257,7 @@ class _OnePlace(KafkaPlace):
 
 
 def _at_least(option: str, needed: int) -> str:
-    """A number among the options; what is no number is Kafka's to refuse."""
+    """Returns the greater of an option and a number. An option that is not a number goes to Kafka, which refuses it."""
     if option.strip().isdecimal():
         return str(max(int(option), needed))
     return option
@@ -267,14 +270,14 @@ def _at_most(option: str, limits: Iterable[int]) -> str:
 
 
 def _bytes(value: bytes | bytearray | None) -> bytes | None:
-    """Spark may give arrays that can change; the client takes none."""
+    """Returns bytes for the client, which accepts no ``bytearray``. Spark may return one."""
     if value is None:
         return None
     return bytes(value)
 
 
 def open_topics(session: SparkSession, place: FileTopics | KafkaTopics) -> Topics:
-    """Open topics to append to."""
+    """Opens topics to append to."""
     if isinstance(place, FileTopics):
         return FilePlace(session, place)
     return KafkaPlace(session, place)

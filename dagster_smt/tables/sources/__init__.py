@@ -33,72 +33,82 @@ class Source(Protocol):
     """Whether it may have only some offsets of a range now and others later, as a table that is filled."""
 
     def topics(self) -> list[str]:
-        """The names of all topics, sorted."""
+        """Returns the names of all topics, sorted."""
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
-        """What tells a topic from another one under the same name; empty where the source cannot know.
+        """Returns the identity of each topic; empty if the source does not know it.
+
+        A topic that is created again has another identity.
 
         Raises:
             TableError: A topic is not there.
         """
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
-        """Earliest offset and end of each topic-partition, sorted.
+        """Returns earliest offset and end of each topic-partition, sorted.
 
         Raises:
             TableError: A topic is not there, or what is there cannot be read.
         """
 
     def measure(self, topics: Sequence[str]) -> Measured:
-        """The ranges, and what else there is to know of the ends of topics.
+        """Returns the ranges, and all other known facts about the ends of topics.
 
         Raises:
             TableError: As ``ranges``.
         """
 
     def same_topic(self, before: str, now: str) -> bool:
-        """Whether two identities are of one topic."""
+        """Returns True if two identities are of one topic."""
 
     def cut_back(self, positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
-        """The partitions that have lost records before these positions since they were read there, and from where."""
+        """Returns the partitions that lost records before these positions since they were read.
+
+        Each has its first lost offset.
+        """
 
     def present(self, offsets: OffsetSet) -> OffsetSet:
-        """Those of some offsets that the source has."""
+        """Returns the offsets among ``offsets`` that the source has."""
 
     def ahead(self) -> list[Problem]:
-        """Records from the future that ``offsets_at`` came upon: windows of time end there. None where nobody looks."""
+        """The records with future timestamps that ``offsets_at`` met.
+
+        Time windows end there. None if the source does not check.
+        """
 
     def changed(self, window: Window) -> list[Problem]:
-        """What became of the topics of a window since it was fixed, where that explains why it could not be read."""
+        """Returns the changes of a window's topics since the window was fixed, as far as they explain a failed read."""
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
-        """Kafka's ``offsetsForTimes``: per topic-partition the first offset whose timestamp is ``millis`` or later.
+        """Returns Kafka's ``offsetsForTimes``.
+
+        It is the first offset of each topic-partition whose timestamp is ``millis`` or later.
 
         Where there is none, it is the end.
         """
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[tuple[str, int], int]]:
-        """``offsets_at`` of several moments; a source that has to read its records for it reads them once."""
+        """Returns ``offsets_at`` for several times. A source that has to read its records reads them once."""
 
     def sizes(self, topics: Iterable[str]) -> dict[str, int] | None:
         """Bytes of each topic as stored; None where the source does not know without reading."""
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
-        """What a consumer group has committed, per topic-partition.
+        """Returns the offsets that a consumer group has committed, per topic-partition.
 
         Raises:
             UnsupportedError: SMT585, the source has no such groups.
         """
 
     def mirror(self, group: str, ends: Mapping[tuple[str, int], int]) -> None:
-        """Set a consumer group to a table's progress, for others to see.
+        """Sets a consumer group's offsets to a table's progress, for other tools.
 
         Raises:
             UnsupportedError: SMT585, the source has no such groups.
         """
 
     def read(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
-        """The records of a window, with Kafka's columns (``KAFKA_COLUMNS``).
+        """Returns the records of a window, with Kafka's columns (``KAFKA_COLUMNS``).
 
         A timestamp that Spark cannot hold comes as null with the type ``UNREADABLE_TIMESTAMP``.
 
@@ -111,16 +121,16 @@ class Source(Protocol):
         """
 
     def read_with_epochs(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
-        """As ``read``, with a column ``leaderEpoch``: the epoch of the leader that wrote the record's batch.
+        """Reads as ``read``, with a column ``leaderEpoch``: the epoch of the leader that wrote the record's batch.
 
         It is null where the source has no leaders. A source may read in another, slower way for it.
         """
 
     def count(self, window: Window) -> dict[str, int] | None:
-        """How many records of each topic lie in a window; None where the source would have to read them for it."""
+        """Returns the number of records of each topic in a window; None if the source would have to read them."""
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = lambda: None) -> list[Problem]:
-        """Why what was read cannot be all of a window; nothing if it can be.
+        """Returns why the records that were read cannot be all records of a window; nothing if they can.
 
         Args:
             window: What was to be read.
@@ -130,7 +140,7 @@ class Source(Protocol):
 
 
 def open_source(spec: SourceSpec, session: "SparkSession | None" = None) -> Source:
-    """Open a source.
+    """Opens a source.
 
     Args:
         spec: The source.
@@ -151,7 +161,7 @@ def open_source(spec: SourceSpec, session: "SparkSession | None" = None) -> Sour
 
 
 def measured_topics(source: Source, topics: Sequence[str]) -> tuple[Measured, dict[str, list[Problem]]]:
-    """What there is of the topics that a source can measure, and why it cannot measure the others.
+    """Returns the measures of the topics that a source can measure, and the problems of the other topics.
 
     Raises:
         TableError: It can measure none of them.

@@ -15,7 +15,9 @@ SCHEMA = pa.schema(list(zip(KAFKA_COLUMNS, _TYPES, strict=True)))
 
 
 def times(counts: Any, per_milli: int, nulls: Any, types: Any) -> tuple[Any, Any]:
-    """The columns ``timestamp`` and ``timestampType``; a time that Spark cannot hold is null and marked.
+    """Returns the columns ``timestamp`` and ``timestampType``.
+
+    A timestamp that Spark cannot hold becomes a marked null.
 
     Args:
         counts: Times since 1970, as 64-bit integers.
@@ -35,12 +37,12 @@ def times(counts: Any, per_milli: int, nulls: Any, types: Any) -> tuple[Any, Any
 
 
 def headers(lengths: Any, keys: Any, values: Any) -> Any:
-    """The column ``headers``, from how many each record has and all of them in a row."""
+    """Returns the column ``headers`` from the number of headers of each record and all headers in a row."""
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
     pairs = pa.StructArray.from_arrays([keys, values], fields=list(HEADER))
     return pa.ListArray.from_arrays(pa.array(offsets), pairs)
 
 
 def batch(columns: Sequence[Any]) -> pa.RecordBatch:
-    """A batch of Kafka's columns."""
+    """Returns a batch of Kafka's columns."""
     return pa.RecordBatch.from_arrays(list(columns), schema=SCHEMA)

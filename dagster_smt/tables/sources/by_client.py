@@ -30,7 +30,7 @@ class ReadByClient:
         ranges: The ranges.
         config: The client's settings, with its secrets: they go to executors as part of this function only.
         timeout: Seconds after which silent brokers fail the reading.
-        epochs: Whether to add the column of leader epochs.
+        epochs: True to add the column of leader epochs.
     """
 
     ranges: Sequence[Range]
@@ -78,7 +78,7 @@ _SILENT = "org.apache.kafka.common.errors.TimeoutException: no broker answers"
 
 
 def _up_to(messages: Sequence[Any], end: int) -> tuple[list[Any], bool]:
-    """The records before an offset, and whether there can be no more of them."""
+    """Returns the records before an offset, and whether no more of them can follow."""
     from confluent_kafka import KafkaError, KafkaException
 
     records = list[Any]()
@@ -118,6 +118,6 @@ def _batch(records: Sequence[Any]) -> pa.RecordBatch:
 
 
 def _epochs(records: Sequence[Any]) -> pa.Array:
-    """The leader epochs; null for records in a form older than they are."""
+    """Returns the leader epochs. They are null for records in an older format."""
     epochs = (record.leader_epoch() for record in records)
     return pa.array([None if epoch is None or epoch < 0 else epoch for epoch in epochs], pa.int32())

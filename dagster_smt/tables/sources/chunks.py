@@ -72,7 +72,7 @@ def _numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
 
 
 def _whole(chunk: Chunk) -> Iterator[pa.RecordBatch]:
-    """The batches of a chunk. The last one is held back until it is known that no surplus rows follow."""
+    """Yields the batches of a chunk. The last batch is held back until no surplus row can follow."""
     held = None
     try:
         for rows in parquet_batches(chunk) if chunk.parquet else _line_batches(chunk):
@@ -100,7 +100,7 @@ def _line_batches(chunk: Chunk) -> Iterator[pa.RecordBatch | None]:
 
 
 def _blocks(chunk: Chunk) -> Iterator[bytes]:
-    """Whole lines, some hundred kilobytes at a time."""
+    """Yields blocks of whole lines, some hundred kilobytes each."""
     rest, left = b"", chunk.last - chunk.first
     with open(chunk.path, "rb") as file:
         file.seek(chunk.first)
@@ -116,7 +116,7 @@ def _blocks(chunk: Chunk) -> Iterator[bytes]:
 
 
 def _decoded(lines: bytes, decode_all: Callable[[bytes], list[Any]], decode: Callable[[bytes], Any]) -> Any:
-    """One row for each line, or ``None``. All at once where that cannot mistake a row for another line."""
+    """Returns one row for each line, or None. Decodes all lines at once if no row can pass for another line."""
     count = lines.count(b"\n") + (not lines.endswith(b"\n"))
     try:
         if len(lines) <= MAX_LINE and lines.startswith(b"{") and lines.count(b"\n{") == count - 1:
@@ -170,7 +170,7 @@ def _headers(rows: list[list[HeaderRow]]) -> Any:
 
 
 class _Moment(msgspec.Struct, gc=False):
-    """What ``offsets_at`` needs of a line."""
+    """The fields of a line that ``offsets_at`` reads."""
 
     timestamp: int
 
@@ -179,7 +179,7 @@ _moments = msgspec.json.Decoder(_Moment)
 
 
 def _late_lines(chunk: Chunk, moments: Sequence[int]) -> list[int]:
-    """See ``late_rows``. Lines that are no records have no time."""
+    """Returns the numbers as ``late_rows`` does. Lines that are not records have no time."""
     number, numbers = 0, list[int]()
     for lines in _blocks(chunk):
         stamps = _decoded(lines, _moments.decode_lines, _moments.decode)

@@ -36,7 +36,7 @@ Listing = dict[int, list[Segment]]
 
 
 def nothing() -> None:
-    """A beat that nobody listens to."""
+    """Does nothing: a beat without a listener."""
 
 
 class FileTopicsSource(BaseSource):
@@ -51,7 +51,7 @@ class FileTopicsSource(BaseSource):
         self._listings: dict[str, Listing] = {}
 
     def topics(self) -> list[str]:
-        """The topics below the root, sorted. Folders whose names cannot be topics are passed over.
+        """Returns the sorted topics below the root. Folders whose names cannot be topics are skipped.
 
         Raises:
             TableError: SMT500, the root is missing.
@@ -62,7 +62,10 @@ class FileTopicsSource(BaseSource):
             return sorted(p.name for p in self.root.iterdir() if is_file_topic(p.name) and _is_visible_folder(p))
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
-        """What the writer of a topic called it; of topics written by hand, what their first segment looks like."""
+        """Returns the identity from the topic's writer.
+
+        A topic written by hand has an identity from its first segment.
+        """
         topics = self._existing(topics)
         with local.coded(self.root):
             return {topic: self._identity(topic) for topic in topics}
@@ -91,7 +94,7 @@ class FileTopicsSource(BaseSource):
             return results
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
-        """The offsets that there are. Reads only the last segment of each partition.
+        """Returns the offsets of each partition. Reads only the last segment of each partition.
 
         Raises:
             TableError: SMT500 no root, SMT501 no such topic, SMT502 a file that is not a segment, SMT541 a segment
@@ -150,7 +153,10 @@ class FileTopicsSource(BaseSource):
         return map_in_arrow(self._numbers(chunks), ReadChunks(chunks), KAFKA_SCHEMA)
 
     def _numbers(self, chunks: "list[Chunk]") -> "DataFrame":
-        """A row per chunk. Spark's default parallelism splits them evenly, unless there are very few or very many."""
+        """Returns a row per chunk.
+
+        Spark's default parallelism splits the rows evenly, unless there are very few or very many.
+        """
         assert self.session is not None, "to read records takes a Spark session"
         full = sum(c.last - c.first for c in chunks) // _TASK
         if len(chunks) < _FEW:
@@ -180,7 +186,9 @@ class FileTopicsSource(BaseSource):
         return self.explain(window, beat)
 
     def explain(self, window: Window, beat: Callable[[], None] = nothing) -> list[Problem]:
-        """Why another number of records was read. Reads line by line here; names file and line of what is wrong.
+        """Returns why another number of records was read.
+
+        Reads line by line, and names the file and line of each fault.
 
         Returns:
             SMT503 not a record, SMT504 another topic or partition, SMT505 a gap or duplicate; SMT544 if all is well.
@@ -193,7 +201,7 @@ class FileTopicsSource(BaseSource):
             return list(error.problems)
 
     def check(self, window: Window, beat: Callable[[], None] = nothing) -> list[Problem]:
-        """Read the window here, line by line, and list what is wrong with it; see ``explain``."""
+        """Reads the window line by line, and returns its problems; see ``explain``."""
         _, problems = self._chunks(window, beat)
         if problems:
             return problems
@@ -322,7 +330,7 @@ def _pieces(segment: Segment, start: int, end: int, beat: Callable[[], None]) ->
 
 
 def check_segment(segment: Segment, start: int, end: int, beat: Callable[[], None] = nothing) -> list[Problem]:
-    """Read offsets ``start`` to ``end`` of a segment, row by row, and list what is wrong with them.
+    """Reads offsets ``start`` to ``end`` of a segment row by row, and returns their problems.
 
     Returns:
         The first problems: SMT503 not a record, SMT504 another topic or partition, SMT505 a gap or duplicate.

@@ -33,7 +33,7 @@ Say = Callable[[str], None]
 
 
 def silent(line: str) -> None:
-    """Nobody listens."""
+    """Does nothing: a beat without a listener."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class NewRecord:
 def append_records(
     source: FileTopics, topic: str, records: Iterable[NewRecord], partition: int = 0, say: Say = silent
 ) -> Range:
-    """Append records to a topic-partition, as one new segment that appears whole or not at all.
+    """Appends records to a topic-partition, as one new segment that appears whole or not at all.
 
     Creates root, topic and partition where they are missing. Waits for other writers of the topic.
 
@@ -67,7 +67,7 @@ def append_records(
 
 
 def check_place(topic: str, partition: int) -> None:
-    """Refuse what cannot be a topic-partition.
+    """Refuses what cannot be a topic-partition.
 
     Raises:
         TableError: SMT507.
@@ -80,7 +80,7 @@ def check_place(topic: str, partition: int) -> None:
 
 
 def encode(record: NewRecord, topic: str, partition: int, offset: int) -> bytes:
-    """The record as a line.
+    """Returns the record as a line.
 
     Raises:
         ValueError: Reading would refuse it; the text says why, without any value.
@@ -106,7 +106,7 @@ def encode(record: NewRecord, topic: str, partition: int, offset: int) -> bytes:
 
 
 def refused(place: str, why: str) -> Problem:
-    """The problem of a record that reading would refuse."""
+    """Returns the problem of a record that a reader would refuse."""
     return Problem("SMT543", place, f"a record cannot be appended: {why}", "nothing was appended: mend the record")
 
 
@@ -119,7 +119,7 @@ class TopicWriter:
     segments: dict[int, list[Segment]] = field(default_factory=dict)
 
     def end(self, partition: int = 0) -> int:
-        """The next offset.
+        """Returns the next offset.
 
         Raises:
             TableError: SMT541, the last segment cannot be read.
@@ -157,7 +157,7 @@ class TopicWriter:
             raise TableError(refused(place, str(error))) from None
 
     def publish(self, file: Path, range_: Range) -> None:
-        """Make a finished file of JSON lines the next segment of a partition."""
+        """Makes a finished file of JSON lines the next segment of a partition."""
         folder = self.root / self.topic / str(range_.partition)
         local.make_folder(folder)
         local.sync(file)
@@ -168,7 +168,7 @@ class TopicWriter:
 
 @contextmanager
 def writing(source: FileTopics, topic: str, say: Say = silent) -> Iterator[TopicWriter]:
-    """Hold a topic's lock while the block runs; waits for other writers.
+    """Holds a topic's lock during the block, and waits for other writers.
 
     What a killed writer of the topic left behind is removed: whoever holds the lock knows that nobody writes it.
 
@@ -200,7 +200,7 @@ def _holder() -> str:
 
 
 def _name(folder: Path) -> None:
-    """Give a new topic an identity, so that it can be told from an earlier or later one of its name."""
+    """Gives a new topic an identity, which distinguishes it from earlier and later topics of its name."""
     temporary = folder / f"{ID}.tmp"
     temporary.write_text(secrets.token_hex(16), encoding="utf-8")
     local.sync(temporary)
@@ -209,7 +209,7 @@ def _name(folder: Path) -> None:
 
 @contextmanager
 def staging(root: Path, say: Say = silent) -> Iterator[Path]:
-    """A folder below the root for files on their way; those of dead writers are removed first.
+    """Yields a folder below the root for unfinished files. Folders of dead writers are removed first.
 
     A writer holds the lock of its folder while it lives, so a folder whose lock is free belongs to nobody.
     """

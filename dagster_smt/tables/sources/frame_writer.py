@@ -39,7 +39,7 @@ _ROW = {"topic": T.StringType(), "partition": T.IntegerType(), "rest": T.StringT
 
 
 def append_frame(source: FileTopics, frame: DataFrame, order: Sequence[str], say: Say = silent) -> list[Range]:
-    """Append the rows of a frame, as one new segment per topic-partition that appears whole or not at all.
+    """Appends the rows of a frame, as one new segment per topic-partition that appears whole or not at all.
 
     Writes what ``append_records`` would. Rows never come to the driver. Waits for other writers of the topics.
 
@@ -93,7 +93,7 @@ def _encoded(
     kind: int | None,
     headers: list[dict[str, Any]] | None,
 ) -> tuple[str | None, str | None]:
-    """The rest of a line, or why there is none."""
+    """Returns the rest of a line, or the reason why there is no line."""
     if topic is None or partition is None:
         return None, "it has no topic or no partition"
     pairs = tuple((header["key"], header["value"]) for header in headers or ())
@@ -112,7 +112,7 @@ def _encoded(
 def _stage(
     frame: DataFrame, order: Sequence[str], folder: Path, say: Say
 ) -> tuple[DataFrame, dict[tuple[str, int], int]]:
-    """Write the rests of all lines; return them, and how many each topic-partition has."""
+    """Writes the rests of all lines. Returns them, and the number of lines of each topic-partition."""
     say("staging records")
     rows_in = frame.select(*FRAME_COLUMNS, *(F.col(name).alias(f"order{n}") for n, name in enumerate(order)))
     fields = [T.StructField(name, kind) for name, kind in _ROW.items()]
@@ -131,7 +131,7 @@ def _stage(
 
 
 def _write_lines(rows: DataFrame, starts: dict[tuple[str, int], int], keys: int, path: Path) -> None:
-    """Write a file of whole lines per topic-partition."""
+    """Writes a file of whole lines per topic-partition."""
     known = [(*place, start) for place, start in starts.items()]
     bases = rows.sparkSession.createDataFrame(known, "`topic` STRING, `partition` INT, `base` BIGINT")
     number = F.row_number().over(Over.partitionBy(*_PLACE).orderBy(*(f"order{n}" for n in range(keys))))

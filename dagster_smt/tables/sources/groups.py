@@ -4,6 +4,6 @@ from dagster_smt.errors import Problem, UnsupportedError
 
 
 def no_groups(place: str) -> UnsupportedError:
-    """The error of a source without consumer groups."""
+    """Returns the error of a source without consumer groups."""
     hint = "start with earliest, latest or a moment; only Kafka has consumer groups that others commit to"
     return UnsupportedError(Problem("SMT585", place, "the source has no consumer groups", hint))

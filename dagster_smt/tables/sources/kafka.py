@@ -38,7 +38,7 @@ _TUNED = {
 
 
 def nothing() -> None:
-    """A beat that never stops anything."""
+    """Does nothing: a beat that never stops the work."""
 
 
 class KafkaReader(BaseSource):
@@ -128,7 +128,7 @@ class KafkaReader(BaseSource):
         return self._read_by_client(in_pieces(sorted(window.ranges)), epochs=True)
 
     def _split(self, window: Window) -> tuple[Window, list[Range]]:
-        """What Spark's reader can read, and what lies behind a timestamp that it cannot hold."""
+        """Returns the ranges that Spark's reader can read, and the ranges behind a timestamp that Spark cannot hold."""
         places = sorted({(r.topic, r.partition) for r in window.ranges})
         firsts = {}
         for place, at in self.client.offsets_at(places, MOST_MILLIS + 1).items():
@@ -148,7 +148,7 @@ class KafkaReader(BaseSource):
         return map_in_arrow(numbers, read, EPOCH_SCHEMA if epochs else KAFKA_SCHEMA)
 
     def client_reading(self, ranges: Sequence[Range], *, epochs: bool) -> ReadByClient:
-        """How the other client reads ranges; ``epochs``: with leader epochs."""
+        """Returns how confluent-kafka's client reads ranges. ``epochs`` adds leader epochs."""
         config = self.client.consumer_config(
             "dagster_smt.records",
             **{

@@ -17,12 +17,12 @@ _COORDINATES = ("topic", "partition", "offset")
 
 
 def open_parquet(path: Any) -> pq.ParquetFile:
-    """Open a file. Spark writes timestamps of 96 bits, which need not fit into nanoseconds."""
+    """Opens a file. Spark writes timestamps of 96 bits, which need not fit into nanoseconds."""
     return pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
 
 
 def schema_problem(schema: pa.Schema) -> str:
-    """What is wrong with the columns of a segment; empty if nothing is."""
+    """Returns the problem with the columns of a segment; empty without a problem."""
     checks = {
         "key": _is_side,
         "value": _is_side,
@@ -83,7 +83,7 @@ def parquet_batches(chunk: Chunk) -> Iterator[pa.RecordBatch | None]:
 
 
 def _slices(file: pq.ParquetFile, first: int, count: int, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """Rows ``first`` to ``first + count`` of a file; reads only the row groups that hold them."""
+    """Returns rows ``first`` to ``first + count`` of a file; reads only the row groups that hold them."""
     sizes = [file.metadata.row_group(n).num_rows for n in range(file.metadata.num_row_groups)]
     ends = np.cumsum(sizes)
     groups = []
@@ -99,7 +99,7 @@ def _slices(file: pq.ParquetFile, first: int, count: int, columns: list[str] | N
 
 
 def convert(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Kafka's columns of rows whose schema is right.
+    """Converts rows whose schema is right into Kafka's columns.
 
     Raises:
         pa.ArrowInvalid: A value does not fit, such as a partition of more than 32 bits.
@@ -151,7 +151,7 @@ def _in_place(rows: pa.RecordBatch, chunk: Chunk, at: int) -> bool:
 
 
 def late_rows(chunk: Chunk, moments: Sequence[int]) -> list[int]:
-    """The number of the chunk's first row at each of some moments (in order) or later; as far as there is one."""
+    """Returns the number of the first row at or after each time, in order, as far as the chunk has such rows."""
     number, numbers = 0, list[int]()
     with open_parquet(chunk.path) as file:
         for rows in _slices(file, chunk.first, chunk.end - chunk.start, ["timestamp"]):
@@ -177,7 +177,7 @@ def late_rows(chunk: Chunk, moments: Sequence[int]) -> list[int]:
 
 
 def checked_rows(segment: Segment, first: int, count: int) -> RowsOrProblems:
-    """Rows of a Parquet segment, checked one by one."""
+    """Returns rows of a Parquet segment, checked one by one."""
     with open_parquet(segment.path) as file:
         problem = schema_problem(file.schema_arrow)
         if problem:

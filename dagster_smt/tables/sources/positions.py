@@ -35,7 +35,7 @@ class Lines:
     newlines: "array[int]"
 
     def position(self, line: int) -> int:
-        """The byte at which a line begins; lines count from 0."""
+        """Returns the byte at which a line begins; lines count from 0."""
         if line <= 0 or line >= self.records:
             if line > 0:
                 return self.size
@@ -81,14 +81,14 @@ def _remembered(
 
 
 def lines_of(segment: Segment, beat: Callable[[], None] = lambda: None) -> Lines:
-    """The lines of a JSON segment."""
+    """Returns the lines of a JSON segment."""
     lines = _remembered(segment.path, _count_lines, beat)
     assert isinstance(lines, Lines)
     return lines
 
 
 def row_groups_of(segment: Segment, beat: Callable[[], None] = lambda: None) -> RowGroups:
-    """The row groups of a Parquet segment.
+    """Returns the row groups of a Parquet segment.
 
     Raises:
         TableError: SMT541, the file cannot be read.
@@ -106,7 +106,7 @@ def row_groups_of(segment: Segment, beat: Callable[[], None] = lambda: None) -> 
 
 
 def count_records(segment: Segment, beat: Callable[[], None] = lambda: None) -> int:
-    """Count the records without reading them.
+    """Counts the records without reading them.
 
     Raises:
         TableError: SMT541, the segment cannot be read.

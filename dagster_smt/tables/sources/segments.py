@@ -57,12 +57,12 @@ _encode = msgspec.json.Encoder().encode
 
 
 def encode_row(row: Row) -> bytes:
-    """The row as a line."""
+    """Returns the row as a line."""
     return _encode(row) + b"\n"
 
 
 def to_bytes(side: str | Tagged | None) -> bytes | None:
-    """The bytes of a key, a value or a header's value: what ``to_text`` was given."""
+    """Returns the bytes of a key, a value or a header's value from their text."""
     if isinstance(side, Tagged):
         return side.base64
     if side is None:
@@ -96,12 +96,12 @@ class Segment:
 
     @property
     def parquet(self) -> bool:
-        """Whether it is a Parquet file, not JSON lines."""
+        """True if the segment is a Parquet file, not JSON lines."""
         return self.path.suffix == PARQUET
 
 
 def parse_name(path: Path, topic: str, partition: int) -> Segment | None:
-    """The segment that a file's name stands for, if it is a segment's name."""
+    """Returns the segment that a file's name denotes; None if the file is not a segment."""
     match = _NAME.fullmatch(path.name)
     if match:
         return Segment(int(match[1]), path, topic, partition)
@@ -109,7 +109,7 @@ def parse_name(path: Path, topic: str, partition: int) -> Segment | None:
 
 
 def list_segments(root: Path, topic: str) -> dict[int, list[Segment]]:
-    """The segments of a topic per partition, in order of their offsets.
+    """Returns the segments of a topic per partition, in order of their offsets.
 
     Raises:
         TableError: SMT502 a file that is not a segment, SMT542 two segments that begin at one offset.
@@ -153,7 +153,7 @@ def _doubles(segments: list[Segment]) -> list[Problem]:
 
 
 def read_rows(segment: Segment) -> Iterator[Row]:
-    """The rows of a JSON segment that is known to be right."""
+    """Reads the rows of a JSON segment without checks."""
     with segment.path.open("rb") as file:
         yield from map(decode_row, file)
 
@@ -168,7 +168,7 @@ RowsOrProblems = Iterator[tuple[str, Coordinates | str]]
 def check_rows(
     rows: RowsOrProblems, segment: Segment, start: int, beat: Callable[[], None] = lambda: None
 ) -> list[Problem]:
-    """List what is wrong with rows of a segment.
+    """Returns the problems of a segment's rows.
 
     Args:
         rows: The rows.
@@ -208,7 +208,7 @@ def _misplaced(segment: Segment, place: str, row: Coordinates, expected: int) ->
 
 
 def json_rows(segment: Segment, position: int, first: int, count: int) -> RowsOrProblems:
-    """Rows of a JSON segment, checked one by one.
+    """Returns rows of a JSON segment, checked one by one.
 
     Args:
         segment: The segment.
@@ -232,7 +232,7 @@ def json_rows(segment: Segment, position: int, first: int, count: int) -> RowsOr
 
 
 def _why(error: Exception) -> str:
-    """The decoder's message unless it names an unknown field: that name may be data."""
+    """Returns the decoder's message without the name of an unknown field: that name may be data."""
     if isinstance(error, UnicodeDecodeError):
         return "the line is not UTF-8"
     text = str(error)
@@ -265,5 +265,5 @@ class Chunk:
 
     @property
     def parquet(self) -> bool:
-        """Whether it is of a Parquet file."""
+        """True if the chunk is part of a Parquet file."""
         return self.path.endswith(PARQUET)

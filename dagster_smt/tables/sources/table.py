@@ -45,12 +45,12 @@ class TableReader(BaseSource):
         self.session = session
 
     def topics(self) -> list[str]:
-        """The topics that the table has records of."""
+        """Returns the topics with records in the table."""
         rows = self._frame().select("topic").distinct().collect()
         return sorted(row[0] for row in rows if row[0] is not None)
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
-        """The identity of the table, for each topic: Delta's id or Iceberg's; of Parquet there is none."""
+        """Returns the identity of the table, for each topic: Delta's id or Iceberg's; of Parquet there is none."""
         topics = self._existing(topics)
         identity = self._delta_id() or self._iceberg_id()
         return dict.fromkeys(topics, identity)
@@ -163,7 +163,7 @@ class TableReader(BaseSource):
         return topics
 
     def _frame(self) -> DataFrame:
-        """The table with Kafka's columns and their types."""
+        """Returns the table with Kafka's columns and their types."""
         reader = self.session.read
         try:
             if self.spec.name:
@@ -222,7 +222,7 @@ class TableReader(BaseSource):
         return self._first(lambda: self.session.sql(f"DESCRIBE DETAIL {table}").select("id"))
 
     def _iceberg_id(self) -> str:
-        """The identity in the latest metadata file."""
+        """Returns the identity in the latest metadata file."""
         if not self.spec.name and self.spec.format != "iceberg":
             return ""
         reader = self.session.read
@@ -240,7 +240,7 @@ class TableReader(BaseSource):
         return ""
 
     def _first(self, frame: Callable[[], DataFrame]) -> str:
-        """The first value, or nothing where the table has no such thing."""
+        """Returns the first value; None if the table does not have it."""
         try:
             row = frame().first()
         except (AnalysisException, PySparkException):

@@ -14,7 +14,7 @@ _MANY = 50  # ranges: from here on a broadcast join is faster than their compari
 
 
 def within(frame: DataFrame, window: Window) -> DataFrame:
-    """The rows whose topic, partition and offset a window holds."""
+    """Returns the rows whose topic, partition and offset a window holds."""
     topics, ranges = window.topics, window.ranges
     if not ranges:
         return frame.where(F.lit(False))

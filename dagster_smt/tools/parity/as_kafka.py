@@ -304,7 +304,12 @@ def _with_kafkas_reader(case: Case) -> Case | None:
 
 
 def _one_schema(case: Case) -> Case | None:
-    """D2: Kafka's cache treats schemas as equal that differ only in the scale of a default; the first one stays."""
+    """D2: returns the case with one schema for schemas that differ only in the scale of a default.
+
+    Kafka's cache keeps the first one.
+
+    Kafka's cache keeps the first one.
+    """
     known: dict[str, str] = {}
     changed = False
 

@@ -94,7 +94,7 @@ class Bridge:
         self.written = WrittenConverter(case.get("converter") or {})
 
     def __call__(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """The ids of what explains the difference; empty if there is none, None if it is not explained."""
+        """Returns the decisions that explain a difference; empty without a difference, None without an explanation."""
         if not result_difference(want, got):
             return []
         if kind_of_result(want) == "error":
@@ -126,7 +126,7 @@ class Bridge:
         return any(code == got["code"] and self._is(want, *crash) for *crash, code in CRASHES)
 
     def crashes_into_config(self, want: Result, code: str) -> bool:
-        """Whether Kafka crashes on a record because of an option that is refused here under this code."""
+        """Returns True if Kafka crashes on a record because of an option that is refused here under this code."""
         if "error" not in want:
             return False
         return any(code == known and self._is(want["error"], *crash) for *crash, known in CONFIG_CRASHES)
@@ -157,7 +157,7 @@ class Bridge:
         return self._scale(number, a, b)
 
     def _spelling(self, number: int) -> Any:
-        """Two texts are one if Java 17 and 19 print them for the same float, and the chain prints floats."""
+        """Returns whether two texts are spellings of one float by Java 17 and 19, and the chain prints floats."""
         text_of_record = repr(self.case["records"][number])
 
         def same(want: Any, got: Any) -> bool:
@@ -183,7 +183,10 @@ class Bridge:
         return any(t.name == target for cast in transforms if isinstance(cast, Cast) for _, t in cast.spec)
 
     def _same_java(self, want: dict[str, Any], got: Any) -> bool:
-        """A value that JSON cannot carry, against one that it can: the same value, if not the same scale or name."""
+        """Returns a value that JSON cannot carry, against one that it can.
+
+        The same value, if not the same scale or name.
+        """
         if want["unserialisable"].startswith(_TOO_DEEP):
             return got is not None and _depth(next(iter(got.values()))) > 1000
         try:
@@ -199,7 +202,7 @@ class Bridge:
         return _same_number(*(_drop_names(java_schema_of(text), want["java"]) for text in (want_schema, schema)))
 
     def _mended(self, want: dict[str, Any], got: Any) -> list[str] | None:
-        """The same value, under a schema that fits it: the original's does not, and so nothing can write it."""
+        """Returns the same value, under a schema that fits it: the original's does not, and so nothing can write it."""
         if "schema" not in want or fits(load(want["schema"]), want["java"]):
             return None
         with suppress(DataError):
@@ -210,14 +213,17 @@ class Bridge:
         return None
 
     def _java(self, datum: Any) -> tuple[str | None, Any]:
-        """Schema and value of a datum in the form of those that JSON cannot carry."""
+        """Returns schema and value of a datum in the form for values that JSON cannot carry."""
         if datum is not None and "unserialisable" in datum:
             return datum.get("schema"), datum.get("java")
         schema, value = self.written.read(datum)
         return None if schema is None else java_schema(schema), java_form(schema, whole(value))
 
     def _same_bytes(self, want: Any, header: dict[str, Any]) -> bool:
-        """Whether the bytes of a header mean what Connect's converter would have written; maps have no order."""
+        """Returns True if the bytes of a header mean what Connect's converter would have written.
+
+        Maps have no order.
+        """
         if BYTES not in header:
             return False
         try:
@@ -246,7 +252,7 @@ class Bridge:
         return None
 
     def mislabelled(self, number: int, want: Result) -> bool:
-        """Whether Kafka fails on the name of a date that a Cast of the whole key or value has left."""
+        """Returns True if Kafka fails on the name of a date that a Cast of the whole key or value has left."""
         if "error" not in want or self.chain is None:
             return False
         error = want["error"]
@@ -273,7 +279,7 @@ _PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]|[^"{}\[\],]+')
 
 
 def unordered(data: bytes) -> list[Any]:
-    """The text of a header as nested lists, the entries of its maps sorted."""
+    """Returns the text of a header as nested lists, with the entries of maps sorted."""
     stack: list[list[Any]] = [[[]]]
     opened = ""
     for piece in _PIECE.findall(data.decode(errors="replace")):
@@ -299,7 +305,7 @@ def _fieldless(want: Any, got: Any) -> bool:
 
 
 def fits(schema: dict[str, Any], java: Any) -> bool:
-    """Whether a value, as the cases show those that JSON cannot carry, is of the type that its schema says."""
+    """Returns True if a value, as the cases show those that JSON cannot carry, is of the type that its schema says."""
     if java is None:
         return bool(schema.get("optional"))
     if isinstance(java, dict):
@@ -319,7 +325,7 @@ def fits(schema: dict[str, Any], java: Any) -> bool:
 
 
 def _plain(java: Any) -> Any:
-    """What a value would be in JSON without a schema."""
+    """Returns the value in JSON without a schema."""
     if not isinstance(java, dict):
         return java
     kind, value = next(iter(java.items()))
@@ -335,7 +341,7 @@ def _plain(java: Any) -> Any:
 
 
 def _drop_names(schema: Any, java: Any) -> Any:
-    """A schema without the names of dates that its values are no dates of."""
+    """Returns a schema without the names of dates that its values are no dates of."""
     if not isinstance(schema, dict):
         return schema
     kind = next(iter(java)) if isinstance(java, dict) else ""

@@ -51,7 +51,7 @@ def _differs(want: dict[str, Any], got: dict[str, Any]) -> str:
 
 
 def kind_of_result(result: dict[str, Any]) -> str:
-    """``record``, ``dropped`` or ``error``."""
+    """Returns ``record``, ``dropped`` or ``error``."""
     return next(kind for kind in ("record", "dropped", "error") if kind in result)
 
 
@@ -108,12 +108,12 @@ def canonical_datum(datum: dict[str, Any] | None) -> Any:
 
 
 def java_schema_of(text: str) -> Any:
-    """The schema of a value that JSON cannot carry: its defaults are in the form of such values, too."""
+    """Returns the schema of a value that JSON cannot carry: its defaults are in the form of such values, too."""
     return canonical_schema(load(text), lambda schema, default: canonical_java(default))
 
 
 def load(text: str) -> Any:
-    """JSON with the spelling of its fractions; whole numbers of any length."""
+    """Parses JSON, keeping the spelling of fractions; integers have any length."""
     return json.loads(text, parse_float=_Fraction, parse_int=_whole)
 
 
@@ -128,7 +128,7 @@ class _Long(str):
 
 
 def free(value: Any) -> Any:
-    """Without a schema: 1 and 1.0 differ, the order of keys does not matter."""
+    """Returns a comparable value without a schema: 1 and 1.0 differ, the order of keys does not count."""
     if isinstance(value, _Fraction):
         return ("double", repr(float(value)))
     if isinstance(value, dict):
@@ -167,7 +167,10 @@ def payload_of(schema: dict[str, Any] | None, value: Any) -> Any:
 
 
 def canonical_schema(schema: dict[str, Any] | None, default: Default = payload_of) -> Any:
-    """A schema as a comparable value: the order of struct fields counts. ``default`` makes its defaults comparable."""
+    """Returns a schema as a comparable value, in which the order of struct fields counts.
+
+    ``default`` makes its defaults comparable.
+    """
     if schema is None:
         return None
     parts: dict[str, Any] = {"type": schema["type"], "optional": bool(schema.get("optional"))}
@@ -181,7 +184,7 @@ def canonical_schema(schema: dict[str, Any] | None, default: Default = payload_o
 
 
 def canonical_java(java: Any) -> Any:
-    """What a value is that JSON cannot carry, as a comparable value."""
+    """Returns a comparable form of a value that JSON cannot carry."""
     if not isinstance(java, dict):
         return java
     kind, value = next(iter(java.items()))

@@ -41,7 +41,7 @@ class Converter:
         self.plain: SideCodec = side_codec(replace(form, kind="json"))
 
     def read(self, datum: dict[str, str] | None) -> tuple[Schema | None, Any]:
-        """(schema, value) of a datum; raises ``DataError``."""
+        """Returns (schema, value) of a datum. Raises ``DataError``."""
         if datum is None:
             return None, None
         if "envelope" in datum:
@@ -49,7 +49,7 @@ class Converter:
         return self.plain.read(datum["schemaless"].encode(errors="surrogatepass"))
 
     def write(self, schema: Schema | None, value: Any) -> dict[str, str] | None:
-        """The datum of a value; one that JSON cannot carry is ``unserialisable``."""
+        """Returns the datum of a value; one that JSON cannot carry is ``unserialisable``."""
         try:
             data = (self.plain if schema is None else self.envelope).write(schema, value)
         except DataError as error:
@@ -68,12 +68,12 @@ class Converter:
 
 
 def java_schema(schema: Schema) -> str:
-    """The JSON of a schema whose defaults are in the form that ``java_form`` gives values."""
+    """Returns the JSON of a schema whose defaults are in the form that ``java_form`` gives values."""
     return json.dumps(schema_to_json(schema, lambda s: java_form(s.with_(default=None), s.default)))
 
 
 def java_form(schema: Schema | None, value: Any) -> Any:
-    """What a value is in Java, as the cases show values that JSON cannot carry."""
+    """Returns a value in the form that the cases use for values that JSON cannot carry."""
     if isinstance(value, bytes):
         return {"bytes": base64.b64encode(value).decode()}
     if value is None or isinstance(value, str | bool):
@@ -95,7 +95,7 @@ def java_form(schema: Schema | None, value: Any) -> Any:
 
 
 def case_chain(case: dict[str, Any]) -> Chain:
-    """The chain of a case: what Kafka ignores is accepted, paths and class names are as strict as Kafka's
+    """Returns the chain of a case: what Kafka ignores is accepted, paths and class names are as strict as Kafka's
     (decisions 4 and 8).
     """
     properties = {"transforms": "", **{k: v for k, v in case["config"].items() if v is not None}}
@@ -107,7 +107,7 @@ def case_chain(case: dict[str, Any]) -> Chain:
 
 
 def run_case(case: dict[str, Any], chain: Chain, converter: Converter | None = None) -> dict[str, Any]:
-    """Run the records of a case through one chain, on the Python evaluator; the answer has the shape of ``expect``."""
+    """Runs the records of a case through one chain, on the Python evaluator; the answer has the shape of ``expect``."""
     interpreter, converter = Interpreter(chain), converter or Converter(case.get("converter") or {})
     return {"results": [_run(r, interpreter, converter) for r in case["records"]]}
 
@@ -121,7 +121,7 @@ def _run(data: dict[str, Any], interpreter: Interpreter, converter: Converter) -
 
 
 def run_record(data: dict[str, Any], record: Record, interpreter: Interpreter, converter: Converter) -> dict[str, Any]:
-    """The answer for a record that has been read."""
+    """Returns the answer for a record that has been read."""
     outcome: Outcome = interpreter.run(record)
     if outcome.status == FAILED and outcome.problem is not None:
         return failure(outcome.problem, interpreter.chain.stages[outcome.stage].alias)
@@ -131,13 +131,13 @@ def run_record(data: dict[str, Any], record: Record, interpreter: Interpreter, c
 
 
 def failure(problem: Problem, stage: str) -> dict[str, Any]:
-    """The answer for a record that failed."""
+    """Returns the answer for a record that failed."""
     error = {"class": problem.connect_class, "message": problem.statement, "stage": stage, "code": problem.code}
     return {"error": error}
 
 
 def read_record(data: dict[str, Any], converter: Converter) -> Record:
-    """Read a record; raises ``DataError`` whose place is the converter that refused."""
+    """Reads a record. Raises ``DataError`` whose place is the converter that refused the record."""
     record = Record(
         data["topic"], data["partition"], data["offset"], data["timestamp"], data["timestampType"], kind=data["kind"]
     )
@@ -156,7 +156,7 @@ def _read(datum: dict[str, str] | None, converter: Converter, place: str) -> tup
 
 
 def write_record(data: dict[str, Any], record: Record, converter: Converter) -> dict[str, Any]:
-    """The answer for a record that went through."""
+    """Returns the answer for a record that went through."""
     headers = [{"key": h.key, "value": converter.write(h.schema, h.value)} for h in record.headers]
     return {
         **data,
@@ -171,7 +171,7 @@ def write_record(data: dict[str, Any], record: Record, converter: Converter) -> 
 
 
 def parse_cases(lines: bytes) -> list[dict[str, Any]]:
-    """Read a file of cases, which may be packed by gzip."""
+    """Reads a file of cases, which may be packed by gzip."""
     if lines.startswith(_PACKED):
         lines = gzip.decompress(lines)
     return [json.loads(line) for line in lines.split(b"\n") if line.strip()]  # msgspec takes no lone surrogates

@@ -69,7 +69,7 @@ def deliberate(case: dict[str, Any], answer: dict[str, Any]) -> str | None:
 
 
 def _is_right(case: dict[str, Any]) -> bool:
-    """Whether the Python evaluator does with a case what Kafka does, or else on purpose."""
+    """Returns True if the Python evaluator agrees with Kafka on a case, or differs on purpose."""
     try:
         chain = case_chain(case)
     except ConfigError:
@@ -91,7 +91,7 @@ class _Judge:
 
     @cached_property
     def ours(self) -> list[Result]:
-        """What the Python evaluator makes of the case."""
+        """Returns the Python evaluator's result of the case."""
         if self.chain:
             return run_case(self.case, self.chain)["results"]
         return []
@@ -105,7 +105,7 @@ class _Judge:
         return Bridge(self.case, self.chain)
 
     def refusal(self, problem: dict[str, Any]) -> str:
-        """Why a chain is refused that Kafka runs."""
+        """Returns why a chain is refused that Kafka runs."""
         want = self.case["expect"]["results"]
         if want and all(self.bridge.crashes_into_config(w, problem["code"]) for w in want):
             return "D2"
@@ -120,7 +120,7 @@ class _Judge:
         return ""
 
     def explain(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """The ids of what explains a result; empty if it is equal, None if nothing does."""
+        """Returns the ids of what explains a result; empty if it is equal, None if nothing does."""
         direct = self.bridge(number, want, got)
         if direct is not None:
             return direct
@@ -135,12 +135,12 @@ class _Judge:
         return None
 
     def _way(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """What explains a result of the Python evaluator that is not Kafka's."""
+        """Returns the reasons why a result of the Python evaluator differs from Kafka's."""
         ways = (self._taken_back, self._by_name, self._leak, self._cast_name, self._vendor)
         return next((reasons for way in ways if (reasons := way(number, want, got))), None)
 
     def _vendor(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """What a vendor's class does otherwise."""
+        """Returns the reasons for a difference by a vendor's class."""
         for result in vendors.uncrashed(self.case, number, want):
             reasons = self.bridge(number, result, got)
             if reasons is not None:
@@ -156,14 +156,14 @@ class _Judge:
         return None
 
     def _as_ours(self, number: int, got: Result) -> list[str] | None:
-        """What explains that a result is not the Python evaluator's; None if nothing does."""
+        """Returns the reasons why a result differs from the Python evaluator's; None without a reason."""
         ours = self.ours[number]
         if "error" in ours and "error" in got and ours["error"]["code"] != got["error"]["code"]:
             return None
         return self.bridge(number, ours, got)
 
     def _by_name(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Kafka reads by the name of a logical type, whatever the type: there is no such value here."""
+        """Returns the reason for Kafka's reading by the name of a logical type: the value does not exist here."""
         record = self.case["records"][number]
         if "error" not in got or got["error"]["code"] != "SMT414":
             return None
@@ -184,7 +184,7 @@ class _Judge:
         return None
 
     def _from_coerced(self, number: int, got: Result) -> bool:
-        """Whether Kafka coerces a part of the record: kept where there is no schema, or the error comes from there."""
+        """Returns True if Kafka coerces a part of the record: one without a schema, or the part with the error."""
         if "error" not in got:
             return kept_spelling(self.case, self.case["records"][number])
         parts = coerced(self.case, self.case["records"][number])
@@ -200,13 +200,16 @@ class _Judge:
         return None
 
     def _cast_name(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """A Cast of a whole date leaves the name of the date on its schema; Kafka fails on that later."""
+        """Returns the reason for a Cast of a whole date.
+
+        It leaves the date's name on the schema, and Kafka fails later.
+        """
         if self.chain and self.bridge.mislabelled(number, want):
             return ["D2"]
         return None
 
     def _spark(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """What the Spark evaluator makes of a record, if the Python evaluator gives what Kafka does."""
+        """Returns the reasons for the Spark evaluator's result, if the Python evaluator agrees with Kafka."""
         ours = self.ours[number]
         python = self.bridge(number, want, ours)
         python = self._way(number, want, ours) if python is None else python

@@ -36,7 +36,7 @@ class KafkaReader:
     """The text that was read, as strict JSON: without what Jackson passes over."""
 
     def parse(self, data: str) -> Any:
-        """The tree of a text: fractions are ``Decimal``. Raises ``DataError`` where Jackson does."""
+        """Returns the tree of a text, with fractions as ``Decimal``. Raises ``DataError`` where Jackson fails."""
         check_depth(data.encode(errors="surrogatepass"))
         text = data.lstrip("\ufeff")
         plain = _ZEROS.sub(lambda m: m[0] if m[1] is None else m[1], text)
@@ -78,7 +78,7 @@ class KafkaReader:
         return value
 
     def free(self, tree: Any) -> Any:
-        """The value of a tree without schema: whole numbers have 64 bits, others are doubles."""
+        """Returns the value of a tree without schema: whole numbers have 64 bits, others are doubles."""
         if isinstance(tree, str):
             self._surrogates(tree)
             return tree
@@ -103,7 +103,7 @@ class KafkaReader:
             self.coerced = True
 
     def _integer(self, tree: Any, bits: int) -> int:
-        """``intValue`` and ``longValue``: low bits of numbers, 0 for everything else."""
+        """Returns Jackson's ``intValue`` or ``longValue``: the low bits of a number, 0 for everything else."""
         if type(tree) is int:
             narrow = wrap(wrap(tree, max(bits, 32)), bits)
             self.coerced |= narrow != tree
@@ -116,7 +116,7 @@ class KafkaReader:
         return wrap(wrap(int(tree), max(bits, 32)), bits)
 
     def typed(self, schema: Schema | None, tree: Any) -> Any:
-        """The value of a tree under a schema."""
+        """Returns the value of a tree under a schema."""
         if schema is None:
             return self.free(tree)
         if tree is None:

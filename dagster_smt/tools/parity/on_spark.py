@@ -82,7 +82,7 @@ class SparkAnswers:
         return [a.broken or {"results": a.results} for a in answers]
 
     def _attempt(self, answer: "_Answers") -> int:
-        """As ``_typed``; a case that breaks off says so, and the others go on."""
+        """Answers as ``_typed``. An exception becomes the answer of its case, and the other cases continue."""
         try:
             return self._typed(answer)
         except Exception as error:  # noqa: BLE001 - whatever Spark raises, it belongs to this case
@@ -90,7 +90,7 @@ class SparkAnswers:
             return 0
 
     def _typed(self, answer: "_Answers") -> int:
-        """Answer what the Spark evaluator can; returns the number of records."""
+        """Answers what the Spark evaluator can; returns the number of records."""
         done = 0
         for batch in answer.batches():
             try:
@@ -114,7 +114,7 @@ class SparkAnswers:
 
 
 def on_spark(cases: list[tuple[Case, Chain]]) -> list[Answer | None]:
-    """Run cases on Spark, with the session there is, or a local one."""
+    """Runs cases on Spark, with the session there is, or a local one."""
     session = SparkSession.getActiveSession()
     if session is not None:
         return SparkAnswers(session)(cases)
@@ -129,7 +129,7 @@ def on_spark(cases: list[tuple[Case, Chain]]) -> list[Answer | None]:
 
 
 def _run_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The Python evaluator on the cases of a partition."""
+    """Yields the Python evaluator on the cases of a partition."""
     for batch in batches:
         cases = [json.loads(text) for text in batch.column("text").to_pylist()]
         texts = [json.dumps(answer_to(case, case_chain(case))).encode() for case in cases]
@@ -154,7 +154,7 @@ class _Answers:
         return results
 
     def take(self, answer: Answer) -> None:
-        """Take the results of the records that have none yet."""
+        """Takes the results of the records that have none yet."""
         if "results" not in answer:
             self.broken = answer
             return
@@ -162,7 +162,10 @@ class _Answers:
             self.results[number] = result
 
     def batches(self) -> list["_Batch"]:
-        """The records with schemas, by schemas and kind. A null side belongs to the schema that its case shows."""
+        """Returns the records with schemas, by schemas and kind.
+
+        A null side belongs to the schema that its case shows.
+        """
         shown: dict[str, Schema] = {}
         read = [self._sides(record, shown) for record in self.case["records"]]
         batches: dict[Any, _Batch] = {}
@@ -219,7 +222,7 @@ class _Batch:
     rows: list[tuple[int, dict[str, _SideText]]] = field(default_factory=list)
 
     def run(self, session: SparkSession, answer: _Answers) -> Iterator[tuple[int, Answer | None]]:
-        """The results by record number.
+        """Yields the results by record number.
 
         Raises:
             PlanError: Spark has no type for a schema.
@@ -263,14 +266,14 @@ class _Batch:
 
 
 def _micros(millis: int | None) -> int | None:
-    """A timestamp as Spark has it; it has none beyond 64 bits of microseconds, and ``datetime`` ends much earlier."""
+    """Returns a timestamp as Spark holds it. Spark has 64 bits of microseconds, and ``datetime`` ends much earlier."""
     if millis is None or abs(millis) > MAX_MILLIS:
         return None
     return millis * 1000
 
 
 def _collected(frame: DataFrame, evaluator: TypedEvaluator) -> DataFrame:
-    """One column per variant, with both sides and the metadata in the plain form."""
+    """Returns one column per variant, with both sides and the metadata in the plain form."""
     columns = ["in_row", "__status", "__stage", "__why", "in_problem", *(["__variant"] if evaluator.variants else [])]
     variants = [_variant(state).alias(f"v{n}") for n, state in evaluator.states.items()]
     return select(frame, *map(F.col, columns), *variants)
@@ -292,7 +295,7 @@ def _plain(layout: Layout) -> Column:
 
 
 def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer | None:
-    """The result of a row; None for a null side behind a stage that refuses all others: there is no plan for it."""
+    """Returns the result of a row; None for a null side before a stage that refuses all nulls, as it has no plan."""
     if row["__status"] == DROPPED:
         return {"dropped": True}
     if row["__status"] != PASSED:
@@ -322,7 +325,7 @@ def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer | N
 
 
 def _timestamp(values: Any, before: Case, chain: Chain) -> int | None:
-    """The timestamp in milliseconds: the column's. A chain that neither reads nor writes it has no column for it."""
+    """Returns the timestamp column in milliseconds. A chain that does not use the timestamp has no such column."""
     if "timestamp" not in values and not chain.writes_timestamp:
         return _read_back(_micros(before["timestamp"]))
     return _read_back(values["timestamp"])
@@ -335,7 +338,7 @@ def _read_back(micros: int | None) -> int | None:
 
 
 def _header(row: Any, known: dict[bytes, Any], converter: Converter) -> dict[str, Any]:
-    """A header as read gets its datum back; one that a stage made says what its bytes say."""
+    """Returns the datum of a header. A header from a stage is decoded from its bytes."""
     data = None if row["value"] is None else bytes(row["value"])
     if data in known:
         return {"key": row["key"], "value": known[data]}

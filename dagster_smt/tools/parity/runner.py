@@ -49,7 +49,7 @@ class ParityReport:
         return dict(sorted(counts_by_transform.items()))
 
     def to_json(self) -> dict[str, Any]:
-        """The report as ``dagster-smt parity --report json`` prints it."""
+        """Returns the report as ``dagster-smt parity --report json`` prints it."""
         counts = {name: self.count(name) for name in (EQUAL, DIFFERENT, DELIBERATE, UNSUPPORTED)}
         details = []
         for verdict in self.verdicts:

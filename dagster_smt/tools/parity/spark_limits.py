@@ -22,7 +22,7 @@ Result = dict[str, Any]
 
 
 def without_schemas(case: dict[str, Any], chain: Chain, number: int, got: Result) -> Iterator[Result]:
-    """D6: a null side is one null, with the schema that the case shows for the side, or without.
+    """D6: returns the results with one null for a null side, with the case's schema for the side, or without.
 
     Yields:
         The results of the record where every null side has the schema, and where none has one; and the refusal of
@@ -45,7 +45,10 @@ def without_schemas(case: dict[str, Any], chain: Chain, number: int, got: Result
 
 
 def _hoists_null(case: dict[str, Any], chain: Chain, number: int, stage: str) -> bool:
-    """Whether a HoistField meets a null that has another schema in Connect: here it has that of the others."""
+    """Returns True if a HoistField meets a null that has another schema in Connect.
+
+    Here the null has the common schema.
+    """
     place = [s.alias for s in chain.stages].index(stage)
     record = read_record(case["records"][number], Converter(case.get("converter") or {}))
     Interpreter(replace(chain, stages=chain.stages[:place])).run(record)
@@ -54,7 +57,7 @@ def _hoists_null(case: dict[str, Any], chain: Chain, number: int, stage: str) ->
 
 
 def _shown(case: dict[str, Any], side: str, converter: Converter) -> Schema | None:
-    """The first schema of a side in a case."""
+    """Returns the first schema of a side in a case."""
     for record in case["records"]:
         if record[side] is not None and "envelope" in record[side]:
             with suppress(DataError):
@@ -63,7 +66,7 @@ def _shown(case: dict[str, Any], side: str, converter: Converter) -> Schema | No
 
 
 def beyond_range(case: dict[str, Any], chain: Chain, number: int, got: Result) -> Iterator[Result]:
-    """D8: an instant is beyond what Spark can hold; the record is refused there, or has no timestamp.
+    """D8: returns True if an instant is beyond Spark's range. The record is refused here, or has no timestamp.
 
     Yields:
         The results that are right for Spark.
@@ -77,7 +80,7 @@ def beyond_range(case: dict[str, Any], chain: Chain, number: int, got: Result) -
 
 
 def _reaches(case: dict[str, Any], chain: Chain, number: int, stage: str) -> bool:
-    """Whether there is such an instant in the record where the stage (or converter) is through with it."""
+    """Returns True if the record holds such an instant after the stage or converter."""
     names = [s.alias for s in chain.stages]
     part = replace(chain, stages=chain.stages[: names.index(stage) + 1] if stage in names else ())
     try:

@@ -26,7 +26,7 @@ _SINGLE, _DOUBLE = _Width(23, 127, ("<f", "<I")), _Width(52, 1023, ("<d", "<Q"))
 
 
 def java17_text(value: float, single: bool = False) -> str:
-    """``Double.toString`` of Java 17, or ``Float.toString`` for a value of 32 bits."""
+    """Returns ``Double.toString`` of Java 17, or ``Float.toString`` for a value of 32 bits."""
     if not math.isfinite(value) or value == 0:
         return float_text(value, single)
     mantissa, exponent, bits = _parts(abs(value), _SINGLE if single else _DOUBLE)
@@ -35,7 +35,7 @@ def java17_text(value: float, single: bool = False) -> str:
 
 
 def spellings(text: str) -> set[str]:
-    """The texts that Java 17 may have printed where later versions print the given one."""
+    """Returns the texts that Java 17 may have printed for a float that later versions print as ``text``."""
     try:
         value = float(text)
     except ValueError:
@@ -49,7 +49,7 @@ def spellings(text: str) -> set[str]:
 
 
 def _parts(value: float, width: _Width) -> tuple[int, int, int]:
-    """Odd mantissa and exponent of two with ``value = mantissa * 2 ** exponent``, and how many bits the number has."""
+    """Returns an odd mantissa and exponent with ``value = mantissa * 2 ** exponent``, and the bits of the number."""
     raw: int = struct.unpack(width.codes[1], struct.pack(width.codes[0], value))[0]
     biased, fraction = raw >> width.fraction, raw & ((1 << width.fraction) - 1)
     bits = width.fraction + 1 if biased else fraction.bit_length()
@@ -60,7 +60,7 @@ def _parts(value: float, width: _Width) -> tuple[int, int, int]:
 
 
 def _digits(mantissa: int, exponent: int, bits: int) -> tuple[list[int], int]:
-    """The digits, and where the decimal point stands among them."""
+    """Returns the digits and the position of the decimal point."""
     size = mantissa.bit_length()
     top = size - 1 + exponent  # where the highest bit stands
     if exponent >= 0 and top <= 62:
@@ -83,7 +83,7 @@ def _digits(mantissa: int, exponent: int, bits: int) -> tuple[list[int], int]:
 
 
 def _stopped(rest: int, unit: int, error: int, point: int, width: int) -> tuple[list[int], int]:
-    """Take digits off until the rest is within the error."""
+    """Takes digits off until the rest is within the error."""
     digits: list[int] = []
     low = high = False
     first = True
@@ -104,7 +104,7 @@ def _stopped(rest: int, unit: int, error: int, point: int, width: int) -> tuple[
 
 
 def _within(rest: int, error: int, ten: int, width: int) -> tuple[bool, bool]:
-    """Whether the rest is so small, or so close to the next digit, that it does not count."""
+    """Returns whether the rest is too small to count, and whether it is too close to the next digit to count."""
     if not width:
         return rest < error, rest + error >= ten
     if error <= 0:  # it has overflowed
@@ -113,7 +113,7 @@ def _within(rest: int, error: int, ten: int, width: int) -> tuple[bool, bool]:
 
 
 def _round_up(digits: list[int]) -> int:
-    """Add one to the last digit; whether there is a digit more."""
+    """Adds one to the last digit. Returns True if the number has a digit more."""
     while digits and digits[-1] == 9:
         digits.pop()
     if not digits:
@@ -124,7 +124,7 @@ def _round_up(digits: list[int]) -> int:
 
 
 def _whole_digits(value: int, beyond: int) -> tuple[list[int], int]:
-    """A whole number of at most 63 bits; digits that the number's bits do not reach are rounded off."""
+    """Returns a whole number of at most 63 bits; digits that the number's bits do not reach are rounded off."""
     if beyond > 1:
         drop = max(0, math.floor((beyond - 1) * math.log10(2)))
     else:

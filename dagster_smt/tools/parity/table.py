@@ -7,7 +7,7 @@ COLUMNS = ("cases", EQUAL, DELIBERATE, DIFFERENT, UNSUPPORTED)
 
 
 def matrix(report: ParityReport) -> list[tuple[str, str, tuple[int, ...]]]:
-    """Rows of (transform, mode, counts as in ``COLUMNS``)."""
+    """Returns rows of (transform, mode, counts as in ``COLUMNS``)."""
     results = []
     for name, modes in report.by_transform().items():
         for mode, counts in sorted(modes.items()):
@@ -16,7 +16,7 @@ def matrix(report: ParityReport) -> list[tuple[str, str, tuple[int, ...]]]:
 
 
 def report_table(report: ParityReport) -> str:
-    """The whole report for a terminal."""
+    """Returns the whole report for a terminal."""
     lines = [f"{'transform':22}{'mode':12}" + "".join(f"{c:>13}" for c in COLUMNS)]
     for name, mode, counts in matrix(report):
         lines.append(f"{name:22}{mode:12}" + "".join(f"{c:13}" for c in counts))

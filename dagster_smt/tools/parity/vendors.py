@@ -31,19 +31,19 @@ _DATA = "org.apache.kafka.connect.errors."
 
 
 def type_of(case: Case, alias: str) -> str:
-    """The short name of a stage's class."""
+    """Returns the short name of a stage's class."""
     return str(case["config"].get(f"transforms.{alias}.type", "")).strip().rsplit(".", 1)[-1].split("$")[0]
 
 
 def _options(case: Case, name: str) -> Iterator[tuple[str, str]]:
-    """(key, value) of an option of all stages."""
+    """Yields (key, value) of an option of all stages."""
     for key, value in case["config"].items():
         if key.startswith("transforms.") and key.endswith(f".{name}") and value is not None:
             yield key, str(value)
 
 
 def _configured(case: Case, changes: Mapping[str, str | None]) -> Case:
-    """A case with some options changed, or left out."""
+    """Returns a case with some options changed, or left out."""
     config = {**case["config"], **changes}
     return {**case, "config": {key: value for key, value in config.items() if value is not None}}
 
@@ -55,7 +55,7 @@ _ADJUSTMENTS = ("none", "avro", "avro_unicode")
 
 
 def without_ignored_values(case: Case) -> Case | None:
-    """D1: values of options that the vendors' classes do not look at are not there."""
+    """D1: returns the case without the option values that the vendors' classes ignore."""
     changes: dict[str, str | None] = {}
     for key, value in _options(case, "field.name.adjustment.mode"):
         known = value.strip().lower() in _ADJUSTMENTS
@@ -73,7 +73,7 @@ _REFUSED_LISTS = re.compile(r"Invalid (include|exclude) list format|value is inv
 
 
 def takes_more(case: Case, answer: Result) -> bool:
-    """D1: whether a list of TimezoneConverter is taken here that the original refuses for the signs in its names.
+    """D1: returns True if TimezoneConverter accepts a list that the original refuses for the signs in its names.
 
     Other names in their places, in the list and in the records, must give the same results.
     """
@@ -126,7 +126,7 @@ def _renamed_back(result: Result, odd: Mapping[str, str]) -> Result:
 
 
 def _without_schemas(results: list[Result]) -> list[Result]:
-    """The results as Spark gives them: a null side has no schema (D6)."""
+    """Returns the results as Spark gives them: a null side has no schema (D6)."""
     return [{"record": _nulls(result["record"])} if "record" in result else result for result in results]
 
 
@@ -158,13 +158,13 @@ _NO_RULE = "nothing:nothing"
 
 
 def _is_rule(item: str) -> bool:
-    """Whether a rule has three parts only behind a prefix."""
+    """Returns True if a rule has three parts only behind a prefix."""
     parts = item.strip().split(":")
     return len(parts) - (parts[0].lower() in ("source", "topic")) <= 2
 
 
 def _known_zone(zone: str) -> str:
-    """A zone that the machine has: Java has some more, of one offset each."""
+    """Returns a zone that the machine has: Java has some more, of one offset each."""
     hours = re.fullmatch(r"SystemV/[A-Z]{2,3}(\d+)", zone)
     if hours is not None:
         return f"-{int(hours[1]):02}:00"
@@ -174,7 +174,7 @@ def _known_zone(zone: str) -> str:
 
 
 def refused_at_once(case: Case, problem: Mapping[str, Any], is_right: Callable[[Case], bool]) -> bool:
-    """D1: whether a chain is refused for a time zone, or a rule, that fails in Debezium when a time is converted.
+    """D1: returns True if a chain is refused for a time zone or a rule on which Debezium fails only at a conversion.
 
     In another zone, and without the rule, the records that pass there have to come out as they do there.
     """
@@ -219,7 +219,7 @@ class Crash:
 
 
 def _as_source(case: Case, alias: str) -> Case:
-    """Records of a source connector may have no partition."""
+    """Returns the case with records of a source connector, which may lack a partition."""
     return {**case, "records": [{**record, "kind": "source"} for record in case["records"]]}
 
 
@@ -229,7 +229,7 @@ def _texts_stay(case: Case, alias: str) -> Case:
 
 
 def _named_in_capitals(case: Case, alias: str) -> Case | None:
-    """The columns are named as they are in the row: in capitals."""
+    """Returns the case with column names in capitals, as the row has them."""
     changes: dict[str, str | None] = {}
     for name in ("id", "aggregateid", "payload", "aggregatetype"):
         option = {"id": "table.field.event.id", "aggregateid": "table.field.event.key"}.get(name)
@@ -243,7 +243,7 @@ def _named_in_capitals(case: Case, alias: str) -> Case | None:
 
 
 def _empty_source(case: Case, alias: str) -> Case | None:
-    """The source of the events says nothing: no table is known."""
+    """Returns the case with events whose source names no table."""
     records = [{**record, "value": _with_text(record["value"], _TABLE, _OTHER_TABLE)} for record in case["records"]]
     return {**case, "records": records}
 
@@ -252,7 +252,7 @@ _TABLE, _OTHER_TABLE = '"field":"table"', '"field":"another table"'
 
 
 def _with_text(datum: Any, old: str, new: str) -> Any:
-    """A datum with a text of its envelope replaced."""
+    """Returns a datum with a text of its envelope replaced."""
     if not datum or "envelope" not in datum:
         return datum
     return {"envelope": datum["envelope"].replace(old, new)}
@@ -270,7 +270,7 @@ CRASHES = (
 
 
 def uncrashed(case: Case, number: int, want: Result) -> Iterator[Result]:
-    """The results that are right where the original crashes."""
+    """Yields the results that are right where the original crashes."""
     if "error" not in want:
         return
     error = want["error"]
@@ -316,7 +316,7 @@ class _LossyRouter(EventRouter):
 
 
 def loses(case: Case) -> Case | None:
-    """D2: Debezium loses values of expanded JSON."""
+    """D2: returns the case under a Debezium that loses values of expanded JSON; None without expansion."""
     expands = any(value.strip().lower() == "true" for _, value in _options(case, "table.expand.json.payload"))
     if expands:
         return {"lossy": True, **case}
@@ -324,12 +324,12 @@ def loses(case: Case) -> Case | None:
 
 
 def with_losses(chain: Chain) -> Chain:
-    """A chain whose routers lose what Debezium's lose."""
+    """Returns a chain whose routers lose the values that Debezium's routers lose."""
     return _exchanged(chain, EventRouter, lambda: _LossyRouter)
 
 
 def _exchanged(chain: Chain, old: type[Transform], new: Callable[[], type[Transform]]) -> Chain:
-    """A chain with another class in the place of one."""
+    """Returns a chain with another class in the place of one."""
     stages = []
     for stage in chain.stages:
         if type(stage.transform) is old:
@@ -341,7 +341,7 @@ def _exchanged(chain: Chain, old: type[Transform], new: Callable[[], type[Transf
 
 
 def left_as_text(case: Case, chain: Chain, number: int, want: Result, got: Result) -> bool:
-    """D2: whether a stage refuses a text that EventRouter has left as it is, under the schema of a text.
+    """D2: returns True if a stage refuses a text that EventRouter left unchanged under the schema of a text.
 
     The original leaves it under the schema of a struct, which another stage refuses.
     """
@@ -375,12 +375,12 @@ class _Remembering(ByLogicalTableRouter):
         return super()._with_name(group, first, suffix)
 
     def first_topics(self) -> dict[Any, str | None]:
-        """What it remembers."""
+        """Returns the topic that the router remembers for each schema."""
         raise NotImplementedError
 
 
 def with_memory(chain: Chain) -> Chain:
-    """A chain whose routers remember the schemas of earlier records, as Debezium's do."""
+    """Returns a chain whose routers remember the schemas of earlier records, as Debezium's routers do."""
 
     def remembering() -> type[Transform]:
         known: dict[Any, str | None] = {}
@@ -390,7 +390,7 @@ def with_memory(chain: Chain) -> Chain:
 
 
 def remembers(case: Case) -> Case | None:
-    """D9: Debezium's class finds new schemas by the old ones."""
+    """D9: returns the case under a Debezium that finds new schemas by the old ones; None without its router."""
     routes = any(type_of(case, key.split(".")[1]) == "ByLogicalTableRouter" for key, _ in _options(case, "type"))
     if routes and len(case["records"]) > 1:
         return {"memory": True, **case}
@@ -405,7 +405,7 @@ _BY_SCHEMA = {"SMT102", "SMT111", "SMT470", "SMT471", "SMT472", "SMT474", "SMT48
 
 
 def refused_for_columns(case: Case, chain: Chain, number: int, got: Result) -> bool:
-    """D10: whether a stage refuses all records of a schema when it is planned for columns, with this very problem."""
+    """D10: returns True if a stage refuses all records of a schema for columns with the same problem."""
     if "error" not in got or got["error"]["code"] not in _BY_RECORD | _BY_SCHEMA:
         return False
     error = got["error"]
@@ -427,7 +427,7 @@ def refused_for_columns(case: Case, chain: Chain, number: int, got: Result) -> b
 
 
 def _schemas(case: Case, record: Case, converter: Converter) -> Iterator[tuple[Schema | None, Schema | None]]:
-    """The schemas that a record may be planned with: its own, and for a null side those that the case shows."""
+    """Yields the schemas that a record may be planned with: its own, and for a null side the schemas of the case."""
     sides: dict[str, list[Schema | None]] = {}
     for side in ("key", "value"):
         datums = [record[side], *(other[side] for other in case["records"])]
@@ -443,7 +443,7 @@ def _schemas(case: Case, record: Case, converter: Converter) -> Iterator[tuple[S
 
 
 def without_names(case: Case, chain: Chain, want: Result, got: Result) -> Result | None:
-    """D10: a result with the names of schemas that another one has, if data would decide about them.
+    """D10: returns a result without the names of schemas that depend on data.
 
     None if the key or the value differ in anything else.
     """
@@ -507,14 +507,14 @@ _FAULTS = {
 
 
 def another_fault(case: Case, want: Result, got: Result) -> bool:
-    """D11: whether a stage refuses a record here and there, each for another of its faults."""
+    """D11: returns True if a stage refuses a record on both sides, for different faults."""
     if "error" not in want or "error" not in got or want["error"]["stage"] != got["error"]["stage"]:
         return False
     return got["error"]["code"] in _FAULTS.get(type_of(case, got["error"]["stage"]), ())
 
 
 def nowhere(case: Case, want: Result, got: Result) -> bool:
-    """D12: whether the original makes what nothing can hold, or loses a value, where the record is refused here."""
+    """D12: returns True if the original makes an impossible value, or loses one, and the record is refused here."""
     if "record" not in want or "error" not in got:
         return False
     code, transform = got["error"]["code"], type_of(case, got["error"]["stage"])
@@ -531,7 +531,10 @@ def nowhere(case: Case, want: Result, got: Result) -> bool:
 
 
 def fewer_conditions(case: Case, chain: Chain, want: Result) -> bool:
-    """D2: whether Aiven's FieldValueMatches fails on a path through what has no fields; here it is false."""
+    """D2: returns True if Aiven's FieldValueMatches fails on a path through a value without fields.
+
+    Here the path is false.
+    """
     error = want.get("error", {})
     predicates = []
     for s in chain.stages:

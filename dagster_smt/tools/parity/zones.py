@@ -24,7 +24,7 @@ _QUOTED = re.compile(r"'[^']*'?")
 
 
 def zone_leak(case: dict[str, Any], chain: Chain, number: int, want: dict[str, Any], got: dict[str, Any]) -> bool:
-    """Whether two results differ in nothing but the zone of instants that a TimestampConverter has made.
+    """Returns True if two results differ only in the zone of instants from a TimestampConverter.
 
     The format must read zones, a text with a zone must have come before (or be the record's own), and the instants must
     be apart by what zones can be apart.
@@ -55,7 +55,7 @@ def _apart(transform: TimestampConverter, want: Any, got: Any) -> bool:
 
 
 def _unit(transform: TimestampConverter) -> int:
-    """How far apart the instants can be that the format prints alike, in milliseconds."""
+    """Returns the distance in milliseconds of instants that the format prints alike."""
     if transform.target_type == "string":
         letters = set(_QUOTED.sub("", transform.format))
     else:
@@ -64,7 +64,7 @@ def _unit(transform: TimestampConverter) -> int:
 
 
 def _instant(transform: TimestampConverter, value: Any) -> int | None:
-    """The milliseconds that a text or number of the converter's target says, its zone left out."""
+    """Returns the milliseconds in a text or number of the converter's target, without its zone."""
     if transform.target_type == "string":
         text = _ZONE.sub("UTC", value, count=1) if isinstance(value, str) else ""
         if text:
