@@ -96,7 +96,8 @@ class DefaultUnder(ValueRule):
         return value
 
     def column(self, F: Any, value: Any, parent: Any, default: Any) -> Any:
-        return F.when(value.isNull() & parent.isNotNull(), default).otherwise(value)
+        # The value stands here once: twice, a field that many stages copy would double Spark's plan with each of them.
+        return F.coalesce(value, F.when(parent.isNotNull(), default))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,12 @@ import pytest
 
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.errors import PlanError, UnsupportedError
-from dagster_smt.model.schema import Schema, Type, date, decimal, optional, time, timestamp
+from dagster_smt.model.schema import STRING, Schema, Type, date, decimal, optional, time, timestamp
+from dagster_smt.model.topics.format import Format
+from dagster_smt.spark.evaluate import evaluate
+from dagster_smt.tables.spec import FileTopics, TopicTable
 from tests.spark.made_up import Example
-from tests.spark.test_evaluators_agree import compare
+from tests.spark.test_evaluators_agree import compare, frame_of
 
 _DAY = 86_400_000
 # type: (schema, a default as JSON has it, JSON values)
@@ -130,3 +133,21 @@ def test_transforms_that_keep_the_values(spark, schema, given):
 @pytest.mark.parametrize("name", TYPES)
 def test_extract_field(spark, name):
     run(spark, "default", [stage("ExtractField$Value", field=name)])
+
+
+def planned(spark, stages):
+    """The length of Spark's optimized plan of a chain that converts as many timestamps."""
+    names = [f"f{n}" for n in range(stages)]
+    schema = Schema(Type.STRUCT, fields=tuple((name, optional(Schema(Type.INT64)).with_(default=7)) for name in names))
+    options = {"target.type": "string", **FORMAT}
+    chain = [{**stage("TimestampConverter$Value", field=name, **options), "alias": name} for name in names]
+    plan = plan_chain(parse_chain(chain), optional(STRING), schema, topics=("orders",), typed=True)
+    table = TopicTable(FileTopics("unused"), ("orders",), value=Format("json_schema", schema))
+    rows = evaluate(frame_of(spark, [(b"{}", "orders", ())]), plan, table, "columns")
+    return len(rows._jdf.queryExecution().optimizedPlan().toString())
+
+
+def test_the_plan_of_many_stages_grows_with_their_number(spark):
+    """Not with a power of two: a column that an expression holds twice is doubled by every stage."""
+    few, many = planned(spark, 4), planned(spark, 8)
+    assert many < 3.5 * few
