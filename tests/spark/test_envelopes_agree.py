@@ -12,7 +12,7 @@ from dagster_smt.chain.forms import plan_forms
 from dagster_smt.errors import ConfigError, PlanError, UnsupportedError
 from dagster_smt.interpret.interpreter import FAILED, PASSED, Interpreter
 from dagster_smt.model.record import Header, Record
-from dagster_smt.model.schema import Type
+from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.schema_json import schema_to_json
 from dagster_smt.model.topics.format import Format
 from dagster_smt.spark import sql
@@ -122,3 +122,17 @@ def same(row, outcome, record, plan):
         assert reader(outer(plan.after))(row["plain"]) == row_value
     else:
         assert row["__out"] is None
+
+
+@pytest.mark.parametrize("negate", [False, True])
+def test_a_stage_that_no_key_passes_fails_where_there_is_a_key(spark, negate):
+    """Its failure depends on the key being there, though nothing is computed from the key."""
+    predicate = {"name": "traced", "type": "HasHeaderKey", "options": {"name": "trace"}}
+    stage = {"alias": "flat", "type": "Flatten$Key", "options": {}, "predicate": predicate, "negate": negate}
+    value = in_envelope(Schema(Type.STRUCT, fields=(("n", Schema(Type.INT32)),)), b'{"n":1}')
+    frame = frame_of(spark, [(value, "orders", ("trace",)), (value, "orders", ())])
+    forms = window_forms(frame, TABLE)
+    plan = plan_forms(parse_chain([stage]), forms.forms, topics=TOPICS)
+    assert by_schema(spark, plan, TABLE, forms), "the JVM lane reads them"
+    rows = evaluate(frame, plan, TABLE, "columns", forms=forms).orderBy("__offset").collect()
+    assert [row["__status"] for row in rows] == ([PASSED, FAILED] if negate else [FAILED, PASSED])

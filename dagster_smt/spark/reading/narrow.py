@@ -30,8 +30,16 @@ def narrowed(plan: Plan, schema: Schema) -> Schema:
 
 
 def needs_key(plan: Plan) -> bool:
-    """Returns True if columns are made of the key, or a stage computes something from it."""
-    return any(_is_in(source, "key") for source in _needed(plan))
+    """Returns True if columns are made of the key, a stage computes something from it, or its absence counts."""
+    return any(_is_in(source, "key") for source in _needed(plan)) or any(map(_asks_for_a_key, plan.steps))
+
+
+def _asks_for_a_key(step: Step) -> bool:
+    """Returns True if what a stage does to a record depends on whether there is a key."""
+    plan = step.plan
+    if plan.stage.acts_on != "key":
+        return False
+    return plan.failure is not None or plan.guarded or plan.stage.transform.on_null() in ("reject", "drop")
 
 
 def _needed(plan: Plan) -> set[str]:
