@@ -7,7 +7,7 @@ import pytest
 
 from dagster_smt import DeltaSink, FileTopics, SmtTable, TopicTable, build_smt_asset, build_smt_assets, build_smt_op
 from dagster_smt.errors import ConfigError
-from dagster_smt.orchestration.runs.again import PLANNED
+from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
 from tests.orchestration.test_assets import HIDE, PERSON, append, events, table
 
 
@@ -28,7 +28,7 @@ def test_both_forms_make_the_same_asset(fields):
     assert list(old.specs) == list(new.specs) and old.specs_by_key.keys() == {dg.AssetKey(["lake", "people"])}
     for name in ("name", "pool", "tags", "retry_policy", "required_resource_keys"):
         assert getattr(old.op, name) == getattr(new.op, name)
-    assert PLANNED[old.op].definition == PLANNED[new.op].definition
+    assert TABLES_OF_OPS[old.op][""].definition == TABLES_OF_OPS[new.op][""].definition
 
 
 def test_both_forms_make_the_same_op(spark, tmp_path, fields):

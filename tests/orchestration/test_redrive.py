@@ -4,8 +4,10 @@ import dagster as dg
 import pytest
 
 from dagster_smt.errors import ConfigError
-from dagster_smt.orchestration import build_dead_letters_asset, build_redrive_job, build_repair_job
-from tests.orchestration.test_assets import HIDE, KEY, PERSON, append, asset, checks, failure, read, value
+from dagster_smt.orchestration import build_dead_letters_asset, build_redrive_job, build_repair_job, build_smt_assets
+from dagster_smt.orchestration.definitions.tables import SmtTable
+from dagster_smt.tables.spec import DeltaSink
+from tests.orchestration.test_assets import HIDE, KEY, PERSON, append, asset, checks, failure, read, table, value
 
 CAST = {"alias": "number", "type": "Cast$Value", "options": {"spec": "id:int32"}}
 LETTERS = {"errors_tolerance": "all", "dead_letter_topic": "dead"}
@@ -109,3 +111,40 @@ def test_without_dead_letters_there_is_nothing_to_show(tmp_path, given, build):
 def test_windows_of_time_are_launched_again_themselves(tmp_path, partitions):
     with pytest.raises(ConfigError, match=r"SMT043.*windows of time"):
         build_redrive_job(asset(tmp_path, partitions_def=partitions, **LETTERS))
+
+
+def tables_of(root, chain, **more):
+    """An asset of two tables in one step; only the first has dead letters."""
+    letters, both = {**LETTERS, **more}, ("people", "pets")
+    first = SmtTable(key="first", chain=chain, table=table(root, *both), sink=DeltaSink(root / "lake"), **letters)
+    second = SmtTable(key="second", chain=[HIDE], table=table(root, *both), sink=DeltaSink(root / "other"), **more)
+    return build_smt_assets(name="both", tables=[first, second])
+
+
+@pytest.mark.parametrize("partitions", [None, TOPICS_OF_JOB])
+def test_failed_records_of_a_step_with_several_tables_come_in(spark, tmp_path, partitions):
+    for topic in ("people", "pets"):
+        append(tmp_path, topic, PERSON, {**PERSON, "id": "none"})
+    more = {} if partitions is None else {"partitions_def": partitions}
+    broken, fixed = (tables_of(tmp_path, chain, **more) for chain in ([HIDE, CAST], [HIDE]))
+    with dg.instance_for_test() as instance:
+        tags = {}
+        if partitions is not None:
+            instance.add_dynamic_partitions("people_topics", ["people", "pets"])
+            tags = {"dagster/asset_partition_range_start": "people", "dagster/asset_partition_range_end": "pets"}
+        assert dg.materialize([broken], instance=instance, resources={"spark": spark}, tags=tags).success
+        assert read(spark, tmp_path).count() == 2
+        append(tmp_path, "people", PERSON)  # not read: the job reads only what failed
+        append(tmp_path, "pets", PERSON)
+        defs = dg.Definitions([fixed], jobs=[build_redrive_job(fixed)], resources={"spark": spark})
+        again = defs.resolve_job_def("both_redrive").execute_in_process(instance=instance)
+    events = again.get_asset_materialization_events()
+    assert {e.asset_key.to_user_string() for e in events if "dead_letters" not in e.asset_key.path} == {"first"}
+    assert sorted(row.offset for row in read(spark, tmp_path).collect()) == [0, 0, 1, 1]
+
+
+def test_a_repair_job_of_several_tables_has_a_part_for_each(tmp_path):
+    job = build_repair_job(tables_of(tmp_path, [HIDE]))
+    defs = dg.Definitions([tables_of(tmp_path, [HIDE])], jobs=[job], resources={"spark": object()})
+    config = defs.resolve_job_def("both_repair").run_config["ops"]["both"]["config"]
+    assert config == {"first": {"window": {"repair": True}}, "second": {"window": {"repair": True}}}

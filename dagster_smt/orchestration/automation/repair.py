@@ -5,7 +5,6 @@ from typing import Any
 import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.orchestration.definitions.names import op_name
 from dagster_smt.orchestration.definitions.partitions import OF_TIME
 from dagster_smt.orchestration.runs.again import job_that_runs_again
 
@@ -20,17 +19,14 @@ def build_repair_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
     topics, or those in ``window.topics``.
 
     Args:
-        asset: An asset of ``build_smt_asset``.
+        asset: An asset of ``build_smt_asset``, or of ``build_smt_assets``: the job runs all of its tables.
         name: The name of the job; by default it follows from the asset.
 
     Raises:
         ConfigError: SMT355, the partitions are windows of time: launch the partitions again instead.
     """
-    spec = next(iter(asset.specs))
+    specs = list(asset.specs)
     if isinstance(asset.partitions_def, OF_TIME):
         hint = "launch the partitions again: that replaces all of their records"
-        raise ConfigError(Problem("SMT355", spec.key.to_user_string(), "its partitions are windows of time", hint))
-    description = (
-        f"Run the records again that masks left unmasked in {spec.key.to_user_string()}, once the chain is fixed."
-    )
-    return job_that_runs_again(asset, "repair", name or f"{op_name(spec.key)}_repair", description)
+        raise ConfigError(Problem("SMT355", specs[0].key.to_user_string(), "its partitions are windows of time", hint))
+    return job_that_runs_again(asset, specs, "repair", name or f"{asset.op.name}_repair")

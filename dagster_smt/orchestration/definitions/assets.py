@@ -11,11 +11,10 @@ from dagster_smt.orchestration.definitions.planned import PlannedAsset, planned_
 from dagster_smt.orchestration.definitions.tables import SmtTable, table_argument
 from dagster_smt.orchestration.definitions.translator import SmtTranslator
 from dagster_smt.orchestration.launch.config_schema import smt_config_schema
-from dagster_smt.orchestration.runs.again import PLANNED
 from dagster_smt.orchestration.runs.events import Events
 from dagster_smt.orchestration.runs.failures import joint_failure, problems_as_failure
-from dagster_smt.orchestration.runs.maintained import WRITTEN
 from dagster_smt.orchestration.runs.steps import run_asset
+from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
 
 
 @overload
@@ -103,8 +102,7 @@ def build_smt_asset(
             spark = getattr(context.resources, spark_key)
             yield from run_asset(planned, config, f"ops.{name}.config", spark, context)
 
-    PLANNED[smt_asset.op] = planned
-    WRITTEN[smt_asset.op] = (planned,)
+    TABLES_OF_OPS[smt_asset.op] = {"": planned}
     return smt_asset
 
 
@@ -161,7 +159,7 @@ def build_smt_assets(
     def smt_assets(context: dg.AssetExecutionContext) -> Events:
         yield from _run_selected(context, name, planned_tables, getattr(context.resources, spark_key))
 
-    WRITTEN[smt_assets.op] = tuple(planned_tables.values())
+    TABLES_OF_OPS[smt_assets.op] = planned_tables
     return smt_assets
 
 

@@ -5,7 +5,6 @@ from typing import Any
 import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.orchestration.definitions.names import op_name
 from dagster_smt.orchestration.definitions.partitions import OF_TIME
 from dagster_smt.orchestration.metadata.definition_metadata import DEAD_LETTER_PLACE, dead_letters_key
 from dagster_smt.orchestration.runs.again import job_that_runs_again
@@ -20,7 +19,7 @@ def build_dead_letters_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
     Raises:
         ConfigError: SMT043, the asset has no dead letters.
     """
-    spec = _spec_with_letters(asset)
+    spec = _specs_with_letters(asset)[0]
     place = spec.metadata[DEAD_LETTER_PLACE]
     return dg.AssetSpec(
         dead_letters_key(spec.key),
@@ -41,24 +40,26 @@ def build_redrive_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
     in ``window.topics``.
 
     Args:
-        asset: An asset of ``build_smt_asset`` that has dead letters.
+        asset: An asset of ``build_smt_asset`` that has dead letters, or of ``build_smt_assets``: the job runs those of
+            its tables that have dead letters.
         name: The name of the job; by default it follows from the asset.
 
     Raises:
         ConfigError: SMT043, the asset has no dead letters; or its partitions are windows of time: launch the partitions
             again instead.
     """
-    spec = _spec_with_letters(asset)
+    specs = _specs_with_letters(asset)
     if isinstance(asset.partitions_def, OF_TIME):
         hint = "launch the partitions again: that replaces all of their records"
-        raise ConfigError(Problem("SMT043", spec.key.to_user_string(), "its partitions are windows of time", hint))
-    description = f"Run the failed records of {spec.key.to_user_string()} again, once the chain is fixed."
-    return job_that_runs_again(asset, "redrive", name or f"{op_name(spec.key)}_redrive", description)
+        raise ConfigError(Problem("SMT043", specs[0].key.to_user_string(), "its partitions are windows of time", hint))
+    return job_that_runs_again(asset, specs, "redrive", name or f"{asset.op.name}_redrive")
 
 
-def _spec_with_letters(asset: dg.AssetsDefinition) -> dg.AssetSpec:
-    spec = next(iter(asset.specs))
-    if DEAD_LETTER_PLACE not in spec.metadata:
+def _specs_with_letters(asset: dg.AssetsDefinition) -> list[dg.AssetSpec]:
+    """Returns the specs of the tables that have dead letters; at least one."""
+    specs = [spec for spec in asset.specs if DEAD_LETTER_PLACE in spec.metadata]
+    if not specs:
         hint = "give build_smt_asset a dead_letter_topic, or dead_letters"
-        raise ConfigError(Problem("SMT043", spec.key.to_user_string(), "the asset has no dead letters", hint))
-    return spec
+        place = next(iter(asset.specs)).key.to_user_string()
+        raise ConfigError(Problem("SMT043", place, "the asset has no dead letters", hint))
+    return specs

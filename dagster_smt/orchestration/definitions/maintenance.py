@@ -11,7 +11,7 @@ from dagster_smt.orchestration.definitions.planned import PlannedAsset
 from dagster_smt.orchestration.resources import need_packages, spark_session_of
 from dagster_smt.orchestration.runs.failures import joint_failure, problems_as_failure
 from dagster_smt.orchestration.runs.guard import run_cancellable
-from dagster_smt.orchestration.runs.maintained import WRITTEN
+from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
 from dagster_smt.tables.maintenance.options import STEPS, SmtMaintenance, check_table
 from dagster_smt.tables.spec import TableSink, packages_of
 from dagster_smt.visible import visible
@@ -55,8 +55,8 @@ def build_maintenance_job(
         ConfigError: SMT813, the asset is not of this package; SMT803, it has no Delta or Iceberg table; SMT804, it has
             no table of a name in ``tables``; SMT802, the name of a table is no name in SQL.
     """
-    written = WRITTEN.get(asset.op)
-    if written is None:
+    written = tuple(TABLES_OF_OPS.get(asset.op, {}).values())
+    if not written:
         hint = "maintain tables of other assets with the statements of their format"
         place = ", ".join(key.to_user_string() for key in asset.keys)
         statement = "the asset is not of build_smt_asset or build_smt_assets"

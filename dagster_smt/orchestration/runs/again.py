@@ -2,54 +2,59 @@
 
 from collections.abc import Iterator, Mapping
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import dagster as dg
 
+from dagster_smt.errors import SmtError
 from dagster_smt.orchestration.definitions.partitions import OF_TIME
 from dagster_smt.orchestration.definitions.planned import PlannedAsset
 from dagster_smt.orchestration.launch.config_schema import smt_config_schema
-from dagster_smt.orchestration.runs.failures import problems_as_failure
+from dagster_smt.orchestration.runs.failures import joint_failure, problems_as_failure
 from dagster_smt.orchestration.runs.steps import run_all_topics
-
-PLANNED: WeakKeyDictionary[Any, PlannedAsset] = WeakKeyDictionary()
-"""The table of each asset of ``build_smt_asset``, by the op of the asset."""
+from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS, run_config
 
 
-def job_that_runs_again(asset: dg.AssetsDefinition, flag: str, name: str, description: str) -> Any:
-    """Returns a job that launches an asset with a switch of ``window`` turned on.
+def job_that_runs_again(asset: dg.AssetsDefinition, specs: list[dg.AssetSpec], flag: str, name: str) -> Any:
+    """Returns a job that launches some tables of an asset with a switch of ``window`` turned on.
 
     A job of a partitioned asset needs partitions, and its Launchpad has no defaults before somebody chooses them. For
     an asset with a partition per topic, the job therefore has an op of its own that runs all topics.
 
     Args:
-        asset: An asset of ``build_smt_asset``.
+        asset: An asset of ``build_smt_asset`` or ``build_smt_assets``.
+        specs: The specs of the tables.
         flag: The switch: ``redrive`` or ``repair``.
         name: The name of the job.
-        description: The description of the job.
     """
-    table = PLANNED.get(asset.op)
-    if asset.partitions_def is None or isinstance(asset.partitions_def, OF_TIME) or table is None:
-        config = {"ops": {asset.op.name: {"config": {"window": {flag: True}}}}}
-        return dg.define_asset_job(name, selection=[asset], config=config, description=description)
+    keys = [spec.key for spec in specs]
+    tables = {part: table for part, table in TABLES_OF_OPS.get(asset.op, {}).items() if table.key in keys}
+    description = f"{_WORDS[flag]} {', '.join(key.to_user_string() for key in keys)}, once the chain is fixed."
+    configs = {part: {"window": {flag: True}} for part in tables or [""]}
+    if asset.partitions_def is None or isinstance(asset.partitions_def, OF_TIME) or not tables:
+        config = run_config(asset.op.name, configs)
+        return dg.define_asset_job(name, dg.AssetSelection.assets(*keys), config=config, description=description)
     step_name = f"{name}_topics"  # names of ops and jobs must differ
-    step = _op(table, asset.op, step_name, description)
+    step = _op(tables, asset.op, step_name, description)
 
-    @dg.job(name=name, description=description, config={"ops": {step_name: {"config": {"window": {flag: True}}}}})
+    @dg.job(name=name, description=description, config=run_config(step_name, configs))
     def run_again() -> None:
         step()
 
     return run_again
 
 
-def _op(table: PlannedAsset, asset_op: Any, name: str, description: str) -> dg.OpDefinition:
+_WORDS = {"redrive": "Run the failed records again of", "repair": "Run the records again that masks left unmasked in"}
+
+
+def _op(tables: Mapping[str, PlannedAsset], asset_op: Any, name: str, description: str) -> dg.OpDefinition:
     (spark_key,) = asset_op.required_resource_keys
+    schemas = {part: smt_config_schema(t.chain, t.definition.errors_tolerance) for part, t in tables.items()}
 
     @dg.op(
         name=name,
         description=description,
         out={},
-        config_schema=smt_config_schema(table.chain, table.definition.errors_tolerance),
+        config_schema=schemas.get("", schemas),
         required_resource_keys={spark_key},
         pool=asset_op.pool,
     )
@@ -57,6 +62,26 @@ def _op(table: PlannedAsset, asset_op: Any, name: str, description: str) -> dg.O
         config: Mapping[str, Any] = context.op_config
         with problems_as_failure():
             spark = getattr(context.resources, spark_key)
-            yield from run_all_topics(table, config, f"ops.{name}.config", spark, context)
+            yield from _run_tables(tables, config, f"ops.{name}.config", spark, context)
 
     return run_topics_again
+
+
+def _run_tables(
+    tables: Mapping[str, PlannedAsset],
+    config: Mapping[str, Any],
+    place: str,
+    spark: Any,
+    context: dg.OpExecutionContext,
+) -> Iterator[Any]:
+    """Runs all topics of each table, one table after the other, and raises the errors of the tables at the end."""
+    errors = []
+    for part, table in tables.items():
+        part_config, part_place = (config[part], f"{place}.{part}") if part else (config, place)
+        try:
+            yield from run_all_topics(table, part_config, part_place, spark, context)
+        except SmtError as error:
+            context.log.error(f"{table.name}: {error}")
+            errors.append(error)
+    if errors:
+        raise joint_failure(errors)
