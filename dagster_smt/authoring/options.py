@@ -186,6 +186,8 @@ class Options(BaseModel):
     )
 
     connect_class: ClassVar[str] = ""
+    foreign: ClassVar[bool] = False
+    """True for a class that runs from a jar."""
     former_options: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Option keys of older versions of Kafka, each with its present key."""
 

@@ -5,6 +5,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from dagster_smt.authoring.foreign_settings import ForeignSettings
 from dagster_smt.authoring.mask_exception import MaskException
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.transform import PACKAGE, Transform
@@ -50,6 +51,11 @@ class Stage:
         return f"transforms.{self.alias} ({self.label})"
 
     @property
+    def foreign(self) -> bool:
+        """True if the transform or the predicate runs from a jar."""
+        return self.transform.foreign or (self.predicate is not None and self.predicate.foreign)
+
+    @property
     def acts_on(self) -> str:
         """The side that the null rule is about; empty for a transform that reads neither side."""
         if self.side:
@@ -80,8 +86,9 @@ class Chain:
         mask_exceptions: The fields where masked values may stay.
         dead_paths: ``error`` if a mask, drop or rename that can touch nothing is an error, else ``warn``.
         keeps_key: True if the table of the result has keys, so that runs read each record's key and keep it.
+        foreign: The settings of the stages that run from jars.
 
-    The hash does not include the last three attributes, because none of them changes a record.
+    The hash does not include the attributes after ``warnings``, because none of them changes a record.
     """
 
     stages: tuple[Stage, ...]
@@ -90,6 +97,7 @@ class Chain:
     mask_exceptions: tuple[MaskException, ...] = ()
     dead_paths: Literal["error", "warn"] = "error"
     keeps_key: bool = False
+    foreign: ForeignSettings = field(default_factory=ForeignSettings)
 
     @property
     def hash(self) -> str:
@@ -98,8 +106,15 @@ class Chain:
 
     @property
     def hides(self) -> bool:
-        """True if a stage masks or drops a field."""
+        """True if a stage masks or drops a field, or may do so."""
+        if any(stage.transform.foreign for stage in self.stages):
+            return True  # nobody knows what a class from a jar hides
         return any(e.action in ("masked", "dropped") for stage in self.stages for e in stage.transform.ledger())
+
+    @property
+    def has_foreign(self) -> bool:
+        """True if a stage runs from a jar."""
+        return any(stage.foreign for stage in self.stages)
 
     @property
     def reads_metadata(self) -> bool:

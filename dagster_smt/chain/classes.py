@@ -9,6 +9,8 @@ from dagster_smt.chain.vendors import is_kafkas, vendor_hint
 from dagster_smt.errors import Problem
 
 SIDES = ("Key", "Value")
+UNKNOWN_CLASS = "SMT010"
+"""The code of a class that nobody has."""
 
 
 @dataclass(frozen=True)
@@ -92,4 +94,4 @@ def _class_with_side(
 def _unknown(text: str, known: Mapping[str, type[Options]], place: str, plugin: str) -> Problem:
     name = text.partition("$")[0]
     hint = vendor_hint(name, known) or did_you_mean(name.rsplit(".", 1)[-1], [c.__name__ for c in known.values()])
-    return config_problem("SMT010", place, f"unknown {plugin} class '{text}'", hint)
+    return config_problem(UNKNOWN_CLASS, place, f"unknown {plugin} class '{text}'", hint)

@@ -80,6 +80,8 @@ def _without_keys(chain: Chain) -> Chain:
     """Returns the stages that can be planned on values alone, up to the first stage that needs the key as well."""
     stages: list[Stage] = []
     for stage in chain.stages:
+        if stage.foreign:
+            break  # what is behind it works on a schema that only the jar knows
         if stage.side == "key" or (stage.predicate is not None and "key" in stage.predicate.reads):
             continue
         if "key" in stage.transform.reads:

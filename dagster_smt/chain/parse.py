@@ -8,9 +8,11 @@ from typing import Any, Literal
 
 import yaml
 
+from dagster_smt.authoring.foreign_settings import ForeignSettings, settings_of
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.chain.dead_paths import dead_paths_of
 from dagster_smt.chain.exceptions import mask_exceptions
+from dagster_smt.chain.foreign_classes import foreign_classes
 from dagster_smt.chain.problems import config_problem
 from dagster_smt.chain.properties import read_properties
 from dagster_smt.chain.stages import StageDraft, assemble, drafts_from_list, drafts_from_properties
@@ -21,7 +23,14 @@ Unknown = Literal["error", "warn"]
 
 
 def parse_chain(
-    source: Source, *, place: str = "", unknown_options: Unknown = "error", as_kafka: bool = False
+    source: Source,
+    *,
+    place: str = "",
+    unknown_options: Unknown = "error",
+    as_kafka: bool = False,
+    smt_jars: Sequence[str | Path] = (),
+    connect_version: str = "",
+    foreign: ForeignSettings | None = None,
 ) -> Chain:
     """Returns the chain of a source.
 
@@ -33,11 +42,17 @@ def parse_chain(
         unknown_options: ``error``, or ``warn`` to accept options that Kafka would ignore (difference D1).
         as_kafka: True to accept only the names that Kafka accepts today (decision 8): classes such as ``Cast$Value``
             need their package, and options of older versions are unknown.
+        smt_jars: More jars for classes that this package does not have: files, folders as in ``plugin.path``, and Maven
+            coordinates. Those in the source are relative to the file of the chain.
+        connect_version: The version of Kafka Connect whose classes run them; empty: as the source says.
+        foreign: The jars and the engine, instead of those in the source: a run config chooses stages, never code.
 
     Raises:
         ConfigError: The source has problems. The error has all of them.
     """
+    base = Path()
     if isinstance(source, Path):
+        base = source.parent
         place = place or source.name
         source = _load(source)
     if isinstance(source, Mapping) and isinstance(source.get("config"), Mapping):
@@ -45,15 +60,25 @@ def parse_chain(
     drafts, problems = _drafts(source)
     exceptions, exception_problems = mask_exceptions(source)
     dead_paths, dead_path_problems = dead_paths_of(source)
-    problems += exception_problems + dead_path_problems
+    settings, settings_problems = settings_of(source) if foreign is None else (foreign, [])
+    classes, jar_problems = foreign_classes(settings, base, smt_jars, connect_version)
+    problems += exception_problems + dead_path_problems + settings_problems + jar_problems
     lenient = unknown_options == "warn"
-    chain, stage_problems = assemble(drafts, lenient, as_kafka)
+    chain, stage_problems = assemble(drafts, lenient, as_kafka, classes)
     warnings = [p for p in problems if lenient and p.code == "SMT007"]
     problems = [p for p in problems if p not in warnings] + stage_problems
     if problems:
         raise ConfigError(_placed(p, place) for p in dict.fromkeys(problems))
+    if classes.settings.engine == "connect":
+        chain.properties["engine"] = "connect"
     warnings = list(dict.fromkeys((*warnings, *chain.warnings)))
-    return replace(chain, warnings=tuple(warnings), mask_exceptions=exceptions, dead_paths=dead_paths)
+    return replace(
+        chain,
+        warnings=tuple(warnings),
+        mask_exceptions=exceptions,
+        dead_paths=dead_paths,
+        foreign=classes.settings,
+    )
 
 
 def _placed(problem: Problem, place: str) -> Problem:

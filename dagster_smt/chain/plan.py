@@ -407,7 +407,7 @@ def plan_chain(
         PlanError: Some stages refuse every record. The error has all those stages.
         UnsupportedError: SMT901, predicates make more than eight variants.
     """
-    if not typed:
+    if not typed or chain.has_foreign:  # nobody knows what a class does to a schema before it runs
         entries = ledger_entries(chain)
         return Plan(chain, None, None, False, tuple(topics), entries=entries, warnings=chain.warnings)
     plan = fold_chain(chain, key, value, topics=topics, kind=kind)

@@ -10,6 +10,7 @@ from dagster_smt.authoring.stage import Chain, Stage, label_of
 from dagster_smt.authoring.transform import Transform
 from dagster_smt.chain import plugins
 from dagster_smt.chain.classes import find_class
+from dagster_smt.chain.foreign_classes import ForeignClasses, foreign_plugin
 from dagster_smt.chain.problems import build, config_problem, did_you_mean
 from dagster_smt.chain.versions import version_problems
 from dagster_smt.errors import Problem
@@ -186,20 +187,24 @@ def _name_predicates(drafts: Sequence[StageDraft]) -> list[Problem]:
     return problems
 
 
-def assemble(drafts: Sequence[StageDraft], lenient: bool, as_kafka: bool = False) -> tuple[Chain, list[Problem]]:
+def assemble(
+    drafts: Sequence[StageDraft], lenient: bool, as_kafka: bool = False, foreign: ForeignClasses | None = None
+) -> tuple[Chain, list[Problem]]:
     """Returns the chain of some drafts, and its problems. Use the chain only if there are no problems.
 
     Args:
         drafts: The stages as written.
         lenient: True if unknown options are warnings.
         as_kafka: True to accept only the names of classes and options that Kafka accepts today.
+        foreign: The jars of the chain.
     """
+    foreign = foreign or ForeignClasses()
     stages, problems, warnings = [], [], []
     for draft in drafts:
-        transform, side, more, advice = _transform(draft, lenient, as_kafka)
+        transform, side, more, advice = _transform(draft, lenient, as_kafka, foreign)
         problems += [*_plain_names(draft), *more]
         warnings += advice
-        predicate, more, advice = _predicate(draft, lenient, as_kafka)
+        predicate, more, advice = _predicate(draft, lenient, as_kafka, foreign)
         problems += more
         warnings += advice
         negate, more = _negate(draft)
@@ -224,11 +229,16 @@ def _plain_names(draft: StageDraft) -> list[Problem]:
 
 
 def _transform(
-    draft: StageDraft, lenient: bool, as_kafka: bool
+    draft: StageDraft, lenient: bool, as_kafka: bool, foreign: ForeignClasses
 ) -> tuple[Transform | None, str, list[Problem], list[Problem]]:
     match = find_class(draft.type, plugins.transforms(), draft.place, "transform", as_kafka)
+    name = foreign.class_name(match, draft.type)
+    if name:
+        transform = foreign_plugin("transform", name, draft.options)
+        assert isinstance(transform, Transform)
+        return transform, "", [], []
     if match.problem:
-        return None, "", [match.problem], []
+        return None, "", [foreign.hinted(match.problem, draft.type)], []
     cls, side = match.cls, match.side
     assert isinstance(cls, type) and issubclass(cls, Transform)
     place = f"{draft.place} ({label_of(cls, side)})"
@@ -238,7 +248,7 @@ def _transform(
 
 
 def _predicate(
-    draft: StageDraft, lenient: bool, as_kafka: bool = False
+    draft: StageDraft, lenient: bool, as_kafka: bool = False, foreign: ForeignClasses | None = None
 ) -> tuple[Predicate | None, list[Problem], list[Problem]]:
     if draft.predicate is None:
         return None, [], []
@@ -247,9 +257,15 @@ def _predicate(
         hint = did_you_mean(name, draft.known_predicates, "define it under 'predicates'")
         return None, [config_problem("SMT301", draft.place, f"there is no predicate '{name}'", hint)], []
     place = f"predicates.{name}"
+    foreign = foreign or ForeignClasses()
     match = find_class(type_, plugins.predicates(), place, "predicate", as_kafka)
+    class_name = foreign.class_name(match, type_)
+    if class_name:
+        predicate = foreign_plugin("predicate", class_name, options)
+        assert isinstance(predicate, Predicate)
+        return predicate, [], []
     if match.problem:
-        return None, [match.problem], []
+        return None, [foreign.hinted(match.problem, type_)], []
     assert match.cls is not None
     built, problems, warnings = build(match.cls, options, f"{place} ({match.cls.__name__})", lenient)
     assert built is None or isinstance(built, Predicate)

@@ -15,3 +15,16 @@ def count_or_zero(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError("a number")
     return int(text)
+
+
+def add_jars(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments for classes that run from jars."""
+    parser.add_argument(
+        "--smt-jars",
+        action="append",
+        default=[],
+        metavar="JAR",
+        help="a jar, a folder of jars as in plugin.path, or Maven coordinates (group:artifact:version), for classes "
+        "that this package does not have; may be repeated",
+    )
+    parser.add_argument("--connect-version", default="", help="the version of Kafka Connect that runs them")

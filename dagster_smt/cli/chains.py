@@ -13,11 +13,13 @@ from dagster_smt.chain.explain import explain
 from dagster_smt.chain.plugins import predicates, transforms
 from dagster_smt.chain.problems import did_you_mean
 from dagster_smt.chain.vendors import by_vendor
+from dagster_smt.cli.arguments import add_jars
 from dagster_smt.cli.grid import grid
 from dagster_smt.cli.page import page
 from dagster_smt.cli.schemas import planned, read_schema, read_table
 from dagster_smt.cli.terminal import say
 from dagster_smt.errors import ConfigError, PlanError, Problem, SmtError
+from dagster_smt.foreign.check import check_options
 from dagster_smt.jvm.program import in_python, kept_out
 from dagster_smt.model.topics.columns import describe_columns
 from dagster_smt.tables.push_down import explained
@@ -42,6 +44,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="what a mask, drop or rename is that can touch nothing; by default what the chain says (dead.paths), "
         "else an error",
     )
+    add_jars(lint)
     lint.set_defaults(run=_lint)
     explain = commands.add_parser("explain", help="show the schema and the lineage after each stage")
     explain.add_argument("chain", type=Path)
@@ -52,6 +55,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     explain.add_argument("--topic", default="", help="the topic the records come from")
     explain.add_argument("--html", type=Path, metavar="FILE", help="write one page with a picture of the columns' ways")
     explain.add_argument("--full", action="store_true", help="all fields after each stage, not only what it changes")
+    add_jars(explain)
     explain.set_defaults(run=_explain)
     listed = commands.add_parser("list", help="list transforms and predicates with their options")
     listed.add_argument("name", nargs="?", default="", help="only this one: its options, defaults and documentation")
@@ -63,7 +67,9 @@ def _lint(arguments: argparse.Namespace) -> int:
     table = read_table(arguments.table, arguments.schema)
     for path in arguments.chain:
         try:
-            chain = parse_chain(path, unknown_options=arguments.unknown_options)
+            jars = {"smt_jars": arguments.smt_jars, "connect_version": arguments.connect_version}
+            chain = parse_chain(path, unknown_options=arguments.unknown_options, **jars)
+            more = check_options(chain)
             chain = replace(chain, dead_paths=arguments.dead_paths or chain.dead_paths)
             plan = planned(chain, schema, table, arguments.topic)
         except PlanError as error:
@@ -75,14 +81,17 @@ def _lint(arguments: argparse.Namespace) -> int:
             say(str(error))
             continue
         say(f"{path}: {len(chain.stages)} stages, no problems")
-        for warning in dict.fromkeys((*plan.chain.warnings, *plan.warnings)):
+        for warning in dict.fromkeys((*plan.chain.warnings, *plan.warnings, *more)):
             say(f"warning {warning}")
     return int(failed)
 
 
 def _explain(arguments: argparse.Namespace) -> int:
     table = read_table(arguments.table, arguments.schema)
-    chain = replace(parse_chain(arguments.chain), dead_paths="warn")  # it shows them
+    chain = parse_chain(arguments.chain, smt_jars=arguments.smt_jars, connect_version=arguments.connect_version)
+    for warning in check_options(chain):
+        say(f"warning {warning}")
+    chain = replace(chain, dead_paths="warn")  # it shows them
     plan = planned(chain, read_schema(arguments.schema), table, arguments.topic)
     if table is not None and arguments.html is None:
         say("columns of the topic table")

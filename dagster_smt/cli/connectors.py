@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dagster_smt.cli.arguments import count_or_zero
+from dagster_smt.cli.arguments import add_jars, count_or_zero
 from dagster_smt.cli.grid import grid
 from dagster_smt.cli.terminal import say
 from dagster_smt.cli.topics import topics_at
@@ -57,6 +57,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         metavar="FILE",
         help="properties of Kafka's clients, in the format of Kafka's tools, for reading the records",
     )
+    add_jars(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object per line of the report")
     parser.set_defaults(run=_import)
 
@@ -69,7 +70,7 @@ def _import(arguments: argparse.Namespace) -> int:
     look = _look(arguments)
     refused, exists = False, []
     for connector in connectors:
-        written = written_component(connector, source, arguments.lake, look)
+        written = written_component(connector, source, arguments.lake, look, arguments.smt_jars)
         refused |= written.refused
         print_report(connector, written, as_json=arguments.json)
         if arguments.to is None:

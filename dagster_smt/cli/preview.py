@@ -10,9 +10,10 @@ from rich.console import Console
 from rich.text import Text
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.cli.arguments import count
+from dagster_smt.cli.arguments import add_jars, count
 from dagster_smt.cli.schemas import planned, read_schema, read_table
 from dagster_smt.cli.terminal import shown
+from dagster_smt.foreign.check import check_options
 from dagster_smt.interpret.leaves import Number, leaves
 from dagster_smt.interpret.preview import Sample, Shown, Snapshot, preview
 from dagster_smt.model.topics.format import Format
@@ -34,13 +35,16 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("--records", dest="whole", action="store_true", help="lines of a file are records, not values")
     parser.add_argument("--limit", type=count, default=3, help="how many records (default 3)")
     parser.add_argument("--command-config", type=Path, metavar="FILE", help="properties of Kafka's clients")
+    add_jars(parser)
     parser.set_defaults(run=_preview)
 
 
 def _preview(arguments: argparse.Namespace) -> int:
     from dagster_smt.cli.samples import of_file, of_topic
 
-    chain = replace(parse_chain(arguments.chain), dead_paths="warn")  # it shows them
+    chain = parse_chain(arguments.chain, smt_jars=arguments.smt_jars, connect_version=arguments.connect_version)
+    check_options(chain)
+    chain = replace(chain, dead_paths="warn")  # it shows them
     schema = read_schema(arguments.schema)
     path = Path(arguments.records)
     if path.is_dir() or (not path.exists() and ":" in arguments.records):

@@ -1,7 +1,7 @@
 """The chain that a connector's records go through here: its transforms in today's words, and its list of fields."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from dagster_smt.authoring.options import split_list
@@ -45,11 +45,16 @@ class WrittenChain:
     options: list[OptionVerdict]
 
 
-def written_chain(connector: Connector) -> WrittenChain:
-    """Returns the chain of a connector's component, with a verdict on each property."""
+def written_chain(connector: Connector, smt_jars: Sequence[str] = ()) -> WrittenChain:
+    """Returns the chain of a connector's component, with a verdict on each property.
+
+    Args:
+        connector: The connector.
+        smt_jars: Jars for classes that this package does not have.
+    """
     today, renamed = _in_todays_words(connector)
     safe, hidden = _without_secrets(today)
-    stages, ignored = survey(safe), ignored_options(safe)
+    stages, ignored = survey(safe, smt_jars), ignored_options(safe)
     decided = {v.option: v for v in (*hidden, *renamed)}
     options = []
     for k in connector.chain:

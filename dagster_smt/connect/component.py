@@ -1,13 +1,14 @@
 """Writes a connector as a component: ``defs.yaml`` and the file of its chain."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from dagster_smt.chain.foreign_classes import absolute_entries
 from dagster_smt.chain.properties import written_comment, written_property
 from dagster_smt.connect.chains import is_looked_up, written_chain
 from dagster_smt.connect.connectors import Connector
@@ -93,7 +94,11 @@ class ConnectorComponent:
 
 
 def written_component(
-    connector: Connector, source: dict[str, Any], lake: str = "lake", look: Look | None = None
+    connector: Connector,
+    source: dict[str, Any],
+    lake: str = "lake",
+    look: Look | None = None,
+    smt_jars: Sequence[str] = (),
 ) -> ConnectorComponent:
     """Returns a component that reads a connector's topics into a table: Iceberg for an Iceberg sink, else Delta.
 
@@ -102,6 +107,7 @@ def written_component(
         source: The source of the topics, as in ``defs.yaml``; templates in it are rendered.
         lake: The folder or URI for the table; templates in it are rendered.
         look: Reads the last records of the topics; None to read no records.
+        smt_jars: Jars for classes that this package does not have.
     """
     name = re.sub(r"[^A-Za-z0-9_]+", "_", connector.name).strip("_")[:_LONGEST_NAME] or "connector"
     notes: list[TransformVerdict] = []
@@ -112,7 +118,7 @@ def written_component(
         seen = None
     encodings = seen_encodings(seen)
     key, value = (converter_format(connector, side, encodings.get(side)) for side in ("key", "value"))
-    chain = written_chain(connector)
+    chain = written_chain(connector, smt_jars)
     properties = _properties(chain.connector, chain.ignored)
     schema = _schema(name, connector, topics, value.format, properties, seen)
     table = _table(connector, source, topics, schema)
@@ -120,6 +126,8 @@ def written_component(
     columns = value.format["kind"] in SELF_DESCRIBED or (schema is not None and schema.wired)
     sink = _sink(connector, lake, name, "columns" if columns else "records")
     attributes: dict[str, Any] = {"asset_key": f"lake/{name}", "chain": CHAIN_FILE, "table": table, "sink": sink}
+    if smt_jars:
+        attributes["smt_jars"] = [template_text(entry) for entry in absolute_entries(smt_jars, Path())]
     attributes |= template_texts(_errors(connector))
     decided = [*_of_places(connector), *_of_references(connector), *key.options, *value.options, *chain.options]
     return ConnectorComponent(

@@ -1,7 +1,8 @@
 """A survey of a connector's transforms: each is exact, differs, or is not supported."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from dagster_smt.authoring.options import split_list
@@ -9,6 +10,7 @@ from dagster_smt.authoring.stage import Stage
 from dagster_smt.chain import parse_chain
 from dagster_smt.connect.connectors import Connector
 from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.foreign.check import check_options
 from dagster_smt.model.paths.connect import V1
 
 IGNORED = "SMT011"
@@ -37,14 +39,22 @@ class TransformVerdict:
     text: str = ""
 
 
-def survey(connector: Connector) -> list[TransformVerdict]:
-    """Returns a verdict on each transform, in order, and on problems of their list."""
+Jars = Sequence[str | Path]
+
+
+def survey(connector: Connector, smt_jars: Jars = ()) -> list[TransformVerdict]:
+    """Returns a verdict on each transform, in order, and on problems of their list.
+
+    Args:
+        connector: The connector.
+        smt_jars: Jars for classes that this package does not have.
+    """
     chain = connector.chain
     verdicts = []
     for alias in dict.fromkeys(filter(None, split_list(chain["transforms"]))):
         alone = _alone(chain, alias)
-        verdicts.append(_verdict(alias, alone))
-    whole = _problems(chain)
+        verdicts.append(_verdict(alias, alone, smt_jars))
+    whole = _problems(chain, smt_jars)
     verdicts += [TransformVerdict(p.place.split(".")[1], "", "differs", _text(p)) for p in whole if p.code == STRAY]
     if not any(v.verdict == "not supported" for v in verdicts):  # problems of two transforms together
         left = [p for p in whole if p.code not in (IGNORED, STRAY)]
@@ -102,22 +112,26 @@ def _keys(chain: dict[str, str], alias: str) -> list[str]:
     return results
 
 
-def _problems(chain: dict[str, str]) -> tuple[Problem, ...]:
+def _problems(chain: dict[str, str], smt_jars: Jars = ()) -> tuple[Problem, ...]:
     try:
-        parse_chain(chain)
+        parse_chain(chain, smt_jars=smt_jars)
     except ConfigError as error:
         return error.problems
     return ()
 
 
-def _verdict(alias: str, chain: dict[str, str]) -> TransformVerdict:
+def _verdict(alias: str, chain: dict[str, str], smt_jars: Jars) -> TransformVerdict:
     type_ = chain.get(f"transforms.{alias}.type", "")
     try:
-        parsed = parse_chain(chain, unknown_options="warn")
+        parsed = parse_chain(chain, unknown_options="warn", smt_jars=smt_jars)
+        more = check_options(parsed)
     except ConfigError as error:
         problem = next((p for p in error.problems if p.code == _NO_CLASS), error.problems[0])
         return TransformVerdict(alias, type_, "not supported", _text(problem))
     stage = parsed.stages[0]
+    if stage.foreign:
+        text = "; ".join(["runs from its jar", *map(_text, more)])
+        return TransformVerdict(alias, type_, "exact", text)
     how = [*(_text(w) for w in parsed.warnings), *_differences(stage)]
     return TransformVerdict(alias, type_, "differs" if how else "exact", "; ".join(how))
 

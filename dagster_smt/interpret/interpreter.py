@@ -7,9 +7,11 @@ from typing import Any, Literal
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.chain.plan import first_entries
 from dagster_smt.errors import DataError, Problem, problem_of_record
+from dagster_smt.foreign.segment import Classes
 from dagster_smt.formats.cache import BySchema, Cache
 from dagster_smt.formats.sides import SideCodec, has_defaults, side_codec
-from dagster_smt.interpret.stages import DROPPED, ApplyAll, Runner, runners
+from dagster_smt.interpret.foreign import ForeignRun, foreign_runs
+from dagster_smt.interpret.stages import DROPPED, ApplyAll, Runner, functions_of, runners
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, DropRecord, Record
 from dagster_smt.model.topics.format import REGISTERED, Format, Formats, names_topic
 from dagster_smt.model.topics.names import takes_records
@@ -112,10 +114,16 @@ class Interpreter:
         chain: The chain.
         key, value: The formats in which the sides are read.
         written: The formats in which the sides are written; None: the same formats.
+        classes: Where the classes of foreign stages are; None: as the chain says.
     """
 
     def __init__(
-        self, chain: Chain, key: Format | None = None, value: Format | None = None, written: Formats | None = None
+        self,
+        chain: Chain,
+        key: Format | None = None,
+        value: Format | None = None,
+        written: Formats | None = None,
+        classes: Classes | None = None,
     ):
         self.chain = chain
         read = Formats(key or Format("string"), value or Format())
@@ -127,6 +135,7 @@ class Interpreter:
         self.topics: Cache[str | None, bool] = Cache()
         self.router = _router(chain)
         self.runners, self.reads_headers = runners(chain), chain.reads_headers
+        self.foreign = foreign_runs(chain, lambda index: functions_of(chain, index), classes)
         self.earlier = tuple((1 << first) - 1 for first in first_entries(chain))
         self.dropped = tuple(Outcome(DROPPED_STATUS, n) for n in range(len(chain.stages)))
 
@@ -245,9 +254,34 @@ class Interpreter:
         if self.reads_headers:
             for record in records:
                 record.headers_read = record.headers
+        within = range(0)
         for number, runner in enumerate(self.runners):
-            records = self._stage(number, runner, records, batch)
+            if number in within:
+                continue
+            run = self.foreign.get(number)
+            if run is None:
+                records = self._stage(number, runner, records, batch)
+            else:
+                within = run.indexes
+                records = self._foreign(run, records, batch)
         return records
+
+    def _foreign(self, run: ForeignRun, records: list[Record], batch: Batch) -> list[Record]:
+        lost = run.run(records)
+        for place, loss in lost.items():
+            record = records[place]
+            if loss.problem is None:
+                batch.lost[record.number] = self._dropped(loss.stage, record)
+            else:
+                batch.lost[record.number] = self._failed(DataError(loss.problem), loss.stage, record)
+        if lost:
+            return batch.left(records)
+        return records
+
+    def close(self) -> None:
+        """Closes the foreign stages: what they have started or keep ends with the task, as in Connect."""
+        for run in self.foreign.values():
+            run.close()
 
     def _stage(self, number: int, runner: Runner, records: list[Record], batch: Batch) -> list[Record]:
         lost, test, apply = len(batch.lost), runner.test, runner.apply

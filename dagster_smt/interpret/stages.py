@@ -14,11 +14,12 @@ from dagster_smt.effects.on_values_record import side_function
 from dagster_smt.errors import DataError, Problem, data_error
 from dagster_smt.formats.cache import Cache
 from dagster_smt.interpret.closures import Function, expr_function, node_function
+from dagster_smt.interpret.foreign import DROPPED as DROPPED
+from dagster_smt.interpret.foreign import foreign_runs
 from dagster_smt.model.cell import UNSET, Call, Cell, Const, Expr, Ref
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, DropRecord, PlanRecord, Record, Side
 from dagster_smt.model.schema import Schema
 
-DROPPED = object()
 Apply = Callable[[Record], object]
 ApplyAll = Callable[[Iterator[Record]], None]
 """Applies a stage to records in turn. If a record fails, the next call continues with the rest."""
@@ -41,13 +42,31 @@ class Runner:
 
 
 def runners(chain: Chain) -> tuple[Runner, ...]:
-    """Prepares the stages of a chain."""
+    """Prepares the stages of a chain. A foreign stage runs each record alone here; batches go to ``foreign_runs``."""
     results = []
-    for index, (stage, first) in enumerate(zip(chain.stages, first_entries(chain), strict=True)):
+    firsts = first_entries(chain)
+    alone = foreign_runs(chain, lambda index: functions_of(chain, index), join=False)
+    for index, (stage, first) in enumerate(zip(chain.stages, firsts, strict=True)):
+        if index in alone:
+            results.append(Runner(stage, None, alone[index].one))
+            continue
         function = _StageFunction(stage, index, first)
         apply = function.function()
         results.append(Runner(stage, _test(stage), apply, function.for_all(apply)))
     return tuple(results)
+
+
+def functions_of(chain: Chain, index: int) -> tuple[Callable[[Record], bool] | None, Apply]:
+    """Returns predicate and transform of a stage as Python runs them; a foreign one is not to be called."""
+    stage = chain.stages[index]
+    test = None if stage.predicate is None or stage.predicate.foreign else _test(stage)
+    if stage.transform.foreign:
+        return test, _not_here
+    return test, _StageFunction(stage, index, first_entries(chain)[index]).function()
+
+
+def _not_here(record: Record) -> object:
+    raise NotImplementedError
 
 
 def _test(stage: Stage) -> Callable[[Record], bool] | None:

@@ -12,6 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 SOURCES = Path(__file__).parent / "java"
+CONNECT_API = Path(__file__).parent / "connect_api"
+"""Signatures of Kafka Connect's interface, for the compiler alone."""
 JAR = Path(__file__).parent / "dagster_smt.jar"
 _RELEASE = "11"
 """The oldest Java that Spark 3.5 supports."""
@@ -62,7 +64,8 @@ def build(jar: Path = JAR) -> Path:
     with tempfile.TemporaryDirectory() as folder:
         classes = Path(folder) / "classes"
         options = ["--release", _RELEASE, "-Xlint:all,-path,-classfile", "-Werror", "-proc:none", "-encoding", "UTF-8"]
-        command = [compiler, *options, "-d", str(classes), "-cp", class_path(), *map(str, _files())]
+        paths = ["-d", str(classes), "-cp", class_path(), "-sourcepath", str(CONNECT_API), "-implicit:none"]
+        command = [compiler, *options, *paths, *map(str, _files())]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             raise NoCompilerError(f"javac refuses the sources:\n{done.stderr}{done.stdout}")

@@ -48,6 +48,7 @@ class Record:
         headers_read: The headers before the first stage.
         target_partition: The partition that a stage has chosen in the topic that the record is written to.
         leader_epoch: The epoch of the leader that wrote the record, if a stage reads it.
+        changes: What foreign stages changed: a line for each field, a JSON list of stage, action, side and path.
     """
 
     topic: str | None
@@ -67,6 +68,7 @@ class Record:
     headers_read: Sequence[Header] = ()
     target_partition: int | None = None
     leader_epoch: int | None = None
+    changes: str = ""
 
 
 NO_TARGET = Cell(optional(INT32), Const(None, optional(INT32)), frozenset())

@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 from dagster_smt.chain import Plan
 from dagster_smt.chain.forms import plan_forms
 from dagster_smt.errors import EngineError, PlanError, Problem, SmtError, TableError
+from dagster_smt.foreign.check import check_options
 from dagster_smt.model.reports.run_report import RunReport, SchemaUse
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.division import WHOLE, Division
@@ -46,6 +47,7 @@ from dagster_smt.run.unread import counted, needed, records_of, what_is_unread
 from dagster_smt.spark import evaluate as on_spark
 from dagster_smt.spark.environment import check_settings
 from dagster_smt.spark.executors import check_executors
+from dagster_smt.spark.foreign_jars import ship_jars
 from dagster_smt.spark.reading.window_forms import GUESSED, WindowForms, guessed_forms, window_forms
 from dagster_smt.tables.available import Available, waiting_problem
 from dagster_smt.tables.keyed.events import Keyed, keyed_rows
@@ -83,7 +85,7 @@ def run(
         evaluate: The evaluator; by default ``dagster_smt.spark.evaluate``.
 
     Raises:
-        ConfigError, PlanError: Nothing was read.
+        ConfigError, PlanError: Nothing was read. Options of foreign stages are checked here.
         TableError: Topics, window or sink do not allow it; nothing was committed.
         RecordsRejected: Records failed under ``errors_tolerance="none"``; nothing was committed.
         UnsupportedError: Executors lack what they need, or the session has settings that change what SQL means;
@@ -93,9 +95,11 @@ def run(
     with coded_failures(spec.name):
         check_settings(session)
         check_executors(session)
+        warnings = check_options(spec.chain)
+        ship_jars(session, spec.chain)
         evaluate = evaluate or partial(on_spark.evaluate, beat=lambda: progress(""), whole=False)
         table, source = open_table(session, spec.sink, spec.table.source), open_source(spec.table.source, session)
-        return _Run(spec, session, progress, evaluate, table, source, begun).run()
+        return _Run(spec, session, progress, evaluate, table, source, begun, warnings=list(warnings)).run()
 
 
 @dataclass

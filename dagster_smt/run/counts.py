@@ -1,6 +1,7 @@
 """What happened to the records of a window, per topic: one aggregation over the evaluator's result."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from pyspark.sql import Column, Row
 from pyspark.sql import functions as F
@@ -61,13 +62,14 @@ def _of_arrays() -> list[Column]:
 def read_counts(row: Row | dict[str, int], stages: int, entries: int) -> TopicCounts:
     """Reads the sums of ``count_columns``."""
     sums = row.asDict() if isinstance(row, Row) else row
+    of_arrays: dict[str, Any] = {name: sums[name] for name in OF_ARRAYS if name in sums}
     return TopicCounts(
         sums["records"],
         sums["converters"],
         tuple(sums[f"dropped{n}"] for n in range(stages)),
         tuple(sums[f"failed{n}"] for n in range(stages)),
         tuple(sums[f"touched{n}"] for n in range(entries)),
-        **{name: sums[name] for name in OF_ARRAYS if name in sums},
+        **of_arrays,
     )
 
 
@@ -98,4 +100,15 @@ def silent_entries(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts], 
         what = f"'{entry.path}' was {entry.action} in none of {stages[entry.stage].seen} records"
         hint = syntax_hint(stage.transform, entry.path) or "check the spelling of the field, and the stage's predicate"
         problems.append(Problem("SMT350", stage.place, what, hint))
-    return problems
+    return [*problems, *_silent_foreign(ledger, stages, chain)]
+
+
+def _silent_foreign(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts], chain: Chain) -> Iterator[Problem]:
+    """Yields a warning for each foreign transform that changed and dropped nothing although records came through it."""
+    for line in ledger:
+        stage, counts = chain.stages[line.entry.stage], stages[line.entry.stage]
+        if not stage.transform.foreign or line.entry.from_records:
+            continue
+        if counts.seen and not line.records and not counts.dropped:
+            what = f"the class changed none of {counts.seen} records"
+            yield Problem("SMT356", stage.place, what, "check its options, and the stage's predicate")

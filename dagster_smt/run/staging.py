@@ -23,7 +23,8 @@ from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range
 from dagster_smt.run.counts import FAILED, count_columns, read_counts
 from dagster_smt.run.divided import PART, with_part
-from dagster_smt.spark.columns import LEFT, LEFT_RECORD, schema_column
+from dagster_smt.run.foreign_changes import changes_of
+from dagster_smt.spark.columns import CHANGES, LEFT, LEFT_RECORD, schema_column
 from dagster_smt.spark.reading.arrays import ELEMENT
 from dagster_smt.spark.reading.window_forms import GUESSED, WindowForms, guess_columns
 from dagster_smt.spark.records.jvm_records import with_left
@@ -124,12 +125,15 @@ def staged(evaluated: DataFrame, plan: Plan, left: RunLeft, division: Division =
             frames.append(left(frame).persist(StorageLevel.MEMORY_AND_DISK))
             frame = with_left(*frames)
             rows = _counts(frame, plan, division)
-        frame = frame.drop(LEFT_RECORD)
+        changed = changes_of(frame, division)
+        frame = frame.drop(LEFT_RECORD, CHANGES)
         guessed = GUESSED in frame.columns
         parts: tuple[dict[str, TopicCounts], ...] = tuple({} for _ in range(division.parts))
         as_guessed, other = Counter[str](), 0
         for row in rows:
-            parts[row[PART]][row["__topic"]] = read_counts(row, len(chain.stages), len(entries))
+            counted = read_counts(row, len(chain.stages), len(entries))
+            changes = changed.get((row["__topic"], row[PART]), ())
+            parts[row[PART]][row["__topic"]] = replace(counted, changes=tuple(changes))
             if guessed:
                 as_guessed[row["__topic"]] += row["as_guessed"]
                 other += row["other"]

@@ -13,6 +13,7 @@
 | ``__key`` | struct | only if the chain keeps keys: its fields after the chain; ``value`` of one that is no struct |
 | ``__gone`` | boolean | the same: whether the value is null, so that ``__out`` has no row |
 | ``__timestamp`` | timestamp | the same: the record's timestamp as read |
+| ``__changes`` | string | only if the chain has foreign stages: what they changed, as in ``Record.changes`` |
 | ``__guessed`` | tinyint | only where schemas were guessed: whether the record names them (``reading.window_forms``) |
 """
 
@@ -29,6 +30,7 @@ from dagster_smt.values.headers.fields import HEADERS_DDL
 LEFT = 3
 """The ``__status`` of a record that the JVM lane leaves to Python."""
 LEFT_RECORD = "__left"
+CHANGES = "__changes"
 KEY, GONE, TIMESTAMP = "__key", "__gone", "__timestamp"
 IN_TIMESTAMP = "in_timestamp"
 """``__timestamp`` on the way through the Spark evaluator."""

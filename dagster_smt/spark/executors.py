@@ -42,7 +42,7 @@ def check_executors(session: SparkSession) -> None:
         UnsupportedError: SMT630 modules are missing, SMT631 they have another ``dagster_smt`` than this process, SMT632
             they have another version of Python.
     """
-    if session in _checked or not (is_connect(session) or _on_a_cluster(session.conf.get("spark.master", "local"))):
+    if session in _checked or not (is_connect(session) or on_a_cluster(session.conf.get("spark.master", "local"))):
         return
     look = F.udf(probe(PACKAGE, MODULES), "string")
     try:
@@ -57,7 +57,8 @@ def check_executors(session: SparkSession) -> None:
     _checked.add(session)
 
 
-def _on_a_cluster(master: str | None) -> bool:
+def on_a_cluster(master: str | None) -> bool:
+    """Returns whether executors are other processes than the driver."""
     return re.fullmatch(r"local(\[.*\])?", master or "local") is None
 
 

@@ -17,9 +17,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from filelock import FileLock
-
 from dagster_smt.errors import EngineError, Problem, UnsupportedError
+from dagster_smt.foreign.maven import cache_folder as cache_folder
+from dagster_smt.foreign.maven import fetch_from_maven as fetch_from_maven
+from dagster_smt.foreign.maven import java as java
 
 KAFKA = "4.3.1"
 _CLUSTER_ID = "c210LXRlc3QtY2x1c3Rlcg"  # any UUID as Kafka writes them
@@ -42,11 +43,6 @@ _PROPERTIES = {
 _SECONDS = 60
 
 
-def cache_folder() -> Path:
-    """Returns the folder in which jars stay between runs."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dagster_smt"
-
-
 def fetch_jars(*artifacts: str, folder: Path | None = None) -> Path:
     """Fetches artifacts of Apache Kafka with their dependencies.
 
@@ -61,62 +57,6 @@ def fetch_jars(*artifacts: str, folder: Path | None = None) -> Path:
         UnsupportedError: SMT960, the jars cannot be had.
     """
     return fetch_from_maven("org.apache.kafka", artifacts or ("kafka_2.13",), KAFKA, folder)
-
-
-def fetch_from_maven(group: str, artifacts: Sequence[str], version: str, folder: Path | None = None) -> Path:
-    """Fetches artifacts of Maven Central with their dependencies, once.
-
-    Args:
-        group: The group of the artifacts, such as ``org.apache.kafka``.
-        artifacts: The names of the artifacts.
-        version: The version of the artifacts.
-        folder: Where to keep them.
-
-    Returns:
-        A folder of jars.
-
-    Raises:
-        UnsupportedError: SMT960, the jars cannot be had.
-    """
-    cache = folder or cache_folder()
-    jars = cache / f"{_project(group)}-{version}-{'-'.join(artifacts)}"
-    if jars.is_dir():
-        return jars
-    cache.mkdir(parents=True, exist_ok=True)
-    with FileLock(cache / "lock", fallback_to_soft=False):  # Ivy's cache allows one process at a time
-        if not jars.is_dir():
-            part = jars.with_name(f"{jars.name}.{os.getpid()}")
-            for artifact in artifacts:
-                _retrieve(group, artifact, version, cache / "ivy", part)
-            part.rename(jars)
-    return jars
-
-
-def _project(group: str) -> str:
-    """Returns the last part of a group: ``kafka`` of ``org.apache.kafka``."""
-    return group.rpartition(".")[2]
-
-
-def _retrieve(group: str, artifact: str, version: str, ivy: Path, into: Path) -> None:
-    import pyspark
-
-    ships = Path(pyspark.__file__).parent / "jars" / "*"
-    pattern = f"{into}/[artifact]-[revision](-[classifier]).[ext]"
-    arguments = ["-dependency", group, artifact, version, "-confs", "default", "-retrieve", pattern]
-    command = [java(), "-cp", str(ships), "org.apache.ivy.Main", "-cache", str(ivy), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode or not list(into.glob(f"{artifact}-*.jar")):
-        hint = "connect to a network that reaches Maven Central, or copy the jars there"
-        statement = f"the jars of {_project(group).capitalize()} {version} could not be fetched"
-        raise UnsupportedError(Problem("SMT960", str(into.parent), statement, hint))
-
-
-def java() -> str:
-    """Returns the path of the Java that Spark would start."""
-    home = os.environ.get("JAVA_HOME")
-    if home:
-        return str(Path(home) / "bin" / "java")
-    return "java"
 
 
 def free_port() -> int:

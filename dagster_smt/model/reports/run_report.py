@@ -29,6 +29,7 @@ class LedgerEntry:
         matched: The fields that ``path`` leads to, if their names differ from it (a path with patterns, a V1 name with
             dots) and the plan knows the schema.
         explicit: True if the user names in ``path`` a field that must exist.
+        from_records: True if the plan does not have the entry: a foreign stage changed this field in a record.
     """
 
     stage: int
@@ -39,6 +40,7 @@ class LedgerEntry:
     target: str = ""
     matched: tuple[str, ...] = ()
     explicit: bool = True
+    from_records: bool = False
 
     @property
     def relied_on(self) -> bool:
@@ -52,6 +54,25 @@ class LedgerLine:
 
     entry: LedgerEntry
     records: int
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChanges:
+    """The number of records in which a foreign stage changed one field.
+
+    Attributes:
+        stage: Index of the stage.
+        action: ``added``, ``dropped``, ``cast``, ``changed`` or ``routed``.
+        side: ``key``, ``value``, ``headers``, ``topic``, or ``record`` for its timestamp and partition.
+        path: The field.
+        records: The number of records.
+    """
+
+    stage: int
+    action: str
+    side: str
+    path: str
+    records: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +236,7 @@ class TopicCounts:
         empty: Records without a row: empty arrays, messages about no row. Each counts as one row that is dropped, by no
             stage.
         refused: Records with a failed row, if records may have several rows; else 0.
+        changes: What foreign stages changed.
     """
 
     records: int = 0
@@ -225,6 +247,7 @@ class TopicCounts:
     further: int = 0
     empty: int = 0
     refused: int = 0
+    changes: tuple[FieldChanges, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -366,7 +389,7 @@ class RunReport:
             dropped=counts.all_dropped,
             failed=counts.all_failed,
             stages=stage_counts([(s.alias, s.transform) for s in self.stages], counts),
-            ledger=ledger_lines([line.entry for line in self.ledger], counts),
+            ledger=ledger_lines(_planned_entries(self.ledger), counts),
             rejects=[r for r in self.rejects if _lies_in(r, read)],
             topics=dict(part.topics),
             failures={},
@@ -408,9 +431,28 @@ def stage_counts(stages: Sequence[tuple[str, str]], counts: TopicCounts) -> list
 
 
 def ledger_lines(entries: Sequence[LedgerEntry], counts: TopicCounts) -> list[LedgerLine]:
-    """Returns each entry with the number of records that it touched."""
+    """Returns each entry with the number of records that it touched, and then the changes of foreign stages."""
     touched = counts.touched or (0,) * len(entries)
-    return [LedgerLine(entry, number) for entry, number in zip(entries, touched, strict=True)]
+    lines = [LedgerLine(entry, number) for entry, number in zip(entries, touched, strict=True)]
+    aliases = {entry.stage: entry.alias for entry in entries}
+    for one in counts.changes:
+        alias = aliases.get(one.stage, "")
+        entry = LedgerEntry(one.stage, alias, one.action, one.path, one.side, explicit=False, from_records=True)
+        lines.append(LedgerLine(entry, one.records))
+    return lines
+
+
+def _planned_entries(ledger: Sequence[LedgerLine]) -> list[LedgerEntry]:
+    return [line.entry for line in ledger if not line.entry.from_records]
+
+
+def _sum_of_changes(topics: Iterable[TopicCounts]) -> tuple[FieldChanges, ...]:
+    records: dict[FieldChanges, int] = {}
+    for counts in topics:
+        for one in counts.changes:
+            field_changed = replace(one, records=0)
+            records[field_changed] = records.get(field_changed, 0) + one.records
+    return tuple(replace(one, records=number) for one, number in records.items())
 
 
 SILENT = ("masked", "changed", "dropped", "renamed")
@@ -443,6 +485,7 @@ def add_up(counts: Iterable[TopicCounts]) -> TopicCounts:
         sum(c.empty for c in topics),
         # ``refused`` is 0 for topics whose records have one row; their failures count if another topic has arrays
         sum(c.failed_records for c in topics) if any(c.refused for c in topics) else 0,
+        _sum_of_changes(topics),
     )
 
 
@@ -463,7 +506,7 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
     for t in sorted({t for r in reports for t in r.topics}):
         topics[t] = add_up(r.topics[t] for r in reports if t in r.topics)
     counts = add_up(topics.values())
-    ledger = [LedgerLine(line.entry, n) for line, n in zip(last.ledger, counts.touched or (), strict=False)]
+    ledger = ledger_lines(_planned_entries(last.ledger), counts) if counts.touched else []
     return replace(
         last,
         previous=reports[0].previous,

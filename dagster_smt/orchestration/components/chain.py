@@ -18,6 +18,7 @@ from dagster_smt.orchestration.checks import DEFAULT_SMALL_FILES, SmtChecks
 from dagster_smt.orchestration.components.fields import (
     ResolvedChain,
     ResolvedChecks,
+    ResolvedJars,
     ResolvedLetters,
     ResolvedMaintenance,
     ResolvedPartitions,
@@ -124,6 +125,11 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
             description="The reaction to a mask, drop or rename that can touch nothing: error (the default), or warn."
         ),
     ] = None
+    smt_jars: ResolvedJars = ()
+    connect_version: Annotated[
+        str,
+        dg.Resolver.default(description="The version of Kafka Connect whose classes run them; by default 4.3.1."),
+    ] = ""
     allow_chain_override: Annotated[
         bool | None,
         dg.Resolver.default(
@@ -282,6 +288,8 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
             dead_letter_topic=self.dead_letter_topic,
             checks=self._checks(),
             dead_paths=self.dead_paths,
+            smt_jars=self.smt_jars,
+            connect_version=self.connect_version,
             allow_chain_override=self.allow_chain_override,
         )
         return build_smt_asset(

@@ -14,6 +14,8 @@ import dagster as dg
 from pydantic import Field
 
 from dagster_smt.chain import Chain, parse_chain
+from dagster_smt.chain.classes import UNKNOWN_CLASS
+from dagster_smt.chain.foreign_classes import absolute_entries
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.topics.format import FormatKind
 from dagster_smt.orchestration.checks import SmtChecks
@@ -354,11 +356,24 @@ def format_of(data: Mapping[str, Any], folder: Path, place: str) -> Format:
     return with_files(Format(**rest, schema=schema), folder)
 
 
-def chain_of(value: Any, folder: Path) -> Path | Chain:
-    """Returns the chain of a file next to ``defs.yaml``, of connector properties, or of stages."""
+def chain_of(value: Any, folder: Path) -> Any:
+    """Returns the chain of a file next to ``defs.yaml``, of connector properties, or of stages.
+
+    Only the component knows the jars of unknown classes, so a chain that has no other problem stays as it is written.
+    """
     if isinstance(value, str):
         return folder / value
-    return parse_chain(value, place="chain")
+    try:
+        return parse_chain(value, place="chain")
+    except ConfigError as error:
+        if all(problem.code == UNKNOWN_CLASS for problem in error.problems):
+            return value
+        raise
+
+
+def jars_of(entries: Sequence[str], folder: Path) -> list[str]:
+    """Returns the entries of ``smt_jars``, with paths below the folder of ``defs.yaml``."""
+    return absolute_entries(entries, folder)
 
 
 _TIMES: dict[str, Callable[..., dg.TimeWindowPartitionsDefinition]] = {
@@ -402,11 +417,21 @@ def _resolver(make: Callable[..., Any], model: Any, description: str, *, in_fold
 
 _LETTERS = "The place of dead letters, if not that of the topics."
 ResolvedChain: TypeAlias = Annotated[
-    Path | Chain,
+    Path | Chain | Mapping[str, Any] | Sequence[Mapping[str, Any]],
     _resolver(
         chain_of,
         str | Sequence[dict[str, Any]] | dict[str, Any],
         "The transforms: a file of a connector's properties next to defs.yaml, the properties, or a list of stages.",
+        in_folder=True,
+    ),
+]
+ResolvedJars: TypeAlias = Annotated[
+    Sequence[str],
+    _resolver(
+        jars_of,
+        Sequence[str],
+        "Jars for classes of the chain that this package does not have: files, folders as in plugin.path, relative to "
+        "defs.yaml, and Maven coordinates.",
         in_folder=True,
     ),
 ]

@@ -102,7 +102,9 @@ def _run(
     if asset_key is not None:
         shown = partial(last_metadata, context, asset_key)
     with problems_as_failure():
-        settings = decode_config(context.op_config, f"ops.{context.op_handle}.config", only=table.required_chain)
+        settings = decode_config(
+            context.op_config, f"ops.{context.op_handle}.config", only=table.required_chain, foreign=table.chain.foreign
+        )
         check_brokers(table)
         run = execute(table, settings, spark_session_of(resource), context, shown)
     run.afterwards.add(*dict.fromkeys(run.facts.unseen.values()))

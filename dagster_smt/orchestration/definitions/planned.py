@@ -114,7 +114,7 @@ def planned_op(table: SmtTable, name: str) -> PlannedTable:
         PlanError: No record of the table's declared schema can pass the chain, or a mask, drop or rename can touch
             nothing.
     """
-    chain = parsed_chain(table.chain, name, table.dead_paths)
+    chain = parsed_chain(table.chain, name, table.dead_paths, table.smt_jars, table.connect_version)
     plan_sink(chain, table.table, table.sink)
     sink = _sink_of(table, name)
     return PlannedTable(name=name, definition=table, chain=chain, sink=sink, topics=topic_keys(table.table))
@@ -162,7 +162,8 @@ def planned_asset(table: SmtTable, translator: SmtTranslator | None = None) -> P
 
 def _asset_data(table: SmtTable, key: dg.AssetKey) -> SmtAssetData:
     """Returns what a translator gets: the table with its chain read, and the plan."""
-    chain = parsed_chain(table.chain, key.to_user_string(), table.dead_paths)
+    name = key.to_user_string()
+    chain = parsed_chain(table.chain, name, table.dead_paths, table.smt_jars, table.connect_version)
     attributes = {field.name: getattr(table, field.name) for field in fields(SmtTable)}
     return SmtAssetData(
         **{**attributes, "key": key, "chain": chain},

@@ -43,6 +43,9 @@ class SmtTable:
         checks: The asset checks, and the severity of their failures.
         dead_paths: The reaction to a mask, drop or rename that can touch nothing: an ``error`` (the default, unless
             the chain says otherwise), or a warning (``warn``).
+        smt_jars: Jars for classes of the chain that this package does not have: files, folders as in Connect's
+            ``plugin.path``, and Maven coordinates (``group:artifact:version``).
+        connect_version: The version of Kafka Connect whose classes run them; empty: as the chain says, else 4.3.1.
         allow_chain_override: True if a run config may replace the chain. By default a run config may do so only if the
             chain masks and drops nothing: otherwise everyone who launches runs could read the masked values.
         partitions_def: Partitions by topic, by time, or by both. With a partition per topic, whose keys
@@ -71,6 +74,8 @@ class SmtTable:
     dead_letter_topic: str = ""
     checks: SmtChecks | None = None
     dead_paths: DeadPaths | None = None
+    smt_jars: Sequence[str | Path] = ()
+    connect_version: str = ""
     allow_chain_override: bool | None = None
     partitions_def: dg.PartitionsDefinition | None = None
     description: str | None = None
@@ -84,19 +89,27 @@ class SmtTable:
     freshness_policy: dg.FreshnessPolicy | None = None
 
 
-def parsed_chain(chain: ChainSource, name: str, dead_paths: DeadPaths | None = None) -> Chain:
+def parsed_chain(
+    chain: ChainSource,
+    name: str,
+    dead_paths: DeadPaths | None = None,
+    smt_jars: Sequence[str | Path] = (),
+    connect_version: str = "",
+) -> Chain:
     """Returns the chain of a file, of properties or of stages.
 
     Args:
         chain: The chain in any of its forms.
         name: The name of the asset or op, for messages.
         dead_paths: The reaction to a mask, drop or rename that can touch nothing; None: as the chain says.
+        smt_jars, connect_version: As in ``SmtTable``; not for a parsed chain, which has its own.
 
     Raises:
         ConfigError: The chain is wrong, with all problems.
     """
     if not isinstance(chain, Chain):
-        chain = parse_chain(chain, place=chain.name if isinstance(chain, Path) else f"{name} chain")
+        place = chain.name if isinstance(chain, Path) else f"{name} chain"
+        chain = parse_chain(chain, place=place, smt_jars=smt_jars, connect_version=connect_version)
     return replace(chain, dead_paths=dead_paths or chain.dead_paths)
 
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import dagster as dg
 
+from dagster_smt.authoring.foreign_settings import ForeignSettings
 from dagster_smt.authoring.options import Options
 from dagster_smt.chain import Chain, parse_chain
 from dagster_smt.chain.plugins import predicates, transforms
@@ -111,6 +112,13 @@ class RunSettings:
     settle: bool = False
 
 
+def _default_chain(default: Chain) -> dict[str, Any]:
+    """Returns a chain as a run config has it: as stages, or as properties if nobody knows the options of a class."""
+    if default.has_foreign:
+        return {"properties": dict(default.properties)}
+    return {"stages": default.to_stages()}
+
+
 def smt_config_schema(default: Chain, errors_tolerance: Tolerance = "none") -> dict[str, dg.Field]:
     """Returns the config schema of an asset or op.
 
@@ -129,7 +137,7 @@ def smt_config_schema(default: Chain, errors_tolerance: Tolerance = "none") -> d
     )
     return {
         "chain": dg.Field(
-            chain, default_value={"stages": default.to_stages()}, description="The transforms, in one of two forms."
+            chain, default_value=_default_chain(default), description="The transforms, in one of two forms."
         ),
         "window": dg.Field(_window_fields(), description="The offsets to read. By default the new records."),
         "micro_batch": dg.Field(
@@ -192,7 +200,12 @@ def _window_fields() -> dict[str, dg.Field]:
 
 
 def decode_config(
-    config: Mapping[str, Any], place: str, topics: tuple[str, ...] = (), *, only: Chain | None = None
+    config: Mapping[str, Any],
+    place: str,
+    topics: tuple[str, ...] = (),
+    *,
+    only: Chain | None = None,
+    foreign: ForeignSettings | None = None,
 ) -> RunSettings:
     """Decodes a run config that has the shape of ``smt_config_schema``.
 
@@ -201,6 +214,7 @@ def decode_config(
         place: The place of the config, for messages: ``ops.<name>.config``.
         topics: Only these topics of the table; empty: all topics.
         only: The chain that the run must have; None if the run config may choose.
+        foreign: The jars and the engine of the definition's chain.
 
     Raises:
         ConfigError: All problems of the chain and the window; SMT306, the run config replaces a chain that must run.
@@ -212,7 +226,8 @@ def decode_config(
     chain = Chain(())
     try:
         # problems of stages begin with "stages[0]", those of properties with the property
-        chain = parse_chain(source, place=f"{place}.chain" + (".properties" if form == "properties" else ""))
+        where = f"{place}.chain" + (".properties" if form == "properties" else "")
+        chain = parse_chain(source, place=where, foreign=foreign)
     except ConfigError as error:
         problems += error.problems
     if only is not None and chain.hash != only.hash and not problems:

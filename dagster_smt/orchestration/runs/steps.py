@@ -101,7 +101,7 @@ def _settings_of_time(
 ) -> RunSettings:
     """Returns the settings of a run of time partitions: the range of their time and, if they have one, their topic."""
     topic = topic_of_run(keys, table.topic_dimension, place)
-    settings = decode_config(config, place, topic, only=table.required_chain)
+    settings = decode_config(config, place, topic, only=table.required_chain, foreign=table.chain.foreign)
     window = settings.window
     if window.fixed or window.redrive or window.repair or settings.rebuild or settings.micro_batch is not None:
         hint = "leave ranges, redrive, repair, rebuild and micro_batch out, or launch an asset without partitions"
@@ -113,7 +113,7 @@ def _settings_of_time(
 def _settings(table: PlannedAsset, config: Mapping[str, Any], place: str, keys: Sequence[str]) -> RunSettings:
     """Returns the settings of a run of topics; without partitions, of all topics."""
     topics = tuple(sorted(map(partition_key_to_topic, keys)))
-    settings = decode_config(config, place, topics, only=table.required_chain)
+    settings = decode_config(config, place, topics, only=table.required_chain, foreign=table.chain.foreign)
     explicit = settings.window.explicit
     missing = sorted(set(topics) - set(explicit.topics)) if explicit is not None else []
     if missing:

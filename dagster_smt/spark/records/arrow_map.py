@@ -33,6 +33,7 @@ from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Record, Side
 from dagster_smt.model.topics.format import Format, Formats
 from dagster_smt.spark.columns import (
     BITS,
+    CHANGES,
     HEADERS_DDL,
     LEADER_EPOCH,
     PROBLEM_TYPE,
@@ -46,6 +47,7 @@ from dagster_smt.spark.columns import (
     unreadable_timestamps,
     words,
 )
+from dagster_smt.spark.foreign_jars import classes_here
 from dagster_smt.spark.garbage import no_collection
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.values.headers.fields import header_as_read, header_bytes
@@ -86,7 +88,7 @@ class ArrowMap:
         return (KEY_DIRTY if key else 0) | (VALUE_DIRTY if value else 0)
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return in_parts(batches, BatchRunner(self).run)
+        return closed_at_end(BatchRunner(self), batches)
 
     @property
     def words(self) -> int:
@@ -99,7 +101,8 @@ class ArrowMap:
         """Returns the columns that each runner gives: coordinates as read, outcome, bitmap."""
         touched = {f"__t{n}": T.LongType() for n in range(self.words)}
         registered = {schema_column(side): T.BinaryType() for side in self.registered}
-        columns = {**_COORDINATES, **_OUTCOMES, **touched, **registered}
+        changes = {CHANGES: T.StringType()} if self.chain.has_foreign else {}
+        columns = {**_COORDINATES, **_OUTCOMES, **touched, **registered, **changes}
         return [T.StructField(name, kind) for name, kind in columns.items()]
 
 
@@ -119,7 +122,13 @@ def evaluate_records(frame: DataFrame, job: ArrowMap) -> DataFrame:
     for n in (*RECORD_COLUMNS, *chosen):
         out[n] = restored if n == "headers" else F.col(read.get(n, n))
     record = F.struct(*(column.alias(n) for n, column in out.items()))
-    return with_bitmap(done, job).select(*COMMON, *map(schema_column, job.registered), record.alias("__out"))
+    registered = map(schema_column, job.registered)
+    return with_bitmap(done, job).select(*COMMON, *changes_column(job), *registered, record.alias("__out"))
+
+
+def changes_column(job: ArrowMap) -> tuple[str, ...]:
+    """Returns the column of what foreign stages changed, if the chain has such stages."""
+    return (CHANGES,) if job.chain.has_foreign else ()
 
 
 COMMON = (*_COORDINATES, *_OUTCOMES, "__touched")
@@ -137,7 +146,7 @@ class BatchRunner:
 
     def __init__(self, job: ArrowMap):
         self.job = job
-        self.interpreter = Interpreter(job.chain, job.key, job.value, job.written)
+        self.interpreter = Interpreter(job.chain, job.key, job.value, job.written, classes_here(job.chain))
         self.passes_key = not reads_keys(job.chain, job.key) and not job.rewritten & KEY_DIRTY
         self.names = {side: schema_names(job.key if side == "key" else job.value) for side in job.registered}
         self.records: list[Record] = []
@@ -182,6 +191,7 @@ class BatchRunner:
             records = self.records[:size]
         for record, topic in zip(records, topics, strict=True):
             record.topic, record.touched, record.dirty, record.target_partition = topic, 0, self.dirty, None
+            record.changes = ""
         if self.job.chain.reads_metadata or self.job.chain.reads_timestamp_type:
             metadata = _Metadata(batch)
             for record in records:
@@ -213,6 +223,8 @@ class BatchRunner:
             columns[f"__t{word}"] = pa.array(bits, pa.int64())
         for side, names in self.names.items():
             columns[schema_column(side)] = pa.array(names(_column(batch, side).to_pylist()), pa.binary())
+        if self.job.chain.has_foreign:
+            columns[CHANGES] = pa.array([record.changes for record in records], pa.string())
         return columns
 
     def outputs(self, batch: pa.RecordBatch, records: list[Record], done: Batch) -> dict[str, pa.Array]:
@@ -262,6 +274,14 @@ class _Metadata:
         micros = self.micros[number]
         record.timestamp = None if micros is None else micros // 1000
         record.timestamp_type = TIMESTAMP_TYPES.get(self.types[number])
+
+
+def closed_at_end(runner: BatchRunner, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Runs batches, and closes the foreign stages with the task, however it ends."""
+    try:
+        yield from in_parts(batches, runner.run)
+    finally:
+        runner.interpreter.close()
 
 
 def in_parts(batches: Iterable[pa.RecordBatch], run: Run) -> Iterator[pa.RecordBatch]:

@@ -20,7 +20,14 @@ from dagster_smt.spark.column_values import Convert, arrow_type, column_writer
 from dagster_smt.spark.columns import GONE, KEY, TIMESTAMP
 from dagster_smt.spark.layout import Layout, Leaf
 from dagster_smt.spark.plain import from_plain, plain_type
-from dagster_smt.spark.records.arrow_map import COMMON, ArrowMap, BatchRunner, in_parts, with_bitmap
+from dagster_smt.spark.records.arrow_map import (
+    COMMON,
+    ArrowMap,
+    BatchRunner,
+    changes_column,
+    closed_at_end,
+    with_bitmap,
+)
 from dagster_smt.spark.stages.output import NO_COLUMNS, is_struct, with_output
 from dagster_smt.spark.stages.typed import State
 from dagster_smt.spark.workers import map_in_arrow
@@ -50,7 +57,7 @@ def evaluate_envelopes(
     if key is not None:
         fields += [T.StructField(KEY, plain_type(key)), T.StructField(TIMESTAMP, frame.schema["timestamp"].dataType)]
     done = map_in_arrow(frame, job, T.StructType(fields))
-    common = [sql.col(name) for name in COMMON]
+    common = [sql.col(name) for name in (*COMMON, *changes_column(job.job))]
     sides: dict[str, Layout] = {"value": Leaf("__value", after)}
     values = [from_plain(sql.col("__out"), after).alias("__value")]
     if key is not None:
@@ -75,7 +82,7 @@ class ColumnsMap:
     key: Schema | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return in_parts(batches, _ColumnsRunner(self.job, self.after, self.key).run)
+        return closed_at_end(_ColumnsRunner(self.job, self.after, self.key), batches)
 
 
 class _ColumnsRunner(BatchRunner):

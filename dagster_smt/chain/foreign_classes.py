@@ -1,0 +1,101 @@
+"""Finds the classes of a chain that run from jars: those of ``smt_jars``, and with ``engine: connect`` all."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from dagster_smt.authoring.foreign_settings import ForeignSettings
+from dagster_smt.authoring.options import Options
+from dagster_smt.chain.classes import UNKNOWN_CLASS, ClassMatch
+from dagster_smt.chain.vendors import is_kafkas
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.foreign.jars import Plugin, plugin_with, plugins_of
+from dagster_smt.foreign.maven import coordinates_of
+from dagster_smt.foreign.stages import foreign_predicate, foreign_transform, option_texts
+
+_WAY = "or let it run from its jar: smt_jars (docs/how-to/run-any-transform.md)"
+
+
+@dataclass(frozen=True)
+class ForeignClasses:
+    """The jars of a chain, as far as a chain is read: no JVM starts, and nothing is fetched.
+
+    Attributes:
+        settings: The settings of the chain, with absolute paths.
+        plugins: The plug-ins of its jars.
+    """
+
+    settings: ForeignSettings = field(default_factory=ForeignSettings)
+    plugins: tuple[Plugin, ...] = ()
+
+    def class_name(self, match: ClassMatch, type_: object) -> str:
+        """Returns the full name of the class that runs from a jar; empty if a class of ours runs.
+
+        Args:
+            match: What the name means among our classes.
+            type_: The name as written.
+        """
+        if match.cls is not None and self.settings.engine == "connect":
+            name = match.cls.connect_class
+            return f"{name}${match.side.capitalize()}" if match.side else name
+        text = str(type_ or "")
+        if match.cls is not None or "." not in text:
+            return ""
+        if plugin_with(self.plugins, text) is not None:
+            return text
+        # coordinates that nobody has fetched yet may have the class: whoever starts the JVM looks there
+        unseen = any(not plugin.jars for plugin in self.plugins)
+        return text if unseen else ""
+
+    def hinted(self, problem: Problem, type_: object) -> Problem:
+        """Returns the problem of a class with this way in its hint, if nobody here knows the class."""
+        text = str(type_ or "")
+        if problem.code != UNKNOWN_CLASS or not problem.statement.startswith("unknown"):
+            return problem
+        if "." not in text or is_kafkas(text):
+            return problem
+        if self.plugins:
+            hint = "; ".join(filter(None, (problem.hint, "none of the jars in smt_jars has the class")))
+        else:
+            hint = "; ".join(filter(None, (problem.hint, _WAY)))
+        return replace(problem, hint=hint)
+
+
+def foreign_classes(
+    settings: ForeignSettings, base: Path, more: Sequence[str | Path], connect_version: str
+) -> tuple[ForeignClasses, list[Problem]]:
+    """Returns the jars of a chain, and the problems of its entries.
+
+    Args:
+        settings: The settings in the source of the chain.
+        base: The folder that relative paths of the source start from.
+        more: More entries, relative to the current folder.
+        connect_version: Another version of Connect, or empty.
+    """
+    entries = [*absolute_entries(settings.jars, base), *absolute_entries(map(str, more), Path())]
+    settings = replace(settings, jars=()).with_jars(entries, connect_version)
+    try:
+        return ForeignClasses(settings, plugins_of(settings.jars)), []
+    except ConfigError as error:
+        return ForeignClasses(settings), list(error.problems)
+
+
+def absolute_entries(entries: Iterable[str], base: Path) -> list[str]:
+    """Returns entries of ``smt_jars`` with absolute paths; Maven coordinates stay as they are."""
+    absolute = []
+    for entry in entries:
+        path = base / entry
+        if coordinates_of(entry) is not None and not path.exists():
+            absolute.append(entry)
+        else:
+            absolute.append(str(path.absolute()))
+    return absolute
+
+
+def foreign_plugin(plugin: str, name: str, options: Mapping[str, Any]) -> Options:
+    """Returns a foreign ``transform`` or ``predicate`` of a class, with its options as texts."""
+    texts = option_texts(options)
+    if plugin == "transform":
+        return foreign_transform(name, texts)
+    return foreign_predicate(name, texts)

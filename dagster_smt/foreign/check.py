@@ -1,0 +1,78 @@
+"""Options of foreign stages, checked by the class's own ``ConfigDef`` in a short Java process."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dagster_smt.authoring.foreign_settings import ForeignSettings
+from dagster_smt.authoring.stage import Chain, Stage
+from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError, Problem
+from dagster_smt.foreign.host import Host, HostDiedError, not_started
+from dagster_smt.foreign.jars import connect_jars, plugins_of
+from dagster_smt.foreign.segment import Classes, operation, setup_of, tested_by_host
+
+
+def classes_for(settings: ForeignSettings) -> Classes:
+    """Returns where the classes of a chain are. Coordinates that are not there yet are fetched.
+
+    Raises:
+        ConfigError: SMT027, an entry of ``smt_jars`` is wrong.
+        UnsupportedError: SMT960, jars cannot be fetched.
+    """
+    return Classes(connect_jars(settings.connect_version), plugins_of(settings.jars, fetch=True))
+
+
+def check_options(chain: Chain) -> tuple[Problem, ...]:
+    """Checks the options of all foreign stages of a chain; returns warnings about options that a class does not know.
+
+    Raises:
+        ConfigError: Classes are missing or cannot be created, or options are wrong. The error has all problems.
+        UnsupportedError: SMT642, there is no Java; SMT960, jars cannot be fetched.
+        EngineError: SMT643, the process of the stages ended.
+    """
+    stages = {index: stage for index, stage in enumerate(chain.stages) if stage.foreign}
+    if not stages:
+        return ()
+    settings = chain.foreign
+    classes = classes_for(settings)
+    operations = []
+    for index, stage in stages.items():
+        operations.append(operation(index, stage, classes.plugins, test=tested_by_host(stage)))
+    host = Host(classes.connect)
+    try:
+        (answers,) = host.call("open", 0, setup_of(operations, classes, settings))
+    except HostDiedError as died:
+        raise not_started(died) from None
+    finally:
+        host.end()
+    problems = class_problems([answer for answer in answers if answer[2] != "unknown"], stages)
+    if problems:
+        raise ConfigError(problems)
+    return tuple(class_problems([answer for answer in answers if answer[2] == "unknown"], stages))
+
+
+def class_problems(answers: Sequence[Sequence[Any]], stages: Mapping[int, Stage]) -> list[Problem]:
+    """Returns the problems that the host has found, at the places of the stages."""
+    return [_problem(*answer, stage=stages.get(answer[0])) for answer in answers]
+
+
+def _problem(index: int, part: str, kind: str, option: str, message: str, *, stage: Stage | None) -> Problem:
+    place = _place(index, part, stage)
+    if kind == "class":
+        hint = "check smt_jars: the jar of the class, and the jars that it needs beside it in one folder"
+        return Problem("SMT028", place, f"the class {message}", hint, CONFIG_EXCEPTION)
+    if kind == "missing":
+        return Problem("SMT012", place, f"the option '{option}' is missing", "it is required", CONFIG_EXCEPTION)
+    if kind == "unknown":
+        hint = f"the class has: {', '.join(message.split(','))}" if message else "the class declares no options"
+        return Problem("SMT011", place, f"the class does not declare the option '{option}'", hint, CONFIG_EXCEPTION)
+    if kind == "value":
+        return Problem("SMT013", f"{place} {option}", message, "", CONFIG_EXCEPTION)
+    return Problem("SMT014", place, f"the class refuses its options: {message}", "", CONFIG_EXCEPTION)
+
+
+def _place(index: int, part: str, stage: Stage | None) -> str:
+    if stage is None:
+        return f"stage {index + 1}"
+    if part == "predicate":
+        return f"predicates.{stage.predicate_name}"
+    return stage.place

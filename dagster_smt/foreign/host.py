@@ -1,0 +1,154 @@
+"""The host: a Java process that runs foreign stages for this Python process.
+
+A process of its own, because a stage may print, exit, never return or leave threads behind (decision 34). Requests and
+answers are frames of MessagePack. The host ends with this process, whatever a stage is doing.
+"""
+
+import atexit
+import os
+import shlex
+import struct
+import subprocess
+from collections.abc import Sequence
+from itertools import count
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import msgspec
+
+from dagster_smt.errors import EngineError, Problem, UnsupportedError
+from dagster_smt.foreign.maven import java
+
+OPTIONS, OUTPUT = "DAGSTER_SMT_HOST_OPTIONS", "DAGSTER_SMT_HOST_OUTPUT"
+"""Environment variables: options of Java for the host; ``show``: what stages print goes to standard error."""
+JAR = Path(__file__).parents[1] / "jvm" / "dagster_smt.jar"
+MAIN = "dagstersmt.foreign.Host"
+_JAVA = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Dfile.encoding=UTF-8", "-Duser.timezone=UTC",
+         "-Duser.language=en", "-Duser.country=US")  # fmt: skip
+_decoder = msgspec.msgpack.Decoder()
+_encoder = msgspec.msgpack.Encoder()
+_LENGTH = struct.Struct(">I")
+
+
+class HostDiedError(Exception):
+    """Raised if the host ends in the middle of a request.
+
+    Attributes:
+        why: ``exit`` if a stage has ended the process, ``timeout`` if a stage took too long, else ``unknown``.
+        record: Position of the record in the batch; None if nobody knows.
+        stage: Index of the stage; None if nobody knows.
+    """
+
+    def __init__(self, why: str = "unknown", record: int | None = None, stage: int | None = None):
+        super().__init__(why)
+        self.why, self.record, self.stage = why, record, stage
+
+
+class Host:
+    """A running host.
+
+    Args:
+        jars: Kafka Connect's own jars.
+    """
+
+    def __init__(self, jars: Sequence[Path]):
+        self.numbers = count(1)
+        self.lock = Lock()
+        reads, writes = os.pipe()
+        shown = os.environ.get(OUTPUT) == "show"
+        path = ":".join(map(str, (JAR, *jars)))
+        options = shlex.split(os.environ.get(OPTIONS, ""))
+        command = [java(), *_JAVA, *options, "-cp", path, MAIN, f"/dev/fd/{writes}", str(os.getpid())]
+        try:
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=2 if shown else subprocess.DEVNULL,
+                stderr=None if shown else subprocess.DEVNULL,
+                pass_fds=(writes,),
+            )
+        except OSError:
+            os.close(reads)
+            raise _no_host("Java cannot be started") from None
+        finally:
+            os.close(writes)
+        self.answers = os.fdopen(reads, "rb", buffering=1 << 16)
+        atexit.register(self.end)
+
+    def call(self, *request: Any) -> list[Any]:
+        """Sends a request, and returns the answer without its name.
+
+        Raises:
+            HostDiedError: The host has ended.
+        """
+        return self.send(_encoder.encode(request))
+
+    def send(self, request: bytes, decoder: Any = _decoder) -> list[Any]:
+        """Sends an encoded request, and returns the answer without its name; raises as ``call``."""
+        with self.lock:
+            assert self.process.stdin is not None
+            try:
+                self.process.stdin.write(_LENGTH.pack(len(request)))
+                self.process.stdin.write(request)
+                self.process.stdin.flush()
+            except OSError:  # the host may have said why before it ended
+                pass
+            head = self.answers.read(_LENGTH.size)
+            if len(head) < _LENGTH.size:
+                self.end()
+                raise HostDiedError
+            data = self.answers.read(_LENGTH.unpack(head)[0])
+        name, *rest = decoder.decode(data)
+        if name == "died":
+            self.end()
+            why, record, stage = rest
+            raise HostDiedError(why, record if record >= 0 else None, stage if stage >= 0 else None)
+        return rest
+
+    @property
+    def alive(self) -> bool:
+        """True if the process runs."""
+        return self.process.poll() is None
+
+    def end(self) -> None:
+        """Ends the process at once."""
+        atexit.unregister(self.end)
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.answers):
+            if pipe is not None and not pipe.closed:
+                try:
+                    pipe.close()
+                except OSError:  # the last request did not arrive
+                    continue
+
+
+_hosts: dict[tuple[int, tuple[Path, ...]], Host] = {}
+
+
+def host_of(jars: Sequence[Path]) -> Host:
+    """Returns the host of this process for these jars of Connect; starts it if there is none.
+
+    Raises:
+        UnsupportedError: SMT642, the host cannot start.
+    """
+    if not JAR.is_file():
+        raise _no_host("this installation has no jar of the host")
+    key = (os.getpid(), tuple(jars))  # a fork has no host of its own
+    host = _hosts.get(key)
+    if host is None or not host.alive:
+        host = _hosts[key] = Host(key[1])
+    return host
+
+
+def _no_host(statement: str) -> UnsupportedError:
+    hint = "install Java 17 or 21, set JAVA_HOME, and build the jar: python -m dagster_smt.jvm.build"
+    return UnsupportedError(Problem("SMT642", "foreign stages", statement, hint))
+
+
+def not_started(died: HostDiedError) -> EngineError:
+    """Returns the error of a host that ends before it has run a record."""
+    hint = f"Connect 4 needs Java 17; set {OUTPUT}=show to see what the process prints"
+    return EngineError(Problem("SMT643", "foreign stages", f"their process ended while it started ({died.why})", hint))

@@ -1,0 +1,276 @@
+"""A segment: adjacent foreign stages, which the host runs together on each record."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dagster_smt.authoring.foreign_settings import ForeignSettings
+from dagster_smt.authoring.options import Options
+from dagster_smt.authoring.predicate import PACKAGE as KAFKAS_PREDICATES
+from dagster_smt.authoring.stage import Stage
+from dagster_smt.errors import CONNECT_EXCEPTION, EngineError, Problem
+from dagster_smt.foreign.host import Host, HostDiedError, host_of, not_started
+from dagster_smt.foreign.jars import Plugin, plugin_with
+from dagster_smt.foreign.stages import ForeignPredicate, ForeignTransform, option_texts
+from dagster_smt.foreign.wire import Schemas, datum_received, decoder, encoder, sent_record
+from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Header, Record
+
+KEPT, DROPPED, FAILED, UNTESTED = range(4)
+_KEY, _VALUE, _TOPIC, _PARTITION, _TIMESTAMP, _HEADERS = 1, 2, 4, 8, 16, 32
+_CHANGE = 0
+UNTESTED_STAGE = -9
+"""The stage of a record that a foreign predicate keeps from a stage of ours."""
+MOST_RESTARTS = 20
+"""So many stages may end their process in one task, before the task fails."""
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Where the host finds classes.
+
+    Attributes:
+        connect: Kafka Connect's own jars.
+        plugins: The plug-ins of ``smt_jars``.
+    """
+
+    connect: tuple[Path, ...]
+    plugins: tuple[Plugin, ...] = ()
+
+
+class Lost(NamedTuple):
+    """A record that a stage dropped, or refused with a problem."""
+
+    stage: int
+    problem: Problem | None = None
+
+
+class _Changes(NamedTuple):
+    """What the stages of a segment changed in a record: bits of the ledger, and a text that names the fields."""
+
+    bits: int
+    text: str
+
+
+def operation(index: int, stage: Stage, plugins: Sequence[Plugin], *, test: bool = True) -> list[Any]:
+    """Returns a stage as the host reads it; without ``test`` the predicate is left out."""
+    transform = stage.transform if isinstance(stage.transform, ForeignTransform) else None
+    predicate = stage.predicate if test else None
+    return [index, stage.negate, _part(transform, plugins), _part(predicate, plugins)]
+
+
+def _part(plugin: Options | None, plugins: Sequence[Plugin]) -> list[Any] | None:
+    if plugin is None:
+        return None
+    found = plugin_with(plugins, plugin.connect_class)
+    number = -1 if found is None else plugins.index(found)
+    return [number, plugin.connect_class, dict(option_texts(plugin.configured()))]
+
+
+def tested_by_host(stage: Stage) -> bool:
+    """Returns whether the host can test the predicate of a stage: one from a jar, or one of Kafka's own."""
+    predicate = stage.predicate
+    return (
+        predicate is None
+        or isinstance(predicate, ForeignPredicate)
+        or predicate.connect_class.startswith(KAFKAS_PREDICATES)
+    )
+
+
+def setup_of(operations: list[Any], classes: Classes, settings: ForeignSettings) -> list[Any]:
+    """Returns what the host needs to open a segment."""
+    return [
+        settings.stage_timeout_ms,
+        settings.retry_timeout_ms,
+        settings.retry_delay_max_ms,
+        [list(map(str, plugin.jars)) for plugin in classes.plugins],
+        operations,
+    ]
+
+
+class Segment:
+    """A segment that is ready to run. It opens with its first batch.
+
+    Args:
+        operations: The stages, as ``operation`` gives them.
+        entries: By index of a stage, the number of its ledger entry.
+        classes: Where the classes are.
+        settings: Those of the chain.
+    """
+
+    def __init__(self, operations: list[Any], entries: dict[int, int], classes: Classes, settings: ForeignSettings):
+        self.operations, self.entries = operations, entries
+        self.classes, self.settings = classes, settings
+        self.host: Host | None = None
+        self.number, self.restarts = 0, 0
+        self.schemas = Schemas()
+        self.changes: list[tuple[int, str, str, str]] = []
+        self.sets: list[_Changes] = []
+
+    def run(self, records: Sequence[Record]) -> dict[int, Lost]:
+        """Runs records, which are changed in place; returns those that are lost, by position.
+
+        If a stage ends the host or never returns, its record fails, and the others run again from the start of the
+        batch: what a stage remembers of them is gone with the host.
+
+        Raises:
+            EngineError: SMT643, the host cannot run; SMT644, too many stages ended their process.
+        """
+        lost: dict[int, Lost] = {}
+        waiting = list(range(len(records)))
+        while waiting:
+            try:
+                answers = self._answers([records[number] for number in waiting])
+                break
+            except HostDiedError as died:
+                self.host = None
+                self._count_restart()
+                if died.record is None:
+                    return {**lost, **self._halves([records[number] for number in waiting], waiting, died)}
+                place = waiting.pop(died.record)
+                lost[place] = Lost(died.stage or 0, self._problem_of(died))
+        else:
+            answers = []
+        for number, answer in zip(waiting, answers, strict=True):
+            loss = self._apply(records[number], answer)
+            if loss is not None:
+                lost[number] = loss
+        return lost
+
+    def _halves(self, records: list[Record], numbers: list[int], died: HostDiedError) -> dict[int, Lost]:
+        """Finds the record that ends the host without a word, as ``Runtime.halt`` or too little memory does."""
+        if len(records) == 1:
+            return {numbers[0]: Lost(self.operations[0][0], self._problem_of(died))}
+        lost, middle = {}, len(records) // 2
+        for part in (slice(0, middle), slice(middle, None)):
+            for number, loss in self.run(records[part]).items():
+                lost[numbers[part][number]] = loss
+        return lost
+
+    def _problem_of(self, died: HostDiedError) -> Problem:
+        if died.why == "timeout":
+            statement = f"the stage took longer than {self.settings.stage_timeout_ms} ms for one record"
+            return Problem("SMT491", "", statement, "set stage.timeout.ms of the chain", CONNECT_EXCEPTION)
+        statement = "the stage ended its Java process"
+        hint = "the class calls System.exit, or the record needs more memory than DAGSTER_SMT_HOST_OPTIONS allows"
+        return Problem("SMT492", "", statement, hint, CONNECT_EXCEPTION)
+
+    def _count_restart(self) -> None:
+        self.restarts += 1
+        if self.restarts > MOST_RESTARTS:
+            statement = f"the process of the stages ended {self.restarts} times in one task"
+            hint = "look at the dead letters of another run with errors.tolerance=all and a smaller window"
+            raise EngineError(Problem("SMT644", "foreign stages", statement, hint))
+
+    def _answers(self, records: Sequence[Record]) -> list[list[Any]]:
+        """Returns the host's answer for each record."""
+        if self.schemas.full:
+            self.close()
+        if self.host is None or not self.host.alive:
+            self._open()
+        assert self.host is not None
+        sent = [sent_record(record, self.schemas) for record in records]
+        request = encoder.encode(["run", self.number, self.schemas.take_fresh(), sent])
+        schemas, changes, answers = self.host.send(request, decoder)
+        self.schemas.receive(schemas)
+        self._note(changes)
+        return list(answers)
+
+    def _open(self) -> None:
+        self.host = host_of(self.classes.connect)
+        self.schemas, self.changes, self.sets = Schemas(), [], [_Changes(0, "")]
+        self.number = next(self.host.numbers)
+        try:
+            (problems,) = self.host.call("open", self.number, setup_of(self.operations, self.classes, self.settings))
+        except HostDiedError as died:
+            self.host = None
+            raise not_started(died) from None
+        failures = [problem for problem in problems if problem[2] != "unknown"]
+        if failures:
+            # the options were checked before the run, so this machine has other jars than the driver
+            statement = f"a class cannot be used here: {failures[0][4]}"
+            hint = "give all machines the same jars"
+            raise EngineError(Problem("SMT646", f"stage {failures[0][0] + 1}", statement, hint))
+
+    def _note(self, fresh: list[list[Any]]) -> None:
+        """Notes changes and sets of changes that the host has numbered."""
+        for kind, *rest in fresh:
+            if kind == _CHANGE:
+                stage, action, side, path = rest
+                self.changes.append((stage, action, side, path))
+                continue
+            of_record = [self.changes[number] for number in rest]
+            bits = 0
+            for stage, *_ in of_record:
+                bits |= 1 << self.entries[stage] if stage in self.entries else 0
+            self.sets.append(_Changes(bits, "\n".join(map(json.dumps, of_record))))
+
+    def _apply(self, record: Record, answer: list[Any]) -> Lost | None:
+        """Changes a record as the host says; returns why it is lost, if it is."""
+        status, *rest = answer
+        if status == UNTESTED:
+            return Lost(UNTESTED_STAGE)
+        if status == KEPT:
+            changes, flags, *parts = rest
+        else:
+            stage, changes, *parts = rest
+        self._touch(record, self.sets[changes])
+        if status == KEPT:
+            self._change(record, flags, iter(parts).__next__)
+            return None
+        if status == DROPPED:
+            return Lost(stage)
+        return Lost(stage, thrown(*parts))
+
+    def _touch(self, record: Record, changes: _Changes) -> None:
+        record.touched |= changes.bits
+        if changes.text and record.changes:
+            record.changes = f"{record.changes}\n{changes.text}"
+        elif changes.text:
+            record.changes = changes.text
+
+    def _change(self, record: Record, flags: int, take: Callable[[], Any]) -> None:
+        if flags & _KEY:
+            record.key_schema, record.key = datum_received(take(), take(), self.schemas)
+            record.dirty |= KEY_DIRTY
+        if flags & _VALUE:
+            record.value_schema, record.value = datum_received(take(), take(), self.schemas)
+            record.dirty |= VALUE_DIRTY
+        if flags & _TOPIC:
+            record.topic = take()
+        if flags & _PARTITION:
+            record.target_partition = take()
+        if flags & _TIMESTAMP:
+            record.timestamp = take()
+        if flags & _HEADERS:
+            record.headers = [self._header(record.headers, header) for header in take()]
+
+    def _header(self, before: Sequence[Header], header: Any) -> Header:
+        if isinstance(header, int):
+            return before[header]
+        name, number, data = header
+        schema, value = datum_received(number, data, self.schemas)
+        return Header(name, schema, value)
+
+    def close(self) -> None:
+        """Closes the stages, as Connect does with its task."""
+        host, self.host = self.host, None
+        if host is not None and host.alive:
+            try:
+                host.call("close", self.number)
+            except HostDiedError:  # a stage that ends the process while it closes is closed
+                return
+
+
+def thrown(exception: str, message: str | None) -> Problem:
+    """Returns the problem of a record whose stage threw an exception.
+
+    Args:
+        exception: The class of the exception.
+        message: The message, if it cannot quote the record; else None.
+    """
+    statement = f"the class threw {exception}"
+    if message:
+        statement = f"{statement}: {message}"
+    return Problem("SMT490", "", statement, "read the dead letter, and the documentation of the class", exception)

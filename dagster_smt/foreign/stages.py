@@ -1,0 +1,93 @@
+"""Foreign transforms and predicates as stages of a chain: a class's name, and its options as they are written."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from dagster_smt.authoring.options import item_texts
+from dagster_smt.authoring.transform import Entry, Parts
+from dagster_smt.effects.code import Code, CodePredicate, CodeTransform
+
+ANY = "(any field)"
+"""The path of the ledger entry that counts the records in which a foreign stage changed anything."""
+_HIDING = ("mask", "hash", "encrypt", "cipher", "redact", "anonymi", "tokeni", "pseudonym", "obfuscat")
+"""Parts of the names of classes that hide values, in lower case."""
+_PARTS: Parts = frozenset({"key", "value", "metadata", "timestamp_type", "headers"})
+
+
+class ForeignTransform(CodeTransform):
+    """A transform of Kafka Connect that runs from its jar.
+
+    Nothing is known of it before it runs: it may read and change every part of a record.
+    """
+
+    sided = False
+    foreign = True
+    written: tuple[tuple[str, str], ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return foreign_transform, (self.connect_class, self.written)
+
+    def configured(self) -> dict[str, Any]:
+        return dict(self.written)
+
+    @property
+    def hides(self) -> bool:
+        """True if the name of the class says that it hides values."""
+        name = self.connect_class.rpartition(".")[2].lower()
+        return any(word in name for word in _HIDING)
+
+    def effects(self) -> tuple[Any, ...]:
+        action = "masked" if self.hides else "changed"
+        return (Code((Entry(action, ANY, explicit=False),), _PARTS, frozenset({"timestamp", "partition"})),)
+
+
+class ForeignPredicate(CodePredicate):
+    """A predicate of Kafka Connect that runs from its jar."""
+
+    foreign = True
+    written: tuple[tuple[str, str], ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return foreign_predicate, (self.connect_class, self.written)
+
+    def configured(self) -> dict[str, Any]:
+        return dict(self.written)
+
+    @property
+    def reads(self) -> Parts:
+        return _PARTS
+
+
+@cache
+def _class(base: type[Any], connect_class: str) -> type[Any]:
+    name = connect_class.rpartition(".")[2].replace("$", "_")
+    return type(name, (base,), {"connect_class": connect_class, "__module__": __name__, "__doc__": base.__doc__})
+
+
+def foreign_transform(connect_class: str, written: tuple[tuple[str, str], ...] = ()) -> ForeignTransform:
+    """Returns the transform of a class with its options as texts."""
+    made: ForeignTransform = _class(ForeignTransform, connect_class)(written=written)
+    return made
+
+
+def foreign_predicate(connect_class: str, written: tuple[tuple[str, str], ...] = ()) -> ForeignPredicate:
+    """Returns the predicate of a class with its options as texts."""
+    made: ForeignPredicate = _class(ForeignPredicate, connect_class)(written=written)
+    return made
+
+
+def option_texts(options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Returns options as properties spell them: YAML may have numbers, truth values, lists and pairs."""
+    texts = []
+    for key, value in options.items():
+        if value is None:
+            continue
+        if isinstance(value, bool):
+            text = str(value).lower()
+        elif isinstance(value, dict | list | tuple):
+            text = ",".join(item_texts(value))
+        else:
+            text = str(value)
+        texts.append((str(key), text))
+    return tuple(texts)

@@ -1,0 +1,313 @@
+"""Records on their way to the host and back, in MessagePack, without loss.
+
+A schema travels once and has a number: those of Python from 0 on, those of Java from -1 down. A value with a schema is
+plain MessagePack, as the schema says what it is. A value without a schema travels as the text of JSON, or with
+extensions for the types that JSON does not have.
+"""
+
+import math
+import struct
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+from dagster_smt.model.record import Header, Record
+from dagster_smt.model.runtime import JavaByte, JavaDouble, JavaFloat, JavaInteger, JavaShort, as_key
+from dagster_smt.model.schema import JavaDate, Schema, Type
+from dagster_smt.values.json.lazy import decode_whole, encode
+
+JSON, INT8, INT16, INT32, FLOAT32, DECIMAL, DATE, PAIRS = range(1, 9)
+"""Extensions of MessagePack, as in ``Free.java``."""
+TIMESTAMP_TYPES = {None: 0, "NoTimestampType": 0, "CreateTime": 1, "LogAppendTime": 2}
+_TYPES = tuple(Type)
+_ORDINALS = {type_: number for number, type_ in enumerate(_TYPES)}
+_MOST = 5000
+Convert = Callable[[Any], Any]
+_SIZES = {INT8: ">b", INT16: ">h", INT32: ">i"}
+
+
+def _plain(value: Any) -> Any:
+    """Returns a value of a schema in a type that MessagePack has."""
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, dict):
+        return dict(value)
+    return list(value)
+
+
+def _ext(code: int, data: memoryview) -> Any:
+    """Returns the value of an extension."""
+    if code == JSON:
+        return decode_whole(bytes(data))
+    if code == DECIMAL:
+        return Decimal(bytes(data).decode())
+    if code == DATE:
+        return JavaDate(struct.unpack(">q", data)[0])
+    if code == FLOAT32:
+        return JavaFloat(struct.unpack(">d", data)[0])
+    if code == PAIRS:
+        return {as_key(key): value for key, value in decoder.decode(bytes(data))}
+    box = {INT8: JavaByte, INT16: JavaShort, INT32: JavaInteger}[code]
+    return box(struct.unpack(_SIZES[code], data)[0])
+
+
+encoder = msgspec.msgpack.Encoder(enc_hook=_plain)
+decoder = msgspec.msgpack.Decoder(ext_hook=_ext)
+
+
+class Schemas:
+    """The schemas that both sides know."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[int, tuple[int, Schema]] = {}
+        self.by_number: dict[int, Schema] = {}
+        self.converts: dict[int, tuple[Convert | None, Convert | None]] = {}
+        self.fresh: list[list[Any]] = []
+
+    def number(self, schema: Schema | None) -> int | None:
+        """Returns the number of a schema. A schema without a number gets one, and travels with the next batch."""
+        if schema is None:
+            return None
+        known = self.numbers.get(id(schema))
+        if known is None:
+            number = len(self.by_number)
+            known = self.numbers[id(schema)] = (number, schema)  # the schema keeps its id valid
+            self._add(number, schema)
+            self.fresh.append([number, _sent(schema)])
+        return known[0]
+
+    def take_fresh(self) -> list[list[Any]]:
+        """Returns the schemas that the host does not know yet."""
+        fresh, self.fresh = self.fresh, []
+        return fresh
+
+    def receive(self, schemas: list[list[Any]]) -> None:
+        """Notes schemas that the host has numbered."""
+        for number, data in schemas:
+            schema = _schema_received(data)
+            self.numbers[id(schema)] = (number, schema)
+            self._add(number, schema)
+
+    def _add(self, number: int, schema: Schema) -> None:
+        self.by_number[number] = schema
+        self.converts[number] = (outgoing(schema), incoming(schema))
+
+    @property
+    def full(self) -> bool:
+        """True if there are so many schemas that a new segment is better."""
+        return len(self.by_number) > _MOST
+
+
+def _sent(schema: Schema | None) -> Any:
+    if schema is None:
+        return None
+    convert = outgoing(schema)
+    default = schema.default
+    if default is not None and convert is not None:
+        default = convert(default)
+    return [
+        _ORDINALS[schema.type],
+        schema.optional,
+        schema.name,
+        schema.version,
+        schema.doc,
+        dict(schema.parameters),
+        [[name, _sent(child)] for name, child in schema.fields],
+        _sent(schema.keys),
+        _sent(schema.values),
+        default,
+    ]
+
+
+def _received(data: Any) -> Schema | None:
+    if data is None:
+        return None
+    return _schema_received(data)
+
+
+def _schema_received(data: list[Any]) -> Schema:
+    type_, optional, name, version, doc, parameters, fields, keys, values, default = data
+    schema = Schema(
+        _TYPES[type_],
+        optional,
+        name,
+        version,
+        doc,
+        tuple(sorted(parameters.items())),
+        None,
+        tuple((field, _schema_received(child)) for field, child in fields),
+        _received(keys),
+        _received(values),
+    )
+    convert = incoming(schema)
+    if default is not None and convert is not None:
+        default = convert(default)
+    return schema.with_(default=default)
+
+
+def outgoing(schema: Schema | None) -> Convert | None:
+    """Returns a function from a value to data for MessagePack; None if the value is such data already."""
+    if schema is None:
+        return _or_null(free)
+    if schema.type is Type.ARRAY:
+        return _items(outgoing(schema.values))
+    if schema.type is Type.MAP:
+        keys, values = outgoing(schema.keys), outgoing(schema.values)
+        if schema.keys is not None and schema.keys.type is Type.STRING:
+            return _entries(values)
+        return _or_null(lambda value: [[_of(keys, k), _of(values, v)] for k, v in value.items()])
+    if schema.type is Type.STRUCT:
+        return _fields({name: outgoing(child) for name, child in schema.fields})
+    return None
+
+
+def incoming(schema: Schema | None) -> Convert | None:
+    """Returns a function from data of MessagePack to a value; None if the data is the value."""
+    if schema is None:
+        return None  # the decoder has read its extensions
+    if schema.logical == "Decimal":
+        return _or_null(Decimal)
+    if schema.logical is not None:
+        return _or_null(JavaDate)
+    if schema.type is Type.ARRAY:
+        return _items(incoming(schema.values))
+    if schema.type is Type.MAP:
+        keys, values = incoming(schema.keys), incoming(schema.values)
+        if schema.keys is not None and schema.keys.type is Type.STRING:
+            return _entries(values)
+        return _or_null(lambda value: {as_key(_of(keys, k)): _of(values, v) for k, v in value})
+    if schema.type is Type.STRUCT:
+        return _fields({name: incoming(child) for name, child in schema.fields})
+    return None
+
+
+def _or_null(convert: Convert) -> Convert:
+    return lambda value: None if value is None else convert(value)
+
+
+def _of(convert: Convert | None, value: Any) -> Any:
+    if convert is None:
+        return value
+    return convert(value)
+
+
+def _items(item: Convert | None) -> Convert | None:
+    if item is None:
+        return None
+    return _or_null(lambda value: [item(child) for child in value])
+
+
+def _entries(entry: Convert | None) -> Convert | None:
+    if entry is None:
+        return None
+    return _or_null(lambda value: {key: entry(child) for key, child in value.items()})
+
+
+def _fields(fields: Mapping[str, Convert | None]) -> Convert | None:
+    converts = {}
+    for name, convert in fields.items():
+        if convert is not None:
+            converts[name] = convert
+    if not converts:
+        return None
+
+    def struct_value(value: Any) -> Any:
+        if value is None:
+            return None
+        changed = dict(value)
+        for name, convert in converts.items():
+            changed[name] = convert(changed.get(name))
+        return changed
+
+    return struct_value
+
+
+def free(value: Any) -> Any:
+    """Returns a value without a schema as data for MessagePack: one JSON text if JSON has all its types."""
+    if value is None:
+        return None
+    if _is_json(value):
+        return msgspec.msgpack.Ext(JSON, encode(value) or b"null")
+    return _tagged(value)
+
+
+def _is_json(value: Any) -> bool:
+    kind = type(value)
+    if kind is dict:
+        return all(type(key) is str for key in value) and all(map(_is_json, value.values()))
+    if kind is list:
+        return all(map(_is_json, value))
+    if kind is float:
+        return math.isfinite(value)
+    return kind in (msgspec.Raw, str, int, bool) or value is None
+
+
+def _tagged(value: Any) -> Any:
+    kind = type(value)
+    if kind is msgspec.Raw:
+        return msgspec.msgpack.Ext(JSON, bytes(value))
+    if isinstance(value, dict):
+        if all(type(key) is str for key in value):
+            return {key: _tagged(child) for key, child in value.items()}
+        pairs = [[_tagged(key), _tagged(child)] for key, child in value.items()]
+        return msgspec.msgpack.Ext(PAIRS, encoder.encode(pairs))
+    if isinstance(value, list):
+        return [_tagged(child) for child in value]
+    if kind is JavaDouble:
+        return float(value)
+    extension = _EXTENSIONS.get(kind)
+    if extension is not None:
+        return msgspec.msgpack.Ext(*extension(value))
+    return value
+
+
+_EXTENSIONS: dict[type, Callable[[Any], tuple[int, bytes]]] = {
+    JavaByte: lambda value: (INT8, struct.pack(">b", value)),
+    JavaShort: lambda value: (INT16, struct.pack(">h", value)),
+    JavaInteger: lambda value: (INT32, struct.pack(">i", value)),
+    JavaFloat: lambda value: (FLOAT32, struct.pack(">d", value)),
+    Decimal: lambda value: (DECIMAL, str(value).encode()),
+    JavaDate: lambda value: (DATE, struct.pack(">q", value)),
+}
+
+
+def sent_record(record: Record, schemas: Schemas) -> bytes:
+    """Returns a record as the host reads it."""
+    return encoder.encode(
+        [
+            record.topic,
+            record.partition if record.target_partition is None else record.target_partition,
+            record.offset,
+            record.timestamp,
+            TIMESTAMP_TYPES.get(record.timestamp_type, 0),
+            *_datum(record.key_schema, record.key, schemas),
+            *_datum(record.value_schema, record.value, schemas),
+            [_header(header, schemas) for header in record.headers],
+        ]
+    )
+
+
+def _datum(schema: Schema | None, value: Any, schemas: Schemas) -> tuple[int | None, Any]:
+    number = schemas.number(schema)
+    if number is None:
+        return None, free(value)
+    return number, _of(schemas.converts[number][0], value)
+
+
+def _header(header: Header, schemas: Schemas) -> list[Any]:
+    if header.from_stage:
+        return [header.key, *_datum(header.schema, header.value, schemas)]
+    return [header.key, header.raw]
+
+
+def datum_received(number: int | None, data: Any, schemas: Schemas) -> tuple[Schema | None, Any]:
+    """Returns (schema, value) as the host has sent them."""
+    if number is None:
+        return None, data
+    return schemas.by_number[number], _of(schemas.converts[number][1], data)

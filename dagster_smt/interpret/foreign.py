@@ -1,0 +1,156 @@
+"""Foreign stages in the Python evaluator: adjacent ones go to the host together, a batch at a time.
+
+Three kinds of stages need the host: a foreign transform whose predicate the host can test; a foreign transform behind a
+predicate that only Python has; and a transform of ours behind a foreign predicate. Only stages of the first kind join.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from dagster_smt.authoring.stage import Chain
+from dagster_smt.chain.plan import first_entries
+from dagster_smt.errors import DataError, problem_of_record
+from dagster_smt.foreign.check import classes_for
+from dagster_smt.foreign.segment import UNTESTED_STAGE, Classes, Lost, Segment, operation, tested_by_host
+from dagster_smt.model.record import DropRecord, Record
+
+DROPPED = object()
+Apply = Callable[[Record], object]
+Test = Callable[[Record], bool]
+
+
+@dataclass
+class ForeignRun:
+    """Adjacent foreign stages of a chain.
+
+    Attributes:
+        chain: The chain.
+        indexes: The stages.
+        classes: Where their classes are; None: as the settings of the chain say.
+        test: The predicate of the only stage, if Python tests it.
+        apply: The transform of the only stage, if it is one of ours.
+    """
+
+    chain: Chain
+    indexes: range
+    classes: Classes | None = None
+    test: Test | None = None
+    apply: Apply | None = None
+    _open: list[Segment] = field(default_factory=list)
+
+    @cached_property
+    def segment(self) -> Segment:
+        """The stages in the host, which starts with the first batch."""
+        classes = self.classes or classes_for(self.chain.foreign)
+        entries, firsts, operations = {}, first_entries(self.chain), []
+        for index in self.indexes:
+            stage = self.chain.stages[index]
+            if stage.transform.foreign:
+                entries[index] = firsts[index]
+            operations.append(operation(index, stage, classes.plugins, test=self.test is None))
+        segment = Segment(operations, entries, classes, self.chain.foreign)
+        self._open.append(segment)
+        return segment
+
+    def run(self, records: list[Record]) -> dict[int, Lost]:
+        """Runs the stages on records, which are changed in place; returns the lost ones by position.
+
+        Raises:
+            EngineError: The host cannot run.
+        """
+        if self.test is None and self.apply is None:
+            return self.segment.run(records)
+        lost: dict[int, Lost] = {}
+        if self.test is not None:
+            taken = self._tested(records, self.test, lost)
+            for place, loss in self.segment.run([records[number] for number in taken]).items():
+                lost[taken[place]] = loss
+            return lost
+        for number, loss in self.segment.run(records).items():
+            lost[number] = loss
+        assert self.apply is not None
+        for number, record in enumerate(records):
+            if number not in lost:
+                self._apply(self.apply, number, record, lost)
+        return {number: loss for number, loss in lost.items() if loss.stage != UNTESTED_STAGE}
+
+    def _tested(self, records: list[Record], test: Test, lost: dict[int, Lost]) -> list[int]:
+        """Returns the positions of the records on which the stage acts."""
+        taken = []
+        for number, record in enumerate(records):
+            try:
+                if test(record):
+                    taken.append(number)
+            except Exception as error:  # noqa: BLE001 - any error is a failure of this record
+                lost[number] = Lost(self.indexes[0], problem_of_record(error))
+        return taken
+
+    def _apply(self, apply: Apply, number: int, record: Record, lost: dict[int, Lost]) -> None:
+        try:
+            if apply(record) is DROPPED:
+                lost[number] = Lost(self.indexes[0])
+        except DropRecord:
+            lost[number] = Lost(self.indexes[0])
+        except Exception as error:  # noqa: BLE001 - any error is a failure of this record
+            lost[number] = Lost(self.indexes[0], problem_of_record(error))
+
+    def one(self, record: Record) -> object:
+        """Runs the stages on one record, as the function of a stage does; returns ``DROPPED`` for a dropped record.
+
+        Raises:
+            DataError: A stage refuses the record.
+        """
+        loss = self.run([record]).get(0)
+        if loss is None:
+            return None
+        if loss.problem is not None:
+            raise DataError(loss.problem)
+        return DROPPED
+
+    def close(self) -> None:
+        """Closes the stages."""
+        for segment in self._open:
+            segment.close()
+
+
+Functions = Callable[[int], tuple[Test | None, Apply]]
+"""Returns predicate and transform of a stage as Python runs them."""
+
+
+def foreign_runs(
+    chain: Chain, functions: Functions, classes: Classes | None = None, *, join: bool = True
+) -> dict[int, ForeignRun]:
+    """Returns the foreign stages of a chain by the index of their first stage.
+
+    Args:
+        chain: The chain.
+        functions: Gives what Python runs.
+        classes: Where classes are.
+        join: False to run each stage alone, as a preview does.
+    """
+    runs: dict[int, ForeignRun] = {}
+    for indexes in _groups(chain, join):
+        stage = chain.stages[indexes[0]]
+        test, apply = None, None
+        if not stage.transform.foreign:
+            apply = functions(indexes[0])[1]
+        elif not tested_by_host(stage):
+            test = functions(indexes[0])[0]
+        runs[indexes[0]] = ForeignRun(chain, indexes, classes, test, apply)
+    return runs
+
+
+def _groups(chain: Chain, join: bool) -> Iterator[range]:
+    first: int | None = None
+    for index, stage in enumerate(chain.stages):
+        joins = join and stage.transform.foreign and tested_by_host(stage)
+        if first is not None and not joins:
+            yield range(first, index)
+            first = None
+        if joins:
+            first = index if first is None else first
+        elif stage.foreign:
+            yield range(index, index + 1)
+    if first is not None:
+        yield range(first, len(chain.stages))

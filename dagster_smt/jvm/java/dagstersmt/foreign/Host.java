@@ -1,0 +1,203 @@
+package dagstersmt.foreign;
+
+import java.io.ByteArrayInputStream;
+import java.io.DataInputStream;
+import java.io.EOFException;
+import java.io.FileDescriptor;
+import java.io.FileInputStream;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.URL;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.kafka.connect.sink.SinkRecord;
+import org.apache.kafka.connect.storage.Converter;
+import org.apache.kafka.connect.storage.SimpleHeaderConverter;
+import org.apache.kafka.connect.transforms.Transformation;
+import org.apache.kafka.connect.transforms.predicates.Predicate;
+
+/**
+ * A process that runs foreign stages for one Python process. Requests come through standard input, answers go to the file
+ * of the first argument. What stages print goes to standard error, and what they read from standard input is empty.
+ *
+ * <p>Requests: {@code ["open", segment, setup]}, {@code ["run", segment, schemas, records]}, {@code ["close", segment]}. An
+ * end of the input ends the process, and so does the end of the Python process.
+ */
+public final class Host {
+    private final DataInputStream in;
+    private final OutputStream out;
+    private final Watch watch;
+    private final Map<List<String>, ClassLoader> loaders = new HashMap<>();
+    private final Map<Long, Segment> segments = new HashMap<>();
+    private final Map<Long, Wire> wires = new HashMap<>();
+
+    private Host(DataInputStream in, OutputStream out, long parent) {
+        this.in = in;
+        this.out = out;
+        watch = new Watch(out, parent);
+    }
+
+    /** Runs until the input ends. */
+    public static void main(String[] arguments) throws IOException {
+        DataInputStream in = new DataInputStream(
+                new java.io.BufferedInputStream(new FileInputStream(FileDescriptor.in), 1 << 16));
+        System.setIn(new ByteArrayInputStream(new byte[0]));
+        System.setOut(System.err);
+        new Host(in, new FileOutputStream(arguments[0]), Long.parseLong(arguments[1])).serve();
+    }
+
+    static void send(OutputStream out, Pack frame) throws IOException {
+        byte[] length = new byte[4];
+        for (int n = 0; n < 4; n++) {
+            length[n] = (byte) (frame.size() >>> 24 - 8 * n);
+        }
+        synchronized (out) {
+            out.write(length);
+            out.write(frame.array(), 0, frame.size());
+            out.flush();
+        }
+    }
+
+    private void serve() throws IOException {
+        Pack answer = new Pack();
+        while (true) {
+            byte[] request = request();
+            if (request == null) {
+                segments.values().forEach(Segment::close);
+                watch.told();
+                Runtime.getRuntime().halt(0);
+            }
+            answer.clear();
+            answer(new Unpack(request), answer);
+            send(out, answer);
+        }
+    }
+
+    private byte[] request() throws IOException {
+        try {
+            byte[] request = new byte[in.readInt()];
+            in.readFully(request);
+            return request;
+        } catch (EOFException e) {
+            return null;
+        }
+    }
+
+    private void answer(Unpack request, Pack answer) {
+        request.array();
+        String what = request.text();
+        long number = request.integer();
+        switch (what) {
+            case "open":
+                open(number, request, answer);
+                break;
+            case "run":
+                wires.get(number).run(request, answer);
+                break;
+            case "close":
+                segments.remove(number).close();
+                wires.remove(number);
+                answer.array(1);
+                answer.text("closed");
+                break;
+            default:
+                throw new IllegalStateException("unexpected request " + what);
+        }
+    }
+
+    private void open(long number, Unpack in, Pack answer) {
+        in.array();
+        watch.limit(in.integer());
+        long retryTimeout = in.integer();
+        long retryDelay = in.integer();
+        List<ClassLoader> plugins = plugins(in);
+        List<Operation> operations = new ArrayList<>();
+        Check check = new Check();
+        watch.record(-1);
+        for (int n = in.array(); n > 0; n--) {
+            Operation operation = operation(in, plugins);
+            watch.stage(operation.stage);
+            check.create(operation);
+            operations.add(operation);
+        }
+        watch.pause();
+        Segment segment = new Segment(operations, watch, retryTimeout, retryDelay);
+        segments.put(number, segment);
+        wires.put(number, new Wire(segment, watch, converters()));
+        answer.array(2);
+        answer.text("opened");
+        answer.array(check.problems.size());
+        for (Check.Problem problem : check.problems) {
+            answer.array(5);
+            answer.integer(problem.stage);
+            answer.text(problem.part);
+            answer.text(problem.kind);
+            answer.text(problem.option);
+            answer.text(problem.message);
+        }
+    }
+
+    private SimpleHeaderConverter converters() {
+        try {
+            Converter json = (Converter) Class.forName("org.apache.kafka.connect.json.JsonConverter")
+                    .getDeclaredConstructor().newInstance();
+            json.configure(Map.of("schemas.enable", "false"), false);
+            Free.use(json);
+            return new SimpleHeaderConverter();
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private List<ClassLoader> plugins(Unpack in) {
+        List<ClassLoader> plugins = new ArrayList<>();
+        for (int n = in.array(); n > 0; n--) {
+            List<String> jars = new ArrayList<>();
+            for (int m = in.array(); m > 0; m--) {
+                jars.add(in.text());
+            }
+            plugins.add(loaders.computeIfAbsent(jars, Host::loader));
+        }
+        return plugins;
+    }
+
+    private static ClassLoader loader(List<String> jars) {
+        URL[] urls = new URL[jars.size()];
+        for (int n = 0; n < urls.length; n++) {
+            try {
+                urls[n] = Path.of(jars.get(n)).toUri().toURL();
+            } catch (java.net.MalformedURLException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+        return new PluginLoader(urls, Host.class.getClassLoader());
+    }
+
+    private Operation operation(Unpack in, List<ClassLoader> plugins) {
+        in.array();
+        int stage = (int) in.integer();
+        boolean negate = in.bool();
+        Operation.Part<Transformation<SinkRecord>> transform = part(in, plugins);
+        Operation.Part<Predicate<SinkRecord>> predicate = part(in, plugins);
+        return new Operation(stage, negate, transform, predicate);
+    }
+
+    private <T> Operation.Part<T> part(Unpack in, List<ClassLoader> plugins) {
+        if (in.nil()) {
+            return null;
+        }
+        in.array();
+        int plugin = (int) in.integer();
+        String name = in.text();
+        Map<String, String> config = new HashMap<>();
+        for (int n = in.map(); n > 0; n--) {
+            String key = in.text();
+            config.put(key, in.text());
+        }
+        return new Operation.Part<>(name, config, plugin < 0 ? Host.class.getClassLoader() : plugins.get(plugin));
+    }
+}

@@ -1,0 +1,74 @@
+package dagstersmt.foreign;
+
+import java.util.Map;
+import org.apache.kafka.connect.sink.SinkRecord;
+import org.apache.kafka.connect.transforms.Transformation;
+import org.apache.kafka.connect.transforms.predicates.Predicate;
+
+/** One stage: a transform or a predicate of a jar, or both. A stage without a transform only tests. */
+final class Operation {
+    final int stage;
+    final boolean negate;
+    final Part<Transformation<SinkRecord>> transform;
+    final Part<Predicate<SinkRecord>> predicate;
+
+    /** An object of a plug-in, with the loader of its classes. */
+    static final class Part<T> {
+        final String name;
+        final Map<String, String> config;
+        final ClassLoader loader;
+        T object;
+
+        Part(String name, Map<String, String> config, ClassLoader loader) {
+            this.name = name;
+            this.config = config;
+            this.loader = loader;
+        }
+
+        /** Kafka's own transforms never change a record in place. */
+        boolean copies() {
+            return object.getClass().getName().startsWith("org.apache.kafka.connect.transforms.");
+        }
+    }
+
+    Operation(int stage, boolean negate, Part<Transformation<SinkRecord>> transform,
+            Part<Predicate<SinkRecord>> predicate) {
+        this.stage = stage;
+        this.negate = negate;
+        this.transform = transform;
+        this.predicate = predicate;
+    }
+
+    boolean applies(SinkRecord record) {
+        if (predicate == null) {
+            return true;
+        }
+        Thread.currentThread().setContextClassLoader(predicate.loader);
+        return predicate.object.test(record) != negate;
+    }
+
+    SinkRecord apply(SinkRecord record) {
+        Thread.currentThread().setContextClassLoader(transform.loader);
+        return transform.object.apply(record);
+    }
+
+    void close() {
+        close(transform);
+        close(predicate);
+    }
+
+    private static void close(Part<?> part) {
+        if (part != null && part.object != null) {
+            Thread.currentThread().setContextClassLoader(part.loader);
+            try {
+                closeObject(part.object);
+            } catch (Throwable e) { // a stage that cannot close is no reason to fail a task that is done
+                part.object = null;
+            }
+        }
+    }
+
+    private static void closeObject(Object object) throws Exception {
+        ((AutoCloseable) object).close();
+    }
+}

@@ -1,0 +1,79 @@
+package dagstersmt.foreign;
+
+import java.io.IOException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Enumeration;
+import java.util.List;
+import java.util.regex.Pattern;
+
+/**
+ * Loads the classes of one plug-in, its own before those of its parent, by the rules of Kafka Connect's
+ * {@code PluginClassLoader} and {@code PluginUtils.shouldLoadInIsolation}: Java's own packages, SLF4J and Kafka's
+ * interfaces always come from the parent; Kafka's transforms and converters may come from the plug-in.
+ */
+final class PluginLoader extends URLClassLoader {
+    private static final Pattern PARENT = Pattern.compile("^(?:java"
+            + "|javax\\.(?:accessibility|activation|activity|annotation|batch\\.(?:api|operations|runtime)|crypto"
+            + "|decorator|ejb|el|enterprise\\.(?:concurrent|context|deploy\\.model|deploy\\.shared|deploy\\.spi|inject"
+            + "|util)|faces|imageio|inject|jms|json|jws|lang\\.model|mail|management|naming|net|persistence|print"
+            + "|resource|rmi|script|security\\.(?:auth|cert|jacc|sasl)|servlet|sound\\.(?:midi|sampled)|sql|swing"
+            + "|tools|transaction|validation|websocket|ws\\.rs|xml)"
+            + "|org\\.ietf\\.jgss"
+            + "|org\\.omg\\.(?:CORBA|CosNaming|Dynamic|DynamicAny|IOP|Messaging|PortableInterceptor|PortableServer"
+            + "|SendingContext|stub\\.java\\.rmi)"
+            + "|org\\.w3c\\.dom|org\\.xml\\.sax|org\\.slf4j|org\\.apache\\.kafka)\\..*$");
+    private static final Pattern OWN = Pattern.compile("^org\\.apache\\.kafka\\.(?:connect\\.(?:"
+            + "transforms\\.(?!Transformation|predicates\\.Predicate$).*"
+            + "|json\\..*|file\\..*|mirror\\..*|mirror-client\\..*|converters\\..*"
+            + "|storage\\.(?:StringConverter|SimpleHeaderConverter))"
+            + "|common\\.config\\.provider\\.(?!ConfigProvider$).*)$");
+
+    static {
+        registerAsParallelCapable();
+    }
+
+    PluginLoader(URL[] jars, ClassLoader parent) {
+        super(jars, parent);
+    }
+
+    static boolean isOwn(String name) {
+        return !PARENT.matcher(name).matches() || OWN.matcher(name).matches();
+    }
+
+    @Override
+    protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+        synchronized (getClassLoadingLock(name)) {
+            Class<?> loaded = findLoadedClass(name);
+            if (loaded == null && isOwn(name)) {
+                try {
+                    loaded = findClass(name);
+                } catch (ClassNotFoundException e) {
+                    loaded = null; // the parent may have it
+                }
+            }
+            if (loaded == null) {
+                return super.loadClass(name, resolve);
+            }
+            if (resolve) {
+                resolveClass(loaded);
+            }
+            return loaded;
+        }
+    }
+
+    @Override
+    public URL getResource(String name) {
+        URL own = findResource(name);
+        return own == null ? super.getResource(name) : own;
+    }
+
+    @Override
+    public Enumeration<URL> getResources(String name) throws IOException {
+        List<URL> urls = new ArrayList<>(Collections.list(findResources(name)));
+        urls.addAll(Collections.list(getParent().getResources(name)));
+        return Collections.enumeration(urls);
+    }
+}

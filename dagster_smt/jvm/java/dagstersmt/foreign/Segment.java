@@ -1,0 +1,111 @@
+package dagstersmt.foreign;
+
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import org.apache.kafka.connect.errors.RetriableException;
+import org.apache.kafka.connect.sink.SinkRecord;
+
+/** Adjacent stages of jars. Runs records through them, and says what became of each. */
+final class Segment {
+    static final int KEPT = 0;
+    static final int DROPPED = 1;
+    static final int FAILED = 2;
+    static final int UNTESTED = 3;
+    private static final long FIRST_DELAY = 300;
+    final Ledger ledger = new Ledger();
+    private final List<Operation> operations;
+    private final Watch watch;
+    private final long retryTimeout;
+    private final long retryDelay;
+    private int stage;
+    private SinkRecord result;
+    private Throwable error;
+
+    Segment(List<Operation> operations, Watch watch, long retryTimeout, long retryDelay) {
+        this.operations = operations;
+        this.watch = watch;
+        this.retryTimeout = retryTimeout;
+        this.retryDelay = retryDelay;
+    }
+
+    int stage() {
+        return stage;
+    }
+
+    SinkRecord result() {
+        return result;
+    }
+
+    Throwable error() {
+        return error;
+    }
+
+    /** Runs a record through the stages; the result is in {@code stage}, {@code result} and {@code error}. */
+    int run(SinkRecord record) {
+        ledger.begin();
+        result = record;
+        for (Operation operation : operations) {
+            stage = operation.stage;
+            watch.stage(stage);
+            try {
+                if (!operation.applies(result)) {
+                    if (operation.transform == null) {
+                        return UNTESTED;
+                    }
+                    continue;
+                }
+                if (operation.transform != null && !apply(operation)) {
+                    return DROPPED;
+                }
+            } catch (OutOfMemoryError e) {
+                throw e;
+            } catch (Throwable e) {
+                error = e;
+                return FAILED;
+            }
+        }
+        return KEPT;
+    }
+
+    private boolean apply(Operation operation) throws InterruptedException {
+        Ledger.Before before = new Ledger.Before(result, !operation.transform.copies());
+        SinkRecord after = applied(operation);
+        if (after == null) {
+            return false;
+        }
+        ledger.compare(operation.stage, before, after);
+        result = after;
+        return true;
+    }
+
+    /** Applies a stage, again and again while it throws RetriableException, as Connect's errors.retry.* allow. */
+    private SinkRecord applied(Operation operation) throws InterruptedException {
+        long began = System.currentTimeMillis();
+        for (int attempt = 0;; attempt++) {
+            try {
+                return operation.apply(result);
+            } catch (RetriableException e) {
+                long left = retryTimeout < 0 ? Long.MAX_VALUE : began + retryTimeout - System.currentTimeMillis();
+                if (left <= 0) {
+                    throw e;
+                }
+                watch.pause();
+                Thread.sleep(Math.min(delay(attempt), left));
+                watch.stage(operation.stage);
+            }
+        }
+    }
+
+    /** As {@code RetryWithToleranceOperator.backoff}: doubled each time, and a random time beyond the most. */
+    private long delay(int attempt) {
+        long delay = FIRST_DELAY << Math.min(attempt, 20);
+        if (delay > retryDelay) {
+            delay = ThreadLocalRandom.current().nextLong(Math.max(retryDelay, 1)) + 1;
+        }
+        return delay;
+    }
+
+    void close() {
+        operations.forEach(Operation::close);
+    }
+}

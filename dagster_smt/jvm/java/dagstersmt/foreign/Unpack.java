@@ -1,0 +1,159 @@
+package dagstersmt.foreign;
+
+import java.nio.charset.StandardCharsets;
+
+/** Reads MessagePack. The sender is our own Python code, so a text that is no MessagePack is a mistake of ours. */
+final class Unpack {
+    private final byte[] bytes;
+    private int at;
+
+    Unpack(byte[] bytes) {
+        this.bytes = bytes;
+    }
+
+    /** Returns whether nil comes next, and reads it. */
+    boolean nil() {
+        if ((bytes[at] & 0xff) != 0xc0) {
+            return false;
+        }
+        at++;
+        return true;
+    }
+
+    /** Returns the first byte of the next value, which says its type. */
+    int peek() {
+        return bytes[at] & 0xff;
+    }
+
+    boolean bool() {
+        return (bytes[at++] & 0xff) == 0xc3;
+    }
+
+    long integer() {
+        int head = bytes[at++] & 0xff;
+        if (head < 0x80) {
+            return head;
+        }
+        if (head >= 0xe0) {
+            return (byte) head;
+        }
+        switch (head) {
+            case 0xcc:
+                return number(1);
+            case 0xcd:
+                return number(2);
+            case 0xce:
+                return number(4);
+            case 0xcf:
+            case 0xd3:
+                return number(8);
+            case 0xd0:
+                return (byte) number(1);
+            case 0xd1:
+                return (short) number(2);
+            case 0xd2:
+                return (int) number(4);
+            default:
+                throw unexpected(head);
+        }
+    }
+
+    /** Returns an integer, or null for nil. */
+    Long optionalInteger() {
+        return nil() ? null : Long.valueOf(integer());
+    }
+
+    double real() {
+        int head = bytes[at] & 0xff;
+        if (head == 0xcb) {
+            at++;
+            return Double.longBitsToDouble(number(8));
+        }
+        return integer();
+    }
+
+    /** Returns a text, or null for nil. */
+    String text() {
+        if (nil()) {
+            return null;
+        }
+        int head = bytes[at++] & 0xff;
+        int length;
+        if ((head & 0xe0) == 0xa0) {
+            length = head & 0x1f;
+        } else if (head >= 0xd9 && head <= 0xdb) {
+            length = (int) number(1 << (head - 0xd9));
+        } else {
+            throw unexpected(head);
+        }
+        at += length;
+        return new String(bytes, at - length, length, StandardCharsets.UTF_8);
+    }
+
+    /** Returns bytes, or null for nil. */
+    byte[] binary() {
+        if (nil()) {
+            return null;
+        }
+        int head = bytes[at++] & 0xff;
+        if (head < 0xc4 || head > 0xc6) {
+            throw unexpected(head);
+        }
+        return raw((int) number(1 << (head - 0xc4)));
+    }
+
+    int array() {
+        int head = bytes[at++] & 0xff;
+        if ((head & 0xf0) == 0x90) {
+            return head & 0x0f;
+        }
+        if (head != 0xdc && head != 0xdd) {
+            throw unexpected(head);
+        }
+        return (int) number(head == 0xdc ? 2 : 4);
+    }
+
+    int map() {
+        int head = bytes[at++] & 0xff;
+        if ((head & 0xf0) == 0x80) {
+            return head & 0x0f;
+        }
+        if (head != 0xde && head != 0xdf) {
+            throw unexpected(head);
+        }
+        return (int) number(head == 0xde ? 2 : 4);
+    }
+
+    /** Returns the length of a value of a type of our own; its type comes next (``type``). */
+    int extension() {
+        int head = bytes[at++] & 0xff;
+        if (head >= 0xd4 && head <= 0xd8) {
+            return 1 << (head - 0xd4);
+        }
+        if (head < 0xc7 || head > 0xc9) {
+            throw unexpected(head);
+        }
+        return (int) number(1 << (head - 0xc7));
+    }
+
+    int type() {
+        return bytes[at++];
+    }
+
+    byte[] raw(int length) {
+        at += length;
+        return java.util.Arrays.copyOfRange(bytes, at - length, at);
+    }
+
+    long number(int width) {
+        long value = 0;
+        for (int n = 0; n < width; n++) {
+            value = value << 8 | bytes[at++] & 0xff;
+        }
+        return value;
+    }
+
+    private static IllegalStateException unexpected(int head) {
+        return new IllegalStateException("unexpected type " + head);
+    }
+}

@@ -1,0 +1,98 @@
+package dagstersmt.foreign;
+
+import java.io.IOException;
+import java.io.OutputStream;
+
+/**
+ * Knows which record is in which stage. If a stage takes too long, or ends this process, Python hears which one it was
+ * before the process is gone.
+ */
+final class Watch {
+    private static final long STEP = 50;
+    private static final int STEPS_OF_PARENT = 20;
+    private final OutputStream out;
+    private volatile int record = -1;
+    private volatile int stage = -1;
+    private volatile long since;
+    private volatile boolean paused = true;
+    private volatile boolean told;
+    private volatile long limit = Long.MAX_VALUE;
+    private final long parent;
+
+    Watch(OutputStream out, long parent) {
+        this.out = out;
+        this.parent = parent;
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> tell("exit")));
+        Thread thread = new Thread(this::look, "stage timeout");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    void limit(long milliseconds) {
+        limit = milliseconds <= 0 ? Long.MAX_VALUE : milliseconds;
+    }
+
+    /** A record begins. The clock is read once a record: a system call for each stage would cost more than the stage. */
+    void record(int number) {
+        record = number;
+        since = System.currentTimeMillis();
+        paused = false;
+    }
+
+    void stage(int number) {
+        stage = number;
+        if (paused) {
+            since = System.currentTimeMillis();
+            paused = false;
+        }
+    }
+
+    /** Nothing runs that could take too long. */
+    void pause() {
+        paused = true;
+    }
+
+    /** Python knows already that this process ends. */
+    void told() {
+        told = true;
+    }
+
+    private void look() {
+        for (int step = 1;; step++) {
+            if (step % STEPS_OF_PARENT == 0 && orphaned()) {
+                Runtime.getRuntime().halt(0); // the run was cancelled, and a stage may never return
+            }
+            try {
+                Thread.sleep(STEP);
+            } catch (InterruptedException e) {
+                continue; // a stage that interrupts all threads does not stop the clock
+            }
+            if (!paused && System.currentTimeMillis() - since > limit) {
+                tell("timeout");
+                Runtime.getRuntime().halt(3);
+            }
+        }
+    }
+
+    private boolean orphaned() {
+        return ProcessHandle.current().parent().map(ProcessHandle::pid).orElse(-1L) != parent;
+    }
+
+    private synchronized void tell(String why) {
+        if (told) {
+            return;
+        }
+        told = true;
+        Pack frame = new Pack();
+        frame.array(4);
+        frame.text("died");
+        frame.text(why);
+        frame.integer(record);
+        frame.integer(stage);
+        try {
+            Host.send(out, frame);
+        } catch (IOException e) {
+            return; // Python is gone
+        }
+    }
+}

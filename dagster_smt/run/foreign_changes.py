@@ -1,0 +1,37 @@
+"""What foreign stages changed in a window, by topic and part: counted from what Spark keeps of the window."""
+
+import json
+from collections import Counter
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from dagster_smt.model.reports.run_report import FieldChanges
+from dagster_smt.model.windows.division import Division
+from dagster_smt.run.divided import PART, with_part
+from dagster_smt.spark.columns import CHANGES
+
+MOST = 20_000
+"""Records with so many different sets of changes are counted; the sets of fewest records are left out."""
+Changes = dict[tuple[str, int], list[FieldChanges]]
+
+
+def changes_of(frame: DataFrame, division: Division) -> Changes:
+    """Returns the changes by topic and part; none if the chain has no foreign stages.
+
+    Records of a topic mostly have the same changes, so few texts come to the driver.
+    """
+    if CHANGES not in frame.columns:
+        return {}
+    divided, part = with_part(frame.where(F.col(CHANGES) != ""), division)
+    texts = divided.groupBy("__topic", part.alias(PART), CHANGES).count().orderBy(F.desc("count")).limit(MOST)
+    records: dict[tuple[str, int], Counter[tuple[int, str, str, str]]] = {}
+    for topic, number, text, count in texts.collect():
+        counter = records.setdefault((topic, number), Counter())
+        for line in set(text.split("\n")):
+            stage, action, side, path = json.loads(line)
+            counter[stage, action, side, path] += count
+    changes: Changes = {}
+    for place, counter in records.items():
+        changes[place] = [FieldChanges(*change, number) for change, number in sorted(counter.items())]
+    return changes

@@ -1,0 +1,99 @@
+"""The jars of foreign stages on Spark's executors.
+
+A local session finds them where the chain names them. For other sessions they are packed into one archive, which Spark
+copies to its executors; a task unpacks the archive once.
+"""
+
+import hashlib
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+from filelock import FileLock
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from dagster_smt.authoring.foreign_settings import ForeignSettings
+from dagster_smt.authoring.stage import Chain
+from dagster_smt.errors import Problem, UnsupportedError
+from dagster_smt.foreign.check import classes_for
+from dagster_smt.foreign.jars import Plugin
+from dagster_smt.foreign.segment import Classes
+from dagster_smt.spark.environment import is_connect
+from dagster_smt.spark.executors import on_a_cluster
+
+_CONNECT = "connect"
+_shipped: "WeakKeyDictionary[SparkSession, set[str]]" = WeakKeyDictionary()
+
+
+def archive_of(settings: ForeignSettings) -> str:
+    """Returns the name of the archive with the jars of a chain."""
+    text = repr((settings.jars, settings.connect_version))
+    return f"smt-jars-{hashlib.sha256(text.encode()).hexdigest()[:16]}.zip"
+
+
+def ship_jars(session: SparkSession, chain: Chain) -> None:
+    """Copies the jars of a chain to the executors of a session that are not on this machine; once per session.
+
+    Raises:
+        ConfigError, UnsupportedError: As ``classes_for``.
+        UnsupportedError: SMT645, the session takes no files.
+    """
+    if not chain.has_foreign or not (is_connect(session) or on_a_cluster(session.conf.get("spark.master", "local"))):
+        return
+    name = archive_of(chain.foreign)
+    if name in _shipped.setdefault(session, set()):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        archive = Path(folder) / name
+        _pack(classes_for(chain.foreign), archive)
+        try:
+            if is_connect(session):
+                session.addArtifacts(str(archive), file=True)
+            else:
+                session.sparkContext.addFile(str(archive))
+        except (PySparkException, OSError, RuntimeError):
+            hint = "run the chain with a session that takes files, or put the jars at the same path on every machine"
+            problem = Problem("SMT645", "smt_jars", "the Spark session does not take the jars", hint)
+            raise UnsupportedError(problem) from None
+    _shipped[session].add(name)
+
+
+def _pack(classes: Classes, archive: Path) -> None:
+    """Packs jars in a folder for each plug-in, whose number keeps the order."""
+    folders: dict[str, Iterable[Path]] = {_CONNECT: classes.connect}
+    for number, plugin in enumerate(classes.plugins):
+        folders[f"{number:04}"] = plugin.jars
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:
+        for folder, jars in folders.items():
+            for jar in jars:
+                packed.write(jar, f"{folder}/{jar.name}")
+
+
+def classes_here(chain: Chain) -> Classes | None:
+    """Returns where a task finds the classes of a chain: in the archive that Spark has copied, if there is one."""
+    if not chain.has_foreign:
+        return None
+    from pyspark import SparkFiles
+
+    try:
+        archive = Path(SparkFiles.get(archive_of(chain.foreign)))
+    except (AssertionError, AttributeError, TypeError):  # this process is no worker of Spark
+        return None
+    if not archive.is_file():
+        return None
+    folder = archive.with_name(archive.name.removesuffix(".zip"))
+    with FileLock(f"{folder}.lock"):
+        if not folder.is_dir():
+            part = folder.with_name(f"{folder.name}.{os.getpid()}")
+            with zipfile.ZipFile(archive) as packed:
+                packed.extractall(part)
+            part.rename(folder)
+    plugins = []
+    for of_plugin in sorted(folder.iterdir()):
+        if of_plugin.name != _CONNECT:
+            plugins.append(Plugin(of_plugin.name, tuple(sorted(of_plugin.iterdir()))))
+    return Classes(tuple(sorted((folder / _CONNECT).iterdir())), tuple(plugins))

@@ -1,0 +1,212 @@
+"""Foreign stages in the Python evaluator: each kind of behaviour of a class has its defined result."""
+
+import json
+import time
+
+import pytest
+
+from dagster_smt.errors import ConfigError
+from dagster_smt.foreign.check import check_options
+from dagster_smt.interpret.interpreter import DROPPED_STATUS, FAILED
+from tests.foreign.jar import KAFKA, chain_of, ran
+
+PLAIN, MARKED = b'{"id":1,"name":"ada"}', b'{"id":2,"name":"bob","marked":true,"secret":"s-4711"}'
+IS_MARKED = {"predicate": {"name": "is", "type": "acme.IsMarked"}}
+
+
+def values(results):
+    return [None if value is None else json.loads(value) for _, _, value, _ in results]
+
+
+def problem(result):
+    assert result[0] is not None and result[0].status == FAILED
+    return result[0].problem
+
+
+def changes(result):
+    return [tuple(json.loads(line)) for line in result[3].changes.split("\n") if line]
+
+
+def test_a_class_changes_records(jar):
+    (result,) = ran(chain_of(jar, ("Upper", {"option": "name"})), [PLAIN])
+    assert values([result]) == [{"id": 1, "name": "ADA"}]
+    assert changes(result) == [(0, "changed", "value", "name")]
+    assert result[3].touched == 1
+
+
+def test_an_exception_fails_its_record_and_no_message_quotes_it(jar):
+    plain, marked = ran(chain_of(jar, "Throws"), [PLAIN, MARKED])
+    assert plain[0] is None and plain[2] == PLAIN
+    assert problem(marked).code == "SMT490" and problem(marked).connect_class == "java.lang.IllegalStateException"
+    assert "4711" not in str(problem(marked))
+    assert problem(marked).place == "transforms.s0 (Throws)"
+
+
+def test_a_missing_class_is_named(jar):
+    (marked,) = ran(chain_of(jar, "Missing"), [MARKED])
+    assert "java.lang.NoClassDefFoundError: acme/Nowhere" in problem(marked).statement
+
+
+def test_null_is_dropped(jar):
+    plain, marked = ran(chain_of(jar, "Same", "Drops", "Throws"), [PLAIN, MARKED])
+    assert plain[0] is None and marked[0].status == DROPPED_STATUS and marked[0].stage == 1
+
+
+def test_a_record_that_is_changed_in_place_is_seen(jar):
+    (marked,) = ran(chain_of(jar, "Mutates"), [MARKED])
+    assert values([marked]) == [{"id": 2, "name": "bob", "marked": True, "mutated": True}]
+    assert changes(marked) == [(0, "added", "value", "mutated"), (0, "dropped", "value", "secret")]
+
+
+def test_a_class_that_returns_its_record_changes_no_byte(jar):
+    odd = b'{"a" : 1.50,  "b":[1e2 ]}'
+    (result,) = ran(chain_of(jar, "Same"), [odd])
+    assert result[2] == odd and not result[3].changes and not result[3].touched
+
+
+def test_state_lasts_from_record_to_record(jar):
+    assert [v["number"] for v in values(ran(chain_of(jar, "Counts"), [PLAIN] * 3))] == [1, 2, 3]
+
+
+def test_what_a_class_prints_goes_nowhere_and_it_reads_nothing(jar, capfd):
+    assert values(ran(chain_of(jar, "Prints"), [PLAIN] * 2)) == [{"id": 1, "name": "ada", "read": -1}] * 2
+    assert "printed" not in "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize("how", ["exit", "halt"])
+def test_a_class_that_ends_its_process_fails_its_record_alone(jar, how):
+    results = ran(chain_of(jar, ("Exits", {"option": how})), [PLAIN, MARKED, PLAIN])
+    assert [r[0] is None for r in results] == [True, False, True]
+    assert problem(results[1]).code == "SMT492"
+
+
+def test_a_class_that_never_returns_fails_its_record_alone(jar):
+    began = time.monotonic()
+    results = ran(chain_of(jar, "Hangs", stage_timeout_ms=500), [PLAIN, MARKED, PLAIN])
+    assert [r[0] is None for r in results] == [True, False, True]
+    assert problem(results[1]).code == "SMT491" and time.monotonic() - began < 20
+
+
+def test_topic_partition_timestamp_and_headers(jar):
+    (result,) = ran(chain_of(jar, "Moves"), [PLAIN], headers=[("old", b"1"), ("kept", b"\xff")])
+    record = result[3]
+    assert (record.topic, record.target_partition, record.timestamp) == ("moved", 3, 1000)
+    assert [(h.key, h.value, h.from_stage) for h in record.headers][1] == ("new", 42, True)
+    assert record.headers[0].raw == b"\xff" and not record.headers[0].from_stage
+    assert {(action, side, path) for _, action, side, path in changes(result)} == {
+        ("routed", "topic", "topic"),
+        ("changed", "record", "partition"),
+        ("changed", "record", "timestamp"),
+        ("dropped", "headers", "old"),
+        ("added", "headers", "new"),
+    }
+
+
+def test_a_class_gives_schemas(jar):
+    (result,) = ran(chain_of(jar, "Schemas"), [PLAIN])
+    schema = result[3].value_schema
+    assert (schema.name, schema.version, schema.parameters) == ("acme.Value", 2, (("p", "q"),))
+    assert [(name, child.label) for name, child in schema.fields] == [
+        ("id", "int32"),
+        ("at", "Timestamp"),
+        ("price", "Decimal(2)"),
+        ("tags", "array<string>?"),
+        ("counts", "map<int16,float32?>"),
+        ("level", "int8"),
+    ]
+    assert schema.by_name["level"].default == 7
+    assert str(result[3].value["price"]) == "12.50" and result[3].value["counts"] == {3: 0.5}
+    assert (result[3].key == "key" and result[1] == b'"key"') or result[1] == b"key"
+
+
+def test_retriable_exceptions_are_tried_again(jar):
+    chain = chain_of(jar, "Retries", errors_retry_timeout=5000, errors_retry_delay_max_ms=10)
+    assert [r[0] for r in ran(chain, [MARKED, MARKED])] == [None, None]
+    assert problem(ran(chain_of(jar, "Retries"), [MARKED])[0]).connect_class.endswith("RetriableException")
+
+
+def test_a_value_that_connect_does_not_have_fails_its_record(jar):
+    (result,) = ran(chain_of(jar, "Odd"), [PLAIN])
+    assert problem(result).connect_class == "org.apache.kafka.connect.errors.DataException"
+
+
+def test_values_without_a_schema_keep_their_types(jar):
+    (result,) = ran(chain_of(jar, "Boxes", "Same"), [PLAIN])
+    kinds = {name: type(value).__name__ for name, value in result[3].value.items()}
+    assert kinds["int8"] == "JavaByte" and kinds["int16"] == "JavaShort" and kinds["int32"] == "JavaInteger"
+    assert kinds["float"] == "JavaFloat" and kinds["decimal"] == "Decimal" and kinds["date"] == "JavaDate"
+    mask = ("MaskField$Value", {"fields": ["name"]})  # between two segments: what it leaves alone travels back as it is
+    again = ran(chain_of(jar, "Boxes", mask, "Mutates"), [PLAIN])
+    expected = {**result[3].value, "name": "", "mutated": True}
+    assert str(sorted(again[0][3].value.items())) == str(sorted(expected.items()))
+    kinds["mutated"] = "bool"
+    assert {name: type(value).__name__ for name, value in again[0][3].value.items()} == kinds
+
+
+def test_predicates_of_jars_of_kafka_and_of_ours(jar):
+    upper = ("Upper", {"option": "name", **IS_MARKED})
+    assert [v["name"] for v in values(ran(chain_of(jar, upper), [PLAIN, MARKED]))] == ["ada", "BOB"]
+    negated = ("Upper", {"option": "name", **IS_MARKED, "negate": True})
+    assert [v["name"] for v in values(ran(chain_of(jar, negated), [PLAIN, MARKED]))] == ["ADA", "bob"]
+    of_kafka = {"predicate": {"name": "t", "type": "TopicNameMatches", "options": {"pattern": "other"}}}
+    assert values(ran(chain_of(jar, ("Upper", {"option": "name", **of_kafka})), [PLAIN])) == [json.loads(PLAIN)]
+    ours = ("MaskField$Value", {"fields": ["name"], **IS_MARKED})
+    assert [v["name"] for v in values(ran(chain_of(jar, ours), [PLAIN, MARKED]))] == ["ada", ""]
+
+
+def test_stages_of_ours_and_theirs_mix(jar):
+    chain = chain_of(
+        jar,
+        ("InsertField$Value", {"static.field": "one", "static.value": "x"}),
+        ("Upper", {"option": "one"}),
+        "Same",
+        ("MaskField$Value", {"fields": ["name"]}),
+        ("Upper", {"option": "id"}),
+    )
+    (result,) = ran(chain, [PLAIN])
+    assert values([result]) == [{"id": "1", "name": "", "one": "X"}]
+    assert changes(result) == [(1, "changed", "value", "one"), (4, "cast", "value", "id")]
+    assert result[3].touched == 0b11011
+
+
+def test_stages_are_closed_with_their_task(jar, tmp_path):
+    ran(chain_of(jar, ("Closes", {"option": str(tmp_path)})), [PLAIN])
+    assert sorted(path.name.split("-")[0] for path in tmp_path.iterdir()).count("closed") == 1
+
+
+def test_options_are_checked_by_the_class_all_at_once(jar):
+    chain = chain_of(jar, ("Strict", {"number": 12, "secret": "a b"}), ("Strict", {"needed": "refused"}), "Base")
+    with pytest.raises(ConfigError) as caught:
+        check_options(chain)
+    found = [(p.code, p.place) for p in caught.value.problems]
+    assert found == [
+        ("SMT012", "transforms.s0 (Strict)"),
+        ("SMT013", "transforms.s0 (Strict) number"),
+        ("SMT013", "transforms.s0 (Strict) secret"),
+        ("SMT014", "transforms.s1 (Strict)"),
+        ("SMT028", "transforms.s2 (Base)"),
+    ]
+    assert "a b" not in str(caught.value)
+    (warning,) = check_options(chain_of(jar, ("Upper", {"optoin": "x"})))
+    assert warning.code == "SMT011" and "option" in warning.hint
+
+
+def test_a_class_that_is_nowhere_is_told_with_the_way(jar, tmp_path):
+    with pytest.raises(ConfigError, match="smt_jars"):
+        chain_of_nothing = {"stages": [{"type": "acme.Upper"}]}
+        from dagster_smt.chain import parse_chain
+
+        parse_chain(chain_of_nothing)
+    with pytest.raises(ConfigError, match="none of the jars"):
+        chain_of(jar, "Nowhere")
+    with pytest.raises(ConfigError, match="SMT027"):
+        chain_of(tmp_path / "none.jar", "Upper")
+
+
+def test_our_class_stays_ours_unless_the_chain_says_connect(jar):
+    stages = [("MaskField$Value", {"fields": ["name"]})]
+    assert not chain_of(jar, *stages).has_foreign
+    theirs = chain_of(jar, *stages, engine="connect")
+    assert theirs.has_foreign and theirs.stages[0].connect_class == f"{KAFKA}MaskField$Value"
+    assert theirs.hash != chain_of(jar, *stages).hash
+    assert values(ran(theirs, [PLAIN])) == [{"id": 1, "name": ""}]
