@@ -59,12 +59,11 @@ def more_changes(database):
 MORE = [(form, mode) for form in ("json", "envelopes") for mode in MODES]
 CASES = [
     ("json", "postgres", "tombstone", "delta"),
-    ("envelopes", "postgres", "rewrite", "delta"),
     *(pytest.param(form, "postgres", mode, "delta", marks=pytest.mark.long) for form, mode in MORE),
     ("avro", "postgres", "rewrite", "delta"),
     ("avro", "mysql", "delete-to-tombstone", "iceberg"),
-    ("avro", "mysql", "tombstone", "delta"),
-    ("json", "mysql", "rewrite", "iceberg"),
+    pytest.param("avro", "mysql", "tombstone", "delta", marks=pytest.mark.long),
+    pytest.param("json", "mysql", "rewrite", "iceberg", marks=pytest.mark.long),
     ("envelopes", "mysql", "rewrite-with-tombstone", "iceberg"),
 ]
 

@@ -1,6 +1,7 @@
 """The layout of tables: made with the table, kept by a table that is there, made again by a rebuild."""
 
 import json
+from itertools import product
 
 import deltalake
 import pytest
@@ -157,10 +158,20 @@ NOTES = {
 }
 
 
-@pytest.mark.parametrize("kind", ["delta", "iceberg"])
-@pytest.mark.parametrize("more", [{}, {"partition_by": ["day(at)"]}, {"cluster_by": ["id"]}])
-@pytest.mark.parametrize(("by", "escaped"), [("path", "false"), ("name", "true")])
-def test_properties_and_comment(spark, tmp_path, kind, more, by, escaped):
+QUICK_NOTES = [("delta", 0, "path"), ("delta", 2, "name"), ("iceberg", 1, "name"), ("iceberg", 2, "path")]
+"""Every format, layout and form of a table's name at least once; all other combinations are long."""
+
+
+def notes():
+    layouts = [{}, {"partition_by": ["day(at)"]}, {"cluster_by": ["id"]}]
+    for kind, number, by in product(("delta", "iceberg"), range(3), ("path", "name")):
+        marks = () if (kind, number, by) in QUICK_NOTES else pytest.mark.long
+        yield pytest.param(kind, layouts[number], by, id=f"{kind}-{number}-{by}", marks=marks)
+
+
+@pytest.mark.parametrize(("kind", "more", "by"), notes())
+def test_properties_and_comment(spark, tmp_path, kind, more, by):
+    escaped = "true" if by == "name" else "false"
     place = Place(spark, tmp_path, kind, by)
     place.add(1, 2)
     spark.conf.set("spark.sql.parser.escapedStringLiterals", escaped)
@@ -324,7 +335,10 @@ CHAIN = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "options"), KEYED)
+LONG_KEYED = [pytest.param(*case, marks=pytest.mark.long) for case in KEYED]
+
+
+@pytest.mark.parametrize(("kind", "options"), [KEYED[1], *LONG_KEYED[2:4], KEYED[4], LONG_KEYED[0]])
 def test_a_key_whose_partition_changes_has_one_row(spark, tmp_path, kind, options):
     keys = Keys(tmp_path, spark, kind, CHAIN, **options)
     for step, name in enumerate(["a", "b", "a", "c"]):
@@ -333,9 +347,7 @@ def test_a_key_whose_partition_changes_has_one_row(spark, tmp_path, kind, option
         assert {key: row["name"] for key, row in keys.by_key().items()} == {1: name, 2: "z"}
 
 
-@pytest.mark.parametrize(
-    ("kind", "options"), [KEYED[0], *(pytest.param(*case, marks=pytest.mark.long) for case in KEYED[1:])]
-)
+@pytest.mark.parametrize(("kind", "options"), [KEYED[0], *LONG_KEYED[1:]])
 def test_a_partitioned_table_is_the_fold_of_what_was_read(spark, tmp_path, kind, options):
     keys = Keys(tmp_path, spark, kind, CHAIN, **options)
     runs = Runs(keys, History(400), 4)

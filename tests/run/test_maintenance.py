@@ -85,7 +85,7 @@ def lake(request, spark, tmp_path):
         spark.sql(f"DROP TABLE IF EXISTS {lake.table.name}")
 
 
-@pytest.fixture(params=("delta path", "iceberg path"))
+@pytest.fixture(params=("delta path", pytest.param("iceberg path", marks=pytest.mark.long)))
 def by_path(request, spark, tmp_path):
     return Lake(tmp_path, spark, sinks(tmp_path)[request.param])
 
