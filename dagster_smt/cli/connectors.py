@@ -12,12 +12,19 @@ from dagster_smt.cli.terminal import say
 from dagster_smt.cli.topics import topics_at
 from dagster_smt.connect import (
     ANY_CLUSTER,
+    NO_WORKER,
     Connector,
     ConnectorComponent,
     TransformVerdict,
+    cluster_at,
+    component_report,
     connectors_at,
+    index_report,
+    read_worker,
     written_component,
 )
+from dagster_smt.connect.places import is_address
+from dagster_smt.connect.report import REPORT, Imported
 from dagster_smt.connect.rules import OUTCOMES
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.visible import visible
@@ -32,7 +39,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "source",
         nargs="+",
-        help="connector files (.json, .properties, Strimzi's .yaml), folders of them, the body of "
+        help="connector files (.json, .properties, .yaml of Strimzi or Confluent), folders of them, the body of "
         "GET /connectors?expand=info, or the address of a Connect REST API",
     )
     parser.add_argument("--to", type=Path, metavar="FOLDER", help="write components here; without it, only report")
@@ -58,34 +65,90 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="properties of Kafka's clients, in the format of Kafka's tools, for reading the records",
     )
     add_jars(parser)
+    parser.add_argument(
+        "--worker", type=Path, metavar="FILE", help="properties of the Connect worker, for converters and providers"
+    )
+    parser.add_argument(
+        "--into",
+        choices=("table", "topic"),
+        default="",
+        help="what sinks become: tables, or topics that the connector reads (default: as their class says)",
+    )
+    parser.add_argument(
+        "--group",
+        default="",
+        help="the group of the assets (default: connect for a REST address, else none); each component of a group gets "
+        "a schedule or a sensor",
+    )
+    parser.add_argument("--strict", action="store_true", help="exit with 1 if anything is changed or differs, too")
     parser.add_argument("--json", action="store_true", help="one JSON object per line of the report")
     parser.set_defaults(run=_import)
 
 
 def _import(arguments: argparse.Namespace) -> int:
-    connectors = [connector for source in arguments.source for connector in connectors_at(source)]
+    imported, refused = _imported(arguments), False
+    for item in imported:
+        refused |= item.component.refused or (arguments.strict and item.component.differs)
+    if arguments.to is None:
+        for item in imported:
+            print_report(item.connector, item.component, as_json=arguments.json)
+    elif exists := _written(imported, arguments):
+        raise ConfigError(exists)
+    return int(refused)
+
+
+def _imported(arguments: argparse.Namespace) -> list[Imported]:
+    """Returns all connectors with their components, whose folders have different names."""
     source: dict[str, Any] = {"kafka": {"bootstrap_servers": arguments.bootstrap_servers}}
     if arguments.files:
         source = {"files": str(Path(arguments.files).absolute())}
     look = _look(arguments)
-    refused, exists = False, []
-    for connector in connectors:
-        written = written_component(connector, source, arguments.lake, look, arguments.smt_jars)
-        refused |= written.refused
-        print_report(connector, written, as_json=arguments.json)
-        if arguments.to is None:
-            continue
+    worker = read_worker(arguments.worker) if arguments.worker else NO_WORKER
+    imported: list[Imported] = []
+    for place in arguments.source:
+        cluster = cluster_at(place) if is_address(place) else None
+        group = arguments.group or ("connect" if cluster is not None else "")
+        for connector in connectors_at(place):
+            component = written_component(
+                connector, source, arguments.lake, look, arguments.smt_jars, into=arguments.into, worker=worker, group=group
+            )
+            _name_apart(component, imported)
+            imported.append(Imported(connector, component, cluster))
+    return imported
+
+
+def _name_apart(component: ConnectorComponent, others: list[Imported]) -> None:
+    """Gives a folder another name if one of the others has it: ``a.b`` and ``a-b`` are both ``a_b``."""
+    taken = {item.component.folder for item in others}
+    name, number = component.folder, 2
+    while component.folder in taken:
+        component.folder = f"{name}_{number}"
+        number += 1
+    if component.folder != name and component.attributes:
+        kind, _, _ = component.attributes["asset_key"].partition("/")
+        component.attributes["asset_key"] = f"{kind}/{component.folder}"
+
+
+def _written(imported: list[Imported], arguments: argparse.Namespace) -> list[Problem]:
+    """Writes and reports all components. Returns a problem for each that exists already; the others are written."""
+    exists = []
+    for item in imported:
+        print_report(item.connector, item.component, as_json=arguments.json)
         try:
-            folder = written.save(arguments.to)
-        except FileExistsError as error:  # the others are written all the same
+            folder = item.component.save(arguments.to, component_report(item))
+        except FileExistsError as error:
             hint = "remove it, or import to another folder"
             exists.append(Problem("SMT019", str(error.filename), "there is a component already", hint))
             continue
         if not arguments.json:
-            say(f"  written: {folder / 'defs.yaml'}")
-    if exists:
-        raise ConfigError(exists)
-    return int(refused)
+            file = "defs.yaml" if item.component.attributes else REPORT
+            say(f"  written: {folder / file}")
+    if len(imported) > 1:
+        for name, text in index_report(imported).items():
+            (arguments.to / name).write_text(text, encoding="utf-8")
+        if not arguments.json:
+            say(f"index: {arguments.to / REPORT}")
+    return exists
 
 
 def _look(arguments: argparse.Namespace) -> "Look | None":

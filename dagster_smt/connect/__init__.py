@@ -5,7 +5,14 @@ from dagster_smt.connect.component import ConnectorComponent as ConnectorCompone
 from dagster_smt.connect.component import written_component as written_component
 from dagster_smt.connect.connectors import Connector as Connector
 from dagster_smt.connect.connectors import read_connectors as read_connectors
+from dagster_smt.connect.places import Cluster as Cluster
+from dagster_smt.connect.places import cluster_at as cluster_at
 from dagster_smt.connect.places import connectors_at as connectors_at
+from dagster_smt.connect.report import component_report as component_report
+from dagster_smt.connect.report import index_report as index_report
 from dagster_smt.connect.rules import OptionVerdict as OptionVerdict
 from dagster_smt.connect.survey import TransformVerdict as TransformVerdict
 from dagster_smt.connect.survey import survey as survey
+from dagster_smt.connect.worker import NO_WORKER as NO_WORKER
+from dagster_smt.connect.worker import Worker as Worker
+from dagster_smt.connect.worker import read_worker as read_worker

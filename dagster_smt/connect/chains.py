@@ -1,13 +1,13 @@
 """The chain that a connector's records go through here: its transforms in today's words, and its list of fields."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dagster_smt.authoring.options import split_list
 from dagster_smt.connect.connectors import Connector
-from dagster_smt.connect.options import family_of
 from dagster_smt.connect.rules import OptionVerdict
+from dagster_smt.connect.settings import ExtraStage
 from dagster_smt.connect.survey import TransformVerdict, ignored_options, routers, survey
 from dagster_smt.model.secrets import is_reference, shows_secret
 
@@ -37,20 +37,30 @@ class WrittenChain:
         stages: A verdict on each transform of the connector.
         ignored: Properties that Kafka ignores; they are comments in the chain's file.
         options: A verdict on each of the connector's properties of transforms and predicates.
+        extra: The stages after the connector's transforms.
     """
 
     connector: Connector
     stages: list[TransformVerdict]
     ignored: list[str]
     options: list[OptionVerdict]
+    extra: list[ExtraStage]
 
 
-def written_chain(connector: Connector, smt_jars: Sequence[str] = ()) -> WrittenChain:
+def written_chain(
+    connector: Connector,
+    extra: Sequence[ExtraStage] = (),
+    smt_jars: Sequence[str] = (),
+    *,
+    to_topics: bool = False,
+) -> WrittenChain:
     """Returns the chain of a connector's component, with a verdict on each property.
 
     Args:
         connector: The connector.
+        extra: Stages after the connector's transforms.
         smt_jars: Jars for classes that this package does not have.
+        to_topics: True if the component writes topics, among which transforms may choose.
     """
     today, renamed = _in_todays_words(connector)
     safe, hidden = _without_secrets(today)
@@ -59,8 +69,8 @@ def written_chain(connector: Connector, smt_jars: Sequence[str] = ()) -> Written
     options = []
     for k in connector.chain:
         if k in connector.config:
-            options.append(decided.get(k) or _option(k, connector, stages, ignored))
-    return WrittenChain(_with_whitelist(safe), stages, ignored, options)
+            options.append(decided.get(k) or _option(k, connector, stages, ignored, to_topics))
+    return WrittenChain(_with_stages(safe, extra), stages, ignored, options, list(extra))
 
 
 def _aliases(connector: Connector) -> list[str]:
@@ -129,24 +139,34 @@ def _own_name(key: str, connector: Connector) -> str:
     return rest.partition(".")[2]
 
 
-def _with_whitelist(connector: Connector) -> Connector:
-    """Adds a last stage for the field list of a JDBC sink."""
-    fields = connector.config.get("fields.whitelist", "").strip()
-    if family_of(connector) != "jdbc" or not fields:
-        return connector
-    aliases = _aliases(connector)
-    alias = "whitelist"
-    while alias in aliases or any(key.startswith(f"transforms.{alias}.") for key in connector.config):
-        alias += "_"
-    stage = {
-        "transforms": ",".join([*aliases, alias]),
-        f"transforms.{alias}.type": "org.apache.kafka.connect.transforms.ReplaceField$Value",
-        f"transforms.{alias}.include": fields,
-    }
-    return replace(connector, config={**connector.config, **stage})
+def _with_stages(connector: Connector, extra: Sequence[ExtraStage]) -> Connector:
+    """Returns the connector with stages after its transforms, each with a free alias."""
+    for stage in extra:
+        config, aliases = dict(connector.config), _aliases(connector)
+        alias = _free(stage.alias, "transforms", aliases, config)
+        config["transforms"] = ",".join([*aliases, alias])
+        for name, value in stage.options.items():
+            config[f"transforms.{alias}.{name}"] = value
+        if stage.predicate:
+            predicates = [name for name in split_list(config.get("predicates", "")) if name]
+            name = _free(stage.alias, "predicates", predicates, config)
+            config["predicates"] = ",".join([*predicates, name])
+            config[f"predicates.{name}.type"] = stage.predicate
+            config[f"transforms.{alias}.predicate"] = name
+        connector = replace(connector, config=config)
+    return connector
 
 
-def _option(key: str, connector: Connector, stages: list[TransformVerdict], ignored: list[str]) -> OptionVerdict:
+def _free(name: str, kind: str, others: Sequence[str], config: Mapping[str, str]) -> str:
+    """Returns a name, with underscores as long as a transform or predicate of the connector has it."""
+    while name in others or any(key.startswith(f"{kind}.{name}.") for key in config):
+        name += "_"
+    return name
+
+
+def _option(
+    key: str, connector: Connector, stages: list[TransformVerdict], ignored: list[str], to_topics: bool
+) -> OptionVerdict:
     if key in ("transforms", "predicates"):
         whole = []
         for v in stages:
@@ -166,7 +186,12 @@ def _option(key: str, connector: Connector, stages: list[TransformVerdict], igno
     if not owners:
         return OptionVerdict(key, "not needed", "Kafka ignores it, too: a comment in the chain")
     alias = max(owners, key=len)
-    return _of_stage(key, key.removeprefix(f"transforms.{alias}."), alias, connector, stages)
+    name = key.removeprefix(f"transforms.{alias}.")
+    if name == "type" and not to_topics and (routes := _routes(alias, connector)):
+        unsupported = any(v.part == alias and v.verdict == "not supported" for v in stages)
+        if not unsupported:
+            return OptionVerdict(key, "not done", routes)
+    return _of_stage(key, name, alias, stages)
 
 
 def _of_predicate(key: str, connector: Connector, stages: list[TransformVerdict]) -> OptionVerdict:
@@ -185,14 +210,10 @@ def _is_predicate(key: str, name: str) -> bool:
     return bool(name) and key.startswith(f"predicates.{name.strip()}.")
 
 
-def _of_stage(
-    key: str, name: str, alias: str, connector: Connector, stages: Iterable[TransformVerdict]
-) -> OptionVerdict:
+def _of_stage(key: str, name: str, alias: str, stages: Iterable[TransformVerdict]) -> OptionVerdict:
     stage = next(v for v in stages if v.part == alias)
     if stage.verdict == "not supported":
         return OptionVerdict(key, "not done", f"the transform '{alias}' is not supported")
-    if name == "type" and (routes := _routes(alias, connector)):
-        return OptionVerdict(key, "not done", routes)
     if f"'{name}'" in stage.text or stage.text.startswith(f"{name}="):
         return OptionVerdict(key, "changed", stage.text)
     return OptionVerdict(key, "used", f"the stage '{alias}'")

@@ -1,7 +1,8 @@
 """Writes a connector as a component: ``defs.yaml`` and the file of its chain."""
 
+import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,15 +11,32 @@ import yaml
 
 from dagster_smt.chain.foreign_classes import absolute_entries
 from dagster_smt.chain.properties import written_comment, written_property
-from dagster_smt.connect.chains import is_looked_up, written_chain
+from dagster_smt.connect.beside import PATCH_FILE, Patch, beside, without_transforms
+from dagster_smt.connect.catalog import Goal, catalog
+from dagster_smt.connect.chains import written_chain
 from dagster_smt.connect.connectors import Connector
-from dagster_smt.connect.converters import converter_format
+from dagster_smt.connect.consumer import (
+    DEAD_LETTERS,
+    ISOLATION,
+    client_source,
+    of_headers,
+    of_options_that_stay,
+    of_references,
+    of_topics_and_consumer,
+    topic_sink,
+)
+from dagster_smt.connect.converters import ConverterFormat, converter_format
+from dagster_smt.connect.fitting import fit_to_kind
+from dagster_smt.connect.goals import goal_of, table_settings
 from dagster_smt.connect.options import family_of, option_verdicts
 from dagster_smt.connect.rules import OptionVerdict
 from dagster_smt.connect.schema import SchemaProposal, proposed_schema, seen_encodings
-from dagster_smt.connect.survey import TransformVerdict
+from dagster_smt.connect.settings import TableSettings
+from dagster_smt.connect.settings_of_lakes import iceberg_table
+from dagster_smt.connect.survey import TransformVerdict, routers, survey
 from dagster_smt.connect.template_text import template_text, template_texts
 from dagster_smt.connect.topics import topics_of
+from dagster_smt.connect.worker import NO_WORKER, Worker
 from dagster_smt.model.topics.format import SELF_DESCRIBED
 from dagster_smt.tables.proposal.look import Look, Seen
 
@@ -27,11 +45,6 @@ ANY_CLUSTER = "${env:KAFKA_SERVERS}"
 """The servers if nobody names any: an environment variable that each run reads."""
 _LONGEST_NAME = 100
 """Characters of a folder's name; file systems take 255 bytes."""
-_TABLES = "iceberg.tables"
-_ISOLATION = "consumer.override.isolation.level"
-_DEAD_LETTERS = "errors.deadletterqueue.topic.name"
-_NAMES = ("name", "topics", "topics.regex", "topic.prefix", "fields.whitelist", _TABLES, _DEAD_LETTERS)
-"""Options whose values are written as they are."""
 _OFFSET_RESET = "consumer.override.auto.offset.reset"
 
 
@@ -48,6 +61,8 @@ class ConnectorComponent:
         options: A verdict on each option of the connector, in the order of its file.
         proposals: Settings that a user may add to ``defs.yaml``.
         schema: The columns of the topics' last records; None if nobody read them.
+        patch: The changes of a connector that goes on without its transforms; None for other connectors.
+        connector_class: The class of the connector, or its name in Confluent Cloud.
     """
 
     folder: str
@@ -58,12 +73,20 @@ class ConnectorComponent:
     options: list[OptionVerdict] = field(default_factory=list)
     proposals: list[str] = field(default_factory=list)
     schema: SchemaProposal | None = None
+    patch: Patch | None = None
+    connector_class: str = ""
 
     @property
     def refused(self) -> bool:
         """True if the component lacks a part of the connector."""
         unsupported = any(v.verdict == "not supported" for v in (*self.stages, *self.notes))
         return unsupported or any(v.verdict == "not done" for v in self.options)
+
+    @property
+    def differs(self) -> bool:
+        """True if a part of the component is not as in the connector."""
+        other = any(v.verdict == "differs" for v in (*self.stages, *self.notes))
+        return other or any(v.verdict == "changed" for v in self.options)
 
     @property
     def yaml(self) -> str:
@@ -74,20 +97,27 @@ class ConnectorComponent:
     @property
     def files(self) -> dict[str, str]:
         """The other files of the component: names and texts."""
-        files = {CHAIN_FILE: self.chain}
+        files = {CHAIN_FILE: self.chain} if self.attributes else {}
         if self.schema is not None and self.schema.statement:
             files[self.schema.file] = self.schema.statement
+        if self.patch is not None:
+            files[PATCH_FILE] = json.dumps(self.patch, indent=2, ensure_ascii=False) + "\n"
         return files
 
-    def save(self, root: Path) -> Path:
+    def save(self, root: Path, more: Mapping[str, str] | None = None) -> Path:
         """Writes the folder of the component below a root, and returns the folder.
+
+        Args:
+            root: The folder for the component's folder.
+            more: Other files: names and texts.
 
         Raises:
             FileExistsError: The folder already has a ``defs.yaml``.
         """
         folder = root / self.folder
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in {"defs.yaml": self.yaml, **self.files}.items():
+        files = {"defs.yaml": self.yaml} if self.attributes else {}
+        for name, text in {**files, **self.files, **(more or {})}.items():
             with (folder / name).open("x", encoding="utf-8") as file:
                 file.write(text)
         return folder
@@ -99,8 +129,12 @@ def written_component(
     lake: str = "lake",
     look: Look | None = None,
     smt_jars: Sequence[str] = (),
+    *,
+    into: str = "",
+    worker: Worker = NO_WORKER,
+    group: str = "",
 ) -> ConnectorComponent:
-    """Returns a component that reads a connector's topics into a table: Iceberg for an Iceberg sink, else Delta.
+    """Returns a component that does a connector's work: a table, or topics that the connector reads.
 
     Args:
         connector: The connector.
@@ -108,38 +142,143 @@ def written_component(
         lake: The folder or URI for the table; templates in it are rendered.
         look: Reads the last records of the topics; None to read no records.
         smt_jars: Jars for classes that this package does not have.
+        into: ``table`` or ``topic``, for sinks; empty: as the catalog says of the connector's class.
+        worker: The worker's properties.
+        group: The group of the assets, for a whole cluster; empty: Dagster's default. Components of a group get a
+            schedule or a sensor.
     """
-    name = re.sub(r"[^A-Za-z0-9_]+", "_", connector.name).strip("_")[:_LONGEST_NAME] or "connector"
+    name = folder_name(connector.name)
+    connector = worker.with_usual_providers(connector)
     notes: list[TransformVerdict] = []
     topics = topics_of(connector, notes)
-    if look is not None:
-        seen = look.at(topics.get("topics", ()), topics.get("pattern", ""))
-    else:
-        seen = None
+    seen = look.at(topics.get("topics", ()), topics.get("pattern", "")) if look is not None else None
     encodings = seen_encodings(seen)
-    key, value = (converter_format(connector, side, encodings.get(side)) for side in ("key", "value"))
-    chain = written_chain(connector, smt_jars)
-    properties = _properties(chain.connector, chain.ignored)
-    schema = _schema(name, connector, topics, value.format, properties, seen)
-    table = _table(connector, source, topics, schema)
-    table |= {"key": key.format} if schema is not None and schema.wired else {"key": key.format, "value": value.format}
-    columns = value.format["kind"] in SELF_DESCRIBED or (schema is not None and schema.wired)
-    sink = _sink(connector, lake, name, "columns" if columns else "records")
-    attributes: dict[str, Any] = {"asset_key": f"lake/{name}", "chain": CHAIN_FILE, "table": table, "sink": sink}
+    key, value = (converter_format(connector, side, encodings.get(side), worker) for side in ("key", "value"))
+    notes += [*key.notes, *value.notes]
+    goal = goal_of(connector, into)
+    if goal == "topic" and not connector.chain["transforms"].strip():
+        return _untouched(name, connector)
+    parts = _Parts(name, connector, source, topics, key, value, notes, worker, smt_jars)
+    written = _of_topics(parts) if goal == "topic" else _of_table(parts, goal, lake, seen)
     if smt_jars:
-        attributes["smt_jars"] = [template_text(entry) for entry in absolute_entries(smt_jars, Path())]
+        written.attributes["smt_jars"] = [template_text(entry) for entry in absolute_entries(smt_jars, Path())]
+    if group:
+        _in_group(written, group)
+    return written
+
+
+@dataclass
+class _Parts:
+    """What the component of a table and that of topics have in common."""
+
+    name: str
+    connector: Connector
+    source: dict[str, Any]
+    topics: dict[str, Any]
+    key: ConverterFormat
+    value: ConverterFormat
+    notes: list[TransformVerdict]
+    worker: Worker
+    smt_jars: Sequence[str]
+
+    @property
+    def of_converters(self) -> list[OptionVerdict]:
+        return [*of_references(self.connector), *self.key.options, *self.value.options]
+
+
+def folder_name(name: str) -> str:
+    """Returns the name of a connector's folder."""
+    return re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")[:_LONGEST_NAME] or "connector"
+
+
+def _untouched(name: str, connector: Connector) -> ConnectorComponent:
+    """Returns no component for a connector whose work needs none: it has no transforms, and keeps its store."""
+    text = "the connector has no transforms: it stays as it is (--into table writes a table)"
+    decided = [*of_options_that_stay(connector)]
+    if connector.class_name in catalog().classes:
+        decided.append(OptionVerdict("connector.class", "not needed", text))
+    else:
+        decided.append(OptionVerdict("connector.class", "not done", f"the class is unknown; {text}"))
+    options = option_verdicts(connector, decided, kept="the connector stays as it is")
+    return ConnectorComponent(name, {}, "", options=options, connector_class=connector.class_name)
+
+
+def _of_topics(parts: _Parts) -> ConnectorComponent:
+    """Returns a component that writes topics, which the connector reads without its transforms."""
+    connector = parts.connector
+    unknown = any(v.verdict == "not supported" for v in survey(connector))  # a class of a jar may choose the topic
+    rest = beside(connector, parts.name.lower(), unknown or bool(routers(connector)))
+    chain = written_chain(connector, [rest.stage], parts.smt_jars, to_topics=True)
+    properties = _properties(chain.connector, chain.ignored)
+    table = _table(parts, None) | {"key": parts.key.format, "value": parts.value.format}
+    sink = topic_sink(table["source"])
+    attributes: dict[str, Any] = {"asset_key": f"kafka/{parts.name}", "chain": CHAIN_FILE, "table": table, "sink": sink}
     attributes |= template_texts(_errors(connector))
-    decided = [*_of_places(connector), *_of_references(connector), *key.options, *value.options, *chain.options]
+    decided = [*of_topics_and_consumer(connector, table["source"]), *parts.of_converters, *chain.options, *rest.options]
+    decided += of_headers(connector, "topic")
+    if connector.class_name in catalog().classes:
+        text = "the connector stays: it reads the topics of the component, without transforms"
+        decided.append(OptionVerdict("connector.class", "changed", text))
+    else:
+        text = "the class is unknown: the component writes topics for the connector: check them"
+        decided.append(OptionVerdict("connector.class", "not done", text))
+    return ConnectorComponent(
+        parts.name,
+        attributes,
+        properties,
+        [*parts.notes, *rest.notes],
+        chain.stages,
+        option_verdicts(connector, decided, kept="the connector keeps the option, and still does this part"),
+        [*_proposals(connector, parts.source, parts.worker), *rest.proposals],
+        patch=rest.patch,
+        connector_class=connector.class_name,
+    )
+
+
+def _of_table(parts: _Parts, goal: Goal, lake: str, seen: Seen | None) -> ConnectorComponent:
+    """Returns a component that writes a table."""
+    connector, name = parts.connector, parts.name
+    settings = table_settings(connector, goal)
+    chain = written_chain(connector, settings.stages, parts.smt_jars)
+    properties = _properties(chain.connector, chain.ignored)
+    schema = _schema(name, connector, parts.topics, parts.value.format, properties, seen)
+    wired = schema is not None and schema.wired
+    kind = "columns" if parts.value.format["kind"] in SELF_DESCRIBED or wired else "records"
+    fit_to_kind(settings, kind, parts.key.format["kind"])
+    if settings.stages != chain.extra:
+        chain = written_chain(connector, settings.stages, parts.smt_jars)
+        properties = _properties(chain.connector, chain.ignored)
+    table = _table(parts, schema)
+    table |= {"key": parts.key.format} if wired else {"key": parts.key.format, "value": parts.value.format}
+    sink = _sink(connector, lake, name, kind, settings)
+    attributes: dict[str, Any] = {"asset_key": f"lake/{name}", "chain": CHAIN_FILE, "table": table, "sink": sink}
+    attributes |= template_texts(_errors(connector)) | settings.attributes
+    decided = [*of_topics_and_consumer(connector, table["source"]), *parts.of_converters, *chain.options]
+    decided = [*decided, *settings.options, *of_headers(connector, kind), *of_references(connector)]
+    patch = None
+    if goal == "topics" and connector.is_source and connector.chain["transforms"].strip():
+        patch = without_transforms(connector)
     return ConnectorComponent(
         name,
         attributes,
         properties,
-        [*notes, *key.notes, *value.notes],
+        parts.notes,
         chain.stages,
         option_verdicts(connector, decided),
-        _proposals(connector, source),
+        _proposals(connector, parts.source, parts.worker),
         schema,
+        patch,
+        connector.class_name,
     )
+
+
+def _in_group(written: ConnectorComponent, group: str) -> None:
+    """Puts the assets into a group, and gives a component that has no pace of its own a sensor."""
+    if not written.attributes:
+        return
+    if "schedule" not in written.attributes and "lag_sensor" not in written.attributes:
+        written.attributes["lag_sensor"] = {"min_records": 1}
+    written.attributes["translation"] = {"group_name": template_text(group)}
 
 
 def _schema(
@@ -156,91 +295,26 @@ def _schema(
     return proposed_schema(f"{name}.sql", topics, properties, seen)
 
 
-def _table(
-    connector: Connector, source: dict[str, Any], topics: dict[str, Any], schema: SchemaProposal | None
-) -> dict[str, Any]:
+def _table(parts: _Parts, schema: SchemaProposal | None) -> dict[str, Any]:
     """Returns the topic table without its formats."""
-    table: dict[str, Any] = {"source": _source(connector, source)}
-    table |= {"statement": schema.file} if schema is not None and schema.wired else template_texts(topics)
-    if connector.config.get(_OFFSET_RESET, "").strip().lower() == "latest":
+    table: dict[str, Any] = {"source": client_source(parts.connector, parts.source, parts.worker)}
+    wired = schema is not None and schema.wired
+    table |= {"statement": schema.file} if schema is not None and wired else template_texts(parts.topics)
+    reset = parts.connector.config.get(_OFFSET_RESET, "") or parts.worker.consumer("auto.offset.reset")
+    if reset.strip().lower() == "latest" and parts.connector.is_sink:
         table["start"] = "latest"
     return table
 
 
-def _sink(connector: Connector, lake: str, name: str, kind: str) -> dict[str, Any]:
-    iceberg = _iceberg_table(connector)
+def _sink(connector: Connector, lake: str, name: str, kind: str, settings: TableSettings) -> dict[str, Any]:
+    options = template_texts(settings.sink)
+    iceberg = iceberg_table(connector) if family_of(connector) == "iceberg" else ""
     if iceberg:
-        return {"iceberg": {"table": template_text(iceberg), "kind": kind}}
-    return {"delta": {"path": f"{lake}/{name}", "kind": kind}}
+        return {"iceberg": {"table": template_text(iceberg), "kind": kind, **options}}
+    return {"delta": {"path": f"{lake}/{settings.table or name}", "kind": kind, **options}}
 
 
-def _source(connector: Connector, source: dict[str, Any]) -> dict[str, Any]:
-    """Returns the source, with the isolation level of the connector's consumer."""
-    level = connector.config.get(_ISOLATION, "").strip().lower()
-    if "kafka" not in source or level not in ("read_committed", "read_uncommitted"):
-        return source
-    return {**source, "kafka": {**source["kafka"], "isolation_level": level}}
-
-
-def _iceberg_table(connector: Connector) -> str:
-    """Returns the table of an Iceberg sink; empty for another sink, or one with several tables."""
-    tables = []
-    for t in connector.config.get(_TABLES, "").split(","):
-        if t.strip():
-            tables.append(t.strip())
-    if family_of(connector) == "iceberg" and len(tables) == 1:
-        return tables[0]
-    return ""
-
-
-def _of_places(connector: Connector) -> Iterator[OptionVerdict]:
-    """Yields verdicts on the options for topics and tables."""
-    config, family = connector.config, family_of(connector)
-    if "topics" in config and not connector.is_sink:
-        yield OptionVerdict("topics", "changed", "table.pattern: their names in the target cluster")
-    elif "topics" in config:
-        several = len(connector.topics) > 1
-        text = "one table holds all topics; its source columns name the topic"
-        yield OptionVerdict("topics", *(("changed", text) if several else ("used", "table.topics")))
-    if "topics.regex" in config:
-        text = "table.pattern: one table holds all topics; its source columns name the topic"
-        yield OptionVerdict("topics.regex", "changed", text)
-    level = config.get(_ISOLATION, "").strip().lower()
-    if level and level not in ("read_committed", "read_uncommitted"):
-        yield OptionVerdict(_ISOLATION, "not done", "the level is unknown")
-    if family == "search" and not _each_is_new(config):
-        text = "a record replaces the document of its key (key.ignore is false); the table has a row for each record"
-        yield OptionVerdict("connector.class", "not done", text)
-    if family == "iceberg":
-        yield from _of_iceberg(connector)
-
-
-def _of_references(connector: Connector) -> Iterator[OptionVerdict]:
-    """Yields verdicts on names that are references, because the component would use the reference as the name."""
-    for option in _NAMES:
-        if is_looked_up(connector.config.get(option, "")):
-            yield OptionVerdict(option, "not done", "Connect resolves this reference: write the value itself")
-
-
-def _each_is_new(config: Mapping[str, str]) -> bool:
-    names = ("key.ignore", "use.autogenerated.ids")
-    return any(config.get(name, "").strip().lower() == "true" for name in names)
-
-
-def _of_iceberg(connector: Connector) -> Iterator[OptionVerdict]:
-    table = _iceberg_table(connector)
-    if table:
-        yield OptionVerdict("connector.class", "used", "an Iceberg table")
-        if _TABLES in connector.config:
-            yield OptionVerdict(_TABLES, "used", "sink.iceberg.table: Spark looks it up in its default catalog")
-        return
-    text = "the option names no table, or several: the component writes one Delta table"
-    yield OptionVerdict("connector.class", "not done", text)
-    if _TABLES in connector.config:
-        yield OptionVerdict(_TABLES, "not done", "one component writes one table: import the connector once for each")
-
-
-def _proposals(connector: Connector, source: dict[str, Any]) -> list[str]:
+def _proposals(connector: Connector, source: dict[str, Any], worker: Worker) -> list[str]:
     """Returns settings to add, such as a start at the offsets of the connector's consumer group."""
     if not connector.is_sink:
         return []
@@ -248,7 +322,8 @@ def _proposals(connector: Connector, source: dict[str, Any]) -> list[str]:
     proposals = [
         f"table.start: group:{group} starts at the connector's offsets; without it, the table starts at the beginning"
     ]
-    if "kafka" in source and not connector.config.get(_ISOLATION, "").strip():
+    level = connector.config.get(ISOLATION, "").strip() or worker.consumer("isolation.level")
+    if "kafka" in source and not level:
         level = "table.source.kafka.isolation_level: read_uncommitted"
         text = "also reads records of open and aborted transactions, as the connector does by default"
         proposals.append(f"{level} {text}; without it the table has committed records only")
@@ -259,7 +334,7 @@ def _errors(connector: Connector) -> dict[str, Any]:
     attributes: dict[str, Any] = {}
     if connector.config.get("errors.tolerance", "").strip().lower() == "all":
         attributes["errors_tolerance"] = "all"
-    if topic := connector.config.get(_DEAD_LETTERS):
+    if topic := connector.config.get(DEAD_LETTERS):
         attributes["dead_letter_topic"] = topic
     return attributes
 

@@ -1,12 +1,14 @@
 """Converters as formats: those of Apache Kafka and Confluent, and the names of Confluent Cloud."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dagster_smt.connect.connectors import Connector
+from dagster_smt.connect.options import family_of
 from dagster_smt.connect.rules import OptionVerdict
 from dagster_smt.connect.survey import TransformVerdict
 from dagster_smt.connect.template_text import template_text
+from dagster_smt.connect.worker import NO_WORKER, Worker
 from dagster_smt.model.secrets import is_reference, refers, shows_secret, without_login
 from dagster_smt.model.topics.format import REGISTERED, STRATEGIES
 from dagster_smt.tables.proposal.encodings import Encoding
@@ -24,6 +26,7 @@ _CONVERTERS = {
     f"{_KAFKA}converters.BooleanConverter": "boolean",
     "io.confluent.connect.avro.AvroConverter": "avro-confluent",
     "io.confluent.connect.protobuf.ProtobufConverter": "protobuf-confluent",
+    "io.confluent.connect.json.JsonSchemaConverter": "json-confluent",
 }
 _CLOUD = {
     "JSON": "json",
@@ -31,6 +34,7 @@ _CLOUD = {
     "BYTES": "bytes",
     "AVRO": "avro-confluent",
     "PROTOBUF": "protobuf-confluent",
+    "JSON_SR": "json-confluent",
 }
 """Values of Confluent Cloud's ``input.data.format`` and ``input.key.format``; its JSON has no schema."""
 _CLOUD_OPTIONS = {"key": "input.key.format", "value": "input.data.format"}
@@ -77,14 +81,37 @@ class ConverterFormat:
         self.options.append(OptionVerdict(option, verdict, text))
 
 
-def converter_format(connector: Connector, side: str, seen: Encoding | None = None) -> ConverterFormat:
+def converter_format(
+    connector: Connector, side: str, seen: Encoding | None = None, worker: Worker = NO_WORKER
+) -> ConverterFormat:
     """Returns the format of one side of a connector's records.
 
     Args:
         connector: The connector.
         side: ``key`` or ``value``.
-        seen: The encoding of the last records, for a side without a converter.
+        seen: The encoding of the last records, for a side that neither connector nor worker gives a converter.
+        worker: The worker's properties.
     """
+    own = connector.config.get(f"{side}.converter", "") or connector.config.get(_CLOUD_OPTIONS[side], "")
+    if own.strip() or not worker.converter(side).get(f"{side}.converter", "").strip():
+        return _format_of(connector, side, seen)
+    theirs = {k: v for k, v in connector.config.items() if not k.startswith(f"{side}.converter")}
+    result = _format_of(replace(connector, config={**theirs, **worker.converter(side)}), side, None)
+    unknown = [v for v in result.options if v.verdict == "not done"]
+    result.options = [
+        OptionVerdict(option, "not needed", f"without {side}.converter, Kafka ignores the option, too")
+        for option in connector.config
+        if option.startswith(f"{side}.converter")
+    ]
+    text = "the worker's converter"
+    if unknown:
+        text += f": {unknown[0].option} {unknown[0].text}"
+    verdict: Any = "not supported" if unknown else "exact"
+    result.notes.append(TransformVerdict(f"{side}.converter", result.format["kind"], verdict, text))
+    return result
+
+
+def _format_of(connector: Connector, side: str, seen: Encoding | None) -> ConverterFormat:
     name, cloud = f"{side}.converter", _CLOUD_OPTIONS[side]
     config, head = connector.config, f"{side}.converter."
     type_ = config.get(name, "").strip()
@@ -95,7 +122,7 @@ def converter_format(connector: Connector, side: str, seen: Encoding | None = No
     if type_:
         result = _of_kind(name, type_, _CONVERTERS.get(type_))
     else:
-        result = _of_cloud(config.get(cloud, "").strip(), cloud, side, seen)
+        result = _of_cloud(config.get(cloud, "").strip(), cloud, side, seen, _assumed(connector, side))
     if type_ and cloud in config:
         result.say(cloud, "not needed", f"{name} decides")
     if not type_ and name in config:
@@ -112,13 +139,22 @@ def converter_format(connector: Connector, side: str, seen: Encoding | None = No
     return result
 
 
-def _of_cloud(value: str, option: str, side: str, seen: Encoding | None) -> ConverterFormat:
+def _assumed(connector: Connector, side: str) -> str:
+    """Returns the format that is assumed if nobody names one. JDBC sinks refuse records without a schema."""
+    if family_of(connector) != "jdbc":
+        return "string" if side == "key" else "json"
+    mode = connector.config.get("pk.mode", connector.config.get("primary.key.mode", "")).strip().lower()
+    if side == "value" or mode == "record_key":
+        return "envelope"
+    return "string"
+
+
+def _of_cloud(value: str, option: str, side: str, seen: Encoding | None, assumed: str) -> ConverterFormat:
     if value:
         return _of_kind(option, value, _CLOUD.get(value.upper()))
     if seen is not None and seen.kind is not None:
         text = f"the connector uses its worker's converter; the last records are {seen.text}"
         return _of_records(side, seen.kind, text)
-    assumed = "string" if side == "key" else "json"
     text = f"the connector uses its worker's converter: the format is assumed to be {assumed}; change it in defs.yaml"
     return ConverterFormat({"kind": assumed}, notes=[TransformVerdict(f"{side}.converter", "", "differs", text)])
 

@@ -1,97 +1,101 @@
-"""Verdicts on all options of a connector, from one table of rules. No option is skipped silently."""
+"""Verdicts on all options of a connector, from the catalog. No option is skipped silently."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from functools import cache
 
+from dagster_smt.connect.catalog import catalog
 from dagster_smt.connect.connectors import Connector
-from dagster_smt.connect.rules import UNKNOWN, OptionRule, OptionVerdict
-from dagster_smt.connect.rules_of_lakes import RULES_OF_LAKES
-from dagster_smt.connect.rules_of_others import OTHER_FAMILIES, RULES_OF_OTHERS
-from dagster_smt.connect.rules_of_stores import RULES_OF_STORES
+from dagster_smt.connect.rules import OptionRule, OptionVerdict
 
-FAMILIES = {
-    "io.confluent.connect.jdbc.JdbcSinkConnector": "jdbc",
-    "io.aiven.connect.jdbc.JdbcSinkConnector": "jdbc",
-    "io.debezium.connector.jdbc.JdbcSinkConnector": "jdbc",
-    "PostgresSink": "jdbc",
-    "MySqlSink": "jdbc",
-    "MicrosoftSqlServerSink": "jdbc",
-    "OracleDatabaseSink": "jdbc",
-    "io.confluent.connect.s3.S3SinkConnector": "files",
-    "io.aiven.kafka.connect.s3.AivenKafkaConnectS3SinkConnector": "files",
-    "io.aiven.kafka.connect.s3.S3SinkConnector": "files",
-    "io.confluent.connect.gcs.GcsSinkConnector": "files",
-    "io.aiven.kafka.connect.gcs.GcsSinkConnector": "files",
-    "io.confluent.connect.azure.blob.AzureBlobStorageSinkConnector": "files",
-    "io.aiven.kafka.connect.azure.sink.AzureBlobSinkConnector": "files",
-    "io.confluent.connect.azure.datalake.gen2.AzureDataLakeGen2SinkConnector": "files",
-    "io.confluent.connect.hdfs.HdfsSinkConnector": "files",
-    "io.confluent.connect.hdfs3.Hdfs3SinkConnector": "files",
-    "S3_SINK": "files",
-    "GcsSink": "files",
-    "AzureBlobSink": "files",
-    "AzureDataLakeGen2Sink": "files",
-    "io.confluent.connect.elasticsearch.ElasticsearchSinkConnector": "search",
-    "io.aiven.connect.elasticsearch.ElasticsearchSinkConnector": "search",
-    "io.aiven.kafka.connect.opensearch.OpensearchSinkConnector": "search",
-    "ElasticsearchSink": "search",
-    "io.tabular.iceberg.connect.IcebergSinkConnector": "iceberg",
-    "org.apache.iceberg.connect.IcebergSinkConnector": "iceberg",
-    "io.confluent.connect.databricks.deltalake.DatabricksDeltaLakeSinkConnector": "delta",
-    "DatabricksDeltaLakeSink": "delta",
-    "com.snowflake.kafka.connector.SnowflakeSinkConnector": "snowflake",
-    "com.snowflake.kafka.connector.SnowflakeStreamingSinkConnector": "snowflake",
-    "SnowflakeSink": "snowflake",
-    "com.wepay.kafka.connect.bigquery.BigQuerySinkConnector": "bigquery",
-    "BigQuerySink": "bigquery",
-    "BigQueryStorageSink": "bigquery",
-    "com.mongodb.kafka.connect.MongoSinkConnector": "mongo",
-    "MongoDbAtlasSink": "mongo",
-    "io.confluent.connect.http.HttpSinkConnector": "http",
-    "io.aiven.kafka.connect.http.HttpSinkConnector": "http",
-    "HttpSink": "http",
-    "HttpSinkV2": "http",
-    "FileStreamSink": "local file",
-    "FileStreamSinkConnector": "local file",
-    "org.apache.kafka.connect.file.FileStreamSinkConnector": "local file",
-    "io.confluent.connect.aws.redshift.RedshiftSinkConnector": "jdbc",
-    "RedshiftSink": "jdbc",
-    **OTHER_FAMILIES,
-}
-"""Families of sinks by class, Confluent Cloud's short names among them."""
-
-RULES: tuple[OptionRule, ...] = (*RULES_OF_STORES, *RULES_OF_LAKES, *RULES_OF_OTHERS)
-"""All rules, in order. Topics, converters, transforms and Iceberg's table are decided elsewhere."""
+_UNKNOWN = "the effect of the option is unknown: look it up, set it in defs.yaml or the chain, and remove it here"
+_UNKNOWN_CLASS = "the effect of this class on records is unknown"
+_SIMILAR = 0.87
+"""Two names with this ratio differ by a letter or two."""
 
 
 def family_of(connector: Connector) -> str:
     """Returns the family of a connector's class: ``source`` for sources, empty for unknown sinks."""
-    class_ = connector.class_name
-    if class_ in FAMILIES:
-        return FAMILIES[class_]
+    known = catalog().classes.get(connector.class_name)
+    if known is not None:
+        return known.family
     if connector.is_source:
         return "source"
     return ""
 
 
-def option_verdicts(connector: Connector, decided: Iterable[OptionVerdict]) -> list[OptionVerdict]:
+def option_verdicts(connector: Connector, decided: Iterable[OptionVerdict], *, kept: str = "") -> list[OptionVerdict]:
     """Returns a verdict on each option of a connector, in the order of its file.
 
     Args:
         connector: The connector.
         decided: Verdicts that other modules made; they win over the rules.
+        kept: The verdict's text for options of a connector that goes on with them; empty: the connector ends.
     """
     verdicts_by_option = {verdict.option: verdict for verdict in decided}
     family = family_of(connector)
-    return [
-        verdicts_by_option.get(option) or _by_rule(option, value, family) for option, value in connector.config.items()
-    ]
+    verdicts = []
+    for option, value in connector.config.items():
+        verdict = verdicts_by_option.get(option)
+        if verdict is None and kept:
+            verdict = _kept(option, value, family, kept)
+        verdicts.append(verdict or _by_rule(option, value, family))
+    return verdicts
 
 
 def _by_rule(option: str, value: str, family: str) -> OptionVerdict:
-    for rule in RULES:
+    for rule in catalog().rules:
         if rule.fits(option, value, family):
             return OptionVerdict(option, rule.verdict, rule.text)
+    return _unknown(option, family)
+
+
+def _kept(option: str, value: str, family: str, text: str) -> OptionVerdict:
+    """Returns the verdict on an option of a connector that goes on."""
+    rule = next((rule for rule in catalog().rules if rule.fits(option, value, family)), None)
+    if rule is not None and not rule.families:
+        return OptionVerdict(option, rule.verdict, rule.text)
+    of_family = any(rule.names(option) for rule in _of_family(family))
+    if of_family or (not family and not _similar(option, family)):
+        return OptionVerdict(option, "not needed", text)
+    return _unknown(option, family)
+
+
+def _unknown(option: str, family: str) -> OptionVerdict:
     if option == "connector.class":
-        text = "it is unknown here what this class does with records; the written component adds them to a table"
-        return OptionVerdict(option, "not done", text)
-    return OptionVerdict(option, "not done", UNKNOWN)
+        return OptionVerdict(option, "not done", _UNKNOWN_CLASS)
+    similar = _similar(option, family)
+    if similar:
+        return OptionVerdict(option, "not done", f"the option is unknown; similar options are {' and '.join(similar)}")
+    return OptionVerdict(option, "not done", _UNKNOWN)
+
+
+def _similar(option: str, family: str) -> Sequence[str]:
+    """Returns known options whose names differ from a name by a letter or two: it may be a slip of the pen."""
+    return get_close_matches(option, _names(family), n=2, cutoff=_SIMILAR)
+
+
+@cache
+def _names(family: str) -> list[str]:
+    """Returns the whole names of options that a connector of a family can have."""
+    rules = [rule for rule in catalog().rules if not rule.families] + list(_of_family(family))
+    names = {rule.option for rule in rules if not rule.option.endswith("*")}
+    return sorted({*names, *_DECIDED})
+
+
+_DECIDED = (
+    "topics",
+    "topics.regex",
+    "transforms",
+    "predicates",
+    "key.converter",
+    "value.converter",
+    "key.converter.schemas.enable",
+    "value.converter.schemas.enable",
+)
+"""Options of every connector that no rule is about, because other modules decide on them."""
+
+
+@cache
+def _of_family(family: str) -> tuple[OptionRule, ...]:
+    return tuple(rule for rule in catalog().rules if family in rule.families)

@@ -5,7 +5,8 @@ import json
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPMessage
 from pathlib import Path
 from typing import IO, Any
@@ -14,7 +15,7 @@ import yaml
 
 from dagster_smt.chain.properties import read_properties
 from dagster_smt.connect.connectors import Connector, read_connectors
-from dagster_smt.connect.strimzi import strimzi_connectors
+from dagster_smt.connect.resources import resource_connectors
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.secrets import without_login
 
@@ -24,6 +25,7 @@ _LONGEST_ANSWER = 256 * 2**20
 _YAML = (".yaml", ".yml")
 _SUFFIXES = (".json", ".properties", *_YAML)
 _EXPANDED = "/connectors?expand=info&expand=status"
+_PLUGINS = "/connector-plugins?connectorsOnly=false"
 
 
 def connectors_at(source: str) -> list[Connector]:
@@ -32,7 +34,7 @@ def connectors_at(source: str) -> list[Connector]:
     Raises:
         ConfigError: SMT018, there is no connector; SMT002 or SMT003, a file cannot be read; SMT020, no answer.
     """
-    if source.startswith(("http://", "https://")):
+    if is_address(source):
         return read_connectors(_asked(source), without_login(source))
     path = Path(source)
     if path.is_dir():
@@ -46,6 +48,11 @@ def connectors_at(source: str) -> list[Connector]:
                 results.append(connector)
         return results
     return list(_of_file(path))
+
+
+def is_address(source: str) -> bool:
+    """Returns True if a source is the address of a REST API."""
+    return source.startswith(("http://", "https://"))
 
 
 def _of_file(path: Path) -> Iterator[Connector]:
@@ -71,7 +78,7 @@ def _of_file(path: Path) -> Iterator[Connector]:
         yield Connector(str(data.get("name") or path.stem), {str(k): str(v) for k, v in data.items()})
         return
     if path.suffix in _YAML:
-        yield from strimzi_connectors(data, path.name)
+        yield from resource_connectors(data, path.name)
         return
     yield from read_connectors(data, path.stem)
 
@@ -90,12 +97,42 @@ def _kind(path: Path) -> str:
     return "json"
 
 
-def _asked(address: str) -> Any:
+@dataclass(frozen=True)
+class Cluster:
+    """A Connect cluster, as its REST API describes it.
+
+    Attributes:
+        place: The address, without a login.
+        version: The version of Kafka Connect; empty if unknown.
+        plugins: The versions of installed plug-ins, by class.
+    """
+
+    place: str
+    version: str = ""
+    plugins: Mapping[str, str] = field(default_factory=dict)
+
+
+def cluster_at(address: str) -> Cluster:
+    """Returns what a worker says of its cluster. A worker that does not list its plug-ins has none here."""
+    place, version, plugins = without_login(address), "", {}
+    try:
+        about = _asked(address, "/")
+        if isinstance(about, dict):
+            version = str(about.get("version", ""))
+        for plugin in _asked(address, _PLUGINS):
+            if isinstance(plugin, dict) and plugin.get("class"):
+                plugins[str(plugin["class"])] = str(plugin.get("version") or "")
+    except (ConfigError, TypeError):
+        return Cluster(place, version, plugins)
+    return Cluster(place, version, plugins)
+
+
+def _asked(address: str, path: str = _EXPANDED) -> Any:
     """Returns the answer of a Connect REST API. A login in the address is sent as basic authentication."""
     parts = urllib.parse.urlsplit(address)
     plain = parts._replace(netloc=parts.netloc.rpartition("@")[2])
-    path = plain.path.rstrip("/").removesuffix("/connectors")
-    request = urllib.request.Request(urllib.parse.urlunsplit(plain._replace(path=path, query="")) + _EXPANDED)
+    base = plain.path.rstrip("/").removesuffix("/connectors")
+    request = urllib.request.Request(urllib.parse.urlunsplit(plain._replace(path=base, query="")) + path)
     if parts.username:
         login = f"{urllib.parse.unquote(parts.username)}:{urllib.parse.unquote(parts.password or '')}"
         request.add_header("Authorization", f"Basic {base64.b64encode(login.encode()).decode()}")

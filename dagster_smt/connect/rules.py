@@ -1,4 +1,4 @@
-"""Rules about options of connectors, and the sentences that many rules share."""
+"""Rules about options of connectors."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -46,30 +46,10 @@ class OptionRule:
             return False
         if self.values and value.strip().lower() not in self.values:
             return False
+        return self.names(option)
+
+    def names(self, option: str) -> bool:
+        """Returns True if the rule is about an option of this name."""
         if self.option.endswith("*"):
             return option.startswith(self.option[:-1])
         return option == self.option
-
-
-JDBC, FILES, SEARCH, ICEBERG, DELTA = ("jdbc",), ("files",), ("search",), ("iceberg",), ("delta",)
-SNOWFLAKE, BIGQUERY, MONGO, HTTP, LOCAL = ("snowflake",), ("bigquery",), ("mongo",), ("http",), ("local file",)
-SOURCE = ("source",)
-
-TRUE, FALSE = ("true",), ("false",)
-LOGIN = (
-    "the login of the connector's own clients: the component's is in table.source.kafka.options, secrets as ${env:NAME}"
-)
-STORE = "the connection to the store that the table takes the place of"
-PACE = "the size and time of writes: a run writes all new records; micro_batch, a schedule or a sensor decide when"
-REPEAT = "how requests are repeated: a commit is made once or not at all"
-KEYED = "rows are added for each record: none is replaced, merged or deleted by key (mode: upsert of the sink does it)"
-LIST = "lists of fields are not read: all fields would come into the table; say it as a ReplaceField stage"
-NULLS = "what becomes of null values is not as the connector does it: a Filter stage drops them, an append keeps them"
-PARTS = "the table has no partitions of its own"
-TABLES = "one component writes one table: import the connector once for each of them"
-AUTO = "tables are made and get columns by themselves"
-SHAPE = "how values become what the store holds; the table keeps the types of the records"
-HEADERS = "headers come where the table declares a column for them"
-TEXTS = "the format of text files; the table's files are Parquet"
-METRICS = "the worker's own monitoring"
-UNKNOWN = "it is unknown here what it does: look it up, say it in defs.yaml or the chain, and take it out of this file"

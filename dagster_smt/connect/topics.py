@@ -26,7 +26,9 @@ def topics_of(connector: Connector, notes: list[TransformVerdict]) -> dict[str, 
     topics, name = _written(connector)
     text = "a source connector: the table reads the topics that the connector writes"
     if connector.chain["transforms"].strip():
-        text += ", and applies the chain again; remove the chain from the connector, or name other topics"
+        text += (
+            ", and applies its chain; give the connector the changes in connector.patch.json, which take its chain away"
+        )
     notes.append(TransformVerdict("topics", name, "differs", text))
     return topics
 

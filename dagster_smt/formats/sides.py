@@ -210,17 +210,18 @@ def converted(convert: Convert, data: bytes, exact: bool = False) -> Any:
     return convert(parse_json(data, exact=True))
 
 
-def _has_decimals(schema: Schema | None) -> bool:
+def has_decimals(schema: Schema | None) -> bool:
+    """Returns whether a schema or a schema inside is a decimal, whose numbers must be read exactly."""
     if schema is None:
         return False
     inner = (schema.keys, schema.values, *(child for _, child in schema.fields))
-    return schema.logical == "Decimal" or any(map(_has_decimals, inner))
+    return schema.logical == "Decimal" or any(map(has_decimals, inner))
 
 
 class _DeclaredReader:
     def __init__(self, form: Format, convert: Convert | None = None):
         assert form.schema is not None
-        self.schema, self.exact = form.schema, _has_decimals(form.schema)
+        self.schema, self.exact = form.schema, has_decimals(form.schema)
         self.convert = convert or reader(form.schema, form)
         structs = form.kind == "json_schema" and form.schema.type is Type.STRUCT and form.schema.logical is None
         self.hint = _ARRAY if structs and not form.arrays_as_rows else ""
@@ -308,7 +309,7 @@ class EnvelopeReader:
         canonical = encoder.encode(schema_to_json(schema, lambda s: repr(s.default)))
         schema = self.by_text.get(canonical) or schema
         self.by_text[canonical] = schema
-        return schema, reader(schema, self.form), _has_decimals(schema)
+        return schema, reader(schema, self.form), has_decimals(schema)
 
 
 def bounded_text(text: bytes) -> bytes:

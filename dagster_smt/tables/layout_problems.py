@@ -32,6 +32,7 @@ from dagster_smt.spark.stages.output import key_type, output_schema
 from dagster_smt.tables.spec import DeltaSink, IcebergSink, TableSink
 
 _UNKNOWN = NullType()
+_HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 _TIMESTAMPS = (TimestampType, TimestampNTZType)
 _NESTED = (StructType, ArrayType, MapType)
 _WHOLE = (ByteType, ShortType, IntegerType, LongType, DecimalType)
@@ -41,6 +42,20 @@ _OF_TRANSFORM: dict[str, tuple[type[DataType], ...]] = {
     "bucket": (*_WHOLE, DateType, *_TIMESTAMPS, StringType, BinaryType),
     "truncate": (*_WHOLE, StringType, BinaryType),
 }
+_RECORDS = StructType(
+    [
+        StructField("key", BinaryType()),
+        StructField("value", BinaryType()),
+        StructField("topic", StringType()),
+        StructField("partition", IntegerType()),
+        StructField("offset", LongType()),
+        StructField("timestamp", TimestampType()),
+        StructField("timestampType", IntegerType()),
+        StructField("headers", ArrayType(_HEADER)),
+        StructField("source_topic", StringType()),
+    ]
+)
+"""``spark.columns.RECORD_COLUMNS``. Spark parses a DDL text only with a session, and definitions load without one."""
 _MOST_CLUSTERED = 4
 """Delta's limit of columns in ``CLUSTER BY``."""
 _MOST_NAMES = 10
@@ -85,6 +100,8 @@ def planned_columns(plan: Plan, sink: TableSink) -> StructType | None:
     """Returns the columns of the table that a plan fills; None if only the records can tell."""
     if sink.kind == "columns" and plan.after is None:
         return None
+    if sink.kind == "records":
+        return _RECORDS
     fields = {}
     for field in output_schema(plan, sink.kind).fields:
         if field.name != TARGET:

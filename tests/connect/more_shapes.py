@@ -45,7 +45,7 @@ MORE_SHAPES: dict[str, tuple[dict[str, str], set[str]]] = {
             **JSON,
             **STRING_KEY,
         },
-        {"format.output.fields", "file.name.template", "file.name.timestamp.timezone"},
+        {"format.output.fields"},
     ),
     "Azure's storage": (
         {
@@ -62,7 +62,7 @@ MORE_SHAPES: dict[str, tuple[dict[str, str], set[str]]] = {
             **LICENCE,
             **AVRO,
         },
-        {"partitioner.class", "partition.field.name"},
+        set(),
     ),
     "HDFS": (
         {
@@ -111,7 +111,7 @@ MORE_SHAPES: dict[str, tuple[dict[str, str], set[str]]] = {
             "flush.size": "1000",
             "tasks.max": "1",
         },
-        {"input.data.format", "time.interval"},
+        set(),
     ),
     "Redshift": (
         {
@@ -129,7 +129,7 @@ MORE_SHAPES: dict[str, tuple[dict[str, str], set[str]]] = {
             **LICENCE,
             **AVRO,
         },
-        {"delete.enabled", "pk.mode"},
+        set(),
     ),
     "Snowflake, streaming": (
         {
@@ -254,7 +254,7 @@ MORE_SHAPES: dict[str, tuple[dict[str, str], set[str]]] = {
             **JSON,
             **STRING_KEY,
         },
-        {"topic2TableMap"},
+        set(),
     ),
     "ClickHouse, by Altinity": (
         {
@@ -276,8 +276,7 @@ MORE_SHAPES: dict[str, tuple[dict[str, str], set[str]]] = {
             "value.converter.apicurio.registry.auto-register": "true",
         },
         {
-            "clickhouse.topic2table.map",
-            "replacingmergetree.delete.column",
+            "connector.class",
             "value.converter",
             "value.converter.apicurio.registry.url",
             "value.converter.apicurio.registry.auto-register",

@@ -53,7 +53,7 @@ SHAPES: dict[str, tuple[dict[str, str], set[str]]] = {
             **AVRO,
             **STRING_KEY,
         },
-        {"insert.mode", "pk.mode", "pk.fields", "table.name.format"},
+        set(),
     ),
     "an append by JDBC": (
         {
@@ -103,16 +103,7 @@ SHAPES: dict[str, tuple[dict[str, str], set[str]]] = {
             "transforms.hide.password": SECRET,
             **AVRO,
         },
-        {
-            "partitioner.class",
-            "path.format",
-            "timestamp.field",
-            "locale",
-            "timezone",
-            "behavior.on.null.values",
-            "transforms.hide.type",
-            "transforms.hide.password",
-        },
+        {"transforms.hide.type", "transforms.hide.password"},
     ),
     "Elasticsearch": (
         {
@@ -145,11 +136,7 @@ SHAPES: dict[str, tuple[dict[str, str], set[str]]] = {
             "iceberg.control.commit.interval-ms": "1000",
             "value.converter": f"{KAFKA}json.JsonConverter",
         },
-        {
-            "iceberg.tables.upsert-mode-enabled",
-            "iceberg.tables.default-id-columns",
-            "iceberg.tables.default-partition-by",
-        },
+        set(),
     ),
     "several tables of Iceberg": (
         {
@@ -177,7 +164,7 @@ SHAPES: dict[str, tuple[dict[str, str], set[str]]] = {
             "delta.lake.token": SECRET,
             "flush.interval.ms": "100",
         },
-        {"delta.lake.topic2table.map"},
+        set(),
     ),
     "Snowflake": (
         {
@@ -191,7 +178,7 @@ SHAPES: dict[str, tuple[dict[str, str], set[str]]] = {
             "behavior.on.null.values": "IGNORE",
             "value.converter": "com.snowflake.kafka.connector.records.SnowflakeJsonConverter",
         },
-        {"snowflake.topic2table.map", "behavior.on.null.values", "value.converter"},
+        {"value.converter"},
     ),
     "BigQuery with Protobuf": (
         {
@@ -207,7 +194,7 @@ SHAPES: dict[str, tuple[dict[str, str], set[str]]] = {
             "value.converter.schema.registry.url": f"http://ann:{SECRET}@registry:8081",
             "value.converter.basic.auth.credentials.source": "URL",
         },
-        {"upsertEnabled", "kafkaKeyFieldName", "value.converter.basic.auth.credentials.source"},
+        {"upsertEnabled", "value.converter.basic.auth.credentials.source"},
     ),
     "MongoDB": (
         {

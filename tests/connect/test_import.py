@@ -16,7 +16,7 @@ from dagster_smt.errors import ConfigError
 KAFKA = "org.apache.kafka.connect.transforms."
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 ORDERS = {
-    "connector.class": "io.example.OrdersSink",
+    "connector.class": "FileStreamSink",
     "topics": "orders, returns",
     "key.converter": "org.apache.kafka.connect.storage.StringConverter",
     "value.converter": JSON,
@@ -44,9 +44,12 @@ def only(transform, **options):
     )
 
 
+BILLS = {"connector.class": "FileStreamSink", "topics": "bills", "fiel": "/x"}
 EXPANDED = {
     "orders": {"info": {"name": "orders", "config": ORDERS}, "status": {"connector": {"state": "PAUSED"}}},
-    "bills": {"info": {"name": "bills", "config": {"connector.class": "x", "topics": "bills"}}},
+    "bills": {
+        "info": {"name": "bills", "config": {"connector.class": "FileStreamSink", "topics": "bills", "fiel": "/x"}}
+    },
 }
 
 
@@ -199,7 +202,7 @@ def test_the_report_and_the_components(capsys, tmp_path):
     assert "orders, paused: 1 exact, 1 differs, 1 not supported" in out
     assert "it is Debezium's" in out
     assert "bills: 0 exact, 2 differs" in out
-    assert sorted(p.name for p in (tmp_path / "defs").iterdir()) == ["bills", "orders"]
+    assert sorted(p.name for p in (tmp_path / "defs").iterdir()) == ["bills", "import.json", "import.md", "orders"]
     shutil.rmtree(tmp_path / "defs" / "bills")
     code, _, err = run(capsys, file, "--to", tmp_path / "defs")
     assert (code, "SMT019" in err) == (1, True)
@@ -244,7 +247,7 @@ def rest():
 @pytest.mark.parametrize("address", ["http://{}", "http://{}/connectors", "http://ann:secret@{}/"])
 def test_the_rest_api_of_a_worker(capsys, rest, address):
     code, out, _ = run(capsys, address.format(rest))
-    assert (code, out.startswith("bills: 0 exact, 2 differs; options: 1 used, 1 not done")) == (1, True)
+    assert (code, out.startswith("bills: 0 exact, 2 differs; options: 1 used, 1 changed, 1 not done")) == (1, True)
 
 
 @pytest.mark.parametrize("address", ["http://ann:hidden@{}/nothing", "http://ann:hidden@127.0.0.1:1"])

@@ -10,7 +10,8 @@ from dagster.components.testing import create_defs_folder_sandbox
 from dagster_smt.chain import parse_chain
 from dagster_smt.cli import main
 from dagster_smt.connect import Connector, connectors_at, written_component
-from dagster_smt.connect.options import FAMILIES, RULES, family_of
+from dagster_smt.connect.catalog import catalog
+from dagster_smt.connect.options import family_of
 from dagster_smt.errors import ConfigError
 from dagster_smt.orchestration.components.scaffolder import SmtChainScaffolder, SmtScaffoldParams
 from tests.connect.shapes import AVRO, JSON, KAFKA, SECRET, SHAPES, STRING_KEY, UNWRAP
@@ -19,8 +20,8 @@ SOURCE = {"kafka": {"bootstrap_servers": "localhost:9092"}}
 ALL = pytest.mark.parametrize("shape", SHAPES)
 
 
-def written(config, name="orders"):
-    return written_component(Connector(name, config), SOURCE)
+def written(config, name="orders", into="table"):
+    return written_component(Connector(name, config), SOURCE, into=into)
 
 
 def verdicts(config):
@@ -44,7 +45,7 @@ def test_an_unknown_option_is_not_done_and_fails(shape, capsys, tmp_path):
     codes = []
     for options in (config, planted):
         file.write_text(json.dumps({"name": "c", "config": options}))
-        codes.append(main(["import", str(file), "--to", str(tmp_path / f"defs{len(options)}")]))
+        codes.append(main(["import", str(file), "--into", "table", "--to", str(tmp_path / f"defs{len(options)}")]))
     out, err = capsys.readouterr()
     is_source = family_of(Connector("c", config)) in ("source", "mirror")  # it goes on with whatever it is told
     assert codes[0] == int(bool(not_done)), out
@@ -67,7 +68,7 @@ def test_each_shape_loads_unless_a_transform_is_unknown(shape, monkeypatch):
 
 
 def test_scaffold_prints_the_report_of_import(tmp_path, capsys):
-    config, not_done = SHAPES["Confluent's JDBC sink"]
+    config, not_done = SHAPES["several tables of Iceberg"]
     (tmp_path / "c.json").write_text(json.dumps({"name": "up", "config": config}))
     assert main(["import", str(tmp_path / "c.json")]) == 1
     report = capsys.readouterr().out
@@ -93,10 +94,11 @@ def test_a_class_that_is_unknown_is_not_done():
 
 
 def test_each_family_has_a_verdict_on_its_class_and_each_rule_a_known_family():
-    families = {*FAMILIES.values(), "source"}
-    told = {family for rule in RULES if rule.option == "connector.class" for family in rule.families}
-    assert {f for rule in RULES for f in rule.families} <= families
+    families = {*catalog().goals}
+    told = {family for rule in catalog().rules if rule.option == "connector.class" for family in rule.families}
+    assert {f for rule in catalog().rules for f in rule.families} <= families
     assert families - told == {"iceberg"}, "that of Iceberg depends on its tables"
+    assert set(catalog().sources) == {"", *families} and all(catalog().sources.values())
 
 
 def test_a_list_of_fields_becomes_the_last_stage():
@@ -120,7 +122,7 @@ def test_a_list_of_fields_becomes_the_last_stage():
         ("MirrorMaker", {"replication.policy.class": "x.IdentityReplicationPolicy"}, {"pattern": "orders.*|returns"}),
         ("a source of one topic", {}, {"topics": ["lines"]}),
         ("a JDBC source", {}, {"pattern": r"shop\..*"}),
-        ("HTTP", {}, {"topics": ["orders"]}),
+        ("MongoDB", {}, {"topics": ["orders"]}),
     ],
 )
 def test_the_topics_of_a_source_are_those_that_it_writes(shape, change, topics):
@@ -130,7 +132,7 @@ def test_the_topics_of_a_source_are_those_that_it_writes(shape, change, topics):
 
 def test_iceberg_stays_iceberg_and_the_group_is_proposed():
     found = written(SHAPES["Iceberg"][0])
-    assert found.attributes["sink"] == {"iceberg": {"table": "test_db.users", "kind": "columns"}}
+    assert found.attributes["sink"]["iceberg"]["table"] == "test_db.users"
     assert "group:connect-orders" in found.proposals[0]
     assert "delta" in written(SHAPES["several tables of Iceberg"][0]).attributes["sink"]
 
@@ -292,5 +294,9 @@ def hides(before, rule):
 
 
 def test_no_rule_is_behind_one_that_takes_everything_of_it():
-    hidden = [(rule.option, rule.families) for n, rule in enumerate(RULES) if any(hides(b, rule) for b in RULES[:n])]
+    hidden = [
+        (rule.option, rule.families)
+        for n, rule in enumerate(catalog().rules)
+        if any(hides(b, rule) for b in catalog().rules[:n])
+    ]
     assert hidden == []

@@ -123,7 +123,8 @@ def test_the_command(topics, tmp_path, capsys, monkeypatch):
     (tmp_path / "c.json").write_text(json.dumps({"name": "orders", "config": SINK}))
     assert main(["import", "c.json", "--files", "topics", "--to", "defs"]) == 0
     assert "  schema: orders.sql: 4 columns" in capsys.readouterr().out
-    assert {p.name for p in (tmp_path / "defs/orders").iterdir()} == {"defs.yaml", "chain.properties", "orders.sql"}
+    files = {p.name for p in (tmp_path / "defs/orders").iterdir()}
+    assert files == {"defs.yaml", "chain.properties", "orders.sql", "import.md", "import.json"}
     assert main(["import", "c.json"]) == 0
     assert "refers to KAFKA_SERVERS, which is not in the environment" in capsys.readouterr().out
     assert main(["import", "c.json", "--sample", "0"]) == 0

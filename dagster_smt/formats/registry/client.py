@@ -14,7 +14,7 @@ from dagster_smt.errors import DATA_EXCEPTION, DataError, EngineError, Problem, 
 from dagster_smt.model.schema_size import MAX_LEVELS
 from dagster_smt.model.secrets import resolved, without_login
 
-SchemaKind = Literal["AVRO", "PROTOBUF"]
+SchemaKind = Literal["AVRO", "PROTOBUF", "JSON"]
 Options = tuple[tuple[str, str], ...]
 _NAMES = {
     "basic-auth.user-info": "basic.auth.user.info",
@@ -43,7 +43,8 @@ class RegistrySchema:
     """A schema in a registry.
 
     Attributes:
-        text: Avro as JSON; Protobuf as the file's descriptor in base64, or as text if the registry has no other form.
+        text: Avro and JSON Schema as JSON; Protobuf as the file's descriptor in base64, or as text if the registry has
+            no other form.
         references: (name, text) of each reference, after the references that it has itself.
     """
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, data_error
 from dagster_smt.formats.avro import anything as avro_anything
 from dagster_smt.formats.avro.read import Avro, avro_of, with_version
+from dagster_smt.formats.json_schema.read import json_schema_of
 from dagster_smt.formats.protobuf.files import read_indexes
 from dagster_smt.formats.protobuf.read import protobuf_of
 from dagster_smt.formats.protobuf.text import proto_files
@@ -18,7 +19,7 @@ from dagster_smt.model.topics.format import Format
 KeyOrValue = Literal["key", "value"]
 HEADER = 5
 """The number of bytes before an Avro value."""
-KINDS: dict[str, SchemaKind] = {"avro-confluent": "AVRO", "protobuf-confluent": "PROTOBUF"}
+KINDS: dict[str, SchemaKind] = {"avro-confluent": "AVRO", "protobuf-confluent": "PROTOBUF", "json-confluent": "JSON"}
 
 
 def header_of(number: int) -> bytes:
@@ -84,6 +85,8 @@ def registered_schema(form: Format, header: bytes) -> Registered:
     if kind == "AVRO":
         return _avro(source, number)[0]
     place = f"schema {number}"
+    if kind == "JSON":
+        return _json(source, form, place)
     try:
         files = proto_files(source.text, source.references, place)
         message = protobuf_of(files, read_indexes(header, HEADER)[0], place)
@@ -91,6 +94,15 @@ def registered_schema(form: Format, header: bytes) -> Registered:
         raise DataError(error.problems[0]) from None
     stamped = cache(lambda version: message.schema.with_(version=version))
     return Registered(message.schema, message.read, message.name, stamped)
+
+
+def _json(source: RegistrySchema, form: Format, place: str) -> Registered:
+    try:
+        document = json_schema_of(source.text, dict(source.references), form, place)
+    except ConfigError as error:
+        raise DataError(error.problems[0]) from None
+    stamped = cache(lambda version: document.schema.with_(version=version))
+    return Registered(document.schema, document.read, document.name, stamped)
 
 
 def _avro(source: RegistrySchema, number: int) -> tuple[Registered, Avro | None]:

@@ -12,6 +12,7 @@ from dagster_smt.errors import ConfigError, DataError, data_error
 from dagster_smt.formats.avro import anything as avro_anything
 from dagster_smt.formats.avro.write import avro_out
 from dagster_smt.formats.cache import BySchema, Cache
+from dagster_smt.formats.json_schema.write import json_schema_out
 from dagster_smt.formats.primitives import without_schema
 from dagster_smt.formats.protobuf.files import read_indexes, write_indexes
 from dagster_smt.formats.protobuf.write import protobuf_out
@@ -149,6 +150,9 @@ class RegistryWriter:
             if self.kind == "AVRO":
                 avro = avro_out(schema)
                 return avro.name, avro.text, avro.write
+            if self.kind == "JSON":
+                document = json_schema_out(schema, self.form)
+                return document.name, document.text, document.write
             message = protobuf_out(schema)
             return message.name, base64.b64encode(message.file).decode(), message.write
         except ConfigError as error:

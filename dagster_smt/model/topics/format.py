@@ -21,6 +21,7 @@ Structured = Literal[
     "avro-confluent",
     "protobuf",
     "protobuf-confluent",
+    "json-confluent",
 ]
 Single = Literal["string", "bytes", "short", "integer", "long", "float", "double", "boolean"]
 FormatKind = Structured | Single
@@ -36,6 +37,8 @@ REGISTRY_OPTIONS = (
 WRITING_OPTIONS = ("subject", "subject.name.strategy", "auto.register.schemas")
 """Options of formats with a registry: the first with Flink's name, the others with Confluent's. The first two choose
 the subject. Readers need the subject, too, because schemas have versions per subject."""
+NON_REQUIRED = "use.optional.for.nonrequired"
+"""Option of JSON Schema, with Confluent's name: properties that are not required may be missing."""
 ARRAYS_AS_ROWS = "arrays-as-rows"
 """Option of JSON values with columns: each object of an array at the top becomes a row, as in Flink's ``json``."""
 MOMENTS = "timestamp-format.standard"
@@ -49,7 +52,7 @@ WRAPPED = "wrap-single-value"
 _JSON_OPTIONS = MOMENTS, PLAIN_DECIMALS
 _TRUE_OR_FALSE = ARRAYS_AS_ROWS, PLAIN_DECIMALS, WRAPPED
 STRATEGIES = ("TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy")
-SELF_DESCRIBED = ("envelope", "avro-confluent", "protobuf-confluent")
+SELF_DESCRIBED = ("envelope", "avro-confluent", "protobuf-confluent", "json-confluent")
 """Formats whose records contain their schema, or its id in a registry."""
 SCHEMALESS = ("json", "json_schema", "envelope", "string", "bytes", "debezium-json", "canal-json", "avro-confluent")
 """Formats that can write values without a schema: as JSON, or as Connect's Avro converter writes them."""
@@ -59,7 +62,7 @@ READ_WHOLE = ("csv", *DESCRIBED)
 """Formats whose values are always decoded completely: unneeded fields cannot be skipped."""
 DECLARED = ("json_schema", "csv", "debezium-json", "canal-json")
 """Formats whose texts are read as the declared types: decimals are rounded to their declared digits, as in Flink."""
-REGISTERED = ("avro-confluent", "protobuf-confluent")
+REGISTERED = ("avro-confluent", "protobuf-confluent", "json-confluent")
 """Formats whose schemas are in a registry."""
 
 _KNOWN = {
@@ -70,6 +73,7 @@ _KNOWN = {
     "protobuf": ("descriptor", "message-name"),
     "avro-confluent": (*REGISTRY_OPTIONS, *WRITING_OPTIONS, WRAPPED),
     "protobuf-confluent": (*REGISTRY_OPTIONS, *WRITING_OPTIONS),
+    "json-confluent": (*REGISTRY_OPTIONS, *WRITING_OPTIONS, NON_REQUIRED),
 }
 
 _SECRETS = "put the secret into the environment and write ${env:NAME}, or EnvVar('NAME') of Dagster"
@@ -83,8 +87,8 @@ class Format:
         kind: ``json`` (schemaless), ``json_schema`` (JSON with the declared ``schema``), ``envelope`` (Connect's
             ``{"schema", "payload"}``), ``string`` (UTF-8 text) or ``bytes`` (unchanged); ``short`` to ``boolean``:
             single values as Kafka's serializers write them; ``csv``: lines with the columns of ``schema``;
-            ``avro-confluent`` and ``protobuf-confluent``: with a schema in a registry; for values only
-            ``debezium-json`` and ``canal-json``: messages that contain a row.
+            ``avro-confluent``, ``protobuf-confluent`` and ``json-confluent``: with a schema in a registry; for values
+            only ``debezium-json`` and ``canal-json``: messages that contain a row.
         schema: The declared schema of ``json_schema`` and ``csv``; for messages with a row, the parts that are read.
         replace_null_with_default: The JSON converter's option of that name.
         decimal_format: ``BASE64`` or ``NUMERIC``: the JSON converter's ``decimal.format``.

@@ -79,6 +79,9 @@ def encoding_of(sides: Sequence[bytes | None]) -> Encoding:
 def _registered(present: Sequence[bytes], with_ids: Sequence[bytes]) -> Encoding:
     ids = frozenset(int.from_bytes(side[1:_REGISTRY_HEADER], "big") for side in with_ids)
     note = "they name a schema of a registry, of Avro unless it says Protobuf"
+    values = [parsed(side[_REGISTRY_HEADER:]) for side in with_ids]
+    if BROKEN not in values:
+        return Encoding("json-confluent", len(present), len(with_ids), ids, "they name a JSON Schema of a registry")
     return Encoding("avro-confluent", len(present), len(with_ids), ids, note)
 
 

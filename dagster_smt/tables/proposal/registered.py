@@ -11,7 +11,7 @@ from dagster_smt.model.schema import Type
 from dagster_smt.model.topics.format import Format, FormatKind
 from dagster_smt.tables.proposal.table import Proposal
 
-_KINDS: tuple[FormatKind, ...] = ("avro-confluent", "protobuf-confluent")
+_KINDS: tuple[FormatKind, ...] = ("avro-confluent", "protobuf-confluent", "json-confluent")
 
 
 def with_registered_columns(proposal: Proposal, samples: Sequence[Sample], url: str) -> Proposal:

@@ -1,4 +1,4 @@
-"""Connectors as resources of Kubernetes: Strimzi's ``KafkaConnector``."""
+"""Connectors as resources of Kubernetes: Strimzi's ``KafkaConnector``, and Confluent's ``Connector``."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,13 +7,19 @@ from dagster_smt.chain.problems import config_problem
 from dagster_smt.connect.connectors import Connector, read_connectors
 from dagster_smt.errors import ConfigError, Problem
 
-_KIND = "KafkaConnector"
-_OF_SPEC = {"class": "connector.class", "tasksMax": "tasks.max"}
-"""Fields of ``spec`` that are options of the connector."""
+_STRIMZI, _CONFLUENT = "KafkaConnector", "Connector"
+_CONFIGS = {_STRIMZI: "config", _CONFLUENT: "configs"}
+"""The field of ``spec`` with the options, by kind."""
+_OF_SPEC = {"class": "connector.class", "tasksMax": "tasks.max", "taskMax": "tasks.max"}
+"""Fields of ``spec`` that are options of the connector. The last one is Confluent's."""
+_CLUSTER = "KafkaConnect"
+_LABEL = "strimzi.io/cluster"
 
 
-def strimzi_connectors(documents: list[Any], place: str) -> list[Connector]:
-    """Returns the connectors of a YAML file: resources of the kind ``KafkaConnector``, or connectors as in JSON.
+def resource_connectors(documents: list[Any], place: str) -> list[Connector]:
+    """Returns the connectors of a YAML file: resources of Strimzi or Confluent, or connectors as in JSON.
+
+    A connector gets the converters of Strimzi's resource ``KafkaConnect`` if the file has the one that it names.
 
     Raises:
         ConfigError: SMT018, there is no connector; SMT003, an option is not a plain value.
@@ -23,13 +29,14 @@ def strimzi_connectors(documents: list[Any], place: str) -> list[Connector]:
         for resource in _resources(document):
             resources.append(resource)
     if any(_is_resource(resource) for resource in resources):
+        workers = _workers(resources)
         connectors = []
         for resource in resources:
-            if resource.get("kind") == _KIND:
-                connectors.append(_connector(resource, place))
+            if resource.get("kind") in _CONFIGS:
+                connectors.append(_connector(resource, workers, place))
         if connectors:
             return connectors
-        hint = f"name a file with resources of the kind {_KIND}"
+        hint = f"name a file with resources of the kind {' or '.join(_CONFIGS)}"
         raise ConfigError(config_problem("SMT018", place, "the file or answer has no connector", hint))
     for mapping in resources:
         config = mapping.get("config")
@@ -52,18 +59,35 @@ def _is_resource(data: Mapping[Any, Any]) -> bool:
     return "apiVersion" in data and "kind" in data
 
 
-def _connector(resource: Mapping[Any, Any], place: str) -> Connector:
+def _workers(resources: list[Any]) -> dict[str, Mapping[Any, Any]]:
+    """Returns the configuration of the clusters in a file, by their names."""
+    workers = {}
+    for resource in resources:
+        if resource.get("kind") == _CLUSTER:
+            name = str(_mapping(resource.get("metadata")).get("name", ""))
+            workers[name] = _mapping(_mapping(resource.get("spec")).get("config"))
+    return workers
+
+
+def _connector(resource: Mapping[Any, Any], workers: Mapping[str, Mapping[Any, Any]], place: str) -> Connector:
     metadata, spec = _mapping(resource.get("metadata")), _mapping(resource.get("spec"))
-    options = _mapping(spec.get("config"))
+    options = _mapping(spec.get(_CONFIGS[str(resource["kind"])]))
     _check_plain(options, place)
     _check_plain({name: spec.get(name) for name in _OF_SPEC}, place)
-    properties = {}
+    properties: dict[Any, Any] = {}
     for name, option in _OF_SPEC.items():
         if spec.get(name) is not None:
             properties[option] = spec[name]
+    properties |= options
+    worker = workers.get(str(_mapping(metadata.get("labels")).get(_LABEL, "")), {})
+    for side in ("key.converter", "value.converter"):
+        if side not in properties:
+            defaults = {k: v for k, v in worker.items() if str(k) == side or str(k).startswith(f"{side}.")}
+            _check_plain(defaults, place)
+            properties |= defaults
     state = str(spec.get("state") or "")
-    body = {"name": str(metadata.get("name") or place), "config": {**properties, **options}}
-    (connector,) = read_connectors(body, place)
+    name = str(spec.get("name") or metadata.get("name") or place)
+    (connector,) = read_connectors({"name": name, "config": properties}, place)
     return Connector(connector.name, connector.config, state)
 
 

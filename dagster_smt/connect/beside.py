@@ -1,0 +1,86 @@
+"""Chains in front of a connector: topics that the component writes, and the connector that reads them.
+
+The component applies the transforms and writes each record to a topic with a suffix: ``orders.search``. The connector
+goes on without its transforms, reads these topics, and takes the suffix from their names, because many stores name
+their index or collection by the topic.
+"""
+
+import re
+from dataclasses import dataclass
+
+from dagster_smt.connect.connectors import Connector
+from dagster_smt.connect.rules import OptionVerdict
+from dagster_smt.connect.settings import ExtraStage
+from dagster_smt.connect.survey import TransformVerdict
+
+PATCH_FILE = "connector.patch.json"
+"""The file with the changes: the body of ``PATCH /connectors/NAME/config`` (KIP-477, Kafka 3.8 and later).
+
+It has no option that stays as it is, and so no secret.
+"""
+Patch = dict[str, str | None]
+_ROUTER = "org.apache.kafka.connect.transforms.RegexRouter"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The parts of a component that writes topics for a connector.
+
+    Attributes:
+        stage: The last stage of the chain, which chooses the topic.
+        patch: The changes of the connector's configuration; None removes an option.
+        options: Verdicts on the options that change.
+        notes: Lines of the report.
+        proposals: Settings that a user may add.
+    """
+
+    stage: ExtraStage
+    patch: Patch
+    options: list[OptionVerdict]
+    notes: list[TransformVerdict]
+    proposals: list[str]
+
+
+def beside(connector: Connector, suffix: str, routes: bool) -> Beside:
+    """Returns the topics and the rest of a sink that stays.
+
+    Args:
+        connector: The connector.
+        suffix: The end of the topics' names, a name of its own for each connector.
+        routes: True if transforms of the connector choose the topic.
+    """
+    end = re.escape(f".{suffix}")
+    stage = ExtraStage("toConnector", {"type": _ROUTER, "regex": "(.*)", "replacement": f"$1.{suffix}"})
+    topics, options = _topics(connector, suffix, routes)
+    patch: Patch = {
+        **without_transforms(connector),
+        **topics,
+        "transforms": "topicBefore",
+        "transforms.topicBefore.type": _ROUTER,
+        "transforms.topicBefore.regex": f"(.*){end}",
+        "transforms.topicBefore.replacement": "$1",
+    }
+    if "topics" in connector.config and "topics" not in topics:
+        patch["topics"] = None
+    names = topics.get("topics") or topics["topics.regex"]
+    text = f"the connector stays: give it the changes in {PATCH_FILE} when the component runs"
+    notes = [TransformVerdict(PATCH_FILE, names, "differs", text)]
+    proposals = ["sink.kafka.create makes topics that do not exist; give them as many partitions as the topics before"]
+    return Beside(stage, patch, options, notes, proposals)
+
+
+def without_transforms(connector: Connector) -> Patch:
+    """Returns the changes that take the transforms and predicates from a connector."""
+    return dict.fromkeys(option for option in connector.chain if option in connector.config)
+
+
+def _topics(connector: Connector, suffix: str, routes: bool) -> tuple[dict[str, str], list[OptionVerdict]]:
+    text = f"table.topics; {PATCH_FILE} has the topics that the component writes"
+    if connector.topics:
+        options = [OptionVerdict("topics", "used", text)]
+        if not routes:
+            return {"topics": ",".join(f"{topic}.{suffix}" for topic in connector.topics)}, options
+    else:
+        options = [OptionVerdict("topics.regex", "used", text.replace("topics;", "pattern;"))]
+    pattern = ".*" if routes else f"({connector.config.get('topics.regex', '.*').strip()})"
+    return {"topics.regex": f"{pattern}{re.escape(f'.{suffix}')}"}, options

@@ -1,0 +1,93 @@
+"""The catalog of connectors: classes, the place where their records go here, and rules about their options.
+
+The catalog is data: one file for each family of connectors in ``catalogs/``, with the pages that it follows. Texts may
+refer to a sentence of ``catalogs/sentences.yaml``: ``{STORE}``.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from dagster_smt.connect.rules import OUTCOMES, OptionRule
+
+Goal = Literal["table", "topic", "topics"]
+"""The place where a component writes the records of a connector: a table; a topic, which the connector reads; or, for
+sources, a table of the topics that the connector writes."""
+
+_FOLDER = Path(__file__).with_name("catalogs")
+_SENTENCES = "sentences.yaml"
+_REFERENCE = re.compile(r"\{([A-Z_]+)\}")
+
+
+@dataclass(frozen=True)
+class ConnectorClass:
+    """A class of connectors.
+
+    Attributes:
+        family: The name of the family, whose connectors have the same options.
+        name: The name for reports.
+        versions: The versions that the catalog follows; empty for services without versions.
+    """
+
+    family: str
+    name: str
+    versions: str = ""
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """All families.
+
+    Attributes:
+        classes: The known classes, by their names in ``connector.class``.
+        goals: The place where the records of each family go, by family.
+        sources: The pages that each family's rules follow, by family.
+        rules: The rules, in order; those of every connector come first.
+    """
+
+    classes: Mapping[str, ConnectorClass]
+    goals: Mapping[str, Goal]
+    sources: Mapping[str, tuple[str, ...]]
+    rules: tuple[OptionRule, ...]
+
+
+@cache
+def catalog() -> Catalog:
+    """Returns the catalog of the files in ``catalogs/``."""
+    sentences = _read(_FOLDER / _SENTENCES)
+    classes: dict[str, ConnectorClass] = {}
+    goals: dict[str, Goal] = {}
+    sources: dict[str, tuple[str, ...]] = {}
+    of_all: list[OptionRule] = []
+    of_families: list[OptionRule] = []
+    for file in sorted(_FOLDER.glob("*.yaml")):
+        if file.name == _SENTENCES:
+            continue
+        data = _read(file)
+        family = data["family"]
+        for class_, about in data.get("classes", {}).items():
+            classes[class_] = ConnectorClass(family, about["name"], about.get("versions", ""))
+        if family:
+            goals[family] = data["goes_to"]
+        sources[family] = tuple(data["sources"])
+        rules = of_families if family else of_all
+        rules += _rules(data["rules"], family, sentences)
+    return Catalog(classes, goals, sources, (*of_all, *of_families))
+
+
+def _read(file: Path) -> Any:
+    return yaml.load(file.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
+def _rules(entries: list[dict[str, Any]], family: str, sentences: Mapping[str, str]) -> Iterator[OptionRule]:
+    families = (family,) if family else ()
+    for entry in entries:
+        (verdict,) = (outcome for outcome in OUTCOMES if outcome in entry)
+        text = _REFERENCE.sub(lambda match: sentences[match[1]], entry[verdict])
+        for option in entry["options"]:
+            yield OptionRule(option, verdict, text, families, tuple(entry.get("values", ())))

@@ -1,0 +1,145 @@
+"""Settings of a component that follow from a sink's options: the rows of its table, its layout, and its pace."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from dagster_smt.connect.connectors import Connector
+from dagster_smt.connect.rules import OptionOutcome, OptionVerdict
+
+ONE_TABLE = "one component writes one table: import the connector once for each of them"
+KEYLESS = "rows are added for each record: none is replaced or deleted by key (mode: upsert of the sink does it)"
+RECORD_TIME = "_record_time"
+"""The column for a record's time, in a table of columns that is partitioned by it."""
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+@dataclass(frozen=True)
+class ExtraStage:
+    """A stage that a component adds after the connector's transforms.
+
+    Attributes:
+        alias: The alias; a free one follows from it.
+        options: The options of the transform, with ``type``.
+        predicate: The class of the predicate that the transform asks; empty: none.
+    """
+
+    alias: str
+    options: dict[str, str]
+    predicate: str = ""
+
+
+@dataclass
+class TableSettings:
+    """The settings of a component that writes a table.
+
+    Attributes:
+        sink: Options of the sink, without its place and kind.
+        table: The name of the table in its folder; empty: the connector's.
+        stages: Stages after the connector's transforms.
+        attributes: Attributes of the component: ``schedule``, ``lag_sensor``.
+        record_time: The unit of a partitioning by the records' time: ``day``; empty: none.
+        of_columns: Options of the connector, by the option of the sink that only a table of columns has.
+        key_fields: True if the key columns are the fields of the record's key.
+        options: A verdict on each option that is decided.
+    """
+
+    sink: dict[str, Any] = field(default_factory=dict)
+    table: str = ""
+    stages: list[ExtraStage] = field(default_factory=list)
+    attributes: dict[str, Any] = field(default_factory=dict)
+    record_time: str = ""
+    of_columns: dict[str, list[str]] = field(default_factory=dict)
+    options: list[OptionVerdict] = field(default_factory=list)
+
+    @property
+    def key_fields(self) -> bool:
+        return self.sink.get("mode") == "upsert" and self.sink.get("keys", "record_key") == "record_key"
+
+    def say(self, option: str, verdict: OptionOutcome, text: str) -> None:
+        """Adds a verdict; a later one replaces an earlier one."""
+        self.options = [v for v in self.options if v.option != option]
+        self.options.append(OptionVerdict(option, verdict, text))
+
+    def set(self, option: str, name: str, value: Any, verdict: OptionOutcome = "used", note: str = "") -> None:
+        """Sets an option of a sink of columns, and says so."""
+        self.sink[name] = value
+        self.of_columns.setdefault(name, []).append(option)
+        self.say(option, verdict, f"sink.{name}" + (f": {note}" if note else ""))
+
+    def take_back(self, name: str, reason: str) -> None:
+        """Removes an option of the sink, and says why the connector's options are not done."""
+        if name not in self.sink:
+            return
+        del self.sink[name]
+        for option in self.of_columns.get(name, ()):
+            self.say(option, "not done", reason)
+
+
+def is_true(connector: Connector, option: str, default: str = "false") -> bool:
+    """Returns True if an option is ``true``."""
+    return connector.config.get(option, default).strip().lower() == "true"
+
+
+def names_in(text: str) -> list[str]:
+    """Returns the names in a list with commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def safe_name(name: str) -> str:
+    """Returns a name for a folder below the lake."""
+    return _UNSAFE.sub("_", name).strip("._") or "table"
+
+
+def mapped_table(connector: Connector, settings: TableSettings, option: str, separator: str = ":") -> None:
+    """Takes the table's name from a map of topics to tables: ``orders:o``."""
+    text = connector.config.get(option, "").strip()
+    if not text:
+        return
+    tables = {}
+    for entry in names_in(text):
+        topic, _, table = entry.rpartition(separator)
+        tables[topic.strip()] = table.strip()
+    topics = connector.topics
+    if len(topics) == 1 and tables.get(topics[0]):
+        settings.table = safe_name(tables[topics[0]])
+        settings.say(option, "used", "the name of the table")
+    else:
+        settings.say(option, "not done", ONE_TABLE)
+
+
+def every(option: str, seconds: float, settings: TableSettings) -> None:
+    """Starts runs as often as the connector commits: by a schedule, or a sensor if that is more than once a minute."""
+    if seconds <= 0:
+        settings.say(option, "not needed", "the option is switched off")
+        return
+    if seconds < _MINUTE:
+        sensor = settings.attributes.setdefault("lag_sensor", {"min_records": 1})
+        sensor["minimum_interval_seconds"] = max(1, round(seconds))
+        settings.say(option, "used", "lag_sensor.minimum_interval_seconds")
+        return
+    settings.attributes["schedule"] = cron_of(seconds)
+    settings.say(option, "used", f"schedule: {cron_of(seconds)}; it is off until you switch it on")
+
+
+def cron_of(seconds: float) -> str:
+    """Returns the cron schedule with an interval, or the next shorter one that a day divides into."""
+    minutes = int(seconds // _MINUTE)
+    if seconds < _HOUR:
+        step = max(n for n in (1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30) if n <= minutes)
+        return f"*/{step} * * * *"
+    hours = max(n for n in (1, 2, 3, 4, 6, 8, 12, 24) if n <= max(1, minutes // 60))
+    if hours == 24:
+        return "0 0 * * *"
+    if hours == 1:
+        return "0 * * * *"
+    return f"0 */{hours} * * *"
+
+
+def number(text: str) -> float:
+    """Returns the number of an option; -1 if it is none, as for an option that is switched off."""
+    try:
+        return float(text.strip())
+    except ValueError:
+        return -1

@@ -1,0 +1,73 @@
+"""The configuration of a Connect worker: the converters that it gives connectors, and its configuration providers."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from dagster_smt.chain.properties import read_properties
+from dagster_smt.connect.connectors import Connector
+from dagster_smt.errors import ConfigError, Problem
+
+_PROVIDERS = {
+    "FileConfigProvider": "file",
+    "DirectoryConfigProvider": "dir",
+    "EnvVarConfigProvider": "env",
+    "EnvironmentVariableConfigProvider": "env",
+}
+"""The classes of Kafka's and Strimzi's providers whose references this package resolves, and their usual names."""
+_REFERENCE = re.compile(r"\$\{([\w.-]+):")
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A worker's properties.
+
+    Attributes:
+        config: The properties; empty if nobody gives them.
+    """
+
+    config: Mapping[str, str] = field(default_factory=dict)
+
+    def converter(self, side: str) -> dict[str, str]:
+        """Returns the converter of one side, ``key`` or ``value``, with its options."""
+        name = f"{side}.converter"
+        return {k: v for k, v in self.config.items() if k == name or k.startswith(f"{name}.")}
+
+    def consumer(self, option: str) -> str:
+        """Returns an option of the consumers of sinks; empty if the worker leaves it to Kafka."""
+        return self.config.get(f"consumer.{option}", "").strip()
+
+    def with_usual_providers(self, connector: Connector) -> Connector:
+        """Returns the connector with references by the usual names of providers.
+
+        A worker may call ``FileConfigProvider`` what it likes: ``${secrets:/run/db.properties:password}`` becomes
+        ``${file:/run/db.properties:password}``.
+        """
+        usual = {}
+        for name in self.config.get("config.providers", "").split(","):
+            class_ = self.config.get(f"config.providers.{name.strip()}.class", "").strip().rpartition(".")[2]
+            if class_ in _PROVIDERS:
+                usual[name.strip()] = _PROVIDERS[class_]
+        if not usual:
+            return connector
+        config = {}
+        for option, value in connector.config.items():
+            config[option] = _REFERENCE.sub(lambda m: f"${{{usual.get(m[1], m[1])}:", value)
+        return replace(connector, config=config)
+
+
+NO_WORKER = Worker()
+
+
+def read_worker(file: Path) -> Worker:
+    """Returns the worker of a properties file.
+
+    Raises:
+        ConfigError: SMT002, the file is not UTF-8 text.
+    """
+    try:
+        return Worker(read_properties(file.read_text(encoding="utf-8")))
+    except UnicodeDecodeError:
+        problem = Problem("SMT002", file.name, "the file is not UTF-8 text", "save the file as UTF-8")
+        raise ConfigError(problem) from None

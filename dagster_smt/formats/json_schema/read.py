@@ -1,0 +1,293 @@
+"""JSON Schema as Connect schemas, by the rules of Confluent's ``JsonSchemaData.toConnectSchema``.
+
+A document first becomes Connect's own schema JSON, which ``model.schema_json`` reads: so names, versions, defaults and
+logical types have one reader. Values are read as by Connect's converter of JSON, except maps whose keys are no texts,
+and unions.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.formats.json import Convert, reader, resolve_defaults
+from dagster_smt.formats.sides import converted, has_decimals
+from dagster_smt.model.schema import Schema
+from dagster_smt.model.schema_json import schema_from_json
+from dagster_smt.model.schema_size import MAX_LEVELS, excess
+from dagster_smt.model.topics.format import Format
+
+ONE_OF = "io.confluent.connect.json.OneOf"
+"""The name of the struct that stands for a union, and the beginning of its fields' names (``JsonSchemaData``)."""
+_NUMBERS = ("int8", "int16", "int32", "int64", "float32", "float64", "bytes")
+_PLAIN = {"boolean": "boolean", "string": "string", "integer": "int64", "number": "double"}
+_CONNECT = {"float32": "float", "float64": "double"}
+_PYTHON: dict[str, tuple[type, ...]] = {
+    "boolean": (bool,),
+    "string": (str,),
+    "int64": (int,),
+    "int32": (int,),
+    "double": (int, float, Decimal),
+    "struct": (dict,),
+    "map": (dict,),
+    "array": (list,),
+}
+Prepare = Callable[[Any], Any]
+Node = tuple[dict[str, Any], Prepare | None]
+"""Connect's schema JSON of a node, and the function that prepares its values."""
+
+
+@dataclass(frozen=True)
+class JsonSchema:
+    """A schema and its reader.
+
+    Attributes:
+        schema: The Connect schema.
+        name: The title of the schema; None without one.
+        read: A function from JSON text to the value; it raises ``DataError``.
+    """
+
+    schema: Schema
+    name: str | None
+    read: Callable[[bytes], Any]
+
+
+def json_schema_of(text: str, references: Mapping[str, str], form: Format, place: str) -> JsonSchema:
+    """Returns the schema of a document.
+
+    Args:
+        text: The document.
+        references: The texts of other documents, by the name that ``$ref`` has.
+        form: The format of the values.
+        place: The name of the schema in problems.
+
+    Raises:
+        ConfigError: SMT273, the document is not JSON Schema, or this package cannot read a part of it.
+    """
+    optional = form.settings.get("use.optional.for.nonrequired", "").lower() == "true"
+    try:
+        documents = {name: json.loads(other) for name, other in {**references, "": text}.items()}
+    except (ValueError, RecursionError):
+        raise ConfigError(_problem(place, "it is not JSON")) from None
+    connect, prepare = _Reader(documents, optional, place).read(documents[""], "", ())
+    schema = resolve_defaults(schema_from_json(connect, place=place), form)
+    reason, exact = excess(schema), has_decimals(schema)
+    if reason is not None:
+        raise ConfigError(_problem(place, reason))
+    convert = reader(schema, form)
+    whole: Convert = convert if prepare is None else lambda data: convert(prepare(data))
+    return JsonSchema(schema, schema.name, lambda data: converted(whole, data, exact))
+
+
+def _problem(place: str, statement: str) -> Problem:
+    return Problem("SMT273", place, f"the JSON Schema cannot be used: {statement}", "register another schema")
+
+
+class _Reader:
+    """Reads nodes of documents as Connect's schema JSON, each with a function that prepares its values."""
+
+    def __init__(self, documents: Mapping[str, Any], optional: bool, place: str):
+        self.documents, self.optional, self.place = documents, optional, place
+
+    def read(self, node: Any, document: str, around: tuple[str, ...]) -> Node:
+        """Returns the schema JSON of a node; ``around`` has the references that lead to it."""
+        if len(around) > MAX_LEVELS:
+            raise ConfigError(_problem(self.place, f"it has more than {MAX_LEVELS} levels"))
+        if not isinstance(node, dict):
+            raise ConfigError(_problem(self.place, "a schema is not an object"))
+        if "$ref" in node:
+            return self._referred(str(node["$ref"]), document, around)
+        branches = _branches(node)
+        if branches is not None:
+            schema, prepare = self._union(node, branches, document, around)
+        else:
+            schema, prepare = self._typed(node, document, (*around, ""))
+        return {**schema, **_about(node, schema)}, prepare
+
+    def _referred(self, reference: str, document: str, around: tuple[str, ...]) -> Node:
+        name, _, pointer = reference.partition("#")
+        name = name or document
+        if f"{name}#{pointer}" in around:
+            raise ConfigError(_problem(self.place, f"{reference} contains itself"))
+        node = self.documents.get(name)
+        for part in filter(None, pointer.split("/")):
+            key = part.replace("~1", "/").replace("~0", "~")
+            node = node.get(key) if isinstance(node, dict) else None
+        if node is None:
+            raise ConfigError(_problem(self.place, f"{reference} is unknown"))
+        return self.read(node, name, (*around, f"{name}#{pointer}"))
+
+    def _union(self, node: Mapping[str, Any], branches: Sequence[Any], document: str, around: tuple[str, ...]) -> Node:
+        """Reads ``oneOf`` and ``anyOf``: null and a type are an optional type, several types a struct."""
+        others = [branch for branch in branches if not (isinstance(branch, dict) and branch.get("type") == "null")]
+        nullable = len(others) < len(branches)
+        if len(others) == 1:
+            schema, prepare = self.read(others[0], document, (*around, ""))
+            return {**schema, "optional": nullable or schema.get("optional", False)}, _unless_null(prepare)
+        fields, choices = [], []
+        for number, branch in enumerate(others):
+            schema, prepare = self.read(branch, document, (*around, ""))
+            name = f"{ONE_OF}.field.{number}"
+            fields.append({**schema, "optional": True, "field": name})
+            choices.append((name, schema, prepare))
+        union = {"type": "struct", "name": ONE_OF, "optional": nullable, "fields": fields}
+        return union, lambda data: None if data is None else _chosen(data, choices)
+
+    def _typed(self, node: Mapping[str, Any], document: str, around: tuple[str, ...]) -> Node:
+        kind, connect = node.get("type"), node.get("connect.type")
+        if kind is None:
+            kind = _implied(node)
+        if kind in ("integer", "number") and connect in _NUMBERS:
+            return {"type": _CONNECT.get(str(connect), connect)}, None
+        if kind == "string" and connect == "bytes":
+            return {"type": "bytes"}, None
+        if kind in _PLAIN and connect in (None, "string", "boolean"):
+            return {"type": _PLAIN[str(kind)]}, None
+        if kind == "array" and connect == "map":
+            return self._map_of_entries(node, document, around)
+        if kind == "array":
+            items, prepare = self.read(node.get("items"), document, around)
+            return {"type": "array", "items": items}, _of_list(prepare)
+        if kind == "object" and connect == "map":
+            values, prepare = self.read(node.get("additionalProperties"), document, around)
+            return {"type": "map", "keys": {"type": "string"}, "values": values}, _of_values(prepare)
+        if kind == "object":
+            return self._struct(node, document, around)
+        raise ConfigError(_problem(self.place, f"the type {kind} has no Connect type"))
+
+    def _map_of_entries(self, node: Mapping[str, Any], document: str, around: tuple[str, ...]) -> Node:
+        entry = node.get("items")
+        properties = entry.get("properties") if isinstance(entry, dict) else None
+        if not isinstance(properties, dict) or not {"key", "value"} <= properties.keys():
+            raise ConfigError(_problem(self.place, "a map has no properties key and value"))
+        keys, of_key = self.read(properties["key"], document, around)
+        values, of_value = self.read(properties["value"], document, around)
+
+        def pairs(data: Any) -> Any:
+            if not isinstance(data, list):
+                return data
+            found = []
+            for item in data:
+                if not isinstance(item, dict):
+                    return data
+                key, value = item.get("key"), item.get("value")
+                found.append([of_key(key) if of_key else key, of_value(value) if of_value else value])
+            return found
+
+        schema = {"type": "map", "keys": keys, "values": values}
+        if keys.get("type") == "string" and not keys.get("optional"):
+            keys["optional"] = True  # with required texts as keys, Connect's JSON has an object
+        return schema, _unless_null(pairs)
+
+    def _struct(self, node: Mapping[str, Any], document: str, around: tuple[str, ...]) -> Node:
+        properties = node.get("properties")
+        required = node.get("required")
+        names = required if isinstance(required, list) else []
+        fields, prepares = [], {}
+        for name, child in _sorted(properties if isinstance(properties, dict) else {}):
+            schema, prepare = self.read(child, document, around)
+            if self.optional and name not in names:
+                schema = {**schema, "optional": True}
+            fields.append({**schema, "field": name})
+            if prepare is not None:
+                prepares[name] = prepare
+        return {"type": "struct", "fields": fields}, _of_fields(prepares)
+
+
+def _branches(node: Mapping[str, Any]) -> Sequence[Any] | None:
+    """Returns the types of a union; None for another node. A list of types is a union, too."""
+    for word in ("oneOf", "anyOf"):
+        if isinstance(node.get(word), list):
+            return list(node[word])
+    kinds = node.get("type")
+    if isinstance(kinds, list):
+        rest = {k: v for k, v in node.items() if k not in ("type", "title", "default", "description")}
+        return [{"type": kind} if kind == "null" else {**rest, "type": kind} for kind in kinds]
+    return None
+
+
+def _implied(node: Mapping[str, Any]) -> str | None:
+    """Returns the type of a node that names none: an enumeration of texts, or an object with properties."""
+    values = node.get("enum") if "enum" in node else [node["const"]] if "const" in node else None
+    if isinstance(values, list) and all(isinstance(value, str) for value in values):
+        return "string"
+    if "properties" in node:
+        return "object"
+    return None
+
+
+def _sorted(properties: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Returns properties by ``connect.index``; those without one follow by name."""
+
+    def order(entry: tuple[str, Any]) -> tuple[float, str]:
+        index = entry[1].get("connect.index") if isinstance(entry[1], dict) else None
+        return (index if type(index) is int else float("inf"), entry[0])
+
+    return sorted(properties.items(), key=order)
+
+
+def _about(node: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the name, version, doc, parameters and default of a node."""
+    about: dict[str, Any] = {}
+    for key, word in (("name", "title"), ("doc", "description"), ("version", "connect.version")):
+        if word in node and not (key == "name" and "name" in schema):
+            about[key] = node[word]
+    parameters = node.get("connect.parameters")
+    if isinstance(parameters, dict):
+        about["parameters"] = {name: str(value) for name, value in parameters.items()}
+    if node.get("default") is not None and schema["type"] not in ("struct", "map", "array"):
+        about["default"] = node["default"]
+    return about
+
+
+def _unless_null(prepare: Prepare | None) -> Prepare | None:
+    if prepare is None:
+        return None
+    return lambda data: None if data is None else prepare(data)
+
+
+def _of_list(prepare: Prepare | None) -> Prepare | None:
+    if prepare is None:
+        return None
+    return lambda data: [prepare(item) for item in data] if isinstance(data, list) else data
+
+
+def _of_values(prepare: Prepare | None) -> Prepare | None:
+    if prepare is None:
+        return None
+    return lambda data: {k: prepare(v) for k, v in data.items()} if isinstance(data, dict) else data
+
+
+def _of_fields(prepares: Mapping[str, Prepare]) -> Prepare | None:
+    if not prepares:
+        return None
+
+    def prepare(data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        changed = dict(data)
+        for name, own in prepares.items():
+            if name in changed:
+                changed[name] = own(changed[name])
+        return changed
+
+    return prepare
+
+
+def _chosen(data: Any, choices: Sequence[tuple[str, Mapping[str, Any], Prepare | None]]) -> Any:
+    """Returns the struct of a union with the first type that fits a value."""
+    for name, schema, prepare in choices:
+        kinds = _PYTHON.get(str(schema["type"]), (str, int, float, Decimal))
+        fits = isinstance(data, kinds) and not (isinstance(data, bool) and bool not in kinds)
+        if fits and _has_fields(data, schema):
+            return {name: prepare(data) if prepare else data}
+    return data  # the reader of the struct refuses it
+
+
+def _has_fields(data: Any, schema: Mapping[str, Any]) -> bool:
+    if schema["type"] != "struct" or not isinstance(data, dict):
+        return True
+    needed = {field["field"] for field in schema["fields"] if not field.get("optional")}
+    return needed <= data.keys()
