@@ -1,18 +1,6 @@
-"""Java ``.properties`` files (``java.util.Properties.load``)."""
+"""Java ``.properties`` files (``java.util.Properties.store``); ``model.properties`` reads them."""
 
-import re
-
-_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-_UNICODE = re.compile(r"[0-9a-fA-F]{4}")
-
-
-def read_properties(text: str) -> dict[str, str]:
-    """Returns the properties of a file: comments, continued lines, escapes. The last of two equal keys wins."""
-    properties: dict[str, str] = {}
-    for line in _logical_lines(text):
-        key, value = _split(line)
-        properties[_unescape(key)] = _unescape(value)
-    return properties
+from dagster_smt.model.properties import read_properties as read_properties
 
 
 def written_comment(text: str) -> str:
@@ -36,54 +24,3 @@ def _printable(char: str) -> str:
     if char.isprintable() or ord(char) > 0xFFFF:
         return char
     return f"\\u{ord(char):04x}"
-
-
-def _logical_lines(text: str) -> list[str]:
-    lines: list[str] = []
-    continued = False
-    for raw in re.split(r"\r\n|\r|\n", text):
-        line = raw.lstrip(" \t\f")
-        if continued:
-            lines[-1] += line
-        elif line and line[0] not in "#!":
-            lines.append(line)
-        else:
-            continue
-        slashes = len(line) - len(line.rstrip("\\"))
-        continued = slashes % 2 == 1
-        if continued:
-            lines[-1] = lines[-1][:-1]
-    return lines
-
-
-def _split(line: str) -> tuple[str, str]:
-    at = 0
-    while at < len(line) and line[at] not in "=: \t\f":
-        at += 2 if line[at] == "\\" else 1
-    rest = line[at:].lstrip(" \t\f")
-    if rest[:1] in ("=", ":"):
-        rest = rest[1:].lstrip(" \t\f")
-    return line[:at], rest
-
-
-def _unescape(text: str) -> str:
-    out, at = [], 0
-    while at < len(text):
-        char = text[at]
-        at += 1
-        if char != "\\" or at == len(text):
-            out.append(char)
-            continue
-        char = text[at]
-        at += 1
-        if char == "u" and _UNICODE.match(text, at):
-            out.append(chr(int(text[at : at + 4], 16)))
-            at += 4
-        else:
-            out.append(_ESCAPES.get(char, char))
-    return _joined("".join(out))
-
-
-def _joined(text: str) -> str:
-    """Returns a text in which two surrogate halves, which Java escapes one by one, are one character."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")

@@ -1,5 +1,6 @@
 """Turns drafts of stages (names and options as written) into stages, and reports all problems in one pass."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,9 @@ from dagster_smt.model.java_text import trim
 _TRANSFORM, _PREDICATE = "transforms.", "predicates."
 _STAGE_KEYS = ("alias", "type", "options", "predicate", "negate")
 _PREDICATE_KEYS = ("name", "type", "options")
+
+_PROVIDED = re.compile(r"\$\{(?:file|dir|directory|env|vault|secrets?|configmaps?|aws|azure|gcp|ssm)[\w.-]*:")
+"""The beginning of a reference, by the names that providers usually have."""
 
 
 @dataclass
@@ -202,7 +206,7 @@ def assemble(
     stages, problems, warnings = [], [], []
     for draft in drafts:
         transform, side, more, advice = _transform(draft, lenient, as_kafka, foreign)
-        problems += [*_plain_names(draft), *more]
+        problems += [*_plain_names(draft), *_references(draft), *more]
         warnings += advice
         predicate, more, advice = _predicate(draft, lenient, as_kafka, foreign)
         problems += more
@@ -226,6 +230,18 @@ def _plain_names(draft: StageDraft) -> list[Problem]:
         for name in names
         if "," in name or name != trim(name)
     ]
+
+
+def _references(draft: StageDraft) -> list[Problem]:
+    """Returns a problem for each option that refers to a configuration provider: the text itself would count."""
+    options = {**draft.options, **(draft.predicate[2] if draft.predicate else {})}
+    hint = "write the value itself: Connect resolves such references, and chains do not"
+    problems = []
+    for name, value in options.items():
+        match = _PROVIDED.search(value) if isinstance(value, str) else None
+        if match is not None:
+            problems.append(config_problem("SMT051", draft.place, f"'{name}' refers to {match[0]}…}}", hint))
+    return problems
 
 
 def _transform(

@@ -64,7 +64,7 @@ def iceberg_settings(connector: Connector) -> TableSettings:
         if name in _OWN:
             settings.say(option, "changed", _OWN[name])
         elif name == "write.target-file-size-bytes":
-            settings.sink["target_file_size"] = value.strip()
+            settings.sink["target_file_size"] = int(value) if value.strip().isdecimal() else value.strip()
             settings.say(option, "used", "sink.target_file_size")
         else:
             properties[name] = value

@@ -9,6 +9,7 @@ from dagster_smt.authoring.options import split_list
 from dagster_smt.authoring.stage import Stage
 from dagster_smt.chain import parse_chain
 from dagster_smt.connect.connectors import Connector
+from dagster_smt.connect.jars import jar_of
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.foreign.check import check_options
 from dagster_smt.model.paths.connect import V1
@@ -127,7 +128,10 @@ def _verdict(alias: str, chain: dict[str, str], smt_jars: Jars) -> TransformVerd
         more = check_options(parsed)
     except ConfigError as error:
         problem = next((p for p in error.problems if p.code == _NO_CLASS), error.problems[0])
-        return TransformVerdict(alias, type_, "not supported", _text(problem))
+        text = _text(problem)
+        if problem.code == _NO_CLASS and "." in type_:
+            text += f"; its jar: {jar_of(type_)}"
+        return TransformVerdict(alias, type_, "not supported", text)
     stage = parsed.stages[0]
     if stage.foreign:
         text = "; ".join(["runs from its jar", *map(_text, more)])

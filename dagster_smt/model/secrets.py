@@ -1,17 +1,27 @@
-"""Recognises secrets among options, and resolves references to the environment: ``${env:NAME}``, as in Connect's
-``EnvVarConfigProvider``.
+"""Recognises secrets among options, and resolves references to secrets, as Connect's configuration providers do.
 
-A reference is resolved when a client is created. A definition, its ``repr``, its metadata and its messages hold only
-the names of variables.
+``${env:NAME}`` is a variable of the environment, ``${file:/run/db.properties:password}`` a key of a properties file,
+and ``${dir:/run/secrets:password}`` a whole file in a folder (``EnvVarConfigProvider``, ``FileConfigProvider``,
+``DirectoryConfigProvider``). A reference is resolved when a client is created. A definition, its ``repr``, its metadata
+and its messages hold only the names of variables, files and keys.
 """
 
 import os
 import re
 from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
 
 from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.properties import read_properties
 
-_REFERENCE = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
+_REFERENCE = re.compile(r"\$\{(?:env:([A-Za-z_][A-Za-z0-9_]*)|(file|dir):([^:{}]+):([^:{}]+))\}")
+"""A reference: the name of a variable; or a provider, a path and a key."""
+PATHS = "DAGSTER_SMT_SECRET_PATHS"
+"""The variable with the folders that references may name, with commas, as ``allowed.paths`` of Connect's providers
+(KIP-993); without it, references may name any folder."""
+_MOST_BYTES = 1 << 20
+"""Bytes of a file with secrets."""
 SECRET_NAMES = (
     r"passw(?:or)?d|passphrase|secret|token$|credential|user[.-]?info|oauthbearer[.]assertion|oauthbearer[.]config"
     r"|jaas|(?:keystore|private|account|key)[.-]?key(?:$|[.])|key[.-]pem|private[.-]?key"
@@ -81,22 +91,58 @@ def without_login(text: str) -> str:
 
 
 def resolved(values: Mapping[str, str], place: str) -> dict[str, str]:
-    """Returns the values with references to the environment replaced.
+    """Returns the values with their references resolved.
 
     Raises:
-        ConfigError: SMT582, for each variable that is not set.
+        ConfigError: SMT582, for each reference without a value.
     """
-    hint = "set it where the run executes"
-    missing = []
+    problems: list[Problem] = []
+    found = {}
     for key, value in values.items():
-        for name in _REFERENCE.findall(value):
-            if name not in os.environ:
-                missing.append(
-                    Problem("SMT582", f"{place} {key}", f"refers to {name}, which is not in the environment", hint)
-                )
-    if missing:
-        raise ConfigError(missing)
-    return {key: _REFERENCE.sub(lambda m: os.environ[m[1]], value) for key, value in values.items()}
+        found[key] = _REFERENCE.sub(partial(_looked_up, place=f"{place} {key}", problems=problems), value)
+    if problems:
+        raise ConfigError(problems)
+    return found
+
+
+def _looked_up(match: "re.Match[str]", place: str, problems: list[Problem]) -> str:
+    """Returns the value of a reference. If it has none, adds a problem."""
+    variable, provider, path, key = match.groups()
+    if variable is not None:
+        value, what = os.environ.get(variable), f"{variable}, which is not in the environment"
+    elif provider == "file":
+        value, what = _of_file(Path(path), key), f"the key {key} of the file {path}, which this process cannot read"
+    else:
+        value, what = _of_folder(Path(path), key), f"the file {key} in {path}, which this process cannot read"
+    if value is None:
+        problems.append(Problem("SMT582", place, f"refers to {what}", "set it where the run executes"))
+        return ""
+    return value
+
+
+def _of_file(path: Path, key: str) -> str | None:
+    text = _text_of(path)
+    return None if text is None else read_properties(text).get(key)
+
+
+def _of_folder(path: Path, name: str) -> str | None:
+    if name in (".", "..") or Path(name).name != name:
+        return None
+    return _text_of(path / name)
+
+
+def _text_of(path: Path) -> str | None:
+    """Returns the text of a file in an allowed folder; None if there is none."""
+    folders = [Path(folder.strip()) for folder in os.environ.get(PATHS, "").split(",") if folder.strip()]
+    try:
+        real = path.resolve(strict=True)
+        if folders and not any(real.is_relative_to(folder.resolve()) for folder in folders):
+            return None
+        if not real.is_file() or real.stat().st_size > _MOST_BYTES:
+            return None
+        return real.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError, RuntimeError, ValueError):
+        return None
 
 
 def as_reference(value: str) -> str:

@@ -9,17 +9,14 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.chain.properties import read_properties
 from dagster_smt.connect import Connector, written_component
 from dagster_smt.connect.options import family_of
-from dagster_smt.interpret.interpreter import Interpreter
+from dagster_smt.interpret.interpreter import KEPT, Interpreter
 from dagster_smt.model.record import Record
-from dagster_smt.model.topics.format import Format, Formats
+from dagster_smt.model.topics.format import Format
 from tests.connect.shapes import JSON, KAFKA, SECRET, SHAPES, STRING_KEY
 
 SOURCE = {"kafka": {"bootstrap_servers": "localhost:9092"}}
-STAY = [
-    n
-    for n, (config, _) in SHAPES.items()
-    if family_of(Connector("c", config)) in ("search", "mongo", "http", "keys", "splunk")
-]
+FAMILIES = ("search", "mongo", "http", "keys", "splunk")
+STAY = [name for name, (config, _) in SHAPES.items() if family_of(Connector("c", config)) in FAMILIES]
 MASK = {"transforms": "m", "transforms.m.type": f"{KAFKA}transforms.MaskField$Value", "transforms.m.fields": "email"}
 SEARCH = {
     "connector.class": "io.confluent.connect.elasticsearch.ElasticsearchSinkConnector",
@@ -79,9 +76,9 @@ def test_the_component_writes_topics_and_the_connector_reads_them(tmp_path):
 def test_a_record_comes_to_the_connector_under_the_name_that_it_had(more, topic, before):
     found = written({**SEARCH, **more})
     chain = parse_chain(read_properties(found.chain))
-    forms = Formats(Format("string"), Format("json"))
-    ((outcome,),) = [Interpreter(chain, forms, forms).run([Record("orders", 0, 0, None, b'{"email": "a"}')])]
-    assert outcome.record.topic == topic
+    record = Record(topic="orders", partition=0, offset=0, key=None, value=b'{"email": "a"}')
+    assert Interpreter(chain, Format("string"), Format("json")).run(record).status == KEPT
+    assert record.topic == topic
     patch = found.patch
     names = patch.get("topics")
     matches = topic in names.split(",") if names else re.fullmatch(patch["topics.regex"], topic)

@@ -237,7 +237,7 @@ def test_schedules(seconds, cron):
             {"auto-create-props.write.format.default": "parquet", "auto-create-props.format-version": "2"},
             {"properties": {"write.format.default": "parquet"}},
         ),
-        ({"auto-create-props.write.target-file-size-bytes": "1048576"}, {"target_file_size": "1048576"}),
+        ({"auto-create-props.write.target-file-size-bytes": "1048576"}, {"target_file_size": 1048576}),
     ],
 )
 def test_options_of_iceberg(options, becomes):

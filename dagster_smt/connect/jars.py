@@ -1,0 +1,22 @@
+"""Jars of transforms that this package does not have: where people get them."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+_FILE = Path(__file__).parent / "catalogs" / "transforms.json"
+_PACKAGED = "the project that built it, or the worker's plugin.path"
+
+
+@cache
+def _places() -> dict[str, str]:
+    places: dict[str, str] = json.loads(_FILE.read_text(encoding="utf-8"))
+    return places
+
+
+def jar_of(class_name: str) -> str:
+    """Returns the place of the jar with a transform's class."""
+    for prefix, place in _places().items():
+        if class_name.startswith(prefix):
+            return place
+    return _PACKAGED
