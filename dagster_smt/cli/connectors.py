@@ -110,7 +110,14 @@ def _imported(arguments: argparse.Namespace) -> list[Imported]:
         group = arguments.group or ("connect" if cluster is not None else "")
         for connector in connectors_at(place):
             component = written_component(
-                connector, source, arguments.lake, look, arguments.smt_jars, into=arguments.into, worker=worker, group=group
+                connector,
+                source,
+                arguments.lake,
+                look,
+                arguments.smt_jars,
+                into=arguments.into,
+                worker=worker,
+                group=group,
             )
             _name_apart(component, imported)
             imported.append(Imported(connector, component, cluster))

@@ -81,7 +81,7 @@ def catalog() -> Catalog:
 
 
 def _read(file: Path) -> Any:
-    return yaml.load(file.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return yaml.safe_load(file.read_text(encoding="utf-8"))
 
 
 def _rules(entries: list[dict[str, Any]], family: str, sentences: Mapping[str, str]) -> Iterator[OptionRule]:

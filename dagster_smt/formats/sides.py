@@ -11,16 +11,17 @@ from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, data_erro
 from dagster_smt.formats.cache import BySchema, TextCache
 from dagster_smt.formats.changes import change_reader
 from dagster_smt.formats.csv import csv_codec
-from dagster_smt.formats.json import Convert, Inexact, reader, resolve_defaults, writer
+from dagster_smt.formats.json import Convert, reader, resolve_defaults, writer
+from dagster_smt.formats.parsing import converted as converted
+from dagster_smt.formats.parsing import has_decimals, parse_json
 from dagster_smt.formats.primitives import Decode, Encode, primitive_codec
 from dagster_smt.model.schema import STRING, Schema, Type, optional
 from dagster_smt.model.schema_json import schema_from_json, schema_to_json
-from dagster_smt.model.schema_size import MAX_TEXT, excess, room
+from dagster_smt.model.schema_size import MAX_TEXT, excess
 from dagster_smt.model.topics.change_formats import is_change
 from dagster_smt.model.topics.format import ARRAYS_AS_ROWS, DESCRIBED, REGISTERED, Format
 from dagster_smt.model.topics.primitives import PRIMITIVES
 from dagster_smt.values.json.lazy import (
-    TOO_LARGE,
     UNREADABLE,
     check_depth,
     decode_whole,
@@ -29,12 +30,9 @@ from dagster_smt.values.json.lazy import (
     encoder,
     with_room,
 )
-from dagster_smt.values.numbers import json_decimal
 
 _OPTIONAL_STRING = optional(STRING)
 _OPTIONAL_BYTES = Schema(Type.BYTES, optional=True)
-_json = msgspec.json.Decoder()
-_exact_json = msgspec.json.Decoder(float_hook=json_decimal)
 
 
 class _Envelope(msgspec.Struct, forbid_unknown_fields=True):
@@ -181,41 +179,6 @@ def _read_text(data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]
         return _OPTIONAL_STRING, data.decode()
     except UnicodeDecodeError:
         raise data_error("SMT416", "the text is not valid UTF-8") from None
-
-
-def parse_json(data: bytes, exact: bool = False) -> Any:
-    """Parses a whole JSON text. Integers are exact; with ``exact`` fractions are, too (as ``Decimal``)."""
-    check_depth(data)
-    decode = (_exact_json if exact else _json).decode
-    try:
-        return decode(data)
-    except UNREADABLE as error:
-        return deeper(data, decode, error)
-
-
-def converted(convert: Convert, data: bytes, exact: bool = False) -> Any:
-    """Parses a JSON text and converts it. The text is parsed again with exact fractions if the converter needs them.
-
-    A number that no double can hold leads to the second parse, too: it may be in a field that the schema does not have.
-    """
-    room.reset()
-    try:
-        return convert(parse_json(data, exact))
-    except Inexact:
-        pass
-    except DataError as error:
-        if exact or error.problem.code != TOO_LARGE:
-            raise
-    room.reset()
-    return convert(parse_json(data, exact=True))
-
-
-def has_decimals(schema: Schema | None) -> bool:
-    """Returns whether a schema or a schema inside is a decimal, whose numbers must be read exactly."""
-    if schema is None:
-        return False
-    inner = (schema.keys, schema.values, *(child for _, child in schema.fields))
-    return schema.logical == "Decimal" or any(map(has_decimals, inner))
 
 
 class _DeclaredReader:

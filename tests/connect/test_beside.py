@@ -9,7 +9,7 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.chain.properties import read_properties
 from dagster_smt.connect import Connector, written_component
 from dagster_smt.connect.options import family_of
-from dagster_smt.interpret.interpreter import KEPT, Interpreter
+from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.record import Record
 from dagster_smt.model.topics.format import Format
 from tests.connect.shapes import JSON, KAFKA, SECRET, SHAPES, STRING_KEY
@@ -76,9 +76,9 @@ def test_the_component_writes_topics_and_the_connector_reads_them(tmp_path):
 def test_a_record_comes_to_the_connector_under_the_name_that_it_had(more, topic, before):
     found = written({**SEARCH, **more})
     chain = parse_chain(read_properties(found.chain))
-    record = Record(topic="orders", partition=0, offset=0, key=None, value=b'{"email": "a"}')
-    assert Interpreter(chain, Format("string"), Format("json")).run(record).status == KEPT
-    assert record.topic == topic
+    record = Record(topic="orders", partition=0, offset=0, key=None, value=None)
+    batch = Interpreter(chain, Format("string"), Format("json")).run_all([record], [None], [b'{"email": "a"}'])
+    assert (record.topic, batch.lost) == (topic, {})
     patch = found.patch
     names = patch.get("topics")
     matches = topic in names.split(",") if names else re.fullmatch(patch["topics.regex"], topic)

@@ -122,7 +122,7 @@ PLACES = {
     ),
     "YAML": (
         lambda name, node: name.startswith("yaml."),
-        "chain/parse.py connect/component.py connect/places.py tools/gallery.py",
+        "chain/parse.py connect/catalog.py connect/component.py connect/places.py tools/gallery.py",
     ),
     "HTTP": (lambda name, node: name.startswith(("urllib.request", "http.", "requests.")), "connect/places.py"),
     "options of reads and writes": (

@@ -233,6 +233,7 @@ def test_markdown_is_made_in_known_places_only():
     }
     assert writing == {
         "tools/gallery.py",
+        "connect/report.py",
         "interpret/examples.py",
         "orchestration/metadata/report_page.py",
         "orchestration/metadata/schema_metadata.py",

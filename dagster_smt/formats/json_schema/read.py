@@ -13,7 +13,7 @@ from typing import Any
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.formats.json import Convert, reader, resolve_defaults
-from dagster_smt.formats.sides import converted, has_decimals
+from dagster_smt.formats.parsing import converted, has_decimals
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.schema_json import schema_from_json
 from dagster_smt.model.schema_size import MAX_LEVELS, excess
@@ -210,7 +210,9 @@ def _branches(node: Mapping[str, Any]) -> Sequence[Any] | None:
 
 def _implied(node: Mapping[str, Any]) -> str | None:
     """Returns the type of a node that names none: an enumeration of texts, or an object with properties."""
-    values = node.get("enum") if "enum" in node else [node["const"]] if "const" in node else None
+    values = node.get("enum")
+    if values is None and "const" in node:
+        values = [node["const"]]
     if isinstance(values, list) and all(isinstance(value, str) for value in values):
         return "string"
     if "properties" in node:

@@ -1,0 +1,50 @@
+"""JSON texts of values with a schema: parsed whole, and converted, with exact numbers where the schema needs them."""
+
+from typing import Any
+
+import msgspec
+
+from dagster_smt.errors import DataError
+from dagster_smt.formats.json import Convert, Inexact
+from dagster_smt.model.schema import Schema
+from dagster_smt.model.schema_size import room
+from dagster_smt.values.json.lazy import TOO_LARGE, UNREADABLE, check_depth, deeper
+from dagster_smt.values.numbers import json_decimal
+
+_json = msgspec.json.Decoder()
+_exact_json = msgspec.json.Decoder(float_hook=json_decimal)
+
+
+def parse_json(data: bytes, exact: bool = False) -> Any:
+    """Parses a whole JSON text. Integers are exact; with ``exact`` fractions are, too (as ``Decimal``)."""
+    check_depth(data)
+    decode = (_exact_json if exact else _json).decode
+    try:
+        return decode(data)
+    except UNREADABLE as error:
+        return deeper(data, decode, error)
+
+
+def converted(convert: Convert, data: bytes, exact: bool = False) -> Any:
+    """Parses a JSON text and converts it. The text is parsed again with exact fractions if the converter needs them.
+
+    A number that no double can hold leads to the second parse, too: it may be in a field that the schema does not have.
+    """
+    room.reset()
+    try:
+        return convert(parse_json(data, exact))
+    except Inexact:
+        pass
+    except DataError as error:
+        if exact or error.problem.code != TOO_LARGE:
+            raise
+    room.reset()
+    return convert(parse_json(data, exact=True))
+
+
+def has_decimals(schema: Schema | None) -> bool:
+    """Returns whether a schema or a schema inside is a decimal, whose numbers must be read exactly."""
+    if schema is None:
+        return False
+    inner = (schema.keys, schema.values, *(child for _, child in schema.fields))
+    return schema.logical == "Decimal" or any(map(has_decimals, inner))
