@@ -15,7 +15,7 @@ from pathlib import Path
 import pyspark
 from pyspark.sql import SparkSession
 
-from benchmarks import avro, beside_connect, file_topics, kafka, keyed, runs, transforms
+from benchmarks import avro, beside_connect, file_topics, kafka, keyed, many_tables, runs, transforms
 from benchmarks.cases import CASES, Case
 from benchmarks.data import Settings
 from benchmarks.measure import Result, measure, ratios, ratios_to_connect, table
@@ -25,7 +25,7 @@ from dagster_smt.spark.environment import local_java_options
 from dagster_smt.spark.packages import JVM_OPTIONS, session_settings, with_fetched_jars
 
 FOLDER = Path(".bench")
-ALL = (*CASES, *file_topics.CASES, *runs.CASES, *keyed.CASES, *transforms.CASES, *avro.CASES)
+ALL = (*CASES, *file_topics.CASES, *runs.CASES, *keyed.CASES, *many_tables.CASES, *transforms.CASES, *avro.CASES)
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dagster_smt.orchestration import build_smt_assets as build_smt_assets
     from dagster_smt.orchestration import build_smt_op as build_smt_op
     from dagster_smt.orchestration import build_smt_schedule as build_smt_schedule
+    from dagster_smt.orchestration import build_tables_asset as build_tables_asset
     from dagster_smt.orchestration import build_topic_assets as build_topic_assets
     from dagster_smt.orchestration import check_java as check_java
     from dagster_smt.orchestration import partition_key_to_topic as partition_key_to_topic
@@ -67,7 +68,7 @@ _PLACES = {  # the same names as above, for the interpreter; a test compares the
     "dagster_smt.orchestration": "SmtAssetData SmtChainComponent SmtChecks SmtMaintenance SmtTable "
     "SmtTopicCollectionComponent SmtTranslator SparkSessionResource build_dead_letters_asset build_lag_sensor "
     "build_maintenance_job build_new_topic_sensor build_redrive_job build_repair_job build_smt_asset build_smt_assets "
-    "build_smt_op build_smt_schedule build_topic_assets check_java partition_key_to_topic "
+    "build_smt_op build_smt_schedule build_tables_asset build_topic_assets check_java partition_key_to_topic "
     "run_cancellable smt_config_schema spark_session_of topic_to_partition_key",
     "dagster_smt.tables.ddl": "parse_ddl",
     "dagster_smt.tables.spec": "DeltaSink FileTopics FileTopicSink Format IcebergSink KafkaSink KafkaTopics NewTopics "

@@ -77,6 +77,23 @@ def test_definitions_of_the_pages_load(tmp_path, monkeypatch):
     dg.Definitions.validate_loadable(names["defs"])
 
 
+def test_the_page_about_many_tables_writes_them(spark, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    append(tmp_path, "events", {"id": 1, "kind": "orders"}, {"id": 2, "kind": "refunds"})
+    names: dict = {}
+    for text in blocks("docs/how-to/many-tables.md", "python"):
+        exec(text, names)
+    with dg.instance_for_test() as instance:
+        result = dg.materialize([names["shop"], names["tables"]], instance=instance, resources={"spark": spark})
+        assert set(instance.get_dynamic_partitions("shop__tables")) == {"orders", "refunds"}
+    assert result.success
+    assert sorted(path.name for path in (tmp_path / "lake").iterdir()) == ["_smt_progress", "orders", "refunds"]
+    assert len(build_smt_asset(names["shop_table"]).keys) == 3
+    (text,) = blocks("docs/how-to/many-tables.md", "yaml")
+    _, defs = loaded({**LEAST, **yaml.safe_load(text), "spark": {}})
+    assert dg.AssetKey(["lake", "orders", "tables"]) in {spec.key for spec in defs.resolve_all_asset_specs()}
+
+
 def test_the_commands_of_the_page_about_tests_end_as_it_says(tmp_path):
     (tmp_path / "chain.properties").write_text(CHAIN)
     (tmp_path / "samples.jsonl").write_text('{"id":7,"email":"ann@example.com","amount":1.5}\n')

@@ -86,6 +86,7 @@ class Chain:
         mask_exceptions: The fields where masked values may stay.
         dead_paths: ``error`` if a mask, drop or rename that can touch nothing is an error, else ``warn``.
         keeps_key: True if the table of the result has keys, so that runs read each record's key and keep it.
+        keeps_topic: True if the topic after the chain chooses the table of a row.
         foreign: The settings of the stages that run from jars.
 
     The hash does not include the attributes after ``warnings``, because none of them changes a record.
@@ -98,6 +99,7 @@ class Chain:
     dead_paths: Literal["error", "warn"] = "error"
     keeps_key: bool = False
     foreign: ForeignSettings = field(default_factory=ForeignSettings)
+    keeps_topic: bool = False
 
     @property
     def hash(self) -> str:

@@ -1,6 +1,6 @@
 """Plans a chain for records that carry their own schemas: one plan for all forms of a window, for a table."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -9,7 +9,7 @@ from dagster_smt.chain.merge import merge
 from dagster_smt.chain.plan import Plan, fold_chain, ledger_entries
 from dagster_smt.errors import PlanError, Problem
 from dagster_smt.model.reports.run_report import LedgerEntry, RunReport
-from dagster_smt.model.schema import Schema
+from dagster_smt.model.schema import Schema, Type, optional
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,85 @@ class EmptyPlan(Plan):
         return frozenset(self.last.masked if self.last else ())
 
 
+FORM = "f"
+"""Rows of a plan with forms apart have a field for each form: ``f0``, ``f1``, …."""
+
+
+@dataclass(frozen=True)
+class FormsPlan(Plan):
+    """A plan for many tables: rows of different schemas stay apart, for no table has them all.
+
+    ``rows`` is a struct with one field for each schema that values have after the chain; a row fills one of them.
+    """
+
+    @cached_property
+    def values_after(self) -> tuple[Schema, ...]:
+        """The schemas of values after the chain."""
+        return tuple(dict.fromkeys(record.value.schema for record in self.results.values() if record.value is not None))
+
+    @cached_property
+    def keys_after(self) -> tuple[Schema, ...]:
+        """The schemas of keys after the chain."""
+        return tuple(dict.fromkeys(record.key.schema for record in self.results.values() if record.key is not None))
+
+    @cached_property
+    def after(self) -> Schema | None:
+        """The fields of all schemas by name, for display. Of two types of a field it has the first."""
+        return _merged_schemas(self.values_after)
+
+    @cached_property
+    def key_after(self) -> Schema | None:
+        """The same of keys."""
+        return _merged_schemas(self.keys_after)
+
+    @cached_property
+    def rows(self) -> Schema | None:
+        """See ``FormsPlan``."""
+        return forms_apart(self.values_after)
+
+    @cached_property
+    def row_keys(self) -> Schema | None:
+        """The same of keys."""
+        return forms_apart(self.keys_after)
+
+    def of_forms(self, values: Collection[int], keys: Collection[int], last: RunReport | None) -> Plan:
+        """Returns the plan of one table.
+
+        Args:
+            values, keys: The numbers of the schemas that its records have after the chain.
+            last: The report of the table's last commit. The plan has its columns if no record has any.
+        """
+        schemas = {self.values_after[number] for number in values}
+        key_schemas = {self.keys_after[number] for number in keys}
+        results = {}
+        for number, record in self.results.items():
+            has_value = record.value is not None and record.value.schema in schemas
+            has_key = record.key is None or record.key.schema in key_schemas or not self.chain.keeps_key
+            if has_value and has_key:
+                results[number] = record
+        plan = Plan(
+            self.chain, self.key, self.value, True, self.topics, results=results, entries=self.entries, warnings=()
+        )
+        if results or last is None or last.after is None:
+            return plan
+        return EmptyPlan(self.chain, None, last.before, True, self.topics, (), {}, self.entries, (), last=last)
+
+
+def forms_apart(schemas: Sequence[Schema]) -> Schema | None:
+    """Returns a struct with a field for each schema; None if there is none."""
+    if not schemas:
+        return None
+    return Schema(
+        Type.STRUCT, fields=tuple((f"{FORM}{number}", optional(schema)) for number, schema in enumerate(schemas))
+    )
+
+
 def plan_forms(
-    chain: Chain, forms: Sequence[Form], *, topics: Sequence[str] = (), last: RunReport | None = None
+    chain: Chain,
+    forms: Sequence[Form],
+    *,
+    topics: Sequence[str] = (),
+    last: RunReport | None = None,
 ) -> Plan:
     """Returns one plan for records of several forms. A form that the chain refuses does not stop the other forms.
 
@@ -79,7 +156,8 @@ def plan_forms(
         last: The report of the last run. The plan has its columns if these records have none.
 
     Returns:
-        A plan without steps. Its ``after`` raises PlanError if a field has two types.
+        A plan without steps. Its ``after`` raises PlanError if a field has two types, unless the chain keeps topics:
+        then the forms of different tables stay apart.
 
     Raises:
         PlanError: SMT212, there is no form; or the chain refuses every form.
@@ -99,7 +177,8 @@ def plan_forms(
         raise PlanError(Problem("SMT212", ", ".join(topics), "no record of the window has a schema", hint))
     if not passed:
         raise PlanError(dict.fromkeys(problem for plan in plans for problem in plan.refused))
-    return Plan(
+    kind = FormsPlan if chain.keeps_topic else Plan
+    return kind(
         chain,
         _merged_schemas(plan.key for plan in passed),
         _merged_schemas(plan.value for plan in passed),

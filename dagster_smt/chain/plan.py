@@ -154,6 +154,16 @@ class Plan:
 
         return merged_schema([r.key for r in self.results.values() if r.key is not None])
 
+    @property
+    def rows(self) -> Schema | None:
+        """The schema of the rows that an evaluator makes: ``after``, unless forms are kept apart (``chain.forms``)."""
+        return self.after
+
+    @property
+    def row_keys(self) -> Schema | None:
+        """The schema of the keys beside these rows."""
+        return self.key_after
+
     @cached_property
     def lineage(self) -> dict[str, tuple[str, ...]]:
         """For the path of each output column, the input fields that the column comes from."""

@@ -16,6 +16,7 @@ from dagster_smt.orchestration.definitions.assets import build_smt_assets as bui
 from dagster_smt.orchestration.definitions.dead_letters import build_dead_letters_asset as build_dead_letters_asset
 from dagster_smt.orchestration.definitions.dead_letters import build_redrive_job as build_redrive_job
 from dagster_smt.orchestration.definitions.maintenance import build_maintenance_job as build_maintenance_job
+from dagster_smt.orchestration.definitions.many_tables import build_tables_asset as build_tables_asset
 from dagster_smt.orchestration.definitions.ops import build_smt_op as build_smt_op
 from dagster_smt.orchestration.definitions.partitions import partition_key_to_topic as partition_key_to_topic
 from dagster_smt.orchestration.definitions.partitions import topic_to_partition_key as topic_to_partition_key

@@ -229,6 +229,21 @@ def _by_others(evidence: Evidence, counted: int, rows: int) -> str:
     return f"{statement}; other writers have committed: {', '.join(commits[:3])}{more}; {settle}"
 
 
+def tables_written(evidence: Evidence) -> Judged:
+    """Each table that the records of the run go to was written, and no record waits for its table."""
+    destinations, waiting = evidence.report.destinations, evidence.facts.waiting
+    failed = [one for one in destinations if one.failed]
+    metadata: dict[str, Any] = {"tables": len(destinations), "failed": len(failed), "waiting": waiting}
+    if failed:
+        names = ", ".join(one.topic or "new topics" for one in failed[:_MOST_NAMES])
+        more = f" and {len(failed) - _MOST_NAMES} more" if len(failed) > _MOST_NAMES else ""
+        metadata["problems"] = problem_table([problem for one in failed for problem in one.problems][:_MOST_ROWS])
+        return Judged(False, f"{len(failed)} of {len(destinations)} tables were not written: {names}{more}", metadata)
+    if waiting:
+        return Judged(False, f"{waiting} offsets wait for a table that could not be written", metadata)
+    return Judged(True, f"{len(destinations)} tables were written", metadata)
+
+
 def schema_matches_plan(evidence: Evidence) -> Judged:
     """The table has every column of the plan, with its type."""
     problems = evidence.facts.schema_problems
@@ -438,6 +453,7 @@ CHECKS: dict[str, Callable[[Evidence], Judged]] = {
         no_dead_letters,
         offsets_contiguous,
         rows_match_offsets,
+        tables_written,
         keys_unique,
         schema_matches_plan,
         dead_mask,
@@ -453,6 +469,7 @@ CHECKS: dict[str, Callable[[Evidence], Judged]] = {
 NEEDED: dict[str, tuple[str, ...]] = {
     "offsets_contiguous": ("state", "topics"),
     "rows_match_offsets": ("state", "rows"),
+    "tables_written": ("state",),
     "keys_unique": ("columns", "keys"),
     "schema_matches_plan": ("columns",),
     "dead_mask": ("state",),
@@ -517,7 +534,17 @@ def contract_of(checks: SmtChecks, sink: Sink, name: str) -> Schema | None:
     return None
 
 
+OF_ONE_TABLE = ("rows_match_offsets", "keys_unique", "schema_matches_plan")
+"""The checks of each table that a run writes among many."""
+_OF_ONE_TABLE_ONLY = ("keys_unique", "schema_matches_plan", "small_files", "contract")
+
+
 def _applies(name: str, chain: Chain, sink: Sink) -> bool:
+    is_many = isinstance(sink, TableSink) and sink.per_topic
+    if name == "tables_written":
+        return is_many
+    if is_many and name in _OF_ONE_TABLE_ONLY:
+        return False
     if name == "schema_matches_plan":
         return isinstance(sink, TableSink) and sink.kind == "columns"
     if name == "keys_unique":

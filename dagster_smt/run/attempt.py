@@ -238,23 +238,44 @@ class Attempt:
     ) -> tuple[Written, TableState]:
         """Writes rows and state in one commit."""
         run_ = self.run_
-        changed_rows = None
-        if keyed is not None:
-            report.keyed, changed_rows = dict(keyed.effects.counts), keyed.effects.rows
-            report.key_after, report.key_lineage = self.plan.key_after, self.plan.key_lineage
+        if keyed is None:
+            return self.write_rows(result, draft, report, letters, failed, partly=partly)
+        report.keyed = dict(keyed.effects.counts)
+        report.key_after, report.key_lineage = self.plan.key_after, self.plan.key_lineage
         state = draft.state(
-            report, report_to_json(report), letters, failed, run_.table, partly=partly, changed_rows=changed_rows
+            report,
+            report_to_json(report),
+            letters,
+            failed,
+            run_.table,
+            partly=partly,
+            changed_rows=keyed.effects.rows,
         )
         run_.say("committing")  # a cancelled run stops here
         with run_.timed("write"):
-            if keyed is None:
-                rows = conformed(output_rows(result.rows_out(frozenset(run_.failures)), self.spec), self.schema)
-                return run_.table.commit(rows, state, draft.replaced, draft.before), state
             self.remember_deletions(keyed)
             if draft.replaced.everything or run_.table.schema() is None:
                 return run_.table.commit(keyed.new_rows(), state, draft.replaced, draft.before), state
             assert isinstance(run_.table, MergingTable)
             return run_.table.merge(keyed.written(), keyed.merge(), state, draft.before), state
+
+    def write_rows(
+        self,
+        result: Staged,
+        draft: Draft,
+        report: RunReport,
+        letters: Mapping[str, int],
+        failed: OffsetSet,
+        *,
+        partly: bool,
+    ) -> tuple[Written, TableState]:
+        """Writes a row for each record that is kept, and the state."""
+        run_ = self.run_
+        state = draft.state(report, report_to_json(report), letters, failed, run_.table, partly=partly)
+        run_.say("committing")  # a cancelled run stops here
+        with run_.timed("write"):
+            rows = conformed(output_rows(result.rows_out(frozenset(run_.failures)), self.spec), self.schema)
+            return run_.table.commit(rows, state, draft.replaced, draft.before), state
 
     def remember_deletions(self, keyed: KeyedWindow) -> None:
         """Writes the deletions that a table with ``sequence_by`` has to remember."""

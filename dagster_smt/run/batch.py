@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from dagster_smt.chain import Plan
-from dagster_smt.chain.forms import plan_forms
+from dagster_smt.chain.forms import FormsPlan, plan_forms
 from dagster_smt.errors import EngineError, PlanError, Problem, SmtError, TableError
 from dagster_smt.foreign.check import check_options
 from dagster_smt.model.reports.run_report import RunReport, SchemaUse
@@ -36,12 +36,13 @@ from dagster_smt.run.keyed import (
 from dagster_smt.run.lane import what_runs_in_python
 from dagster_smt.run.late import late_offsets
 from dagster_smt.run.letter_place import check_dead_letters
-from dagster_smt.run.output import output_rows
+from dagster_smt.run.many_tables import ManyAttempt
 from dagster_smt.run.reading_on import with_more_records
 from dagster_smt.run.redrive import redriven
 from dagster_smt.run.report_json import report_of
 from dagster_smt.run.spec import Evaluate, Progress, RunSpec
 from dagster_smt.run.starting_over import with_columns
+from dagster_smt.run.table_schema import checked_schema
 from dagster_smt.run.unmasked import repaired
 from dagster_smt.run.unread import counted, needed, records_of, what_is_unread
 from dagster_smt.spark import evaluate as on_spark
@@ -50,13 +51,12 @@ from dagster_smt.spark.executors import check_executors
 from dagster_smt.spark.foreign_jars import ship_jars
 from dagster_smt.spark.reading.window_forms import GUESSED, WindowForms, guessed_forms, window_forms
 from dagster_smt.tables.available import Available, waiting_problem
-from dagster_smt.tables.keyed.events import Keyed, keyed_rows
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.push_down import Narrowed
-from dagster_smt.tables.schemas import evolved_schema
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import LaidOutTable, Replaced, Table
 from dagster_smt.tables.sources import Source, measured_topics, open_source
+from dagster_smt.tables.spec import TableSink
 from dagster_smt.tables.windows import Resolved, choose_topics, describe, resolve_window
 
 Failures = dict[str, list[Problem]]
@@ -274,16 +274,23 @@ class _Run:
         spec = self.spec
         for line in what_runs_in_python(spec, plan):
             self.say(line)
-        keyed = keyed_of(spec, plan)
+        is_many = isinstance(spec.sink, TableSink) and spec.sink.per_topic
+        keyed = None if isinstance(plan, FormsPlan) else keyed_of(spec, plan)
         with self.timed("read"):
             evaluated = self.evaluate(frame, plan, spec.table, spec.sink.kind, spec.written, forms)
             if keyed is not None:
                 evaluated = with_key_failures(evaluated, keyed, spec.chain)
-            schema = self.checked_schema(evaluated, draft.replaced, keyed)
-            if later is not None and keyed is not None:
+            if is_many:  # each table has its own
+                schema = StructType()
+            else:
+                schema = checked_schema(spec, self.table, evaluated, draft.replaced, keyed)
+            if later is not None:
                 later = on_spark.evaluate(later, plan, spec.table, "columns", spec.written, forms)
-                later = with_key_failures(later, keyed, spec.chain).where("__status = 0")
-        return Attempt(self, plan, frame, evaluated, schema, draft, narrow, forms, keyed, later)
+                if keyed is not None:
+                    later = with_key_failures(later, keyed, spec.chain)
+                later = later.where("__status = 0")
+        kind = ManyAttempt if is_many else Attempt
+        return kind(self, plan, frame, evaluated, schema, draft, narrow, forms, keyed, later)
 
     def narrow(self, window: Window) -> Narrowed:
         """Returns the part of the window that the run must read, and reports the rest."""
@@ -341,20 +348,6 @@ class _Run:
         else:
             last = None
         return plan_forms(self.spec.chain, forms.forms, topics=draft.window.topics, last=last)
-
-    def checked_schema(self, evaluated: DataFrame, replaced: Replaced, keyed: Keyed | None) -> StructType:
-        """Returns the table's columns after this run."""
-        spec = self.spec
-        if keyed is not None:
-            rows = keyed_rows(evaluated, keyed).schema
-        else:
-            rows = output_rows(evaluated, spec).schema
-        sensitive = self.session.conf.get("spark.sql.caseSensitive") == "true"
-        now = None if replaced.everything else self.table.schema()
-        schema = evolved_schema(spec.sink, now, rows, case_sensitive=sensitive)
-        if problems := self.table.refused(schema):
-            raise TableError(problems)
-        return schema
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:

@@ -154,6 +154,8 @@ class Draft:
         before: The state before it.
         over: Topics that start over: what the table has held of them does not count any more.
         anew: Those among them whose rows stay.
+        progress: Of one table of many: the state of the run's progress. Offsets that it holds need no run to read them
+            for this table, either.
     """
 
     spec: RunSpec
@@ -165,6 +167,7 @@ class Draft:
     before: TableState | None
     over: frozenset[str] = frozenset()
     anew: frozenset[str] = frozenset()
+    progress: TableState | None = None
 
     def without(self, topics: Collection[str]) -> "Draft":
         """Returns the draft without some topics."""
@@ -243,6 +246,8 @@ class Draft:
     def _going_on_from(self, table: Table) -> TableState:
         """Returns the previous state, without the topics that start over."""
         before = self.before or TableState(0, "", self.spec.sink.holds)
+        if self.progress is not None:
+            before = with_progress(before, self.progress)
         if self.spec.settle and self.before is not None:
             before = settled(before, table, self.spec)
         if self.replaced.everything:
@@ -266,6 +271,18 @@ class Draft:
         rows = table.read().where(replaced_rows(self.replaced, coordinates))
         counts = rows.groupBy(F.col(quoted(coordinates.topic)).alias("topic")).count().collect()
         return {row["topic"]: row["count"] for row in counts}
+
+
+def with_progress(state: TableState, progress: TableState) -> TableState:
+    """Returns the state of one table of many, with what the runs have read that had no record for the table."""
+    return replace(
+        state,
+        held=state.held | progress.held,
+        gaps=state.gaps | progress.gaps,
+        absent=(state.absent | progress.absent) - progress.held - progress.gaps - state.held - state.gaps,
+        begins={**progress.begins, **state.begins},
+        identities={**progress.identities, **state.identities},
+    )
 
 
 def settled(state: TableState, table: Table, spec: RunSpec) -> TableState:

@@ -68,6 +68,8 @@ class TableFacts:
         unseen: What could not be looked at, and why: ``state``, ``topics``, ``rows``, ``columns``, ``contract``,
             ``keys``, ``sample`` or ``files``.
         files: The sizes of the table's files; None where nobody asked.
+        tables: Of a run that writes many tables: the rows of each, by topic.
+        waiting: The number of offsets whose records the next run reads again, because their table could not be written.
     """
 
     rows: int = 0
@@ -89,6 +91,8 @@ class TableFacts:
     mode: TableMode = "append"
     repeated_keys: int | None = None
     files: FileSizes | None = None
+    tables: Mapping[str, int] = field(default_factory=dict)
+    waiting: int = 0
 
 
 SAMPLE = 200
@@ -161,7 +165,8 @@ class _Looking:
         state = self.look("state", lambda: self.table.state(), None)
         facts = self.look("state", lambda: of_state(state), TableFacts())
         lag = self.lag(state)
-        reads_rows = isinstance(spec.sink, TableSink) and (window.ranges or self.contract is not None)
+        reads_rows = isinstance(spec.sink, TableSink) and not spec.sink.per_topic
+        reads_rows = reads_rows and bool(window.ranges or self.contract is not None)
         if reads_rows:
             schema = self.look("columns", lambda: self.table.schema(), None)
         else:
@@ -238,6 +243,8 @@ class _Looking:
 
     def files(self) -> FileSizes | None:
         """Returns the sizes of the files of the table; None if nobody asked, or there is no table."""
+        if isinstance(self.spec.sink, TableSink) and self.spec.sink.per_topic:
+            return None
         if self.small_below is None or self.table.schema() is None:
             return None
         target = maintained(self.session, self.table)
@@ -303,6 +310,8 @@ def of_state(state: TableState | None) -> TableFacts:
         last=report_of(state),
         unmasked=state.unmasked,
         accepted=state.accepted,
+        tables={topic: sum(rows.values()) for topic, rows in state.tables.items()},
+        waiting=state.waiting.records,
     )
 
 

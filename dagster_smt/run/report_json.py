@@ -17,6 +17,7 @@ def report_to_json(report: RunReport) -> dict[str, Any]:
         schemas.append(schema.without_defaults() if schema is not None else None)
     before, after, key = schemas
     plain = dataclasses.replace(report, before=before, after=after, key_after=key, previous=None, failures={}, parts=())
+    plain.destination_reports = {}
     data: dict[str, Any] = msgspec.to_builtins(plain)
     return data
 

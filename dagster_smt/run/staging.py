@@ -88,22 +88,27 @@ class Staged:
         return tuple(uses_of_schemas)
 
     def failed(self) -> OffsetSet:
-        """Returns the offsets of the failed records. The executors compute their ranges."""
-        place = ("__topic", "__partition")
-        # of offsets, not of rows: several rows of one record may have failed
-        number = F.dense_rank().over(Window.partitionBy(*place).orderBy("__offset"))
-        failed_rows = self.frame.where(F.col("__status") == FAILED).select(*place, "__offset", number.alias("number"))
-        ranges = failed_rows.groupBy(*place, F.col("__offset") - F.col("number")).agg(
-            F.min("__offset").alias("start"), (F.max("__offset") + 1).alias("end")
-        )
-        bounds = ranges.select(*place, "start", "end").collect()
-        return offsets_of(Range(topic, partition, start, end) for topic, partition, start, end in bounds)
+        """Returns the offsets of the failed records."""
+        return ranges_of_records(self.frame.where(F.col("__status") == FAILED))
 
     def partly_failed(self) -> bool:
         """Returns True if a failed record may have other rows, because its value is an array."""
         if ELEMENT not in self.frame.columns:
             return False
         return not self.frame.where((F.col("__status") == FAILED) & F.col(ELEMENT).isNotNull()).isEmpty()
+
+
+def ranges_of_records(rows: DataFrame) -> OffsetSet:
+    """Returns the offsets of evaluated records. Their ranges are found where the rows are."""
+    place = ("__topic", "__partition")
+    # of offsets, not of rows: several rows may be of one record
+    number = F.dense_rank().over(Window.partitionBy(*place).orderBy("__offset"))
+    numbered = rows.select(*place, "__offset", number.alias("number"))
+    ranges = numbered.groupBy(*place, F.col("__offset") - F.col("number")).agg(
+        F.min("__offset").alias("start"), (F.max("__offset") + 1).alias("end")
+    )
+    bounds = ranges.select(*place, "start", "end").collect()
+    return offsets_of(Range(topic, partition, start, end) for topic, partition, start, end in bounds)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dagster_smt.authoring.stage import Stage
+from dagster_smt.chain.forms import FormsPlan
 from dagster_smt.chain.merge import merge
 from dagster_smt.chain.plan import Plan, plan_chain
 from dagster_smt.errors import DataError, Problem, problem_of_record
@@ -83,6 +84,8 @@ def by_schema(session: SparkSession, plan: Plan, table: TopicTable, forms: Windo
         does not read as Connect does, or too many for the number of records.
     """
     if not forms.forms or not _possible(plan, table, forms):
+        return ()
+    if isinstance(plan, FormsPlan):  # Python keeps the rows of many tables apart
         return ()
     uses = [use for use in forms.uses if use.side == "value"]
     names: dict[str, tuple[str, ...]] = {}

@@ -14,6 +14,7 @@
 | ``__gone`` | boolean | the same: whether the value is null, so that ``__out`` has no row |
 | ``__timestamp`` | timestamp | the same: the record's timestamp as read |
 | ``__changes`` | string | only if the chain has foreign stages: what they changed, as in ``Record.changes`` |
+| ``__destination`` | string | only if the chain keeps topics: the topic after the chain |
 | ``__guessed`` | tinyint | only where schemas were guessed: whether the record names them (``reading.window_forms``) |
 """
 
@@ -32,6 +33,7 @@ LEFT = 3
 LEFT_RECORD = "__left"
 CHANGES = "__changes"
 KEY, GONE, TIMESTAMP = "__key", "__gone", "__timestamp"
+DESTINATION = "__destination"
 IN_TIMESTAMP = "in_timestamp"
 """``__timestamp`` on the way through the Spark evaluator."""
 BITS = 62

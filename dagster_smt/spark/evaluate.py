@@ -17,7 +17,7 @@ from dagster_smt.model.record import Side
 from dagster_smt.model.topics.format import REGISTERED, SELF_DESCRIBED, Format, Formats
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.by_schema import OneSchema, by_schema
-from dagster_smt.spark.columns import GONE, IN_TIMESTAMP, LEFT_RECORD, PROBLEM_TYPE, TIMESTAMP
+from dagster_smt.spark.columns import DESTINATION, GONE, IN_TIMESTAMP, LEFT_RECORD, PROBLEM_TYPE, TIMESTAMP
 from dagster_smt.spark.layout import Leaf
 from dagster_smt.spark.reading.arrays import ELEMENT, IN_ELEMENT, rows_of_arrays, with_element_named
 from dagster_smt.spark.reading.avro_columns import AvroSide
@@ -175,7 +175,7 @@ def _columns(
         lane: True if the JVM lane may read; then there may be the column ``LEFT_RECORD``.
         envelopes: Sides that are envelopes, with the text of their schema.
     """
-    target, after = output_schema(rows, "columns"), rows.after
+    target, after = output_schema(rows, "columns"), rows.rows
     assert after is not None
     keeps_key = plan.chain.keeps_key
     if keeps_key:
@@ -200,6 +200,8 @@ def _columns(
     ]
     if keeps_key:
         shown.append(_gone(evaluator).alias(GONE))
+    if plan.chain.keeps_topic:
+        shown.append(_topic(evaluator).alias(DESTINATION))
     return with_output(done, shown, rows, target, evaluator.states)
 
 
@@ -222,6 +224,18 @@ def _gone(evaluator: TypedEvaluator) -> Column:
             absent = F.col(side.present).isNull() if side.present else F.lit(False)
         gone = gone | (absent & (F.col("__variant") == variant) if evaluator.variants else absent)
     return gone
+
+
+def _topic(evaluator: TypedEvaluator) -> Column:
+    """Returns the topic of a record after the stages."""
+    topic: Column | None = None
+    for variant, state in sorted(evaluator.states.items(), reverse=True):
+        of_variant = F.col(state.columns["topic"])
+        if topic is None:
+            topic = of_variant
+        else:
+            topic = F.when(F.col("__variant") == variant, of_variant).otherwise(topic)
+    return F.col("__topic") if topic is None else topic
 
 
 def _without_tombstones(evaluator: TypedEvaluator) -> DataFrame:

@@ -64,13 +64,17 @@ def _check_layout(plan: Plan, sink: TableSink) -> None:
 
 
 def keeping_key(chain: Chain, table: TopicTable, sink: Sink) -> Chain:
-    """Returns the chain that keeps the record's key beside its value, if the table of the result has keys.
+    """Returns the chain that keeps beside the value what the tables of the result need.
+
+    That is the record's key for tables with keys, and the topic after the chain where it chooses the table.
 
     Keys whose format has no schema are not kept: key columns then come from the value, and tombstones have none.
 
     Raises:
         PlanError: SMT701, ``keys='record_key'`` and the format of the keys has no schema; SMT706, arrays are rows.
     """
+    if isinstance(sink, TableSink) and sink.per_topic:
+        chain = replace(chain, keeps_topic=True)
     if sink.keyed is None:
         return chain
     if table.value.arrays_as_rows:

@@ -136,12 +136,13 @@ def conformed_columns(frame: DataFrame, schema: StructType) -> list[Column]:
         if kind is None:
             column = F.lit(None)
         else:
-            column = _conformed(frame[quoted(target.name)], kind, target.dataType)
+            column = conformed_value(frame[quoted(target.name)], kind, target.dataType)
         columns.append(column.cast(target.dataType).alias(target.name, metadata=target.metadata))
     return columns
 
 
-def _conformed(column: Column, have: DataType, want: DataType) -> Column:
+def conformed_value(column: Column, have: DataType, want: DataType) -> Column:
+    """Returns a value with the fields of another type, by name: null where they are missing."""
     if nullable(have) == nullable(want):
         return column
     if isinstance(have, StructType) and isinstance(want, StructType):
@@ -152,15 +153,15 @@ def _conformed(column: Column, have: DataType, want: DataType) -> Column:
             if number is None:
                 child = F.lit(None)
             else:
-                child = _conformed(column.getField(field.name), have.fields[number].dataType, field.dataType)
+                child = conformed_value(column.getField(field.name), have.fields[number].dataType, field.dataType)
             fields.append(child.cast(field.dataType).alias(field.name))
         return F.when(column.isNotNull(), F.struct(*fields))
     if isinstance(have, ArrayType) and isinstance(want, ArrayType):
         old, new = have.elementType, want.elementType
-        return F.transform(column, lambda v: _conformed(v, old, new))
+        return F.transform(column, lambda v: conformed_value(v, old, new))
     if isinstance(have, MapType) and isinstance(want, MapType) and have.keyType == want.keyType:
         old, new = have.valueType, want.valueType
-        return F.transform_values(column, lambda _, v: _conformed(v, old, new))
+        return F.transform_values(column, lambda _, v: conformed_value(v, old, new))
     return column
 
 

@@ -27,6 +27,7 @@ from dagster_smt.model.topics.keyed import (
 from dagster_smt.model.topics.keyed import SoftDeleteColumns as SoftDeleteColumns
 from dagster_smt.model.topics.keyed import ValidityColumns as ValidityColumns
 from dagster_smt.model.topics.layout import Layout, layout_of
+from dagster_smt.model.topics.table_names import PROGRESS, TOPIC, path_of_topic, table_of_topic, template_problem
 from dagster_smt.model.windows.window import Window
 from dagster_smt.tables.kafka.spec import KafkaTopics as KafkaTopics
 from dagster_smt.tables.kafka.spec import NewTopics as NewTopics
@@ -300,6 +301,7 @@ MOST_TOPICS = 500
 """File topics hold a lock for each, and most systems let a process open 1,024 files."""
 SinkKind = Literal["records", "columns"]
 SchemaEvolution = Literal["none", "add", "widen"]
+RefusedTables = Literal["unread", "dead_letters"]
 
 
 class Sink:
@@ -356,7 +358,9 @@ class Sink:
 
 @dataclass(frozen=True)
 class TableSink(Sink):
-    """A table that runs write to, by path or by its name in a catalog.
+    """A table that runs write to, by path or by its name in a catalog; or with ``{topic}`` in it, many tables.
+
+    ``DeltaSink("lake/{topic}")`` is one table for each topic that the chain's routers choose. Each run writes them all.
 
     Attributes:
         path: Folder or URI, in a file system that the session knows. A relative path begins where Dagster runs.
@@ -385,6 +389,10 @@ class TableSink(Sink):
         properties: Table properties of a new table.
         comment: The description of a new table.
         target_file_size: The size of a new table's files: bytes, or a text such as ``128 MB``.
+        max_tables: With ``{topic}``: limit of the tables. A router may take the topic from any field.
+        max_new_tables: With ``{topic}``: limit of the tables that one run makes.
+        refused_tables: With ``{topic}``: the records of topics that get no table stay ``unread``, and the next run
+            reads them again; or they become ``dead_letters``.
     """
 
     path: str | Path = ""
@@ -408,6 +416,9 @@ class TableSink(Sink):
     properties: Mapping[str, str] = field(default_factory=dict, hash=False)
     comment: str = ""
     target_file_size: int | str = ""
+    max_tables: int = 1_000
+    max_new_tables: int = 250
+    refused_tables: RefusedTables = "unread"
     own_properties: ClassVar[Mapping[str, str]] = {}
     replaceable: ClassVar[bool] = True
 
@@ -426,9 +437,29 @@ class TableSink(Sink):
         if bool(self.path) == bool(self.table):
             hint = "give a folder or URI as path, or the name of a table in a catalog as table"
             raise ConfigError(Problem("SMT570", type(self).__name__, "a table has a path or a name, one of both", hint))
+        if self.per_topic and (problems := per_topic_problems(self)):
+            raise ConfigError(problems)
         if self.kind == "columns" and (self.key or self.value):
             hint = "leave key and value out, or write records"
             raise ConfigError(Problem("SMT577", self.place, "a table of columns has no formats", hint))
+
+    @property
+    def per_topic(self) -> bool:
+        """True if each topic that the chain chooses has a table of its own."""
+        return TOPIC in str(self.path) or TOPIC in self.table
+
+    def of_topic(self, topic: str) -> "TableSink":
+        """Returns the table of a topic that the chain chooses."""
+        if self.table:
+            return replace(self, table=table_of_topic(self.table, topic))
+        path = path_of_topic(str(self.path), topic)
+        return replace(self, path=Path(path) if isinstance(self.path, Path) else path)
+
+    @property
+    def progress(self) -> "TableSink":
+        """The table with the progress of runs that write many tables."""
+        plain = replace(self, kind="records", mode="append", keys=RECORD_KEY, deletes="apply", sequence_by="", track=())
+        return replace(plain, schema_evolution="add", **NO_LAYOUT).of_topic(PROGRESS)
 
     @property
     def layout(self) -> Layout:
@@ -478,6 +509,24 @@ NO_LAYOUT: Mapping[str, Any] = {
     "target_file_size": "",
 }
 """Options of a table that has no layout of its own, such as a table beside another one."""
+
+
+def per_topic_problems(sink: TableSink) -> list[Problem]:
+    """Returns what is wrong with the options of a sink with ``{topic}``."""
+    problems = []
+    if (problem := template_problem(str(sink.path or ""), sink.table)) is not None:
+        problems.append(problem)
+    if sink.coordinates is None:
+        hint = "leave source_columns=None out"
+        statement = "a run that goes on after another one died has to know the record of each row"
+        problems.append(Problem("SMT730", "source_columns", statement, hint))
+    if sink.refused_tables not in ("unread", "dead_letters"):
+        statement = f"no such way: {sink.refused_tables}"
+        problems.append(Problem("SMT730", "refused_tables", statement, "use unread or dead_letters"))
+    for option in ("max_tables", "max_new_tables"):
+        if getattr(sink, option) < 1:
+            problems.append(Problem("SMT730", option, f"{getattr(sink, option)} is no limit", "use 1 or more"))
+    return problems
 
 
 def keyed_problems(sink: TableSink) -> list[Problem]:

@@ -211,13 +211,17 @@ class _Resolving:
         return self.new_ranges(covered), {}
 
     def new_ranges(self, covered: OffsetSet) -> list[Range]:
-        """Returns the ranges that the table does not have.
+        """Returns the ranges that the table does not have: the first of each partition, and what waits.
 
-        If a source lacks offsets, the ranges cover only present offsets.
+        If a source lacks offsets, the ranges cover all present offsets.
         """
         missing = self.there(offsets_of(self.available.ranges) - covered)
+        waiting = missing & self.state.waiting
+        missing -= waiting
         pieces = 1 if self.available.present is None else None
         ranges = []
+        for place, intervals in waiting.parts.items():  # beside the limit: they must not hold back what is new
+            ranges += [Range(*place, *part) for part in first_of(intervals, self.request.max_records)]
         for place, intervals in missing.parts.items():
             ranges += [Range(*place, *part) for part in first_of(intervals[:pieces], self.request.max_records)]
         return ranges

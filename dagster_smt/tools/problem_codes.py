@@ -22,12 +22,14 @@ AREAS = {
     "4": "Data of one record",
     "5": "Tables, windows and sinks",
     "6": "Environment",
-    "7": "Tables with keys",
+    "7": "Tables with keys, and many tables of one run",
     "8": "Maintenance of tables",
     "9": "Not supported, or a mistake in a class",
 }
 SHARED = {
     "SMT700": "run/spec tables/spec",
+    "SMT730": "model/topics/table_names run/spec tables/spec",
+    "SMT735": "orchestration/definitions/assets orchestration/definitions/many_tables",
     "SMT701": "spark/stages/output tables/keyed/keys tables/planning",
     "SMT001": "chain/parse chain/stages",
     "SMT002": "chain/parse connect/places connect/worker",

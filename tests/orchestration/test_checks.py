@@ -8,6 +8,7 @@ import pytest
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.reports.destinations import Destination
 from dagster_smt.model.reports.run_report import LedgerEntry, LedgerLine, Reject, RunReport, StageCounts, TopicCounts
 from dagster_smt.model.reports.unmasked import Unmasked
 from dagster_smt.model.schema import INT64
@@ -63,6 +64,7 @@ def test_a_run_without_records_has_a_result_too(name):
     assert CHECKS[name](Evidence(RunReport("orders", Window(), status="empty"), TableFacts())).passed
 
 
+BROKEN = Destination("orders", "lake/orders", "failed", 3, problems=(Problem("SMT554", "lake/orders", "gone", ""),))
 WRONG = [
     ("no_dead_letters", reported(failed=1, records_out=3, rejects=[REJECT]), "1 of 5 records failed", "WARN"),
     ("no_dead_letters", reported(failed=5, records_out=0, topics={"orders": ALL_FAILED}), "5 of 5 records", "ERROR"),
@@ -102,6 +104,8 @@ WRONG = [
     ),
     ("masked_values", found(residue={("value.a", "value.b"): 2}, sampled=9), "also in value.b (of value.a)", "WARN"),
     ("key_matches_value", reported(ledger=[DIFFERING]), "key and value differ in id (2 records)", "WARN"),
+    ("tables_written", reported(destinations=(BROKEN,)), "1 of 1 tables were not written: orders", "ERROR"),
+    ("tables_written", found(waiting=3), "3 offsets wait for a table", "ERROR"),
     ("small_files", found(files=FileSizes(60, 900, 30)), "30 of 60 files are smaller than 16 MB; launch", "WARN"),
     ("lag", found(lag={"orders": 2, "bills": 1}), "3 offsets are not read yet", "WARN"),
     ("contract", found(broken={"id": "int is promised"}), "the contract is broken: id: int is promised", "ERROR"),
@@ -143,6 +147,7 @@ def test_lag_up_to_a_limit_passes():
 
 
 CONDITIONAL = {
+    "tables_written",
     "keys_unique",
     "schema_matches_plan",
     "dead_mask",
@@ -166,6 +171,7 @@ def test_tables_have_the_checks_that_can_be_told_of_them():
     assert checks_of(SmtChecks(), none, records) == always
     assert conditional(SmtChecks(), chain, records) == ["dead_mask", "masked_values"]
     assert conditional(SmtChecks(), none, columns) == ["schema_matches_plan"]
+    assert conditional(SmtChecks(), none, DeltaSink("t/{topic}", "columns")) == ["tables_written"]
     with_keys = DeltaSink("t", "columns", mode="upsert")
     assert conditional(SmtChecks(), none, with_keys) == ["keys_unique", "schema_matches_plan"]
     row = Row((Column("id", INT64),), ("id",), verify_integrity="check")

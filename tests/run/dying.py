@@ -1,5 +1,6 @@
 """Runs that die at a statement or at a write: before it, or after it."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
@@ -25,16 +26,28 @@ class Died(BaseException):
 @contextmanager
 def dying_at(step: int, *, after: bool) -> Iterator[list[int]]:
     """Has whatever runs die at its step of this number, or right after it; gives the count of the steps left."""
-    left = [step]
+    left, lock, ended_in = [step], threading.Lock(), []
+
+    def count() -> int:
+        """Counts a step; the other threads of a run that has died end at their next one."""
+        with lock:
+            left[0] -= 1
+            if ended_in and threading.get_ident() not in ended_in:
+                raise Died
+            return left[0]
+
+    def die() -> None:
+        ended_in.append(threading.get_ident())
+        raise Died
 
     def armed(function):
         def wrapped(*args, **kwargs):
-            left[0] -= 1
-            if left[0] == -1 and not after:
-                raise Died
+            number = count()
+            if number == -1 and not after:
+                die()
             result = function(*args, **kwargs)
-            if left[0] == -1:
-                raise Died
+            if number == -1:
+                die()
             return result
 
         return wrapped

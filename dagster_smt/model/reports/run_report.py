@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 
 from dagster_smt.errors import Problem
 from dagster_smt.model.paths.extended import WHOLE, below
+from dagster_smt.model.reports.destinations import Destination, joined_destinations
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range, Window
@@ -318,6 +319,8 @@ class RunReport:
         keyed: Of a table with keys: by topic what the events did to its rows; empty for other tables.
         key_after: Of a table with keys: the schema of the key after the chain.
         key_lineage: Of a table with keys: for each field of the key after the chain, the fields that it comes from.
+        destinations: Of a run that writes many tables: what became of each.
+        destination_reports: The reports of those that were written, by topic. The table does not store them.
     """
 
     name: str
@@ -350,6 +353,8 @@ class RunReport:
     keyed: dict[str, KeyCounts] = field(default_factory=dict)
     key_after: Schema | None = None
     key_lineage: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    destinations: tuple[Destination, ...] = ()
+    destination_reports: "dict[str, RunReport]" = field(default_factory=dict)
 
     @property
     def rows_in(self) -> int:
@@ -528,6 +533,8 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
         unwritten=tuple(records for r in reports for records in r.unwritten),
         rows_written=_sum_of(r.rows_written for r in reports),
         keyed=_keyed_of(reports),
+        destinations=joined_destinations(report.destinations for report in reports),
+        destination_reports=_destination_reports(reports),
     )
 
 
@@ -538,6 +545,15 @@ def _keyed_of(reports: Sequence["RunReport"]) -> dict[str, KeyCounts]:
         for topic, of_topic in report.keyed.items():
             counts.setdefault(topic, []).append(of_topic)
     return {topic: sum_of_keys(several) for topic, several in sorted(counts.items())}
+
+
+def _destination_reports(reports: Sequence["RunReport"]) -> "dict[str, RunReport]":
+    """Returns the report of each table, of all windows together."""
+    by_topic: dict[str, list[RunReport]] = {}
+    for report in reports:
+        for topic, of_table in report.destination_reports.items():
+            by_topic.setdefault(topic, []).append(of_table)
+    return {topic: joined(several) for topic, several in by_topic.items()}
 
 
 def _sum_of(numbers: Iterable[int | None]) -> int | None:

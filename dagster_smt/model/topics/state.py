@@ -137,6 +137,10 @@ class TableState:
             must not replace these rows.
         settled: Decisions that rows changed by other writers are right, newest last.
         report: The run's report as JSON data.
+        waiting: Of runs that write many tables: offsets that are not in ``held``, because the table that their records
+            go to could not be written. The next run reads them again.
+        tables: Of runs that write many tables: by topic the rows of its table, per topic that they were read from. A
+            table is noted before it is made.
     """
 
     number: int
@@ -160,6 +164,8 @@ class TableState:
     report: Mapping[str, Any] = field(default_factory=dict)
     former: OffsetSet = field(default_factory=OffsetSet)
     settled: tuple[Settlement, ...] = ()
+    waiting: OffsetSet = field(default_factory=OffsetSet)
+    tables: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def covered(self) -> OffsetSet:
@@ -204,6 +210,7 @@ class TableState:
             gaps=self.gaps.without(gone),
             failed=self.failed.without(gone),
             absent=self.absent.without(gone),
+            waiting=self.waiting.without(gone),
             begins={place: begin for place, begin in self.begins.items() if place[0] not in gone},
             spans={place: spans for place, spans in self.spans.items() if place[0] not in gone},
             epochs={place: epoch for place, epoch in self.epochs.items() if place[0] not in gone},
@@ -222,6 +229,7 @@ class TableState:
             held=held,
             gaps=gaps,
             absent=(self.absent | notes.absent) - held - gaps,
+            waiting=self.waiting - held - gaps,
             begins={**self.begins, **notes.begins},
             spans={**self.spans, **spans},
             epochs={**self.epochs, **notes.epochs},
@@ -269,6 +277,10 @@ class TableState:
             "former": self.former.to_json(),
             "settled": [[s.run, s.millis, s.committed, s.counted, list(s.commits)] for s in self.settled],
         }
+        if self.waiting:
+            data["waiting"] = self.waiting.to_json()
+        if self.tables:
+            data["tables"] = {topic: dict(rows) for topic, rows in self.tables.items()}
         return json.dumps({KEY: data}, separators=(",", ":"))
 
     @classmethod
@@ -330,6 +342,7 @@ _READ_FROM_JSON: dict[str, Callable[[Any], Any]] = {
     "absent": OffsetSet.from_json,
     "epochs": from_topics,
     "former": OffsetSet.from_json,
+    "waiting": OffsetSet.from_json,
     "runs": _runs,
     "unmasked": _unmasked,
     "accepted": _accepted,

@@ -5,6 +5,7 @@ from typing import Any
 import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.orchestration.definitions.names import OF_CHAIN
 from dagster_smt.orchestration.definitions.partitions import OF_TIME
 from dagster_smt.orchestration.runs.again import job_that_runs_again
 
@@ -25,7 +26,7 @@ def build_repair_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
     Raises:
         ConfigError: SMT355, the partitions are windows of time: launch the partitions again instead.
     """
-    specs = list(asset.specs)
+    specs = [spec for spec in asset.specs if OF_CHAIN in spec.metadata] or list(asset.specs)
     if isinstance(asset.partitions_def, OF_TIME):
         hint = "launch the partitions again: that replaces all of their records"
         raise ConfigError(Problem("SMT355", specs[0].key.to_user_string(), "its partitions are windows of time", hint))

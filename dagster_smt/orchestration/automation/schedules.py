@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 
 from dagster_smt.orchestration.automation.sensors import SENSOR_TAG, range_tags
-from dagster_smt.orchestration.definitions.names import op_name
+from dagster_smt.orchestration.definitions.names import main_spec, op_name
 from dagster_smt.orchestration.definitions.partitions import OF_TIME
 
 Schedule = dg.ScheduleDefinition | Any  # a partitioned job's schedule has a class of its own, which is not public
@@ -35,7 +35,7 @@ def build_smt_schedule(
         execution_timezone: The time zone of ``cron_schedule``; by default the zone of the time partitions, or UTC.
         default_status: As in ``dg.ScheduleDefinition``.
     """
-    name = name or f"{op_name(asset.key)}_schedule"
+    name = name or f"{op_name(main_spec(asset).key)}_schedule"
     partitions = asset.partitions_def
     if execution_timezone is None and isinstance(partitions, OF_TIME):
         execution_timezone = _windows_of(partitions).timezone
@@ -48,11 +48,11 @@ def build_smt_schedule(
     }
     if isinstance(partitions, OF_TIME):
         return dg.ScheduleDefinition(
-            **common, execution_fn=_ended(asset.key, partitions, cron_schedule, execution_timezone)
+            **common, execution_fn=_ended(main_spec(asset).key, partitions, cron_schedule, execution_timezone)
         )
     if not isinstance(partitions, dg.DynamicPartitionsDefinition):
         return dg.ScheduleDefinition(**common)
-    return dg.ScheduleDefinition(**common, execution_fn=_every_partition(name, asset.key, partitions))
+    return dg.ScheduleDefinition(**common, execution_fn=_every_partition(name, main_spec(asset).key, partitions))
 
 
 def _windows_of(partitions: OF_TIME) -> dg.TimeWindowPartitionsDefinition:

@@ -16,6 +16,7 @@ import dagster as dg
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.reports.markdown import code
 from dagster_smt.model.windows.window import Range
+from dagster_smt.orchestration.definitions.names import main_spec
 from dagster_smt.orchestration.definitions.partitions import partition_key_to_topic, topic_to_partition_key
 from dagster_smt.orchestration.launch.versions import digest
 from dagster_smt.tables.spec import FileTopics, TableSource, TopicTable
@@ -90,13 +91,13 @@ def build_new_topic_sensor(
     for expression in (table.pattern, exclude):
         matching(expression, [""])  # refuses a wrong expression now
     limits = (request_runs, max_new_per_tick, max_topics, on_vanished)
-    spec = _NewTopics(name, table, exclude, asset.key, partitions, *limits)
+    spec = _NewTopics(name, table, exclude, main_spec(asset).key, partitions, *limits)
     return dg.SensorDefinition(
         name=name,
         target=asset,
         minimum_interval_seconds=minimum_interval_seconds,
         default_status=default_status,
-        description=f"New topics that match {code(table.pattern)} become partitions of {asset.key.to_user_string()}.",
+        description=f"New topics that match {code(table.pattern)} become partitions of {spec.asset.to_user_string()}.",
         evaluation_fn=partial(_sense_topics, spec),
     )
 
@@ -239,6 +240,7 @@ class _Behind:
     min_records: int | None
     min_bytes: int | None
     max_age_seconds: float | None
+    keys: tuple[dg.AssetKey, ...] = ()
 
     @property
     def least(self) -> str:
@@ -321,13 +323,15 @@ def build_lag_sensor(
         raise ConfigError(Problem("SMT039", f"{name} min_bytes", "brokers do not report the size of topics", hint))
     if min_records is None and min_bytes is None:
         min_records = 1
-    spec = _Behind(name, table, asset.key, partitions, min_records, min_bytes, max_age_seconds)
+    spec = _Behind(
+        name, table, main_spec(asset).key, partitions, min_records, min_bytes, max_age_seconds, tuple(asset.keys)
+    )
     return dg.SensorDefinition(
         name=name,
         target=asset,
         minimum_interval_seconds=minimum_interval_seconds,
         default_status=default_status,
-        description=f"Runs {asset.key.to_user_string()} when its topics hold at least {spec.least} not read yet.",
+        description=f"Runs {spec.asset.to_user_string()} when its topics hold at least {spec.least} not read yet.",
         evaluation_fn=partial(_sense_lag, spec),
     )
 
@@ -347,7 +351,7 @@ def _sense_lag(spec: _Behind, context: dg.SensorEvaluationContext) -> dg.SensorR
     run_key = digest([*(f"{r.topic}-{r.partition}@{r.end}" for r in late), *spec.turn(time.time() - last)])
     tags = {SENSOR_TAG: spec.name}
     if spec.partitions is None:
-        return dg.SensorResult(run_requests=[dg.RunRequest(run_key=run_key, tags=tags, asset_selection=[spec.asset])])
+        return dg.SensorResult(run_requests=[dg.RunRequest(run_key=run_key, tags=tags, asset_selection=spec.keys)])
     spans = _spans(known, {topic_to_partition_key(r.topic) for r in late})
     run_requests = []
     for s in spans:

@@ -29,6 +29,7 @@ from dagster_smt.orchestration.components.scaffolder import SmtChainScaffolder
 from dagster_smt.orchestration.definitions.assets import build_smt_asset
 from dagster_smt.orchestration.definitions.dead_letters import build_dead_letters_asset, build_redrive_job
 from dagster_smt.orchestration.definitions.maintenance import build_maintenance_job
+from dagster_smt.orchestration.definitions.many_tables import build_tables_asset, writes_many
 from dagster_smt.orchestration.definitions.partitions import OF_TIME
 from dagster_smt.orchestration.definitions.tables import SmtTable
 from dagster_smt.orchestration.definitions.topic_assets import build_topic_assets
@@ -118,6 +119,13 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         str, dg.Resolver.default(description="Topic of the dead letters; empty: no dead letters.")
     ] = ""
     partitions_def: ResolvedPartitions = None
+    destinations: Annotated[
+        Sequence[str],
+        dg.Resolver.default(
+            description="Of a sink with {topic}: topics after the chain whose tables are assets of their own.",
+            examples=[["orders", "refunds"]],
+        ),
+    ] = ()
     checks: ResolvedChecks = field(default_factory=SmtChecks)
     dead_paths: Annotated[
         Literal["error", "warn"] | None,
@@ -230,6 +238,8 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         if self.dead_letter_topic or self.dead_letters is not None:
             letters.append(build_dead_letters_asset(asset))
             jobs += [build_redrive_job(asset)] if again else []
+        if writes_many(self.sink):
+            letters.append(build_tables_asset(asset))
         if self.maintenance is not None:
             jobs.append(build_maintenance_job(asset, self.maintenance))
             schedules += self._maintenance_schedule(jobs[-1])
@@ -285,6 +295,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
             partitions_def=self.partitions_def,
             errors_tolerance=self.errors_tolerance,
             dead_letters=self.dead_letters,
+            destinations=tuple(self.destinations),
             dead_letter_topic=self.dead_letter_topic,
             checks=self._checks(),
             dead_paths=self.dead_paths,

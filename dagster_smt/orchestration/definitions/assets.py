@@ -87,7 +87,7 @@ def build_smt_asset(
     @dg.multi_asset(
         name=name,
         description=planned.spec.description,
-        specs=[planned.spec],
+        specs=planned.specs,
         check_specs=planned.check_specs,
         config_schema=_config_schema(planned),
         required_resource_keys={spark_key},
@@ -140,6 +140,10 @@ def build_smt_assets(
     planned_tables = {}
     for table in tables:
         planned = planned_asset(table, translator)
+        if table.destinations:
+            hint = "make an asset of its own of this table: build_smt_asset"
+            statement = "destinations and other tables cannot share a step"
+            raise ConfigError(Problem("SMT735", f"{name} {planned.name}", statement, hint))
         planned_tables[table_name(planned.key)] = planned
     _check_together(name, tables, planned_tables.values())
 

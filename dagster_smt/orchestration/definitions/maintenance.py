@@ -7,13 +7,15 @@ import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem, SmtError, TableError
 from dagster_smt.orchestration.checks import SMALL_FILES, small_files_of
+from dagster_smt.orchestration.definitions.many_tables import table_partition, writes_many
 from dagster_smt.orchestration.definitions.planned import PlannedAsset
+from dagster_smt.orchestration.metadata.definition_metadata import table_key, tables_key
 from dagster_smt.orchestration.resources import need_packages, spark_session_of
 from dagster_smt.orchestration.runs.failures import joint_failure, problems_as_failure
 from dagster_smt.orchestration.runs.guard import run_cancellable
 from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
 from dagster_smt.tables.maintenance.options import STEPS, SmtMaintenance, check_table
-from dagster_smt.tables.spec import TableSink, packages_of
+from dagster_smt.tables.spec import Sink, TableSink, packages_of
 from dagster_smt.visible import visible
 
 if TYPE_CHECKING:
@@ -146,21 +148,35 @@ def _maintain_each(
     errors: list[SmtError] = []
     for name in config.get("tables") or tables:
         table = tables[name]
-        try:
-            report = _maintained(context, table, maintenance, session)
-            context.log.info(visible(_summary(name, report)))
-            yield from _events(table, report)
-            if report.problems:
-                raise TableError(report.problems)
-        except SmtError as error:
-            context.log.error(str(error))
-            errors.append(error)
+        for topic in _topics_of(table, session):
+            try:
+                sink = table.sink
+                if topic is not None and isinstance(sink, TableSink):
+                    sink = sink.of_topic(topic)
+                report = _maintained(context, table, sink, maintenance, session)
+                context.log.info(visible(_summary(name if topic is None else f"{name} {topic}", report)))
+                yield from _events(table, topic, report)
+                if report.problems:
+                    raise TableError(report.problems)
+            except SmtError as error:
+                context.log.error(str(error))
+                errors.append(error)
     if errors:
         raise joint_failure(errors)
 
 
+def _topics_of(table: PlannedAsset, session: Any) -> Sequence[str | None]:
+    """Returns the topics of the tables of an asset that is many tables; None stands for the only table of another."""
+    if not writes_many(table.sink):
+        return (None,)
+    from dagster_smt.tables.sinks import open_table  # loads PySpark
+
+    state = open_table(session, table.sink).state()
+    return sorted(state.tables) if state is not None else ()
+
+
 def _maintained(
-    context: dg.OpExecutionContext, table: PlannedAsset, maintenance: SmtMaintenance, session: Any
+    context: dg.OpExecutionContext, table: PlannedAsset, sink: Sink, maintenance: SmtMaintenance, session: Any
 ) -> "MaintenanceReport":
     from dagster_smt.run.maintenance import maintain  # loads PySpark
 
@@ -169,15 +185,22 @@ def _maintained(
     return run_cancellable(
         session,
         f"dagster-{context.run.run_id}-{context.op_handle}",
-        lambda progress: maintain(table.sink, maintenance, session, progress, steps, below),
+        lambda progress: maintain(sink, maintenance, session, progress, steps, below),
         log=lambda line: context.log.info(visible(line)),
     )
 
 
-def _events(table: PlannedAsset, report: "MaintenanceReport") -> Events:
+def _events(table: PlannedAsset, topic: str | None, report: "MaintenanceReport") -> Events:
     from dagster_smt.orchestration.metadata.maintenance_metadata import maintenance_metadata  # loads PySpark
 
-    yield dg.AssetObservation(table.key, metadata=maintenance_metadata(report))
+    metadata = maintenance_metadata(report)
+    if topic is not None and topic in table.definition.destinations:
+        yield dg.AssetObservation(table_key(table.key, topic), metadata=metadata)
+        return
+    if topic is not None:
+        yield dg.AssetObservation(tables_key(table.key), partition=table_partition(topic), metadata=metadata)
+        return
+    yield dg.AssetObservation(table.key, metadata=metadata)
     if report.after is None:
         return
     compacted = any(step.step == "compact" and step.problem is None for step in report.steps)

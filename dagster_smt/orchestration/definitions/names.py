@@ -1,9 +1,18 @@
-"""Names of ops."""
+"""Names of ops, and the asset that gives an op its name."""
 
 import hashlib
 import re
 
 import dagster as dg
+
+OF_CHAIN = "dagster_smt/chain_hash"
+"""Metadata that the asset of a chain has, and assets beside it in the same op have not."""
+
+
+def main_spec(asset: dg.AssetsDefinition) -> dg.AssetSpec:
+    """Returns the spec of an asset of ``build_smt_asset``; tables that are assets of their own are in the same op."""
+    specs = list(asset.specs)
+    return next((spec for spec in specs if OF_CHAIN in spec.metadata), specs[0])
 
 
 def op_name(key: dg.AssetKey) -> str:

@@ -10,11 +10,17 @@ import dagster as dg
 from dagster_smt.chain import Chain
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.schema import Schema
-from dagster_smt.orchestration.checks import SmtChecks, check_specs, checks_of, contract_of
+from dagster_smt.orchestration.checks import OF_ONE_TABLE, SmtChecks, check_specs, checks_of, contract_of
+from dagster_smt.orchestration.definitions.many_tables import (
+    PER_TOPIC,
+    check_destinations,
+    destination_specs,
+    writes_many,
+)
 from dagster_smt.orchestration.definitions.partitions import topic_dimension
 from dagster_smt.orchestration.definitions.tables import SmtTable, parsed_chain
 from dagster_smt.orchestration.definitions.translator import SmtAssetData, SmtTranslator, topic_keys
-from dagster_smt.orchestration.metadata.definition_metadata import DEAD_LETTER_PLACE
+from dagster_smt.orchestration.metadata.definition_metadata import DEAD_LETTER_PLACE, table_key
 from dagster_smt.orchestration.resources import need_packages
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.spec import KafkaSink, Sink, TableSink, TopicTable, packages_of
@@ -97,9 +103,27 @@ class PlannedAsset(PlannedTable):
         return self.definition.checks or SmtChecks()
 
     @property
+    def specs(self) -> list[dg.AssetSpec]:
+        """The specs of the asset and of those of its tables that are assets."""
+        return [self.spec, *destination_specs(self.definition.destinations, self.sink, self.spec, self.topics)]
+
+    @property
+    def destination_check_names(self) -> list[str]:
+        """The names of the checks of each table that is an asset."""
+        names = []
+        for name in OF_ONE_TABLE:
+            fits = {"keys_unique": self.sink.keyed is not None, "schema_matches_plan": self.sink.kind == "columns"}
+            if fits.get(name, True) and name not in self.checks.off:
+                names.append(name)
+        return names
+
+    @property
     def check_specs(self) -> list[dg.AssetCheckSpec]:
         """The specs of the checks."""
-        return check_specs(self.key, self.check_names, self.checks)
+        specs = check_specs(self.key, self.check_names, self.checks)
+        for topic in self.definition.destinations:
+            specs += check_specs(table_key(self.key, topic), self.destination_check_names, self.checks)
+        return specs
 
 
 def planned_op(table: SmtTable, name: str) -> PlannedTable:
@@ -139,6 +163,9 @@ def planned_asset(table: SmtTable, translator: SmtTranslator | None = None) -> P
     # skippable: a run without new records observes the asset and does not materialize it
     spec = translator.get_asset_spec(data).replace_attributes(skippable=True)
     name = spec.key.to_user_string()
+    check_destinations(table.destinations, table.sink, spec.partitions_def, name)
+    if writes_many(table.sink):
+        spec = spec.merge_attributes(metadata={PER_TOPIC: table.sink.place})
     checks = table.checks or SmtChecks()
     check_names = checks_of(checks, data.chain, table.sink, table.table.row)
     planned = PlannedAsset(

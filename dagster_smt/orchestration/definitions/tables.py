@@ -54,6 +54,8 @@ class SmtTable:
             first record of its time up to the first record of the next partition; a second run replaces exactly these
             records. In a ``MultiPartitionsDefinition`` of topics and times, a partition holds the records of one topic
             in one span of time.
+        destinations: Of a sink with ``{topic}``: topics after the chain whose tables are assets of their own, with
+            checks. The other tables are partitions of one asset (``build_tables_asset``).
         description: As in ``dg.AssetSpec``; by default it names topics and stages.
         group_name: As in ``dg.AssetSpec``.
         tags: As in ``dg.AssetSpec``.
@@ -78,6 +80,7 @@ class SmtTable:
     connect_version: str = ""
     allow_chain_override: bool | None = None
     partitions_def: dg.PartitionsDefinition | None = None
+    destinations: Sequence[str] = ()
     description: str | None = None
     group_name: str | None = None
     tags: Mapping[str, str] | None = None

@@ -74,6 +74,16 @@ def _chain_metadata(chain: Chain) -> Metadata:
     }
 
 
+def table_key(key: dg.AssetKey, topic: str) -> dg.AssetKey:
+    """Returns the asset key of one table of a sink with ``{topic}``, which is below the asset's key."""
+    return dg.AssetKey([*key.path, topic])
+
+
+def tables_key(key: dg.AssetKey) -> dg.AssetKey:
+    """Returns the key of the asset whose partitions are the tables of a sink with ``{topic}``."""
+    return dg.AssetKey([*key.path, "tables"])
+
+
 def dead_letters_key(key: dg.AssetKey) -> dg.AssetKey:
     """Returns the asset key of a table's dead letters, which is below the table's key."""
     return dg.AssetKey([*key.path, "dead_letters"])

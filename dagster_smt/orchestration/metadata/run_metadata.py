@@ -136,6 +136,7 @@ def _count_metadata(report: RunReport, run: RunContext) -> Metadata:
         "dagster_smt/records_dead_lettered": report.failed_records,
         **_row_metadata(report),
         **_key_metadata(report),
+        **_destination_metadata(report),
         "dagster_smt/start_offsets": dg.MetadataValue.json(_bounds(report, 0)),
         "dagster_smt/end_offsets": dg.MetadataValue.json(ends),
         **({"dagster_smt/lag": run.lag} if run.lag is not None else {}),
@@ -177,6 +178,37 @@ def _key_metadata(report: RunReport) -> Metadata:
     return {
         **{f"dagster_smt/{name}": getattr(total, count) for name, count in _KEY_COUNTS.items()},
         "dagster_smt/keys_by_topic": table(rows, columns),
+    }
+
+
+_MOST_TABLES = 500
+"""Tables in the metadata of a run; each has a materialization of its own."""
+_DESTINATION_COLUMNS = {
+    "topic": "string",
+    "table": "string",
+    "status": "string",
+    "new": "bool",
+    "records": "int",
+    "rows": "int",
+    "code": "string",
+}
+
+
+def _destination_metadata(report: RunReport) -> Metadata:
+    """Returns the tables of a run that writes many, those that failed first."""
+    destinations = sorted(report.destinations, key=lambda one: (not one.failed, one.topic))
+    if not destinations:
+        return {}
+    rows = []
+    for one in destinations[:_MOST_TABLES]:
+        code = one.problems[0].code if one.problems else ""
+        values = (one.topic, one.table, one.status, one.is_new, one.records, one.rows, code)
+        rows.append(dict(zip(_DESTINATION_COLUMNS, values, strict=True)))
+    return {
+        "dagster_smt/tables_written": sum(not one.failed for one in destinations),
+        "dagster_smt/tables_failed": sum(one.failed for one in destinations),
+        "dagster_smt/tables_new": sum(one.is_new and not one.failed for one in destinations),
+        "dagster_smt/destinations": table(rows, _DESTINATION_COLUMNS),
     }
 
 

@@ -15,6 +15,7 @@ from dagster_smt.orchestration.launch.versions import code_version, data_version
 from dagster_smt.orchestration.metadata.definition_metadata import Metadata, dead_letters_key
 from dagster_smt.orchestration.metadata.run_metadata import bare_metadata, letters_metadata, observed_metadata
 from dagster_smt.orchestration.runs.execution import SmtOutcome, SmtRun, summary
+from dagster_smt.orchestration.runs.many_tables import destination_events
 from dagster_smt.visible import visible
 
 Context = dg.OpExecutionContext | dg.AssetExecutionContext
@@ -46,6 +47,7 @@ def asset_events(
     else:
         yield from _of_topics(context, table, run, keys)
     yield from letter_events(table, run)
+    yield from destination_events(context, table, run, own_op=True)
     yield from _check_results(context, table, run)
 
 

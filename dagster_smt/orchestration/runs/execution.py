@@ -1,7 +1,7 @@
 """One run of a table inside a Dagster step: cancellable Spark work, and its outcomes for Dagster."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,7 @@ import dagster as dg
 
 from dagster_smt.chain import Plan
 from dagster_smt.errors import Problem, RecordsRejected, SmtError, TableError
+from dagster_smt.model.reports.destinations import summary_of
 from dagster_smt.model.reports.run_report import RunReport, joined, sum_of_keys
 from dagster_smt.model.windows.window import Window
 from dagster_smt.orchestration.definitions.planned import PlannedTable
@@ -20,7 +21,7 @@ from dagster_smt.orchestration.metadata.table_values import batch_table
 from dagster_smt.orchestration.runs.afterwards import Afterwards
 from dagster_smt.orchestration.runs.guard import Progress, run_cancellable
 from dagster_smt.orchestration.runs.progress import RunProgress
-from dagster_smt.tables.spec import KafkaTopics
+from dagster_smt.tables.spec import KafkaTopics, TableSink
 from dagster_smt.visible import visible
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class SmtRun:
         afterwards: Collects what fails after the commit.
         log: Logs a line.
         last_metadata: Returns the metadata that Dagster shows already.
+        destination_facts: The facts of those tables of many that are assets, by topic.
     """
 
     table: PlannedTable
@@ -82,6 +84,7 @@ class SmtRun:
     app_id: str = ""
     log: Progress = lambda line: None
     last_metadata: LastMetadata = lambda topic: None
+    destination_facts: "Mapping[str, TableFacts]" = field(default_factory=dict)
 
     @cached_property
     def report(self) -> RunReport:
@@ -91,7 +94,8 @@ class SmtRun:
     @cached_property
     def error(self) -> SmtError | None:
         """The error of the topics that were left out. Its class decides whether Dagster retries the step."""
-        failures = self.report.failures.values()
+        failures = [*self.report.failures.values()]
+        failures += [list(one.problems) for one in self.report.destinations if one.failed]
         problems = [problem for topic in failures for problem in topic]
         if not problems:
             return None
@@ -214,7 +218,7 @@ def execute(
     def log(line: str) -> None:
         context.log.info(visible(line))
 
-    reports, facts = run_cancellable(session, tag, work, log=log, beat=state.line)
+    reports, facts, destination_facts = run_cancellable(session, tag, work, log=log, beat=state.line)
     return SmtRun(
         table=table,
         settings=settings,
@@ -225,6 +229,7 @@ def execute(
         app_id=session.conf.get("spark.app.id", ""),
         log=log,
         last_metadata=last_metadata,
+        destination_facts=destination_facts,
     )
 
 
@@ -255,7 +260,7 @@ def _work(
     session: Any,
     state: RunProgress,
     progress: Progress,
-) -> tuple[list[RunReport], "TableFacts"]:
+) -> tuple[list[RunReport], "TableFacts", "dict[str, TableFacts]"]:
     """Does the Spark work of a run, in the thread that ``run_cancellable`` starts."""
     from dagster_smt.run.batch import run
     from dagster_smt.run.facts import table_facts
@@ -281,7 +286,29 @@ def _work(
         count_keys=table.counts_keys,
         small_below=table.small_below,
     )
-    return reports, facts
+    return reports, facts, _destination_facts(table, spec, session, window, facts, reports)
+
+
+def _destination_facts(
+    table: PlannedTable,
+    spec: "RunSpec",
+    session: Any,
+    window: Window,
+    facts: "TableFacts",
+    reports: Sequence[RunReport],
+) -> "dict[str, TableFacts]":
+    """Returns the facts of those tables of many that are assets."""
+    from dagster_smt.run.facts import table_facts
+
+    found = {}
+    for topic in table.definition.destinations:
+        assert isinstance(spec.sink, TableSink)
+        own = replace(spec, sink=spec.sink.of_topic(topic))
+        is_written = any(topic in report.destination_reports for report in reports)
+        looked = window if is_written else Window()
+        of_table = table_facts(own, spec.plan(), session, looked, count_keys=own.sink.keyed is not None)
+        found[topic] = replace(of_table, lag=facts.lag, ends=facts.ends, gaps=facts.gaps, holes=facts.holes)
+    return found
 
 
 def first_try(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
@@ -307,9 +334,10 @@ def summary(report: RunReport) -> str:
         keys = f"; {sum_of_keys(report.keyed.values()).text}"
     else:
         keys = ""
+    tables = f"; {summary_of(report.destinations)}" if report.destinations else ""
     return (
         f"{report.name}: {report.status}, {report.records_in} records in{rows}, {report.records_out} out, "
-        f"{report.dropped} dropped, {report.failed_records} dead letters{keys}"
+        f"{report.dropped} dropped, {report.failed_records} dead letters{keys}{tables}"
     )
 
 

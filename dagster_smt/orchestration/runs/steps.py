@@ -23,6 +23,7 @@ from dagster_smt.orchestration.runs.events import (
     topic_outcomes,
 )
 from dagster_smt.orchestration.runs.execution import SmtRun, check_brokers, execute, summary
+from dagster_smt.orchestration.runs.many_tables import destination_events
 
 
 def run_asset(
@@ -79,6 +80,7 @@ def run_all_topics(
     run = _executed(table, settings, spark, context)
     yield from materializations(table, run, topic_outcomes(context.log, run, keys))
     yield from letter_events(table, run)
+    yield from destination_events(context, table, run, own_op=False)
     yield from check_evaluations(context, table, run)
     if run.error is not None:
         raise run.error

@@ -1,6 +1,6 @@
 """Records that bring their schemas along (``window_forms`` has looked for them) into columns: Python makes the rows."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T
 
+from dagster_smt.chain.forms import FormsPlan
 from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import DataError, data_error
 from dagster_smt.formats.cache import BySchema
@@ -16,8 +17,8 @@ from dagster_smt.interpret.interpreter import Batch
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Record
 from dagster_smt.model.schema import Schema
 from dagster_smt.spark import sql
-from dagster_smt.spark.column_values import Convert, arrow_type, column_writer
-from dagster_smt.spark.columns import GONE, KEY, TIMESTAMP
+from dagster_smt.spark.column_values import Convert, arrow_type, column_writer, unplanned
+from dagster_smt.spark.columns import DESTINATION, GONE, KEY, TIMESTAMP
 from dagster_smt.spark.layout import Layout, Leaf
 from dagster_smt.spark.plain import from_plain, plain_type
 from dagster_smt.spark.records.arrow_map import (
@@ -49,15 +50,23 @@ def evaluate_envelopes(
     Returns:
         The columns of ``spark.columns``.
     """
-    after = plan.after
+    after = plan.rows
     assert after is not None
-    key = plan.key_after if plan.chain.keeps_key else None
-    job = ColumnsMap(ArrowMap(plan.chain, table.key, table.value, len(plan.entries), ledger), after, key)
+    key = plan.row_keys if plan.chain.keeps_key else None
+    apart: tuple[tuple[Schema, ...], tuple[Schema, ...]] | None = None
+    if isinstance(plan, FormsPlan):
+        apart = (plan.keys_after, plan.values_after)
+    runs = ArrowMap(plan.chain, table.key, table.value, len(plan.entries), ledger)
+    job = ColumnsMap(runs, after, key, apart)
     fields = [*job.job.outcome_fields(), T.StructField("__out", plain_type(after))]
     if key is not None:
         fields += [T.StructField(KEY, plain_type(key)), T.StructField(TIMESTAMP, frame.schema["timestamp"].dataType)]
+    if plan.chain.keeps_topic:
+        fields.append(T.StructField(DESTINATION, T.StringType()))
     done = map_in_arrow(frame, job, T.StructType(fields))
     common = [sql.col(name) for name in (*COMMON, *changes_column(job.job))]
+    if plan.chain.keeps_topic:
+        common.append(sql.col(DESTINATION))
     sides: dict[str, Layout] = {"value": Leaf("__value", after)}
     values = [from_plain(sql.col("__out"), after).alias("__value")]
     if key is not None:
@@ -74,28 +83,37 @@ def evaluate_envelopes(
 class ColumnsMap:
     """A picklable function for ``DataFrame.mapInArrow``: as ``job``, but ``__out`` is a value in its plain form.
 
-    ``after``: the schema of the table's rows; ``key``: that of keys, if the chain keeps them.
+    ``after``: the schema of the table's rows; ``key``: that of keys, if the chain keeps them. ``apart``: the schemas of
+    keys and of values after the chain, if rows have a field for each.
     """
 
     job: ArrowMap
     after: Schema
     key: Schema | None = None
+    apart: tuple[tuple[Schema, ...], tuple[Schema, ...]] | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return closed_at_end(_ColumnsRunner(self.job, self.after, self.key), batches)
+        return closed_at_end(_ColumnsRunner(self.job, self.after, self.key, self.apart), batches)
 
 
 class _ColumnsRunner(BatchRunner):
     """Keeps one writer per schema that records have after the chain."""
 
-    def __init__(self, job: ArrowMap, after: Schema, key: Schema | None):
+    def __init__(
+        self,
+        job: ArrowMap,
+        after: Schema,
+        key: Schema | None,
+        apart: tuple[tuple[Schema, ...], tuple[Schema, ...]] | None,
+    ):
         super().__init__(job)
         self.after, self.key, self.type = after, key, arrow_type(after)
-        self.writers: BySchema[Convert] = BySchema(lambda schema: column_writer(schema, after))
+        keys, values = apart or (None, None)
+        self.writers: BySchema[Convert] = BySchema(lambda schema: _writer(schema, after, values))
         self.interpreter.value = SideCodec(self.interpreter.value.read, self._row)
         self.dirty = VALUE_DIRTY  # every value is written
         if key is not None:
-            self.key_writers: BySchema[Convert] = BySchema(lambda schema: column_writer(schema, key))
+            self.key_writers: BySchema[Convert] = BySchema(lambda schema: _writer(schema, key, keys))
             self.interpreter.key = SideCodec(self.interpreter.key.read, self._key)
             self.dirty |= KEY_DIRTY
 
@@ -123,6 +141,8 @@ class _ColumnsRunner(BatchRunner):
                 done.keys[number] = None
             columns[KEY] = pa.array(done.keys, arrow_type(self.key))
             columns[TIMESTAMP] = batch.column("timestamp")
+        if self.job.chain.keeps_topic:
+            columns[DESTINATION] = pa.array([record.topic for record in records], pa.string())
         return columns
 
     def nothing(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
@@ -131,4 +151,22 @@ class _ColumnsRunner(BatchRunner):
         if self.key is not None:
             columns[KEY] = pa.nulls(batch.num_rows, arrow_type(self.key))
             columns[TIMESTAMP] = batch.column("timestamp")
+        if self.job.chain.keeps_topic:
+            columns[DESTINATION] = pa.nulls(batch.num_rows, pa.string())
         return columns
+
+
+def _writer(schema: Schema, column: Schema, apart: Sequence[Schema] | None) -> Convert:
+    """Returns a function from a value to a row; of rows with forms apart, to the field of the value's form."""
+    if apart is None:
+        return column_writer(schema, column)
+    number = next((number for number, other in enumerate(apart) if other == schema), None)
+    if number is None:
+        raise unplanned("")
+    write = column_writer(schema, schema)
+    before, after = (None,) * number, (None,) * (len(apart) - number - 1)
+
+    def write_form(value: Any) -> Any:
+        return None if value is None else (*before, write(value), *after)
+
+    return write_form

@@ -46,14 +46,14 @@ def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
         else:
             chosen = ""
         return cast(T.StructType, T.StructType.fromDDL(RECORD_DDL + chosen))
-    schema = plan.after
+    schema = plan.rows
     if schema is None and plan.typed:
         hint = "look for a stage that drops or refuses every record, or write records instead of columns"
         raise PlanError(Problem("SMT213", "", "no record with a value can come through the chain", hint))
     if schema is None:
         hint = "declare a schema for the value, or write records"
         raise PlanError(Problem("SMT209", "", "a table of columns needs values with a schema", hint))
-    return _columns_of(schema)
+    return columns_of(schema)
 
 
 def key_type(plan: Plan) -> T.StructType:
@@ -62,14 +62,19 @@ def key_type(plan: Plan) -> T.StructType:
     Raises:
         PlanError: SMT701, no record has a key with a schema; SMT210, names that a table cannot tell apart.
     """
-    schema = plan.key_after
+    schema = plan.row_keys
     if schema is None:
         hint = "declare the format of the keys, make a key in the chain (ValueToKey), or use mode='append'"
         raise PlanError(Problem("SMT701", "keys", "no record has a key with a schema", hint))
-    return _columns_of(schema)
+    return columns_of(schema)
 
 
-def _columns_of(schema: Schema) -> T.StructType:
+def columns_of(schema: Schema) -> T.StructType:
+    """Returns the columns of a table whose rows are values of a schema.
+
+    Raises:
+        PlanError: SMT210, column names that a table cannot tell apart.
+    """
     fields = _fields(schema)
     clashes = _clashes([name for name, _ in fields])
     if clashes:
@@ -113,12 +118,12 @@ def with_output(
         schema: The ``output_schema`` of the plan.
         states: Where the values are, by variant.
     """
-    assert plan.after is not None
-    targets = {"__out": ("value", plan.after, schema)}
+    assert plan.rows is not None
+    targets = {"__out": ("value", plan.rows, schema)}
     if plan.chain.keeps_key:
         key = key_type(plan)
-        assert plan.key_after is not None
-        targets[KEY] = ("key", plan.key_after, key)
+        assert plan.row_keys is not None
+        targets[KEY] = ("key", plan.row_keys, key)
     outputs = []
     for name, (side, connect, target) in targets.items():
         outputs.append(F.when(F.col("__status") == 0, _output(side, connect, target, states)).alias(name))

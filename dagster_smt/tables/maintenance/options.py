@@ -87,6 +87,8 @@ def check_table(sink: Sink, place: str) -> None:
     if not isinstance(sink, DeltaSink | IcebergSink):
         hint = "build the job for an asset with a DeltaSink or an IcebergSink"
         raise ConfigError(Problem("SMT803", place, "writes to topics, which need no maintenance", hint))
+    if sink.per_topic:
+        sink = sink.of_topic("topic")
     if sink.table and not _NAME.fullmatch(sink.table):
         hint = "write names with dots in between, such as lake.orders; put others into backticks"
         raise ConfigError(Problem("SMT802", place, "the name of its table is no name in SQL", hint))

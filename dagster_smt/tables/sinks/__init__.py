@@ -4,7 +4,7 @@ from pyspark.sql import SparkSession
 
 from dagster_smt.errors import Problem, UnsupportedError
 from dagster_smt.tables.sinks.protocol import Table
-from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, KafkaSink, Sink, SourceSpec
+from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, KafkaSink, Sink, SourceSpec, TableSink
 
 
 def open_table(session: SparkSession, sink: Sink, source: SourceSpec | None = None) -> Table:
@@ -12,12 +12,14 @@ def open_table(session: SparkSession, sink: Sink, source: SourceSpec | None = No
 
     Args:
         session: The Spark session.
-        sink: The sink.
+        sink: The sink; one with ``{topic}`` is the table with the progress of its runs.
         source: Where its records come from; topics want to know, which must not be read again.
 
     Raises:
         UnsupportedError: SMT952, no module writes this kind of sink.
     """
+    if isinstance(sink, TableSink) and sink.per_topic:
+        sink = sink.progress
     if isinstance(sink, DeltaSink):
         from dagster_smt.tables.sinks.delta import DeltaTable
 

@@ -1,0 +1,64 @@
+"""The tables of a run that writes many: what became of each."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from dagster_smt.errors import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """One table of a run.
+
+    Attributes:
+        topic: The topic after the chain.
+        table: The path or name of the table.
+        status: ``written``; ``held``: a run that ended early has written these rows; or ``failed``.
+        records: The records that go there.
+        rows: The rows that were written; of a table with keys the records.
+        is_new: True if this run is the first one that writes the table.
+        problems: Why it failed.
+    """
+
+    topic: str
+    table: str
+    status: str
+    records: int = 0
+    rows: int = 0
+    is_new: bool = False
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """True if nothing was committed to the table; its records remain to be read."""
+        return self.status == "failed"
+
+
+def joined_destinations(batches: Iterable[Sequence[Destination]]) -> tuple[Destination, ...]:
+    """Returns the tables of several consecutive windows. A table that failed and was written later has not failed."""
+    together: dict[str, Destination] = {}
+    for batch in batches:
+        for one in batch:
+            former = together.get(one.topic)
+            if former is not None:
+                one = replace(
+                    one,
+                    records=former.records + one.records,
+                    rows=former.rows + one.rows,
+                    is_new=former.is_new or one.is_new,
+                )
+            together[one.topic] = one
+    return tuple(together[topic] for topic in sorted(together))
+
+
+def summary_of(destinations: Sequence[Destination]) -> str:
+    """``200 tables written, 3 of them new, 1 failed``"""
+    written = [one for one in destinations if not one.failed]
+    failed = len(destinations) - len(written)
+    new = sum(one.is_new for one in written)
+    parts = [f"{len(written)} tables written"]
+    if new:
+        parts.append(f"{new} of them new")
+    if failed:
+        parts.append(f"{failed} failed")
+    return ", ".join(parts)

@@ -1,0 +1,134 @@
+"""Names of tables that are made of the names of topics: each name can be read back, and none leaves its place.
+
+``orders`` stays ``orders``; ``shop.orders`` becomes ``shop_2eorders`` in a catalog. An escape is an underscore and the
+two hex digits of a byte. An underscore that could be read as the beginning of an escape is escaped itself.
+"""
+
+import re
+from collections.abc import Collection, Iterable
+
+from dagster_smt.errors import Problem
+from dagster_smt.model.caseless import caseless
+
+TOPIC = "{topic}"
+"""What stands for the topic in the path or name of a sink."""
+PROGRESS = "_smt_progress"
+"""The table with the progress of a sink with ``{topic}``: it stands where the table of a topic of this name would."""
+DELETIONS = "__deleted"
+"""The end of the name of a table beside a table with keys (``tables.keyed.deletions``)."""
+MOST_CHARACTERS = 200
+"""Names of files have at most 255 bytes, and other tables are named after a table."""
+_ESCAPE = re.compile(rb"_([0-9a-f]{2})")
+_IN_CATALOG = re.compile(rb"[A-Za-z0-9_]")
+_IN_PATH = re.compile(rb"[A-Za-z0-9_.-]")
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PART = re.compile(r"[^.`]*\{topic\}[^.`]*")
+
+
+def name_in_catalog(topic: str) -> str:
+    """Returns the name of a topic's table in a catalog: letters, digits and underscores, as every catalog takes them.
+
+    Example:
+        >>> name_in_catalog("shop.orders")
+        'shop_2eorders'
+    """
+    return _escaped(topic, _IN_CATALOG)
+
+
+def name_in_path(topic: str) -> str:
+    """Returns the name of a topic's table as a folder: also dots and hyphens, but no dot at the beginning.
+
+    Example:
+        >>> name_in_path("../shop.orders")
+        '_2e._2fshop.orders'
+    """
+    name = _escaped(topic, _IN_PATH)
+    if name.startswith("."):
+        return f"_2e{name[1:]}"
+    return name
+
+
+def topic_of_name(name: str) -> str:
+    """Returns the topic of a name of ``name_in_catalog`` or ``name_in_path``."""
+    return _ESCAPE.sub(lambda found: bytes.fromhex(found[1].decode()), name.encode()).decode(errors="surrogatepass")
+
+
+def table_of_topic(template: str, topic: str) -> str:
+    """Returns the name in a catalog for a topic: ``lake.{topic}`` becomes ``lake.orders``."""
+    part = _PART.search(template)
+    assert part is not None
+    name = part[0].replace(TOPIC, name_in_catalog(topic))
+    is_quoted = part.start() > 0 and template[part.start() - 1] == "`"
+    if not is_quoted and not _PLAIN.fullmatch(name):  # the name holds no backtick: see name_in_catalog
+        name = "`" + name + "`"
+    return template[: part.start()] + name + template[part.end() :]
+
+
+def path_of_topic(template: str, topic: str) -> str:
+    """Returns the path for a topic: ``lake/{topic}`` becomes ``lake/orders``."""
+    return template.replace(TOPIC, name_in_path(topic))
+
+
+def template_problem(path: str, table: str) -> Problem | None:
+    """Returns what is wrong with a path or name that holds ``{topic}``."""
+    text = path or table
+    if text.count(TOPIC) > 1:
+        return Problem("SMT730", text, f"holds {TOPIC} more than once", "leave one of them")
+    part = _PART.search(table)
+    if part is not None and "." in table[part.end() :].replace("`", ""):
+        hint = "name a database that is there, and let the topic name the table: lake.{topic}"
+        return Problem("SMT730", text, "the topic names a database, which no run makes", hint)
+    return None
+
+
+def unfit_topics(topics: Iterable[str], known: Collection[str], *, keeps_deletions: bool) -> dict[str, Problem]:
+    """Returns why topics can have no table, by topic.
+
+    Args:
+        topics: The topics that records go to.
+        known: The topics that have a table.
+        keeps_deletions: Whether tables of deletions lie beside the tables.
+    """
+    names: dict[str, set[str]] = {}
+    for topic in {*topics, *known, PROGRESS}:
+        names.setdefault(caseless(topic), set()).add(topic)
+    problems = {}
+    for topic in topics:
+        others = names[caseless(topic)] - {topic}
+        problem = _unfit(topic, keeps_deletions=keeps_deletions)
+        if problem is None and others and (topic not in known or PROGRESS in others):
+            problem = _clash(topic, min(others))
+        if problem is not None:
+            problems[topic] = problem
+    return problems
+
+
+def _unfit(topic: str, *, keeps_deletions: bool) -> Problem | None:
+    hint = "choose another topic in the chain (RegexRouter)"
+    if not topic:
+        return Problem("SMT731", "(empty)", "the empty topic names no table", hint)
+    if len(name_in_catalog(topic)) > MOST_CHARACTERS:
+        statement = f"the name of its table would have more than {MOST_CHARACTERS} characters"
+        return Problem("SMT731", f"{topic[:40]}…", statement, hint)
+    if topic == PROGRESS:
+        return Problem("SMT731", topic, "the table of this name holds the progress of the runs", hint)
+    if keeps_deletions and caseless(topic).endswith(DELETIONS):
+        return Problem("SMT731", topic, "tables of this name hold the deletions of other tables", hint)
+    return None
+
+
+def _clash(topic: str, other: str) -> Problem:
+    statement = f"topics '{topic}' and '{other}' differ in case only, and not every catalog tells their tables apart"
+    return Problem("SMT732", topic, statement, "give one of them another name in the chain (RegexRouter)")
+
+
+def _escaped(topic: str, plain: re.Pattern[bytes]) -> str:
+    text = topic.encode(errors="surrogatepass")
+    parts = []
+    for position in range(len(text)):
+        byte = text[position : position + 1]
+        if plain.fullmatch(byte) and not (byte == b"_" and _ESCAPE.match(text, position)):
+            parts.append(byte.decode())
+        else:
+            parts.append(f"_{byte.hex()}")
+    return "".join(parts)

@@ -1,0 +1,122 @@
+"""The tables of a sink with ``{topic}`` in Dagster: partitions of one asset, and assets of their own where named."""
+
+from collections.abc import Sequence
+
+import dagster as dg
+
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.topics.table_names import name_in_path, topic_of_name, unfit_topics
+from dagster_smt.orchestration.definitions.names import main_spec
+from dagster_smt.orchestration.definitions.partitions import partition_key_to_topic, topic_to_partition_key
+from dagster_smt.orchestration.metadata.definition_metadata import table_key, tables_key
+from dagster_smt.tables.spec import Sink, TableSink
+
+PER_TOPIC = "dagster_smt/tables"
+"""Metadata of an asset that is many tables: the path or name with ``{topic}``."""
+
+
+def writes_many(sink: Sink) -> bool:
+    """Returns whether a sink is many tables."""
+    return isinstance(sink, TableSink) and sink.per_topic
+
+
+def tables_partitions(key: dg.AssetKey) -> dg.DynamicPartitionsDefinition:
+    """Returns the partitions of the tables: each run adds those that it makes."""
+    return dg.DynamicPartitionsDefinition(name="__".join([*key.path, "tables"]))
+
+
+def table_partition(topic: str) -> str:
+    """Returns the partition of the table of a topic; Dagster refuses some characters that a topic may have."""
+    return topic_to_partition_key(name_in_path(topic))
+
+
+def topic_of_table_partition(partition: str) -> str:
+    """Returns the topic of a partition of ``table_partition``."""
+    return topic_of_name(partition_key_to_topic(partition))
+
+
+def build_tables_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
+    """Makes the asset of the tables that an asset with ``{topic}`` writes: a partition for each table.
+
+    Each run adds the partitions of new tables, and materializes those that it wrote: with their rows, their schema, the
+    lineage of their columns and their offsets. Tables that ``destinations`` names are assets of their own instead.
+
+    Example:
+        .. code-block:: python
+
+            cdc = build_smt_asset(SmtTable(key="cdc", chain=chain, table=topics, sink=DeltaSink("lake/{topic}")))
+            defs = dg.Definitions([cdc, build_tables_asset(cdc)], resources={"spark": spark})
+
+    Args:
+        asset: An asset of ``build_smt_asset`` whose sink has ``{topic}``.
+
+    Raises:
+        ConfigError: SMT735, the asset is one table.
+    """
+    spec = main_spec(asset)
+    if PER_TOPIC not in spec.metadata:
+        hint = "give its sink a path or name with {topic}"
+        raise ConfigError(Problem("SMT735", spec.key.to_user_string(), "the asset is one table", hint))
+    return dg.AssetSpec(
+        tables_key(spec.key),
+        deps=[spec.key],
+        group_name=spec.group_name,
+        owners=spec.owners,
+        kinds=spec.kinds,
+        partitions_def=tables_partitions(spec.key),
+        metadata={PER_TOPIC: spec.metadata[PER_TOPIC]},
+        description=f"A partition for each table that {spec.key.to_user_string()} writes.",
+    )
+
+
+def destination_specs(
+    destinations: Sequence[str], sink: Sink, spec: dg.AssetSpec, topics: Sequence[dg.AssetKey]
+) -> list[dg.AssetSpec]:
+    """Returns the specs of tables that are assets of their own.
+
+    Args:
+        destinations: The topics after the chain.
+        sink: The sink of the asset.
+        spec: The spec of the asset.
+        topics: The asset keys of the topics that it reads.
+    """
+    specs = []
+    for topic in destinations:
+        assert isinstance(sink, TableSink)
+        own = sink.of_topic(topic)
+        specs.append(
+            dg.AssetSpec(
+                table_key(spec.key, topic),
+                deps=list(topics),
+                group_name=spec.group_name,
+                owners=spec.owners,
+                tags=spec.tags,
+                skippable=True,
+                code_version=spec.code_version,
+                metadata={"dagster/table_name": own.table or topic, "dagster/storage_kind": own.storage},
+                description=f"The records that the chain of {spec.key.to_user_string()} sends to the topic {topic}.",
+            )
+        )
+    return specs
+
+
+def check_destinations(destinations: Sequence[str], sink: Sink, partitions: object, place: str) -> None:
+    """Refuses names of tables that no run can write.
+
+    Raises:
+        ConfigError: SMT735, the sink is one table, or the asset has partitions; SMT731, SMT732, a name is no table.
+    """
+    if not destinations:
+        return
+    where = f"{place} destinations"
+    if not writes_many(sink):
+        hint = "give the sink a path or name with {topic}, or leave destinations out"
+        raise ConfigError(Problem("SMT735", where, "the sink is one table", hint))
+    if partitions is not None:
+        hint = "leave partitions_def out, or destinations: tables are partitions of build_tables_asset as well"
+        raise ConfigError(Problem("SMT735", where, "an asset with partitions has no assets beside it", hint))
+    assert isinstance(sink, TableSink)
+    keyed = sink.keyed
+    problems = unfit_topics(destinations, (), keeps_deletions=keyed is not None and bool(keyed.sequence_by))
+    if problems:
+        raise ConfigError(problems.values())

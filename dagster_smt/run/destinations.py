@@ -1,0 +1,181 @@
+"""Where the records of a window go, if each topic that the chain chooses has a table: counted, and checked."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from dagster_smt.chain import Plan
+from dagster_smt.chain.forms import FORM, FormsPlan
+from dagster_smt.errors import Problem
+from dagster_smt.model.reports.run_report import TopicCounts, add_up
+from dagster_smt.model.schema import Schema
+from dagster_smt.model.topics.table_names import unfit_topics
+from dagster_smt.run.counts import count_columns, read_counts
+from dagster_smt.run.staging import Staged
+from dagster_smt.spark.columns import DESTINATION, KEY
+from dagster_smt.spark.reading.arrays import ELEMENT
+from dagster_smt.spark.stages.output import WHOLE, columns_of
+from dagster_smt.tables.schemas import conformed_value
+from dagster_smt.tables.spec import TableSink
+
+_VALUE_FORM, _KEY_FORM = "__value_form", "__key_form"
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The records of a window that are bound for one table.
+
+    Attributes:
+        topic: The topic after the chain; it names the table.
+        counts: Counts of these records, by the topic that they were read from.
+        value_forms, key_forms: The numbers of the schemas that their values and keys have (``FormsPlan``).
+    """
+
+    topic: str
+    counts: Mapping[str, TopicCounts] = field(default_factory=dict)
+    value_forms: frozenset[int] = frozenset()
+    key_forms: frozenset[int] = frozenset()
+
+    @property
+    def records(self) -> int:
+        """The number of the records."""
+        return sum(counts.records for counts in self.counts.values())
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Where the records of a window go.
+
+    Attributes:
+        bound: By topic after the chain. If there are too many, only topics that have a table.
+        new: How many topics have no table yet.
+    """
+
+    bound: Mapping[str, Bound]
+    new: int
+
+
+def destination_column(kind: str) -> Column:
+    """Returns the topic after the chain, of evaluated records."""
+    if kind == "records":
+        return F.col("__out.topic")
+    return F.col(DESTINATION)
+
+
+def bounds_of(found: Staged, left_out: frozenset[str], plan: Plan, sink: TableSink, known: Collection[str]) -> Bounds:
+    """Counts where the records of a window go.
+
+    Args:
+        found: The evaluated window.
+        left_out: Topics that are not committed.
+        plan: The plan of the rows.
+        sink: The sink.
+        known: The topics that have a table.
+    """
+    kept = found.rows_out(left_out)
+    topic = destination_column(sink.kind)
+    most = sink.max_tables + 1
+    names = [row[0] for row in kept.select(F.coalesce(topic, F.lit(""))).distinct().limit(most + len(known)).collect()]
+    new = set(names) - {*known}
+    if len(names) >= most + len(known):  # so many names stay where they are
+        kept, new = kept.where(topic.isin(*known)), {*map(str, range(most))}
+    marked = kept.select(
+        *(name for name in kept.columns if name not in ("__out", KEY)),
+        F.coalesce(topic, F.lit("")).alias("__bound_for"),
+        _form("__out", len(plan.values_after) if isinstance(plan, FormsPlan) else 0).alias(_VALUE_FORM),
+        _form(KEY, len(plan.keys_after) if isinstance(plan, FormsPlan) and plan.chain.keeps_key else 0).alias(
+            _KEY_FORM
+        ),
+    )
+    counted = count_columns(plan.chain, plan.entries, arrays=ELEMENT in kept.columns)
+    rows = marked.groupBy("__topic", "__bound_for", _VALUE_FORM, _KEY_FORM).agg(*counted).collect()
+    by_topic: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_topic[row["__bound_for"]].append(row)
+    bound = {topic: _bound(topic, by_topic[topic], plan) for topic in sorted(by_topic)}
+    return Bounds(bound, len(new))
+
+
+def _bound(topic: str, rows: list[Row], plan: Plan) -> Bound:
+    counts: dict[str, list[TopicCounts]] = defaultdict(list)
+    for row in rows:
+        counts[row["__topic"]].append(read_counts(row, len(plan.chain.stages), len(plan.entries)))
+    return Bound(
+        topic,
+        {source: add_up(parts) for source, parts in sorted(counts.items())},
+        frozenset(row[_VALUE_FORM] for row in rows if row[_VALUE_FORM] >= 0),
+        frozenset(row[_KEY_FORM] for row in rows if row[_KEY_FORM] >= 0),
+    )
+
+
+def _form(column: str, forms: int) -> Column:
+    """Returns the number of the form that a row fills; -1 if it fills none."""
+    number = F.lit(-1)
+    for form in reversed(range(forms)):
+        number = F.when(F.col(f"{column}.{FORM}{form}").isNotNull(), F.lit(form)).otherwise(number)
+    return number
+
+
+def refusals(bounds: Bounds, sink: TableSink, known: Collection[str]) -> dict[str, Problem]:
+    """Returns why topics get no table, by topic; the empty text stands for all topics without a table.
+
+    Args:
+        bounds: Where the records go.
+        sink: The sink.
+        known: The topics that have a table.
+    """
+    keyed = sink.keyed
+    keeps_deletions = keyed is not None and bool(keyed.sequence_by)
+    hint = "look at the field that the router takes the topic from; or raise the limit of the sink"
+    if bounds.new + len(known) > sink.max_tables:
+        statement = f"the chain chooses more than {sink.max_tables} topics (max_tables), so no table was made"
+        return {"": Problem("SMT733", sink.place, statement, hint)}
+    if bounds.new > sink.max_new_tables:
+        statement = (
+            f"{bounds.new} topics have no table, more than max_new_tables ({sink.max_new_tables}): none was made"
+        )
+        return {"": Problem("SMT733", sink.place, statement, hint)}
+    return unfit_topics(bounds.bound, known, keeps_deletions=keeps_deletions)
+
+
+def refused_condition(refused: Collection[str], kind: str, known: Collection[str]) -> Column:
+    """Returns which evaluated records are bound for these topics; the empty text is all topics without a table."""
+    topic = F.coalesce(destination_column(kind), F.lit(""))
+    named = topic.isin(*refused)
+    if "" not in refused:
+        return named
+    if known:
+        return named | ~topic.isin(*known)
+    return F.lit(True)
+
+
+def narrowed(rows: DataFrame, bound: Bound, plan: Plan, of_table: Plan) -> DataFrame:
+    """Returns evaluated records in which ``__out`` and ``__key`` have the fields of one table."""
+    if not isinstance(plan, FormsPlan):
+        return rows
+    rows = _with_fields(rows, "__out", bound.value_forms, of_table.rows)
+    if plan.chain.keeps_key and KEY in rows.columns:
+        rows = _with_fields(rows, KEY, bound.key_forms, of_table.row_keys)
+    return rows
+
+
+def _with_fields(rows: DataFrame, column: str, forms: frozenset[int], schema: Schema | None) -> DataFrame:
+    """Returns rows with one struct in the place of a field for each form."""
+    if schema is None:
+        return rows.drop(column)
+    wanted = columns_of(schema)
+    kinds = rows.schema[column].dataType
+    assert isinstance(kinds, StructType)
+    filled = F.lit(None).cast(wanted)
+    for form in sorted(forms):
+        value, kind = F.col(f"{column}.{FORM}{form}"), kinds[f"{FORM}{form}"].dataType
+        if isinstance(kind, StructType):
+            made = conformed_value(value, kind, wanted)
+        else:
+            made = F.struct(value.alias(WHOLE))
+        filled = F.when(value.isNotNull(), made.cast(wanted)).otherwise(filled)
+    return rows.withColumn(column, filled.cast(wanted))

@@ -1,0 +1,493 @@
+"""A run that writes a table for each topic that the chain chooses: from one evaluation, each table by its own commit.
+
+The progress of the run is a table of its own, with the state that any other run keeps in its table. Each table has a
+state, too, in the commit with its rows. A run that dies between two tables leaves the progress as it was: the next run
+reads the window again, passes over the tables that hold it, and writes the others
+(``docs/decisions/0034-many-tables-have-one-progress.md``).
+"""
+
+import secrets
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.util import inheritable_thread_target
+
+from dagster_smt.chain import Plan
+from dagster_smt.chain.forms import FormsPlan
+from dagster_smt.errors import Problem, SmtError, TableError
+from dagster_smt.model.reports.destinations import Destination, summary_of
+from dagster_smt.model.reports.run_report import KeyCounts, RunReport, SchemaUse, sum_of_keys
+from dagster_smt.model.topics.state import MOST_FAILED, TableState
+from dagster_smt.model.windows.division import WHOLE, Division
+from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
+from dagster_smt.run.attempt import Attempt
+from dagster_smt.run.commits import Draft, replaced_rows_of
+from dagster_smt.run.counts import add_totals
+from dagster_smt.run.destinations import (
+    Bound,
+    bounds_of,
+    destination_column,
+    narrowed,
+    refusals,
+    refused_condition,
+)
+from dagster_smt.run.failures import coded_failures
+from dagster_smt.run.going_on import state_to_go_on_from
+from dagster_smt.run.keyed import keyed_of
+from dagster_smt.run.rejects import last_stage, with_failed
+from dagster_smt.run.report_json import report_of, report_to_json
+from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.staging import Staged, ranges_of_records
+from dagster_smt.run.table_schema import checked_schema
+from dagster_smt.tables.keyed.events import Keyed, key_failures
+from dagster_smt.tables.sinks import open_table
+from dagster_smt.tables.sinks.protocol import LaidOutTable, Replaced, Table, Written
+from dagster_smt.tables.sources import Source
+from dagster_smt.tables.spec import TableSink
+
+PARALLEL = 8
+"""Tables that are written at the same time. Most of the time of a small commit is spent on files, not on processors."""
+LOG_COLUMNS = "commit BIGINT, topic STRING, table STRING, status STRING, records BIGINT, rows BIGINT, code STRING"
+"""The columns of the table with the progress: a row for each table that a commit tells of."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one table.
+
+    Attributes:
+        destination: The same for the report.
+        state: The state of the table; None if it has none, or could not be written.
+        report: The report of its commit.
+        written: Its files.
+    """
+
+    destination: Destination
+    state: TableState | None = None
+    report: RunReport | None = None
+    written: Written = field(default_factory=lambda: Written(None, 0, 0))
+
+
+@dataclass
+class ManyAttempt(Attempt):
+    """The Spark work of a run that writes many tables; ``run_.table`` is the table with the progress."""
+
+    @property
+    def sink(self) -> TableSink:
+        sink = self.spec.sink
+        assert isinstance(sink, TableSink)
+        return sink
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The topics that have a table."""
+        before = self.draft.before
+        return tuple(before.tables) if before is not None else ()
+
+    def commit_sendable(self, result: Staged) -> RunReport:
+        """Commit; if it is wished, records that get no table have failed."""
+        if self.sink.refused_tables == "dead_letters":
+            with self.run_.timed("evaluate"):
+                bounds = bounds_of(result, frozenset(self.run_.failures), self.plan, self.sink, self.known)
+                refused = refusals(bounds, self.sink, self.known)
+            if refused:
+                with replace(self, evaluated=self.without_refused(result.frame, refused)).staged() as again:
+                    return self.commit(again)
+        return self.commit(result)
+
+    def without_refused(self, frame: DataFrame, refused: Mapping[str, Problem]) -> DataFrame:
+        """Returns the evaluated window in which records that get no table have failed."""
+        stage = last_stage(self.spec.chain)
+        for topic, problem in refused.items():
+            condition = refused_condition([topic], self.sink.kind, self.known)
+            frame = with_failed(frame, condition, stage, problem, F.lit(problem.statement))
+        return frame
+
+    def write_rows(
+        self,
+        result: Staged,
+        draft: Draft,
+        report: RunReport,
+        letters: Mapping[str, int],
+        failed: OffsetSet,
+        *,
+        partly: bool,
+    ) -> tuple[Written, TableState]:
+        """Writes all tables, then the progress.
+
+        Raises:
+            TableError: No table could be written.
+        """
+        return _Writing(self, result, draft, report).run(letters, failed, partly=partly)
+
+
+@dataclass
+class _Writing:
+    """The tables of one window: see ``ManyAttempt.write_rows``."""
+
+    attempt: ManyAttempt
+    result: Staged
+    draft: Draft
+    report: RunReport
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+    @cached_property
+    def left_out(self) -> frozenset[str]:
+        return frozenset(self.attempt.run_.failures)
+
+    @cached_property
+    def read(self) -> OffsetSet:
+        return offsets_of(self.draft.window)
+
+    @cached_property
+    def reads_again(self) -> bool:
+        """Whether tables without a record in the window may have rows that go, or are of another chain."""
+        spec, before = self.attempt.spec, self.draft.before
+        window = spec.window
+        if window.fixed or window.redrive or window.repair or spec.rebuild or spec.settle or self.draft.over:
+            return True
+        if before is None or not before.runs:
+            return before is not None
+        return before.runs[-1].chain != spec.chain.hash or bool(self.draft.notes.absent & before.held)
+
+    def run(self, letters: Mapping[str, int], failed: OffsetSet, *, partly: bool) -> tuple[Written, TableState]:
+        attempt, run_, sink = self.attempt, self.attempt.run_, self.attempt.sink
+        with run_.timed("tables"):
+            bounds = bounds_of(self.result, self.left_out, attempt.plan, sink, attempt.known)
+            refused = refusals(bounds, sink, attempt.known)
+            targets = self.targets(bounds.bound, refused)
+            self.register(targets)
+        run_.say(f"writing {len(targets)} tables")
+        with run_.timed("write"):
+            outcomes = self.write(targets)
+            outcomes += [_refused(topic, problem, bounds.bound, sink) for topic, problem in refused.items()]
+            self.tell(outcomes)
+            waiting = self.waiting(outcomes, refused)
+            state = self.state(outcomes, waiting, letters, failed, partly=partly)
+            ledger = Replaced(everything=self.draft.replaced.everything and self.draft.before is None)
+            run_.table.commit(self.log(outcomes, state.number), state, ledger, self.draft.before)
+        files, size = sum(o.written.files for o in outcomes), sum(o.written.bytes for o in outcomes)
+        return Written(None, files, size), state
+
+    def targets(self, bound: Mapping[str, Bound], refused: Mapping[str, Problem]) -> dict[str, Bound]:
+        """Returns what is to be written to each table."""
+        known = self.attempt.known
+        targets = {}
+        for topic, records in bound.items():
+            if topic not in refused and not ("" in refused and topic not in known):
+                targets[topic] = records
+        if self.reads_again:
+            for topic in known:
+                targets.setdefault(topic, Bound(topic))
+        return targets
+
+    def register(self, targets: Iterable[str]) -> None:
+        """Notes new tables before they are made, so that the next run knows of them if this one dies."""
+        new = [topic for topic in targets if topic not in self.attempt.known]
+        if not new:
+            return
+        table, before, spec = self.attempt.run_.table, self.draft.before, self.attempt.spec
+        state = before or TableState(0, "", spec.sink.holds)
+        tables = {**state.tables, **{topic: {} for topic in new}}
+        state = replace(state, number=table.next_number(before), attempt=secrets.token_hex(8), tables=tables)
+        everything = Replaced(everything=before is None and self.draft.replaced.everything)
+        table.commit(self.log([], state.number), state, everything, before)
+        self.draft = replace(self.draft, before=state)
+
+    def write(self, targets: Mapping[str, Bound]) -> list[Outcome]:
+        """Writes several tables at a time; whatever ends the process ends them all."""
+        session = self.attempt.run_.session
+        former = self.attempt.known
+        one = OneTable(self, frozenset(former))
+        with ThreadPoolExecutor(PARALLEL, "smt-table") as pool:
+            tasks = []
+            for bound in targets.values():
+                tasks.append(pool.submit(_inheriting(session, one.outcome), bound))
+            try:
+                return [task.result() for task in tasks]
+            except BaseException:
+                self.stopped.set()
+                raise
+
+    def tell(self, outcomes: list[Outcome]) -> None:
+        """Puts what became of the tables into the report.
+
+        Raises:
+            TableError: None of them could be written.
+        """
+        outcomes.sort(key=lambda o: o.destination.topic)
+        destinations = tuple(outcome.destination for outcome in outcomes)
+        problems = [problem for one in destinations for problem in one.problems]
+        if destinations and all(one.failed for one in destinations):
+            raise TableError(problems)
+        for problem in problems:
+            self.attempt.run_.say(str(problem))
+        if destinations:
+            self.attempt.run_.say(summary_of(destinations))
+        keyed: dict[str, list[KeyCounts]] = {}
+        for outcome in outcomes:
+            if outcome.report is not None and not outcome.destination.failed:
+                for topic, counts in outcome.report.keyed.items():
+                    keyed.setdefault(topic, []).append(counts)
+        self.report.keyed = {topic: sum_of_keys(counts) for topic, counts in sorted(keyed.items())}
+        self.report.destinations = destinations
+        self.report.destination_reports = {
+            o.destination.topic: o.report for o in outcomes if o.report is not None and not o.destination.failed
+        }
+
+    def waiting(self, outcomes: Iterable[Outcome], refused: Mapping[str, Problem]) -> OffsetSet:
+        """Returns the offsets that the next run has to read again, for the tables that could not be written.
+
+        A window that the tables have read before is read again as a whole: it replaces rows of other offsets, too.
+        """
+        failed = [o.destination.topic for o in outcomes if o.destination.failed]
+        if not failed:
+            return OffsetSet()
+        before = self.draft.before
+        if before is not None and self.read & (before.held | before.former):
+            return self.read
+        condition = refused_condition(failed, self.attempt.sink.kind, self.attempt.known)
+        kept = self.result.rows_out(self.left_out).where(condition)
+        return ranges_of_records(kept).coarse(MOST_FAILED) & self.read
+
+    def state(
+        self,
+        outcomes: Iterable[Outcome],
+        waiting: OffsetSet,
+        letters: Mapping[str, int],
+        failed: OffsetSet,
+        *,
+        partly: bool,
+    ) -> TableState:
+        """Returns the state of the progress after these tables."""
+        draft, spec = self.draft, self.attempt.spec
+        everything = Replaced(everything=draft.replaced.everything)
+        plain = replace(spec, settle=False, asked=spec.request)  # what others changed is settled table by table
+        draft = replace(draft, spec=plain, replaced=everything)
+        table = self.attempt.run_.table
+        data = report_to_json(self.report)
+        state = draft.state(self.report, data, letters, failed, table, partly=partly, changed_rows={})
+        tables = dict(draft.before.tables) if draft.before is not None else {}
+        for outcome in outcomes:
+            if outcome.state is not None:
+                tables[outcome.destination.topic] = dict(outcome.state.rows)
+        rows: dict[str, int] = {}
+        for by_source in tables.values():
+            for source, number in by_source.items():
+                rows[source] = rows.get(source, 0) + number
+        kept = state.waiting | waiting
+        state = replace(state, held=state.held - waiting, waiting=kept, tables=tables, rows=rows)
+        if waiting:  # a retry of this run has something left to do
+            state = replace(state, runs=state.runs[:-1])
+        return state
+
+    def log(self, outcomes: Iterable[Outcome], number: int) -> DataFrame:
+        """Returns the rows of the progress."""
+        rows = []
+        for outcome in outcomes:
+            one = outcome.destination
+            code = one.problems[0].code if one.problems else None
+            rows.append((number, one.topic, one.table, one.status, one.records, one.rows, code))
+        return self.attempt.run_.session.createDataFrame(rows, LOG_COLUMNS)
+
+
+@dataclass
+class TableRun:
+    """One table's part of a run: see ``attempt.Running``."""
+
+    spec: RunSpec
+    session: SparkSession
+    table: Table
+    source: Source
+    beat: Callable[[], None]
+    failures: dict[str, list[Problem]]
+    seconds: dict[str, float] = field(default_factory=dict)
+    warnings: list[Problem] = field(default_factory=list)
+    schemas: tuple[SchemaUse, ...] = ()
+    division: Division = WHOLE
+
+    def say(self, line: str) -> None:
+        """Asks whether to go on; the run tells of all tables together."""
+        self.beat()
+
+    @contextmanager
+    def timed(self, phase: str) -> Iterator[None]:
+        """The run measures all tables together."""
+        yield
+
+    def warn(self, problems: Iterable[Problem]) -> None:
+        """Notes problems that do not stop the table."""
+        self.warnings += problems
+
+
+@dataclass(frozen=True)
+class OneTable:
+    """Writes one table after another of a window.
+
+    Attributes:
+        writing: The window.
+        former: The topics that had a table before.
+    """
+
+    writing: _Writing
+    former: frozenset[str]
+
+    def outcome(self, bound: Bound) -> Outcome:
+        """Returns what became of a table; its failure is its own."""
+        attempt = self.writing.attempt
+        if self.writing.stopped.is_set():
+            raise InterruptedError
+        sink = attempt.sink.of_topic(bound.topic)
+        is_new = bound.topic not in self.former
+        named = Destination(bound.topic, sink.place, "failed", bound.records, is_new=is_new)
+        name = secrets.token_hex(8)
+        try:
+            with coded_failures(sink.place):
+                return self.written(bound, sink, named, name)
+        except SmtError as error:
+            landed = self.landed(sink, name)
+            if landed is not None:  # what a commit holds has not failed, whatever came after it
+                return _outcome(replace(named, status="written"), landed, report_of(landed), Written(None, 0, 0))
+            problems = tuple(_placed(problem, sink) for problem in error.problems)
+            return Outcome(replace(named, problems=problems, is_new=False))
+
+    def landed(self, sink: TableSink, name: str) -> TableState | None:
+        """Returns the state of a commit whose end nobody heard; None if the table has no such commit."""
+        try:
+            state = open_table(self.writing.attempt.run_.session, sink).state()
+        except Exception:  # noqa: BLE001 - what the table says cannot be known
+            return None
+        if state is not None and state.attempt == name:
+            return state
+        return None
+
+    def written(self, bound: Bound, sink: TableSink, named: Destination, name: str) -> Outcome:
+        """Writes a table, unless it holds the window.
+
+        Raises:
+            SmtError: The table cannot be written.
+        """
+        template = self.writing.attempt
+        spec = replace(template.spec, sink=sink, asked=template.spec.request)
+        session = template.run_.session
+        table = open_table(session, sink)
+        state = state_to_go_on_from(spec, table, lambda line: None)
+        if self.holds(state):
+            assert state is not None
+            return _outcome(replace(named, status="held", rows=bound.records), state, None, Written(None, 0, 0))
+        draft = self.draft(spec, state, name)
+        plan = template.plan
+        if isinstance(plan, FormsPlan):
+            plan = plan.of_forms(bound.value_forms, bound.key_forms, report_of(state) if state is not None else None)
+        if not bound.counts and not (draft.replaced or draft.over or spec.settle):
+            return Outcome(replace(named, status="held"), state)
+        if plan.typed and plan.rows is None:  # deletions of keys that a table without rows cannot have
+            return Outcome(replace(named, status="held"), state)
+        of_topic = destination_column(sink.kind) == bound.topic
+        rows = narrowed(self.writing.result.frame.where(of_topic), bound, template.plan, plan)
+        keyed = keyed_of(spec, plan)
+        schema = checked_schema(spec, table, rows, draft.replaced, keyed)
+        run_ = TableRun(
+            spec, session, table, template.run_.source, lambda: template.run_.say(""), template.run_.failures
+        )
+        if isinstance(table, LaidOutTable):
+            run_.warn(table.layout_warnings(rebuild=draft.replaced.everything))
+        later = self.later(bound, plan, of_topic)
+        attempt = Attempt(run_, plan, template.frame, rows, schema, draft, template.narrow, None, keyed, later)
+        return self.committed(attempt, Staged(rows, dict(bound.counts)), named, sink)
+
+    def holds(self, state: TableState | None) -> bool:
+        """Whether a run that ended early has written the window to the table, with the same chain."""
+        if state is None or self.writing.reads_again or not state.runs:
+            return False
+        is_same_chain = state.runs[-1].chain == self.writing.attempt.spec.chain.hash
+        return is_same_chain and not self.writing.read - state.held
+
+    def draft(self, spec: RunSpec, state: TableState | None, name: str) -> Draft:
+        """Returns the commit of one table in the making."""
+        draft = self.writing.draft
+        if draft.replaced.everything:
+            replaced = Replaced(everything=True)
+        elif spec.window.redrive and spec.sink.keyed is None and state is not None and self.writing.read & state.held:
+            replaced = Replaced(offsets=self.writing.read)
+        else:
+            absent = draft.notes.absent
+            replaced = replaced_rows_of(spec, draft.window, state, absent, draft.over - draft.anew, draft.anew)
+        return replace(draft, spec=spec, attempt=name, replaced=replaced, before=state, progress=draft.before)
+
+    def later(self, bound: Bound, plan: Plan, of_topic: Column) -> DataFrame | None:
+        """Returns the records after the window that decide what the keys of the table are now."""
+        template = self.writing.attempt
+        if template.later is None:
+            return None
+        return narrowed(template.later.where(of_topic), bound, template.plan, plan)
+
+    def committed(self, attempt: Attempt, result: Staged, named: Destination, sink: TableSink) -> Outcome:
+        """Commits the rows of a table.
+
+        Raises:
+            TableError: SMT720, SMT722, records of a table with keys have no place in it.
+        """
+        report = attempt.report(result)
+        report = add_totals(report, attempt.spec.chain, attempt.plan.entries, [])
+        report.warnings = attempt.run_.warnings  # a mask that touches nothing here may touch the records of others
+        if attempt.keyed is None:
+            written, state = attempt.write_rows(result, attempt.draft, report, {}, OffsetSet(), partly=False)
+        else:
+            _check_keys(result, attempt.keyed, sink)
+            with attempt.keyed_window(result) as window:
+                if window.effects.conflicts:
+                    raise TableError(_conflict(window.effects.conflicts, sink))
+                written, state = attempt.write(result, window, attempt.draft, report, {}, OffsetSet(), partly=False)
+        report.files, report.bytes, report.rows_written = written.files, written.bytes, written.rows
+        return _outcome(replace(named, status="written"), state, report, written)
+
+
+def _outcome(named: Destination, state: TableState, report: RunReport | None, written: Written) -> Outcome:
+    rows = written.rows
+    if rows is None:
+        rows = named.rows or named.records
+    return Outcome(replace(named, rows=rows), state, report, written)
+
+
+def _refused(topic: str, problem: Problem, bound: Mapping[str, Bound], sink: TableSink) -> Outcome:
+    """Returns the outcome of a topic that gets no table; of all new topics together if there are too many."""
+    records = bound[topic].records if topic in bound else 0
+    table = sink.of_topic(topic).place if topic else sink.place
+    return Outcome(Destination(topic, table, "failed", records, problems=(problem,)))
+
+
+def _placed(problem: Problem, sink: TableSink) -> Problem:
+    """Returns the problem with the table in front of its place."""
+    if sink.place in problem.place:
+        return problem
+    return problem.at(sink.place)
+
+
+def _check_keys(result: Staged, keyed: Keyed, sink: TableSink) -> None:
+    """Refuses records without a key. Where the schema is declared they have failed before.
+
+    Raises:
+        TableError: SMT720, SMT721.
+    """
+    for condition, problem in key_failures(result.frame, keyed):
+        records = result.rows_out().where(condition).count()
+        if records:
+            raise TableError(replace(problem, place=sink.place, statement=f"{records} records: {problem.statement}"))
+
+
+def _conflict(keys: int, sink: TableSink) -> Problem:
+    statement = f"{keys} keys are met in two partitions, and nothing orders their events"
+    hint = "name a column of the source that does with sequence_by, such as a log position or source.ts_ms"
+    return Problem("SMT734", sink.place, statement, hint)
+
+
+def _inheriting(session: SparkSession, work: Callable[[Bound], Outcome]) -> Callable[[Bound], Outcome]:
+    """Returns a function whose jobs have the tags of this thread, by which they are cancelled."""
+    return inheritable_thread_target(session)(work)

@@ -1,0 +1,38 @@
+"""The columns of a table after a run, checked before anything is written."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+from dagster_smt.errors import TableError
+from dagster_smt.run.output import output_rows
+from dagster_smt.run.spec import RunSpec
+from dagster_smt.tables.keyed.events import Keyed, keyed_rows
+from dagster_smt.tables.schemas import evolved_schema
+from dagster_smt.tables.sinks.protocol import Replaced, Table
+
+
+def checked_schema(
+    spec: RunSpec, table: Table, evaluated: DataFrame, replaced: Replaced, keyed: Keyed | None
+) -> StructType:
+    """Returns the table's columns after a run.
+
+    Args:
+        spec: The run.
+        table: The table.
+        evaluated: The evaluated window.
+        replaced: The rows that go.
+        keyed: The table with keys, if it is one.
+
+    Raises:
+        PlanError, TableError: The table cannot have these columns.
+    """
+    if keyed is not None:
+        rows = keyed_rows(evaluated, keyed).schema
+    else:
+        rows = output_rows(evaluated, spec).schema
+    sensitive = evaluated.sparkSession.conf.get("spark.sql.caseSensitive") == "true"
+    now = None if replaced.everything else table.schema()
+    schema = evolved_schema(spec.sink, now, rows, case_sensitive=sensitive)
+    if problems := table.refused(schema):
+        raise TableError(problems)
+    return schema
