@@ -45,10 +45,11 @@ def dying_at(step: int, *, after: bool) -> Iterator[list[int]]:
             number = count()
             if number == -1 and not after:
                 die()
-            result = function(*args, **kwargs)
-            if number == -1:
-                die()
-            return result
+            try:
+                return function(*args, **kwargs)
+            finally:  # a statement that fails is a step, too
+                if number == -1:
+                    die()
 
         return wrapped
 
