@@ -22,6 +22,8 @@ IGNORED = {
     ".git",
     ".hypothesis",
     ".venv",
+    ".venv-3.5",
+    ".venv-4.1",
     ".demo",
     ".kafka",
     ".bench",

@@ -50,6 +50,7 @@ from dagster_smt.spark.environment import check_settings
 from dagster_smt.spark.executors import check_executors
 from dagster_smt.spark.foreign_jars import ship_jars
 from dagster_smt.spark.reading.window_forms import GUESSED, WindowForms, guessed_forms, window_forms
+from dagster_smt.spark.versions import check_version
 from dagster_smt.tables.available import Available, waiting_problem
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.push_down import Narrowed
@@ -93,6 +94,7 @@ def run(
         EngineError: Spark, the JVM or the file system failed.
     """
     with coded_failures(spec.name):
+        check_version(session)
         check_settings(session)
         check_executors(session)
         warnings = check_options(spec.chain)

@@ -13,6 +13,7 @@ from dagster_smt.errors import EngineError, Problem, SmtError
 from dagster_smt.formats.registry.client import no_protoc, silent_registry
 from dagster_smt.model.reports.causes import SWITCH, log_causes
 from dagster_smt.spark.executors import SHIPPING
+from dagster_smt.spark.versions import condition_of
 
 _JAVA = re.compile(r"(?:^|Caused by: |: )((?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error))", re.MULTILINE)
 _FULL = re.compile(r"No space left on device|Disk quota exceeded", re.IGNORECASE)
@@ -127,7 +128,7 @@ def _of_spark(error: Exception, place: str) -> Problem:
         return Problem("SMT622", place, "the file system refused access", hint)
     names = list(dict.fromkeys(_JAVA.findall(text)))[:3]
     if isinstance(error, PySparkException):
-        condition = error.getCondition()
+        condition = condition_of(error)
     else:
         condition = None
     if condition == "RETRIES_EXCEEDED":

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from dagster_smt.errors import Problem, UnsupportedError
+from dagster_smt.spark.versions import supported_java
 
-SUPPORTED_JAVA = (17, 21)
-_NEEDED = "Spark needs Java 17 or 21"
 _JAVA_VARIABLES = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "SPARK_SUBMIT_OPTS", "_JAVA_OPTIONS")
 _COLLECTOR = re.compile(r"-XX:\+Use\w*GC\b")
 _DEFAULTS = "spark.driver.defaultJavaOptions"
@@ -31,25 +30,29 @@ _SETTINGS = {
 def check_java() -> int:
     """Returns the version of the Java that Spark starts: from ``JAVA_HOME``, else the first ``java`` on ``PATH``.
 
+    Spark 4 needs Java 17 or 21, Spark 3.5 needs 11 or 17.
+
     Returns:
         Its major version.
 
     Raises:
         UnsupportedError: SMT601, there is none or it does not start; SMT602, it is another version.
     """
+    supported = supported_java()
+    needed = f"Spark needs Java {' or '.join(map(str, supported))}"
     home = os.environ.get("JAVA_HOME", "")
     where = "JAVA_HOME" if home else "PATH"
     java = shutil.which("java", path=str(Path(home) / "bin") if home else None)
     if java is None:
-        raise _unsupported("SMT601", where, f"{_NEEDED}, and there is no Java in {where}", home)
+        raise _unsupported("SMT601", where, f"{needed}, and there is no Java in {where}", home)
     try:
         done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):
-        raise _unsupported("SMT601", where, f"{_NEEDED}, and the one in {where} does not start", home) from None
+        raise _unsupported("SMT601", where, f"{needed}, and the one in {where} does not start", home) from None
     match = _VERSION.search(done.stderr + done.stdout)
-    if match is None or int(match[1]) not in SUPPORTED_JAVA:
+    if match is None or int(match[1]) not in supported:
         version = match[1] if match else "of an unknown version"
-        raise _unsupported("SMT602", where, f"{_NEEDED}, and the one in {where} is {version}", home)
+        raise _unsupported("SMT602", where, f"{needed}, and the one in {where} is {version}", home)
     return int(match[1])
 
 

@@ -8,23 +8,48 @@ import pwd
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 from zipfile import is_zipfile
 
 from dagster_smt.errors import Problem, UnsupportedError
 from dagster_smt.jvm.availability import lane_settings
 from dagster_smt.spark.avro_limits import JAVA_OPTIONS
+from dagster_smt.spark.versions import NEWEST, VERSIONS, minor_of, scala_of
 
 PACKAGES: dict[str, dict[str, str]] = {
+    "3.5": {
+        "delta": "io.delta:delta-spark_2.12:3.3.2",
+        "iceberg": "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.1",
+        "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.7",
+        "avro": "org.apache.spark:spark-avro_2.12:3.5.7",
+    },
     "4.0": {
         "delta": "io.delta:delta-spark_2.13:4.0.0",
         "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.1",
         "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",
         "avro": "org.apache.spark:spark-avro_2.13:4.0.0",
     },
+    "4.1": {
+        "delta": "io.delta:delta-spark_4.1_2.13:4.1.0",
+        "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0",
+        "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.1",
+        "avro": "org.apache.spark:spark-avro_2.13:4.1.1",
+    },
 }
-"""Coordinates by PySpark's minor version."""
+"""Coordinates by Spark's minor version, for the Scala of ``spark.versions``."""
 
 JARS: dict[str, str] = {
+    "io.delta:delta-spark_2.12:3.3.2": """
+        io.delta_delta-spark_2.12-3.3.2 io.delta_delta-storage-3.3.2 org.antlr_antlr4-runtime-4.9.3""",
+    "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.1": """
+        org.apache.iceberg_iceberg-spark-runtime-3.5_2.12-1.10.1""",
+    "org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.7": """
+        org.apache.spark_spark-sql-kafka-0-10_2.12-3.5.7 org.apache.spark_spark-token-provider-kafka-0-10_2.12-3.5.7
+        org.apache.kafka_kafka-clients-3.4.1 com.google.code.findbugs_jsr305-3.0.0
+        org.apache.commons_commons-pool2-2.11.1 org.apache.hadoop_hadoop-client-runtime-3.3.4
+        org.lz4_lz4-java-1.8.0 org.xerial.snappy_snappy-java-1.1.10.5 org.slf4j_slf4j-api-2.0.7
+        org.apache.hadoop_hadoop-client-api-3.3.4 commons-logging_commons-logging-1.1.3""",
+    "org.apache.spark:spark-avro_2.12:3.5.7": "org.apache.spark_spark-avro_2.12-3.5.7 org.tukaani_xz-1.9",
     "io.delta:delta-spark_2.13:4.0.0": """
         io.delta_delta-spark_2.13-4.0.0 io.delta_delta-storage-4.0.0 org.antlr_antlr4-runtime-4.13.1""",
     "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.1": """
@@ -38,10 +63,24 @@ JARS: dict[str, str] = {
     "org.apache.spark:spark-avro_2.13:4.0.0": """
         org.apache.spark_spark-avro_2.13-4.0.0 org.scala-lang.modules_scala-parallel-collections_2.13-1.2.0
         org.tukaani_xz-1.10""",
+    "io.delta:delta-spark_4.1_2.13:4.1.0": """
+        io.delta_delta-spark_4.1_2.13-4.1.0 io.delta_delta-storage-4.1.0 io.unitycatalog_unitycatalog-client-0.4.0
+        org.slf4j_slf4j-api-2.0.13 org.apache.logging.log4j_log4j-slf4j2-impl-2.25.3
+        org.apache.logging.log4j_log4j-api-2.25.3 com.google.code.findbugs_jsr305-3.0.2
+        org.apache.logging.log4j_log4j-core-2.25.3""",
+    "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0": """
+        org.apache.iceberg_iceberg-spark-runtime-4.1_2.13-1.11.0""",
+    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.1": """
+        org.apache.spark_spark-sql-kafka-0-10_2.13-4.1.1 org.apache.spark_spark-token-provider-kafka-0-10_2.13-4.1.1
+        org.scala-lang.modules_scala-parallel-collections_2.13-1.2.0 org.apache.kafka_kafka-clients-3.9.1
+        com.google.code.findbugs_jsr305-3.0.0 org.apache.commons_commons-pool2-2.12.1
+        org.apache.hadoop_hadoop-client-runtime-3.4.2 org.lz4_lz4-java-1.8.0 org.xerial.snappy_snappy-java-1.1.10.8
+        org.slf4j_slf4j-api-2.0.17 org.apache.hadoop_hadoop-client-api-3.4.2""",
+    "org.apache.spark:spark-avro_2.13:4.1.1": """
+        org.apache.spark_spark-avro_2.13-4.1.1 org.scala-lang.modules_scala-parallel-collections_2.13-1.2.0
+        org.tukaani_xz-1.10""",
 }
 """By package the jars that Spark keeps of it: the package's own, and those that it needs."""
-_IVY = ".ivy2.5.2"
-"""The folder in which Spark 4.0 keeps them."""
 
 SETTINGS: dict[str, dict[str, str]] = {
     "delta": {
@@ -86,7 +125,7 @@ def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: 
     """
     settings = dict(conf)
     brought = " ".join(conf.get(key, "") for key in _BROUGHT)
-    minor = ".".join(version.split(".")[:2])
+    minor = minor_of(version)
     for package in sorted(packages):
         needed = dict(SETTINGS.get(package, {}))
         if not re.search(_artifact(package), brought):
@@ -114,7 +153,8 @@ def with_fetched_jars(conf: Mapping[str, str]) -> dict[str, str]:
     if not packages or not JARS.keys() >= {*packages} or any(key.startswith(_OF_IVY) for key in conf):
         return dict(conf)
     names = dict.fromkeys(name for package in packages for name in JARS[package].split())
-    jars = [_ivy_home() / "jars" / f"{name}.jar" for name in names]
+    home = _ivy_home(_ivy_folder(packages[0]))
+    jars = [home / "jars" / f"{name}.jar" for name in names]
     if not all(map(is_zipfile, jars)):
         return dict(conf)
     settings = {}
@@ -124,12 +164,20 @@ def with_fetched_jars(conf: Mapping[str, str]) -> dict[str, str]:
     return {**settings, "spark.jars": _joined(conf.get("spark.jars", ""), ",".join(jar.as_uri() for jar in jars), ",")}
 
 
-def _ivy_home() -> Path:
+def _ivy_folder(package: str) -> str:
+    """Returns the name of the folder in which the Spark of a package keeps what Ivy fetches."""
+    for version, packages in PACKAGES.items():
+        if package in packages.values():
+            return VERSIONS[version].ivy
+    return VERSIONS[NEWEST].ivy
+
+
+def _ivy_home(folder: str) -> Path:
     """Returns Ivy's folder. Java takes a user's home from the system, not from ``HOME``."""
     try:
-        return Path(pwd.getpwuid(os.getuid()).pw_dir) / _IVY
+        return Path(pwd.getpwuid(os.getuid()).pw_dir) / folder
     except KeyError:  # a user without a name, as in some containers
-        return Path(_IVY)
+        return Path(folder)
 
 
 def _add(conf: dict[str, str], more: Mapping[str, str]) -> None:
@@ -141,15 +189,17 @@ def _add(conf: dict[str, str], more: Mapping[str, str]) -> None:
             conf.setdefault(key, value)
 
 
-def remedy(package: str, version: str) -> str:
-    """Returns the hint that tells how a session gets a package.
+def remedy(package: str, session: Any) -> str:
+    """Returns the hint that tells how a session gets a package: the one for its version of Spark and of Scala.
 
     Args:
         package: A key of ``PACKAGES``.
-        version: PySpark's version.
+        session: The session that lacks the package.
     """
-    minor = ".".join(version.split(".")[:2])
+    minor = minor_of(session.version)
     coordinates = PACKAGES.get(minor, {}).get(package) or f"the {package} package for Spark {minor}"
+    if minor in VERSIONS:
+        coordinates = coordinates.replace(f"_{VERSIONS[minor].scala}:", f"_{scala_of(session)}:")
     parts = [f"add {coordinates} to spark.jars.packages"]
     for key, value in SETTINGS.get(package, {}).items():
         if key not in TUNING:
@@ -174,7 +224,7 @@ def fetch() -> None:
     import pyspark
     from pyspark.sql import SparkSession
 
-    minor = ".".join(pyspark.__version__.split(".")[:2])
+    minor = minor_of(pyspark.__version__)
     conf = {"spark.master": "local[1]", "spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1"}  # fmt: skip
     builder = SparkSession.builder

@@ -22,6 +22,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as spark_functions
 from pyspark.sql import types as T
 
+from dagster_smt.spark.versions import missing
+
 Operand = Union["Column", str, int, float, bool, Decimal, bytes, bytearray, None]
 Needs = Mapping[str, tuple[Callable[..., Any], tuple["Column", ...]]]
 """The Python functions that an expression stands on: by the name of their result, with their arguments."""
@@ -52,7 +54,7 @@ class Column:
         return Column(f"CAST({self.text} AS {sql_type(kind)})", self.needs)
 
     def try_cast(self, kind: T.DataType | str) -> "Column":
-        return Column(f"TRY_CAST({self.text} AS {sql_type(kind)})", self.needs)
+        return Column(sql_try_cast(self.text, kind), self.needs)
 
     def isNull(self) -> "Column":  # noqa: N802
         return _called("isnull", self)
@@ -157,13 +159,13 @@ def _halved(operator: str, operands: tuple[str, ...]) -> str:
 
 
 class Case(Column):
-    """A ``CASE WHEN``, as a function; one in the other's ELSE is the same as one with all branches."""
+    """A ``CASE WHEN``, as a function where Spark has one; one in the other's ELSE is one with all branches."""
 
     __slots__ = ("branches", "rest")
 
     def __init__(self, branches: tuple[str, ...], needs: Needs, rest: str = ""):
         self.branches, self.rest = branches, rest
-        super().__init__(f"`when`({', '.join((*branches, rest) if rest else branches)})", needs)
+        super().__init__(_case(branches, rest), needs)
 
     def when(self, condition: Column, value: Operand) -> "Case":
         """Adds a branch."""
@@ -177,6 +179,14 @@ class Case(Column):
         if isinstance(other, Case):
             return Case((*self.branches, *other.branches), needs, other.rest)
         return Case(self.branches, needs, other.text)
+
+
+def _case(branches: tuple[str, ...], rest: str) -> str:
+    if "when as a function" in missing():
+        pairs = zip(branches[::2], branches[1::2], strict=True)
+        whens = " ".join(f"WHEN {condition} THEN {value}" for condition, value in pairs)
+        return f"CASE {whens} ELSE {rest} END" if rest else f"CASE {whens} END"
+    return f"`when`({', '.join((*branches, rest) if rest else branches)})"
 
 
 def lit(value: Any) -> Column:
@@ -285,6 +295,19 @@ transform_keys, transform_values = _of_elements("transform_keys"), _of_elements(
 map_filter = _of_elements("map_filter")
 
 
+def try_validate_utf8(value: Column) -> Column:
+    """Returns a text; null if its bytes are not valid UTF-8."""
+    if "try_validate_utf8" not in missing():
+        return call_function("try_validate_utf8", value)
+    # formatting goes through a text of Java, in which wrong bytes are replaced
+    return when(call_function("format_string", "%s", value) == value, value)
+
+
+def sql_try_cast(name: str, kind: T.DataType | str) -> str:
+    """Returns the SQL of a cast that gives null where a value does not fit. ``name``: as SQL quotes it."""
+    return f"TRY_CAST({name} AS {sql_type(kind)})"
+
+
 def __getattr__(name: str) -> Callable[..., Column]:
     """Returns any other SQL function, if PySpark and SQL use the same name."""
     if name.startswith("_") or not hasattr(spark_functions, name):
@@ -303,14 +326,22 @@ def select(frame: DataFrame, *columns: Column, also: bool = False) -> DataFrame:
     needs = _needs(columns)
     if needs:
         frame = _with_results(frame, needs)
-    if also:
-        first = [f"* EXCEPT ({', '.join(map(quoted, needs))})" if needs else "*"]
-    else:
-        first = []
     texts = []
     for c in columns:
         texts.append(c.text if c.name is None else f"{c.text} AS {quoted(c.name)}")
-    return frame.selectExpr(*first, *texts)
+    if also:
+        return _all_except(frame, needs, texts)
+    return frame.selectExpr(*texts)
+
+
+def _all_except(frame: DataFrame, gone: Iterable[str], texts: Iterable[str] = ()) -> DataFrame:
+    """Returns the frame without some of its columns, and with expressions beside those that remain."""
+    names = list(gone)
+    if not names:
+        return frame.selectExpr("*", *texts)
+    if "* EXCEPT" in missing():
+        return frame.selectExpr("*", *texts).drop(*names)
+    return frame.selectExpr(f"* EXCEPT ({', '.join(map(quoted, names))})", *texts)
 
 
 def _with_results(frame: DataFrame, needs: Needs) -> DataFrame:
@@ -323,9 +354,9 @@ def _with_results(frame: DataFrame, needs: Needs) -> DataFrame:
         if n not in inner:
             results[n] = f(*(spark_functions.expr(a.text) for a in arguments))
     frame = frame.select("*", *(column.alias(name) for name, column in results.items()))
-    gone = [quoted(name) for name in inner if name not in needs]
+    gone = [name for name in inner if name not in needs]
     if gone:
-        return frame.selectExpr(f"* EXCEPT ({', '.join(gone)})")
+        return _all_except(frame, gone)
     return frame
 
 

@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 import dagster as dg
+import pyspark
 import pytest
 
 from dagster_smt.errors import ConfigError, EngineError, UnsupportedError
@@ -17,6 +18,7 @@ from dagster_smt.spark import packages
 from dagster_smt.spark.avro_limits import JAVA_OPTIONS
 from dagster_smt.spark.environment import check_java, is_connect, local_java_options
 from dagster_smt.spark.packages import JARS, JVM_OPTIONS, PACKAGES, session_settings, with_fetched_jars
+from dagster_smt.spark.versions import minor_of
 
 
 def java(folder, text, code=0):
@@ -188,7 +190,7 @@ DELTA, KAFKA = PACKAGES["4.0"]["delta"], PACKAGES["4.0"]["kafka"]
 )
 def test_jars_that_were_fetched_are_not_looked_up(conf, known, tmp_path, monkeypatch):
     """Unless the session brings what only Ivy knows, or one of them is not there, or not whole."""
-    monkeypatch.setattr(packages, "_ivy_home", lambda: tmp_path)
+    monkeypatch.setattr(packages, "_ivy_home", lambda folder: tmp_path)
     jars = [tmp_path / "jars" / f"{name}.jar" for name in f"{JARS[DELTA]} {JARS[KAFKA]}".split()]
     for jar in jars:
         archive(jar)
@@ -206,7 +208,7 @@ def test_jars_that_were_fetched_are_not_looked_up(conf, known, tmp_path, monkeyp
 
 @pytest.mark.spark
 @pytest.mark.long
-@pytest.mark.parametrize("package", sorted(JARS))
+@pytest.mark.parametrize("package", sorted(PACKAGES[minor_of(pyspark.__version__)].values()))
 def test_jars_of_a_package_are_those_that_ivy_has_for_it(package):
     code = f"""
 from pyspark.sql import SparkSession

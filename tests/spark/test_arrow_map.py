@@ -11,6 +11,7 @@ from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.model.schema import STRING, Schema, Type
 from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.evaluate import evaluate
+from dagster_smt.spark.versions import frame_of_arrow
 from dagster_smt.tables.spec import FileTopics, TopicTable
 
 HEADERS = [
@@ -38,7 +39,7 @@ def test_headers_come_out_as_they_went_in(spark, chain):
     header = pa.struct([("key", pa.string()), ("value", pa.binary())])
     kinds = [pa.binary(), pa.binary(), pa.string(), pa.int32(), pa.int64(), pa.timestamp("us", "UTC"), pa.int32()]
     schema = pa.schema(list(zip(rows[0], [*kinds, pa.list_(header)], strict=True)))
-    frame = spark.createDataFrame(pa.Table.from_pylist(rows, schema=schema))
+    frame = frame_of_arrow(spark, pa.Table.from_pylist(rows, schema=schema))
     plan = plan_chain(parse_chain(chain), None, None, typed=False)
     table = TopicTable(FileTopics(Path("t")), ("t",), key=Format("bytes"))
     found = {row["offset"]: row for row in evaluate(frame, plan, table, "records").select("__out.*").collect()}

@@ -20,6 +20,7 @@ from dagster_smt.spark.evaluate import evaluate, output_schema
 from dagster_smt.spark.plain import reader, to_plain
 from dagster_smt.spark.reading.narrow import narrowed
 from dagster_smt.spark.types import internal_type
+from dagster_smt.spark.versions import frame_of_arrow
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from tests.spark.made_up import TOPICS, Example, examples, nest
 
@@ -60,7 +61,7 @@ def frame_of(spark, rows):
         }
         for offset, (value, topic, headers, *keys) in enumerate(rows)
     ]
-    return spark.createDataFrame(pa.Table.from_pylist(records, FRAME))
+    return frame_of_arrow(spark, pa.Table.from_pylist(records, FRAME))
 
 
 def in_python(chain, example):

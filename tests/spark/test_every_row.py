@@ -35,6 +35,7 @@ from dagster_smt.spark.layout import Leaf, built
 from dagster_smt.spark.plain import from_plain, reader, to_plain
 from dagster_smt.spark.sql import select
 from dagster_smt.spark.stages.typed import State, TypedEvaluator
+from dagster_smt.spark.versions import frame_of_arrow
 from dagster_smt.values.headers.fields import header_bytes
 from tests.spark.test_evaluators_agree import alike
 from tests.transforms.helpers import Case, chain_of, record_of
@@ -150,7 +151,7 @@ def frame_of(spark: Any, group: Group) -> tuple[Any, list[str], State]:
             arrays[f"s_{side}"] = pa.array([write(getattr(r, side)) for r in records], arrow_type(schema))
             columns[f"s_{side}"] = from_plain(F.col(f"s_{side}"), schema)
             sides[side] = Leaf(f"s_{side}", schema)
-    frame = spark.createDataFrame(pa.table(arrays))
+    frame = frame_of_arrow(spark, pa.table(arrays))
     status = [F.lit(0).cast("tinyint").alias("__status"), F.lit(NO_STAGE).alias("__stage"), F.lit(-1).alias("__why")]
     where = [F.col(f"m_{name}").alias(f"__{name}") for name in ("topic", "partition", "offset")]
     made = [*(column.alias(name) for name, column in columns.items()), *where, *status]

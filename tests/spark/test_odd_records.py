@@ -21,6 +21,7 @@ from dagster_smt.model.record import Header, Record
 from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.columns import TIMESTAMP_TYPES
 from dagster_smt.spark.records.arrow_map import ArrowMap, evaluate_records
+from dagster_smt.spark.versions import frame_of_arrow
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from dagster_smt.values.headers.fields import header_bytes
 from dagster_smt.values.headers.literals import parse_simple_header
@@ -201,7 +202,7 @@ def frame_of(spark, rows):
     """The records as a source gives them; far moments as numbers of microseconds."""
     table = pa.Table.from_pylist([row | {"timestamp": None} for row in rows], FRAME)
     micros = pa.array([row["timestamp"] for row in rows], pa.int64()).cast(pa.timestamp("us", tz="UTC"))
-    return spark.createDataFrame(table.set_column(table.schema.get_field_index("timestamp"), "timestamp", micros))
+    return frame_of_arrow(spark, table.set_column(table.schema.get_field_index("timestamp"), "timestamp", micros))
 
 
 def in_python(case):

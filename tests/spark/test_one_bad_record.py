@@ -21,6 +21,7 @@ from dagster_smt.spark.reading import json_columns
 from dagster_smt.spark.reading.json_columns import ReadColumns, SideColumns
 from dagster_smt.spark.records import arrow_map
 from dagster_smt.spark.records.arrow_map import ArrowMap
+from dagster_smt.spark.versions import frame_of_arrow
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from dagster_smt.values.basic import PythonRule
@@ -172,7 +173,7 @@ def test_a_stage_that_raises_on_spark(spark, sink, name):
     table = TopicTable(FileTopics("unused"), ("t",), key=Format("bytes"), value=form)
 
     def run(values):
-        frame = spark.createDataFrame(pa.Table.from_pylist(rows_of(values), FRAME))
+        frame = frame_of_arrow(spark, pa.Table.from_pylist(rows_of(values), FRAME))
         done = evaluate(frame, plan, table, sink).select("__offset", "__status", "__stage", "__problem", "__out")
         return told(row.asDict(recursive=True) for row in done.collect())
 

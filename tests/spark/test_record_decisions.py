@@ -11,6 +11,7 @@ from dagster_smt.chain import plan_chain
 from dagster_smt.model.topics.format import Format
 from dagster_smt.run.counts import count_columns, read_counts
 from dagster_smt.spark.evaluate import evaluate
+from dagster_smt.spark.versions import frame_of_arrow
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from dagster_smt.transforms.kafka.filter import Filter
@@ -53,7 +54,7 @@ def test_spark_decides_as_python_does(spark, name):
         {"key": encoded(k), "value": encoded(v), "topic": "t", "partition": 0, "offset": n, "timestampType": 0}
         for n, (k, v) in enumerate(ROWS)
     ]
-    frame = spark.createDataFrame(pa.Table.from_pylist(records, FRAME))
+    frame = frame_of_arrow(spark, pa.Table.from_pylist(records, FRAME))
     plan = plan_chain(made, KEY, VALUE, topics=("t",), typed=True)
     form = {"key": Format("json_schema", KEY), "value": Format("json_schema", VALUE)}
     table = TopicTable(FileTopics("unused"), ("t",), **form)

@@ -106,7 +106,7 @@ EXPRESSIONS = [
     lambda F, a, b: F.translate(a.cast("string"), "12", "xy"),
     lambda F, a, b: F.call_function("div", a, F.lit(2)),
     lambda F, a, b: F.shiftleft(a.cast("bigint"), 3),
-    lambda F, a, b: F.lit("q").try_cast("int"),
+    lambda F, a, b: F.lit("q").try_cast("int") if hasattr(pyspark.Column, "try_cast") else F.lit(None).cast("int"),
     lambda F, a, b: a.cast("string").rlike(r"^\d$") & a.cast("string").startswith("1"),
     lambda F, a, b: a.cast("string").endswith("1") | a.cast("string").contains("2"),
     lambda F, a, b: F.transform(F.array(a, b), lambda x: F.when(x > 1, x).otherwise(0)),

@@ -20,6 +20,7 @@ from dagster_smt.spark.literals import MAX_MILLIS
 from dagster_smt.spark.plain import from_plain, reader, to_plain
 from dagster_smt.spark.sql import select
 from dagster_smt.spark.stages.expressions import Scope
+from dagster_smt.spark.versions import frame_of_arrow
 from dagster_smt.tools.parity.bridges import unordered
 from dagster_smt.tools.parity.spellings import spellings
 from dagster_smt.values import basic, containers, mask
@@ -199,7 +200,7 @@ def frame(spark):
         else:
             write = column_writer(SCHEMAS[kind], SCHEMAS[kind])
             arrays[name] = pa.array([write(v) for v in values], arrow_type(SCHEMAS[kind]))
-    plain = spark.createDataFrame(pa.table(arrays))
+    plain = frame_of_arrow(spark, pa.table(arrays))
     kinds = {name: kind for name, kind, _ in columns()}
     found = [F.col(n) if k == "headers" else from_plain(F.col(n), SCHEMAS[k]).alias(n) for n, k in kinds.items()]
     return select(plain, *found)

@@ -20,7 +20,7 @@ from pyspark.sql.types import BooleanType, StructType, TimestampType
 from dagster_smt.errors import Problem
 from dagster_smt.model.topics.keyed import KeyedRows
 from dagster_smt.spark.columns import GONE, KEY, TIMESTAMP
-from dagster_smt.spark.sql import quoted
+from dagster_smt.spark.sql import quoted, sql_try_cast
 from dagster_smt.tables.keyed.keys import KeyColumns
 from dagster_smt.tables.keyed.unavailable import unchanged_columns
 from dagster_smt.tables.schemas import conformed_columns
@@ -171,15 +171,15 @@ def _key_column(evaluated: DataFrame, keyed: Keyed, name: str) -> Column:
     """
     from_key = []
     if name in keyed.columns.from_key and KEY in evaluated.columns:
-        from_key.append(F.col(KEY).getField(keyed.columns.from_key[name]))
+        from_key.append(f"{quoted(KEY)}.{quoted(keyed.columns.from_key[name])}")
     if name not in keyed.columns.in_value:
-        return F.coalesce(*from_key)
+        return F.coalesce(*map(F.expr, from_key))
     kind = _out(evaluated)[name].dataType
-    from_key = [value.try_cast(kind) for value in from_key]
+    casts = [F.expr(sql_try_cast(field, kind)) for field in from_key]
     from_value = F.col("__out").getField(name)
     if keyed.columns.is_whole:
-        return F.coalesce(from_value, *from_key)
-    return F.coalesce(*from_key, from_value)
+        return F.coalesce(from_value, *casts)
+    return F.coalesce(*casts, from_value)
 
 
 def _out(evaluated: DataFrame) -> StructType:

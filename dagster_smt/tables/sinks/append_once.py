@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from dagster_smt.model.windows.offsets import OffsetSet
 from dagster_smt.model.windows.window import Range, Window
+from dagster_smt.spark.sql import quoted, sql_try_cast
 from dagster_smt.tables.sinks.protocol import Replaced
 from dagster_smt.tables.sinks.sql import replaced_rows
 from dagster_smt.tables.sinks.topics import Appended, Topics
@@ -105,16 +106,21 @@ def _from(r: Range, since: Ends) -> Range:
 def _traces(records: DataFrame, trace: Trace) -> DataFrame:
     """Returns the places of records, and their identities from the headers."""
     topic, partition, offset = trace.source
-    return records.select(
+    traces = records.select(
         "topic",
         "partition",
         "offset",
         _identity(trace).alias("identity"),
         last_header(trace.owner[0]).alias("owner"),
         topic.alias(_SOURCE.topic),
-        partition.try_cast("int").alias(_SOURCE.partition),
-        offset.try_cast("bigint").alias(_SOURCE.offset),
+        partition.alias(_SOURCE.partition),
+        offset.alias(_SOURCE.offset),
     )
+    numbers = {
+        _SOURCE.partition: F.expr(sql_try_cast(quoted(_SOURCE.partition), "int")),
+        _SOURCE.offset: F.expr(sql_try_cast(quoted(_SOURCE.offset), "bigint")),
+    }
+    return traces.withColumns(numbers)
 
 
 def _still_needed(traces: DataFrame, owner: str, taken_in: OffsetSet) -> dict[str, int]:

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
-import pyspark
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameWriter, Row, SparkSession
 from pyspark.sql import functions as F
@@ -561,7 +560,7 @@ class DeltaTable:
 
     def _refuse_without_delta(self, error: Exception) -> None:
         if _NO_DELTA.search(str(error)):
-            hint = remedy("delta", pyspark.__version__)
+            hint = remedy("delta", self.session)
             problem = Problem("SMT610", self.spec.place, "this Spark session has no Delta Lake", hint)
             raise UnsupportedError(problem) from None
 

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import pyspark
 from pyspark.sql import SparkSession
 from pyspark.sql.types import (
     ArrayType,
@@ -61,7 +60,7 @@ def located(session: SparkSession, sink: IcebergSink) -> tuple[str, str]:
         TableError: SMT562, the path names no folder.
     """
     if SETTINGS["iceberg"]["spark.sql.extensions"] not in str(session.conf.get("spark.sql.extensions", "") or ""):
-        raise no_iceberg(sink.place)
+        raise no_iceberg(session, sink.place)
     if not sink.table:
         return _by_path(session, sink.place)
     parts = [p.group() for p in _PART.finditer(sink.table)]
@@ -71,7 +70,7 @@ def located(session: SparkSession, sink: IcebergSink) -> tuple[str, str]:
     else:
         catalog = session.catalog.currentCatalog()
     if not str(session.conf.get(f"spark.sql.catalog.{catalog}", "")).startswith("org.apache.iceberg."):
-        raise no_iceberg(sink.place, catalog)
+        raise no_iceberg(session, sink.place, catalog)
     if len(parts) == 1:
         parts = [quoted(session.catalog.currentDatabase()), *parts]
     own = quoted(_uncached(session, catalog))
@@ -107,14 +106,14 @@ def _uncached(session: SparkSession, catalog: str) -> str:
     return own
 
 
-def no_iceberg(place: str, catalog: str = "") -> UnsupportedError:
+def no_iceberg(session: SparkSession, place: str, catalog: str = "") -> UnsupportedError:
     """Returns the error of a session that cannot write Iceberg tables."""
     if catalog:
         statement = f"the catalog {catalog} of this Spark session is none of Iceberg's"
         hint = f"set spark.sql.catalog.{catalog} to {_CATALOG_CLASS}, or name a table in such a catalog"
     else:
         statement = "this Spark session has no Iceberg"
-        hint = remedy("iceberg", pyspark.__version__)
+        hint = remedy("iceberg", session)
     return UnsupportedError(Problem("SMT560", place, statement, hint))
 
 

@@ -97,7 +97,7 @@ class IcebergStates:
             if _NO_TABLE.search(str(error)):
                 return None
             if _NO_CLASS.search(str(error)):
-                raise sql.no_iceberg(self.spec.place) from None
+                raise sql.no_iceberg(self.session, self.spec.place) from None
             raise
         properties = {r.key: r.value for r in rows}
         if not properties.get("format", "").startswith("iceberg/"):

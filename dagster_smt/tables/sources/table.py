@@ -11,7 +11,8 @@ from pyspark.sql import types as T
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range, Window
-from dagster_smt.spark.sql import quoted
+from dagster_smt.spark.sql import quoted, sql_try_cast
+from dagster_smt.spark.versions import condition_of
 from dagster_smt.tables.sources.base import BaseSource
 from dagster_smt.tables.sources.columns import KAFKA_COLUMNS, KAFKA_SCHEMA
 from dagster_smt.tables.sources.groups import no_groups
@@ -172,7 +173,7 @@ class TableReader(BaseSource):
                 table = reader.format(self.spec.format).load(self.spec.path)
             fields = {field.name: field.dataType for field in table.schema.fields}
         except PySparkException as error:
-            why = error.getCondition() or type(error).__name__
+            why = condition_of(error) or type(error).__name__
             hint = "name a table that the Spark session's catalogs know, or a path and its format"
             raise TableError(Problem("SMT546", self.spec.place, f"Spark cannot open it: {why}", hint)) from None
         if problems := self._column_problems(fields):
@@ -207,13 +208,15 @@ class TableReader(BaseSource):
             return _headers(column if own in fields else None).alias(name)
         if name == "timestampType":
             if own in fields:
-                column = F.coalesce(column.try_cast("int"), F.lit(0))
+                column = F.coalesce(F.expr(sql_try_cast(quoted(own), "int")), F.lit(0))
             else:
                 column = F.lit(0)
         moment = {"timestamp": "timestamp_ltz"}  # what TIMESTAMP means is a setting of the session
         types = {"key": "binary", "value": "binary", "partition": "int", "offset": "bigint", **moment}
         # a number that Kafka has no room for is none: the record is told to lack it
-        return (column.try_cast(types[name]) if name in types else column).alias(name)
+        if name in types:
+            column = F.expr(sql_try_cast(quoted(own), types[name]))
+        return column.alias(name)
 
     def _delta_id(self) -> str:
         table = self.spec.name or f"delta.{quoted(self.spec.path)}"

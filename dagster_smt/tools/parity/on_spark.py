@@ -26,6 +26,7 @@ from dagster_smt.spark.plain import reader, to_plain
 from dagster_smt.spark.reading.start import typed_evaluator
 from dagster_smt.spark.sql import Column, select
 from dagster_smt.spark.stages.typed import State, TypedEvaluator
+from dagster_smt.spark.versions import frame_of_arrow
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tools.parity.datums import DROPPED, Converter, case_chain, failure
 from dagster_smt.tools.parity.judge import BYTES, SPARK
@@ -108,7 +109,7 @@ class SparkAnswers:
         if not jobs:
             return
         table = pa.table({"number": [n for n, _ in jobs], "text": [json.dumps(c).encode() for _, c in jobs]})
-        frame = map_in_arrow(self.session.createDataFrame(table), _run_batches, "number bigint, text binary")
+        frame = map_in_arrow(frame_of_arrow(self.session, table), _run_batches, "number bigint, text binary")
         for row in frame.collect():
             yield row["number"], json.loads(row["text"])
 
@@ -236,7 +237,7 @@ class _Batch:
         formats = []
         for s in (self.key, self.value):
             formats.append(Format("json_schema", s, form.replace_null_with_default, form.decimal_format))
-        frame = session.createDataFrame(self._table(records))
+        frame = frame_of_arrow(session, self._table(records))
         for lane in (True, False) if has_lane(session) else (False,):
             evaluator = typed_evaluator(frame, plan, *formats, headers=True, lane=lane)
             evaluator.run()

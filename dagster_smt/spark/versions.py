@@ -1,0 +1,111 @@
+"""The versions of Spark that this package runs on, and each difference between them that it bridges. The one place.
+
+Everything else in this package is written for all of these versions.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from dagster_smt.errors import Problem, UnsupportedError
+
+
+@dataclass(frozen=True)
+class SparkVersion:
+    """A minor version of Spark.
+
+    Attributes:
+        scala: The version of Scala that PyPI's PySpark is built with.
+        java: The versions of Java that Spark supports, except those older than the connectors' own.
+        ivy: The folder of the user's home in which Spark keeps packages.
+    """
+
+    scala: str
+    java: tuple[int, ...]
+    ivy: str
+
+
+VERSIONS = {
+    "3.5": SparkVersion("2.12", (11, 17), ".ivy2"),
+    "4.0": SparkVersion("2.13", (17, 21), ".ivy2.5.2"),
+    "4.1": SparkVersion("2.13", (17, 21), ".ivy2.5.2"),
+}
+"""By minor version. Each has a set of packages in ``spark.packages``."""
+NEWEST = "4.1"
+
+SINCE_4 = {
+    "when as a function": "in Spark 3.5 the function `when` takes no arguments; ``spark.sql`` writes CASE WHEN",
+    "* EXCEPT": "``spark.sql`` drops these columns in a second step",
+    "try_validate_utf8": "``spark.sql`` compares the text with what a text of Java becomes",
+    "getCondition": "of a PySparkException; it was called getErrorClass: ``condition_of``",
+    "createDataFrame of an Arrow table": "``frame_of_arrow``",
+}
+"""What this package uses of Spark 4, by name, with its equivalent in Spark 3.5."""
+
+
+def supported_java() -> tuple[int, ...]:
+    """Returns the versions of Java that can run the installed PySpark."""
+    import pyspark
+
+    return VERSIONS.get(minor_of(pyspark.__version__), VERSIONS[NEWEST]).java
+
+
+def minor_of(version: str) -> str:
+    """Returns the minor version: ``4.0`` of ``4.0.5``, and of the names that platforms give to their builds."""
+    return ".".join(version.split(".")[:2])
+
+
+@cache
+def missing() -> frozenset[str]:
+    """Returns the keys of ``SINCE_4`` that the PySpark of this process lacks. A server is not older (SMT649)."""
+    from pyspark.sql import functions
+
+    # not by number: builds of platforms have numbers of their own
+    return frozenset(() if hasattr(functions, "try_validate_utf8") else SINCE_4)
+
+
+def scala_of(session: Any) -> str:
+    """Returns the version of Scala of a session: some distributions of Spark 3.5 have 2.13, PyPI's has 2.12."""
+    usual = VERSIONS[minor_of(session.version)].scala
+    try:
+        number = session._jvm.scala.util.Properties.versionNumberString()
+    except Exception:  # noqa: BLE001 - Connect has no JVM, and a platform may let nobody ask its own
+        return usual
+    return minor_of(number) if isinstance(number, str) else usual
+
+
+def check_version(session: Any) -> None:
+    """Refuses a session of a Spark that this package does not know.
+
+    Raises:
+        UnsupportedError: SMT648, the version is unknown; SMT649, a Connect server is older than this process's PySpark.
+    """
+    there = minor_of(session.version)
+    if there not in VERSIONS:
+        statement = f"the session runs Spark {there}, and this package knows {', '.join(VERSIONS)}"
+        hint = f"use a session of one of these, or a newer dagster_smt: `pip install 'pyspark~={NEWEST}.0'` locally"
+        raise UnsupportedError(Problem("SMT648", "the Spark session", statement, hint))
+    if there.startswith("3.") and not missing():
+        older = f"the server runs Spark {there}, older than the PySpark of this process"
+        hint = f"install the server's version here: `pip install 'pyspark~={there}.0'`"
+        raise UnsupportedError(Problem("SMT649", "the Spark session", older, hint))
+
+
+def condition_of(error: Any) -> str | None:
+    """Returns the name of the error condition of a ``PySparkException``, such as ``TABLE_OR_VIEW_NOT_FOUND``."""
+    if "getCondition" in missing():
+        condition = error.getErrorClass()
+    else:
+        condition = error.getCondition()
+    return None if condition is None else str(condition)
+
+
+def frame_of_arrow(session: Any, table: Any) -> Any:
+    """Returns a DataFrame with the rows of a small Arrow table."""
+    if "createDataFrame of an Arrow table" not in missing():
+        return session.createDataFrame(table)
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    batches = table.to_batches()
+    # one task sends all batches; its own row of `range` only starts it
+    return session.range(0, 1, 1, 1).mapInArrow(lambda _: iter(batches), from_arrow_schema(table.schema))

@@ -1,0 +1,96 @@
+"""The versions of Spark: known ones, refused ones, and what bridges the differences between them."""
+
+from types import SimpleNamespace
+
+import pyspark
+import pytest
+from pyspark.errors import PySparkException
+
+from dagster_smt.errors import UnsupportedError
+from dagster_smt.spark import sql, versions
+from dagster_smt.spark.packages import JARS, PACKAGES, remedy, session_settings
+from dagster_smt.spark.versions import SINCE_4, VERSIONS, check_version, condition_of, minor_of, missing, scala_of
+
+
+def session_of(version, scala=None):
+    properties = SimpleNamespace(versionNumberString=lambda: scala)
+    jvm = SimpleNamespace(scala=SimpleNamespace(util=SimpleNamespace(Properties=properties)))
+    return SimpleNamespace(version=version, _jvm=jvm) if scala else SimpleNamespace(version=version)
+
+
+def test_each_version_has_packages_and_the_jars_of_each():
+    assert PACKAGES.keys() == VERSIONS.keys()
+    for version, packages in PACKAGES.items():
+        assert packages.keys() == {"delta", "iceberg", "kafka", "avro"}
+        for coordinates in packages.values():
+            assert f"_{VERSIONS[version].scala}:" in coordinates
+            group, artifact, number = coordinates.split(":")
+            assert JARS[coordinates].split()[0] == f"{group}_{artifact}-{number}"
+    assert JARS.keys() == {one for packages in PACKAGES.values() for one in packages.values()}
+    assert minor_of(pyspark.__version__) in VERSIONS
+
+
+@pytest.mark.parametrize("version", ["3.5.0", "3.5.7-amzn-1", "4.0.5", "4.1.1"])
+def test_sessions_of_these_versions_run(version, monkeypatch):
+    monkeypatch.setattr(versions, "missing", lambda: frozenset(SINCE_4))
+    check_version(session_of(version))
+    assert session_settings(["delta"], {}, version)["spark.jars.packages"] == PACKAGES[minor_of(version)]["delta"]
+
+
+@pytest.mark.parametrize("version", ["2.4.8", "3.3.2", "3.4.4", "4.2.0", "5.0.0", "unknown"])
+def test_a_session_of_an_unknown_version_is_refused(version):
+    with pytest.raises(UnsupportedError, match=f"SMT648 the Spark session: the session runs Spark {minor_of(version)}"):
+        check_version(session_of(version))
+    with pytest.raises(UnsupportedError, match="SMT611"):
+        session_settings(["delta"], {}, version)
+    own = {"spark.jars.packages": "io.delta:delta-spark_4.2_2.13:4.4.0"}
+    assert session_settings(["delta"], own, version)["spark.jars.packages"] == own["spark.jars.packages"]
+
+
+def test_a_server_older_than_this_process_is_refused(monkeypatch):
+    monkeypatch.setattr(versions, "missing", frozenset)
+    with pytest.raises(UnsupportedError, match=r"SMT649 .* Spark 3\.5, older than the PySpark of this process"):
+        check_version(session_of("3.5.7"))
+
+
+def test_the_remedy_names_the_package_for_the_version_and_scala_of_the_session():
+    assert "io.delta:delta-spark_2.12:3.3.2" in remedy("delta", session_of("3.5.7"))
+    assert "io.delta:delta-spark_2.12:3.3.2" in remedy("delta", session_of("3.5.7", "2.12.18"))
+    assert "io.delta:delta-spark_2.13:3.3.2" in remedy("delta", session_of("3.5.7", "2.13.8"))
+    assert "iceberg-spark-runtime-3.5_2.13:1.10.1" in remedy("iceberg", session_of("3.5.7", "2.13.8"))
+    assert "delta-spark_4.1_2.13:4.1.0" in remedy("delta", session_of("4.1.1"))
+    assert "the delta package for Spark 4.7" in remedy("delta", session_of("4.7.0"))
+
+
+def test_conditions_of_errors_have_one_name(monkeypatch):
+    monkeypatch.setattr(versions, "missing", frozenset)
+    assert condition_of(SimpleNamespace(getCondition=lambda: "NEW")) == "NEW"
+    monkeypatch.setattr(versions, "missing", lambda: frozenset(SINCE_4))
+    assert condition_of(SimpleNamespace(getErrorClass=lambda: "OLD")) == "OLD"
+    assert condition_of(SimpleNamespace(getErrorClass=lambda: None)) is None
+
+
+def test_what_is_missing_is_missing():
+    """The table names what the installed PySpark lacks: all of it in 3.5, nothing in 4."""
+    assert ("getCondition" in missing()) is not hasattr(PySparkException, "getCondition")
+    assert missing() == frozenset(SINCE_4 if pyspark.__version__.startswith("3.") else ())
+
+
+def test_the_equivalents_for_spark_3_give_what_spark_4_gives(spark, monkeypatch):
+    """Each expression as it is written for 3.5, beside that of the installed version, on texts whole and broken."""
+    texts = [b"", b"a", "é€😀\ufffd".encode(), b"\xff", b"a\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"null", None]
+    frame = spark.createDataFrame([(text,) for text in texts], "data BINARY")
+
+    def answers():
+        text = sql.try_validate_utf8(sql.col("data").cast("string"))
+        size = sql.when(text.isNull(), 1).when(sql.length(text) > 2, sql.length(text)).otherwise(0)
+        rows = sql.select(
+            sql.select(frame, text.alias("text"), size.alias("size"), also=True), sql.col("text"), sql.col("size")
+        )
+        return rows.collect()
+
+    here = answers()
+    monkeypatch.setattr(sql, "missing", lambda: frozenset(SINCE_4))
+    assert answers() == here
+    assert [row["text"] for row in here] == ["", "a", "é€😀\ufffd", None, None, None, None, "null", None]
+    assert scala_of(spark) == VERSIONS[minor_of(spark.version)].scala
