@@ -13,6 +13,8 @@ from dagster_smt.model.secrets import is_reference, shows_secret
 
 _UNWRAP = "io.debezium.transforms.ExtractNewRecordState"
 _DELETES, _TOMBSTONES, _TODAY = "delete.handling.mode", "drop.tombstones", "delete.tombstone.handling.mode"
+_FORMER = "io.debezium.transforms.UnwrapFromEnvelope"
+"""The name of the transform before Debezium 0.10."""
 _MODES = {
     ("drop", "true"): ("drop", ""),
     ("drop", "false"): ("delete-to-tombstone", "; a tombstone that follows no deletion is dropped"),
@@ -82,6 +84,9 @@ def _in_todays_words(connector: Connector) -> tuple[Connector, list[OptionVerdic
     config, verdicts = dict(connector.config), []
     for alias in _aliases(connector):
         head = f"transforms.{alias}."
+        if config.get(f"{head}type", "").strip() == _FORMER:
+            config[f"{head}type"] = _UNWRAP
+            verdicts.append(OptionVerdict(f"{head}type", "changed", "ExtractNewRecordState, its name today"))
         old = []
         for name in (_DELETES, _TOMBSTONES):
             if head + name in config:

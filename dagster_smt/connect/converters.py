@@ -198,7 +198,15 @@ def _of_json(result: ConverterFormat, own: dict[str, str], head: str, default: s
         elif option == "schemas.cache.size":
             result.say(head + option, "not needed", "caches have their own limits")
         else:
-            result.say(head + option, "not done", "the effect of the option on this converter is unknown")
+            _unknown(result, head, option)
+
+
+def _unknown(result: ConverterFormat, head: str, option: str) -> None:
+    """Says that an option is unknown, or that it is one of a registry's converters, which other converters ignore."""
+    if option.startswith(("schema.registry.", "basic.auth.", "bearer.auth.")) and result.format["kind"] != "bytes":
+        result.say(head + option, "not needed", "this converter asks no registry, and ignores the option")
+    else:
+        result.say(head + option, "not done", "the effect of the option on this converter is unknown")
 
 
 def _of_registry(result: ConverterFormat, own: dict[str, str], head: str) -> None:
@@ -284,4 +292,4 @@ def _of_others(result: ConverterFormat, own: dict[str, str], head: str) -> None:
         elif option == "encoding":
             result.say(head + option, "not done", "texts are read as UTF-8 only")
         else:
-            result.say(head + option, "not done", "the effect of the option on this converter is unknown")
+            _unknown(result, head, option)

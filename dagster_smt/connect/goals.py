@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dagster_smt.connect.catalog import Goal, catalog
 from dagster_smt.connect.connectors import Connector
 from dagster_smt.connect.options import family_of
-from dagster_smt.connect.settings import TableSettings
+from dagster_smt.connect.settings import ONE_TABLE, TableSettings
 from dagster_smt.connect.settings_of_databases import bigquery_settings, clickhouse_settings, jdbc_settings
 from dagster_smt.connect.settings_of_files import files_settings
 from dagster_smt.connect.settings_of_lakes import delta_settings, iceberg_settings, snowflake_settings
@@ -46,5 +46,8 @@ def table_settings(connector: Connector, goal: Goal) -> TableSettings:
     if make is None or goal != "table":
         return TableSettings()
     settings = make(connector)
+    if "mode" in settings.sink and len(connector.topics) != 1:
+        for option in ("topics", "topics.regex"):
+            settings.say(option, "not done", f"{ONE_TABLE}; in one table, rows of different topics may have one key")
     settings.options = [verdict for verdict in settings.options if verdict.option in connector.config]
     return settings
