@@ -8,7 +8,7 @@ from dagster_smt.authoring.options import split_list
 from dagster_smt.connect.connectors import Connector
 from dagster_smt.connect.rules import OptionVerdict
 from dagster_smt.connect.settings import ExtraStage
-from dagster_smt.connect.survey import TransformVerdict, ignored_options, routers, survey
+from dagster_smt.connect.survey import BY_TOPIC, TransformVerdict, ignored_options, routers, survey
 from dagster_smt.model.secrets import is_reference, shows_secret
 
 _UNWRAP = "io.debezium.transforms.ExtractNewRecordState"
@@ -24,8 +24,6 @@ _MODES = {
     ("none", "false"): ("tombstone", "; a deletion gives one null, not two"),
 }
 """The present mode for ``delete.handling.mode`` and ``drop.tombstones`` of Debezium 2 and earlier."""
-_BY_TOPIC = ("RegexRouter", "ByLogicalTableRouter")
-"""Routers that make one topic of one, whatever is in the records."""
 _REFERENCE = re.compile(r"\$\{[\w.-]+:[^}]*\}")
 """References that Connect's configuration providers resolve: ``${file:/secrets:password}``."""
 
@@ -227,7 +225,7 @@ def _of_stage(key: str, name: str, alias: str, stages: Iterable[TransformVerdict
 def _routes(alias: str, connector: Connector) -> str:
     """Returns the reason why a router has no effect; empty for other transforms, and if there is only one topic."""
     name = routers(connector).get(alias)
-    renames = name in _BY_TOPIC and len(connector.topics) == 1
+    renames = name in BY_TOPIC and len(connector.topics) == 1
     if name is None or renames or not connector.is_sink:
         return ""
     return "the topics that it makes were tables, indexes or folders of their own; one component writes one table"

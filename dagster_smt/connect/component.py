@@ -239,14 +239,14 @@ def _of_table(parts: _Parts, goal: Goal, lake: str, seen: Seen | None) -> Connec
     """Returns a component that writes a table."""
     connector, name = parts.connector, parts.name
     settings = table_settings(connector, goal)
-    chain = written_chain(connector, settings.stages, parts.smt_jars)
+    chain = written_chain(connector, settings.stages, parts.smt_jars, to_topics=settings.many_tables)
     properties = _properties(chain.connector, chain.ignored)
     schema = _schema(name, connector, parts.topics, parts.value.format, properties, seen)
     wired = schema is not None and schema.wired
     kind = "columns" if parts.value.format["kind"] in SELF_DESCRIBED or wired else "records"
     fit_to_kind(settings, kind, parts.key.format["kind"])
     if settings.stages != chain.extra:
-        chain = written_chain(connector, settings.stages, parts.smt_jars)
+        chain = written_chain(connector, settings.stages, parts.smt_jars, to_topics=settings.many_tables)
         properties = _properties(chain.connector, chain.ignored)
     table = _table(parts, schema)
     table |= {"key": parts.key.format} if wired else {"key": parts.key.format, "value": parts.value.format}
@@ -311,7 +311,8 @@ def _sink(connector: Connector, lake: str, name: str, kind: str, settings: Table
     iceberg = iceberg_table(connector) if family_of(connector) == "iceberg" else ""
     if iceberg:
         return {"iceberg": {"table": template_text(iceberg), "kind": kind, **options}}
-    return {"delta": {"path": f"{lake}/{settings.table or name}", "kind": kind, **options}}
+    place = f"{name}/{settings.table}" if settings.many_tables else settings.table or name
+    return {"delta": {"path": f"{lake}/{place}", "kind": kind, **options}}
 
 
 def _proposals(connector: Connector, source: dict[str, Any], worker: Worker) -> list[str]:

@@ -5,11 +5,19 @@ from collections.abc import Callable
 from dagster_smt.connect.catalog import Goal, catalog
 from dagster_smt.connect.connectors import Connector
 from dagster_smt.connect.options import family_of
-from dagster_smt.connect.settings import ONE_TABLE, TableSettings
-from dagster_smt.connect.settings_of_databases import bigquery_settings, clickhouse_settings, jdbc_settings
+from dagster_smt.connect.settings import ONE_TABLE, TableSettings, safe_part
+from dagster_smt.connect.settings_of_databases import (
+    TABLE_NAMES,
+    bigquery_settings,
+    clickhouse_settings,
+    jdbc_settings,
+)
 from dagster_smt.connect.settings_of_files import files_settings
 from dagster_smt.connect.settings_of_lakes import delta_settings, iceberg_settings, snowflake_settings
+from dagster_smt.connect.survey import BY_TOPIC, routers
 
+_A_TABLE_EACH = ("jdbc", "files", "delta", "snowflake", "bigquery", "clickhouse")
+"""Families whose connectors write a table, or a folder, for each topic."""
 _SETTINGS: dict[str, Callable[[Connector], TableSettings]] = {
     "jdbc": jdbc_settings,
     "bigquery": bigquery_settings,
@@ -46,8 +54,23 @@ def table_settings(connector: Connector, goal: Goal) -> TableSettings:
     if make is None or goal != "table":
         return TableSettings()
     settings = make(connector)
-    if "mode" in settings.sink and len(connector.topics) != 1:
+    _for_each_topic(connector, settings)
+    if "mode" in settings.sink and len(connector.topics) != 1 and not settings.many_tables:
         for option in ("topics", "topics.regex"):
             settings.say(option, "not done", f"{ONE_TABLE}; in one table, rows of different topics may have one key")
     settings.options = [verdict for verdict in settings.options if verdict.option in connector.config]
     return settings
+
+
+def _for_each_topic(connector: Connector, settings: TableSettings) -> None:
+    """Writes a table for each topic, if the sink does and the records have several topics."""
+    chosen = [name for name in routers(connector).values() if name not in BY_TOPIC]
+    if family_of(connector) not in _A_TABLE_EACH or settings.table or (len(connector.topics) == 1 and not chosen):
+        return
+    option = next((name for name in TABLE_NAMES if connector.config.get(name, "").strip()), "")
+    before, _, after = connector.config.get(option, "${topic}").strip().partition("${topic}")
+    if "${" in before + after:
+        return
+    settings.table = f"{safe_part(before)}{{topic}}{safe_part(after)}"
+    for name in ("topics", "topics.regex", option):
+        settings.say(name, "used", "sink.path: a table for each topic")

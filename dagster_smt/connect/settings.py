@@ -54,6 +54,11 @@ class TableSettings:
     options: list[OptionVerdict] = field(default_factory=list)
 
     @property
+    def many_tables(self) -> bool:
+        """True if each topic has a table of its own."""
+        return "{topic}" in self.table
+
+    @property
     def key_fields(self) -> bool:
         return self.sink.get("mode") == "upsert" and self.sink.get("keys", "record_key") == "record_key"
 
@@ -90,6 +95,11 @@ def names_in(text: str) -> list[str]:
 def safe_name(name: str) -> str:
     """Returns a name for a folder below the lake."""
     return _UNSAFE.sub("_", name).strip("._") or "table"
+
+
+def safe_part(text: str) -> str:
+    """Returns a part of a folder's name."""
+    return _UNSAFE.sub("_", text)
 
 
 def mapped_table(connector: Connector, settings: TableSettings, option: str, separator: str = ":") -> None:

@@ -19,7 +19,7 @@ _TOPIC = "${topic}"
 _REDSHIFT = ("RedshiftSink", "io.confluent.connect.aws.redshift.RedshiftSinkConnector")
 _KEY_MODES = ("pk.mode", "primary.key.mode")
 _KEY_FIELDS = ("pk.fields", "primary.key.fields")
-_TABLE_NAMES = ("table.name.format", "collection.name.format")
+TABLE_NAMES = ("table.name.format", "collection.name.format")
 
 
 def jdbc_settings(connector: Connector) -> TableSettings:
@@ -142,7 +142,7 @@ def _evolution(connector: Connector, settings: TableSettings) -> None:
 
 
 def _table_name(connector: Connector, settings: TableSettings) -> None:
-    option, pattern = _first(connector, _TABLE_NAMES)
+    option, pattern = _first(connector, TABLE_NAMES)
     if not option:
         return
     one_topic = len(connector.topics) == 1 and not connector.config.get("transforms", "").strip()

@@ -18,6 +18,8 @@ IGNORED = "SMT011"
 """An option that Kafka ignores."""
 STRAY = "SMT007"
 """Options of a transform that is not in the list: Kafka ignores them."""
+BY_TOPIC = ("RegexRouter", "ByLogicalTableRouter")
+"""Routers that make one topic of one, whatever is in the records."""
 _NO_CLASS = "SMT010"
 _KAFKA_HAS_V2 = ("ExtractField",)
 """The transforms that honour ``field.syntax.version=V2`` in Kafka 4.3.1."""

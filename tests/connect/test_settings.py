@@ -295,3 +295,34 @@ def test_references_get_the_usual_names_of_providers():
     found = written({"connector.class": "FileStreamSink", "topics": "t", **AVRO, **login}, worker=WORKER)
     options = found.attributes["table"]["value"]["options"]
     assert options["basic-auth.user-info"] == "${file:/run/registry.properties:login}"
+
+
+ROUTE = {"transforms": "r", "transforms.r.type": f"{KAFKA}transforms.RegexRouter", "transforms.r.regex": "(.*)"}
+ROUTE |= {"transforms.r.replacement": "x_$1"}
+BY_TIME = {"transforms": "r", "transforms.r.type": f"{KAFKA}transforms.TimestampRouter"}
+
+
+@pytest.mark.parametrize(
+    ("config", "path"),
+    [
+        ({**JDBC, "topics": "a,b"}, "lake/orders/{topic}"),
+        ({**JDBC, "topics": "a,b", "table.name.format": "shop.${topic}"}, "lake/orders/shop.{topic}"),
+        ({**JDBC, "topics": "a,b", **ROUTE}, "lake/orders/{topic}"),
+        ({**JDBC, **ROUTE}, "lake/orders"),
+        ({**JDBC, **BY_TIME}, "lake/orders/{topic}"),
+        ({**JDBC, "topics": "a,b", "table.name.format": "all"}, "lake/all"),
+        ({**S3, **AVRO, "topics": "a,b"}, "lake/orders/{topic}"),
+        ({**{k: v for k, v in JDBC.items() if k != "topics"}, "topics.regex": "a.*"}, "lake/orders/{topic}"),
+    ],
+)
+def test_a_table_for_each_topic(config, path):
+    found = written(config)
+    assert found.attributes["sink"]["delta"]["path"] == path
+    assert not any(v.verdict == "not done" for v in found.options)
+
+
+def test_keys_in_a_table_for_each_topic():
+    many = {**JDBC, **UPSERT, "topics": "a,b"}
+    assert not any(v.verdict == "not done" for v in written(many).options)
+    one = {**many, "table.name.format": "all"}
+    assert {v.option for v in written(one).options if v.verdict == "not done"} == {"topics"}
