@@ -88,6 +88,22 @@ def test_scaffold_prints_the_report_of_import(tmp_path, capsys):
     assert {p.name for p in (tmp_path / "up").iterdir()} == {"defs.yaml", "chain.properties"}
 
 
+def test_a_connector_that_could_stay_is_scaffolded_as_a_table(tmp_path):
+    (tmp_path / "c.json").write_text(json.dumps({"name": "up", "config": SHAPES["HTTP"][0]}))
+    (tmp_path / "up").mkdir()
+    request = dg.ScaffoldRequest(
+        type_name="dagster_smt.SmtChainComponent",
+        target_path=tmp_path / "up",
+        scaffold_format="yaml",
+        project_root=None,
+        params=SmtScaffoldParams(from_connector=str(tmp_path / "c.json"), sample=0),
+        append=False,
+    )
+    with pytest.raises(ClickException, match=r"connector\.class"):
+        SmtChainScaffolder().scaffold(request)
+    assert "delta:" in (tmp_path / "up" / "defs.yaml").read_text()
+
+
 def test_a_class_that_is_unknown_is_not_done():
     found = verdicts({"connector.class": "com.example.Sink", "topics": "t", **JSON, **STRING_KEY})
     assert {k for k, v in found.items() if v.verdict == "not done"} == {"connector.class"}

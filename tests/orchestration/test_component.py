@@ -374,7 +374,8 @@ def test_what_is_scaffolded_passes_the_checks_and_loads(project):
     code, text = dg_command(project, "list", "defs", "--json")
     assert code == 0, text
     assert "lake/people" in text
-    assert "lake/orders_sink" in text
+    assert "kafka/orders_sink" in text, "the class is unknown: its connector reads topics"
+    assert (project / "shop/defs/orders/connector.patch.json").exists()
 
 
 TRANSLATIONS = [

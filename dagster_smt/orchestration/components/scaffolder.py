@@ -108,7 +108,10 @@ def _written(params: SmtScaffoldParams, target: Path) -> tuple[Connector, Connec
     source = {"kafka": {"bootstrap_servers": servers}} if servers else _FILES
     place = KafkaTopics(servers) if servers else FileTopics(target / _FILES["files"])
     look = Look(place, params.sample) if params.sample else None
-    return connector, written_component(connector, source, look=look)
+    written = written_component(connector, source, look=look)
+    if not written.attributes:  # whoever scaffolds a component of a connector that could stay wants a table
+        written = written_component(connector, source, look=look, into="table")
+    return connector, written
 
 
 def _incomplete(connector: Connector, written: ConnectorComponent) -> ClickException:
