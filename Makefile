@@ -1,7 +1,10 @@
 # Everything runs through .venv, which `make setup` makes; the other targets call it first (instant when done).
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-BIN := .venv/bin
+# SPARK=3.5 or SPARK=4.1: another version of Spark, in an environment of its own
+SPARK ?= 4.0
+ENV := .venv$(if $(filter-out 4.0,$(SPARK)),-$(SPARK))
+BIN := $(ENV)/bin
 PORT ?= 3000
 ARGS ?=
 # Tests run in three processes, each with a Spark session of its own: they wait most of the time. PARALLEL= runs them in one.
@@ -9,9 +12,12 @@ PARALLEL ?= -n 3 --dist worksteal
 # What a new class owes, and the house rules: seconds, without Spark.
 OWED := tests/transforms tests/effects tests/authoring tests/test_project.py tests/test_problem_codes.py tests/test_benchmarks.py
 
+# What has to be the same on every version of Spark: recorded cases, both evaluators, runs into Delta
+CORE := tests/spark/test_versions.py tests/spark/test_parity_on_spark.py tests/spark/test_evaluators_agree.py tests/run/test_batch.py
+
 # Spark's Python workers must be this environment's; the JVM needs no other interface than the local one.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
-export VIRTUAL_ENV := $(CURDIR)/.venv
+export VIRTUAL_ENV := $(CURDIR)/$(ENV)
 export PYSPARK_PYTHON := $(CURDIR)/$(BIN)/python
 export PYSPARK_DRIVER_PYTHON := $(CURDIR)/$(BIN)/python
 export SPARK_LOCAL_IP := 127.0.0.1
@@ -22,7 +28,11 @@ unexport PYTHONHOME PYTHONPATH SPARK_HOME
 KAFKA ?=
 CDC ?=
 # Runs, schedules and logs of the example; `make demo` and `make dev` share them, and with KAFKA=1 others.
-INSTANCE := .demo/dagster_home$(if $(KAFKA),-kafka)
+DEMO := $(ENV:.venv%=.demo%)
+INSTANCE := $(DEMO)/dagster_home$(if $(KAFKA),-kafka)
+ifneq ($(DEMO),.demo)
+export SMT_DEMO_FOLDER := $(CURDIR)/$(DEMO)
+endif
 ifneq ($(KAFKA),)
 DEMO_KAFKA := --kafka
 dev: kafka
@@ -32,13 +42,13 @@ demo dev check: export DAGSTER_HOME := $(CURDIR)/$(INSTANCE)
 # dg looks at every component there is, and warns of one that dagster-spark brings along
 dev check: export PYTHONWARNINGS := ignore:Class `SparkDeclarativePipelineScaffolder`
 
-.PHONY: help setup demo dev kafka kafka-stop test test-long test-ui test-fast check bench docs docs-site dist clean
+.PHONY: help setup demo dev kafka kafka-stop test test-versions test-long test-ui test-fast check bench docs docs-site dist clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-18s %s\n", $$1, $$2 }'
 
-setup: ## Check Java, make .venv and install the pinned packages
-	@sh .ci/setup.sh >&2
+setup: ## Check Java, make .venv and install the pinned packages (SPARK=3.5 or 4.1: .venv-3.5, .venv-4.1; so for all targets)
+	@SPARK=$(SPARK) sh .ci/setup.sh >&2
 
 $(INSTANCE)/dagster.yaml:
 	@mkdir -p $(INSTANCE)
@@ -58,6 +68,9 @@ kafka-stop: setup ## Stop that broker
 
 test: setup ## Run all tests
 	@$(BIN)/python -m pytest -q $(PARALLEL) $(ARGS)
+
+test-versions: ## Run the core of the tests on the oldest and the newest version of Spark (minutes, in .venv-3.5 and .venv-4.1)
+	@for version in 3.5 4.1; do $(MAKE) -s test SPARK=$$version PARALLEL= ARGS="$(CORE) $(ARGS)" || exit 1; done
 
 test-long: setup ## Run the tests that take minutes: clusters, kills, two writers at every step
 	@$(BIN)/python -m pytest -q -m long $(ARGS)
@@ -92,6 +105,6 @@ dist: setup ## Build wheel and sdist in dist, install each into an empty environ
 	@$(BIN)/python .ci/dist.py
 
 clean: ## Remove everything that is not source, .venv included
-	rm -rf .venv .demo .kafka .bench .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
-	rm -rf build dist spark-warehouse metastore_db derby.log setup.log *.egg-info
+	rm -rf .venv .venv-* .demo .demo-* .kafka .bench .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
+	rm -rf build dist spark-warehouse metastore_db derby.log setup*.log *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

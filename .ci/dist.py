@@ -85,7 +85,7 @@ def try_package(package: Path) -> None:
         python = folder / "venv/bin/python"
         constraints = ("-c", str(ROOT / "constraints.txt"))
         pip = [str(python), "-m", "pip", "--disable-pip-version-check"]
-        run([*pip, "install", "-q", "--no-input", *constraints, str(package)], folder)
+        run([*pip, "install", "-q", "--no-input", *constraints, f"{package}[all]"], folder)
         run([*pip, "check"], folder)
         use(folder, python)
 

@@ -1,21 +1,31 @@
 #!/bin/sh
 # Make .venv ready for every other target: Java checked, environment created, pinned packages installed.
+# With SPARK=3.5, for example, make .venv-3.5 instead, with the pins of constraints-3.5.txt in place of those of constraints.txt.
 # Says one sentence and stops where something is missing. A second call finds the stamp and is done.
 set -eu
 cd "$(dirname "$0")/.."
 
-venv=.venv
+spark=${SPARK:-4.0}
+venv=.venv log=setup.log overlay=
+if [ "$spark" != 4.0 ]; then
+  venv=.venv-$spark log=setup-$spark.log overlay=constraints-$spark.txt
+fi
 stamp=$venv/setup.stamp
-log=setup.log
+pins=$venv/constraints.txt
 
 fail() {
   printf 'setup: %s\n' "$*" >&2
   exit 1
 }
 
+if [ -n "$overlay" ] && [ ! -f "$overlay" ]; then
+  fail "there are no pins for Spark $spark: use one of 4.0$(printf ' %s' constraints-*.txt | sed 's/constraints-//g; s/\.txt//g')."
+fi
+case $spark in 3.*) java_a=11 java_b=17 newest=11 ;; *) java_a=17 java_b=21 newest=13 ;; esac
+
 # Spark starts "$JAVA_HOME/bin/java" if JAVA_HOME is set, else the java on PATH: look at the same one.
 check_java() {
-  want="Spark needs Java 17 or 21: install one (for example Eclipse Temurin 17)"
+  want="Spark needs Java $java_a or $java_b: install one (for example Eclipse Temurin 17)"
   if [ -n "${JAVA_HOME:-}" ]; then
     java=$JAVA_HOME/bin/java where="JAVA_HOME ($JAVA_HOME)" remedy="and point JAVA_HOME to it, or unset JAVA_HOME."
     [ -x "$java" ] || fail "$want $remedy There is no Java in $where."
@@ -31,13 +41,13 @@ check_java() {
     *) major=$version ;;
   esac
   case ${major%%[._]*} in
-    17 | 21) ;;
+    "$java_a" | "$java_b") ;;
     *) fail "$want $remedy The one in $where is ${version:-of an unknown version}." ;;
   esac
 }
 
-fits() { # Is this a Python from 3.10 to 3.13, with what a virtual environment takes?
-  "$1" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' >/dev/null 2>&1 </dev/null || return 1
+fits() { # Is this a Python from 3.10 to 3.$newest, with what a virtual environment takes?
+  "$1" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, int(sys.argv[1])))' "$newest" >/dev/null 2>&1 </dev/null || return 1
   found_version=yes
   "$1" -c 'import ensurepip, venv' >/dev/null 2>&1 </dev/null
 }
@@ -48,7 +58,7 @@ find_python() {
   if [ -n "${PYTHON:-}" ]; then
     fits "$PYTHON" && python=$PYTHON && return
     [ $found_version = yes ] && fail "PYTHON ($PYTHON) has no venv module: install it (on Debian: python3-venv)."
-    fail "PYTHON ($PYTHON) is not a Python from 3.10 to 3.13."
+    fail "PYTHON ($PYTHON) is not a Python from 3.10 to 3.$newest."
   fi
   old_ifs=$IFS
   for name in python3 python3.13 python3.12 python3.11 python3.10; do
@@ -60,11 +70,20 @@ find_python() {
     IFS=$old_ifs
   done
   [ $found_version = yes ] && fail "Python has no venv module: install it (on Debian and Ubuntu: apt install python3-venv)."
-  fail "Python 3.10 to 3.13 is needed and none is on PATH: install one, or name it with PYTHON=/path/to/python3."
+  fail "Python 3.10 to 3.$newest is needed and none is on PATH: install one, or name it with PYTHON=/path/to/python3."
+}
+
+write_pins() { # the overlay's pins, and those of other packages
+  if [ -n "$overlay" ]; then
+    names=$(sed -n 's/^\([A-Za-z0-9_.-]*\)==.*/\1/p' "$overlay" | paste -s -d '|' -)
+    { grep -v -E "^($names)==" constraints.txt; cat "$overlay"; } >"$pins"
+  else
+    cp constraints.txt "$pins"
+  fi
 }
 
 pip_install() {
-  "$venv/bin/python" -m pip --disable-pip-version-check install --no-input -c constraints.txt "$@" >>$log 2>&1 </dev/null && return
+  "$venv/bin/python" -m pip --disable-pip-version-check install --no-input -c "$pins" "$@" >>$log 2>&1 </dev/null && return
   if grep -q -i -E 'connection|name resolution|unreachable|timed out|proxy|ssl' $log; then
     fail "pip could not reach the package index: connect to a network, or name a mirror with PIP_INDEX_URL (details: $log)."
   fi
@@ -84,7 +103,7 @@ build_jar() {
 }
 
 check_java
-wanted="$(pwd) $(cat pyproject.toml constraints.txt .ci/setup.sh dagster_smt/spark/packages.py | cksum)"
+wanted="$(pwd) $(cat pyproject.toml constraints.txt $overlay .ci/setup.sh dagster_smt/spark/packages.py | cksum)"
 if [ -x $venv/bin/python ] && [ "$(cat $stamp 2>/dev/null)" = "$wanted" ]; then
   build_jar
   exit 0
@@ -97,7 +116,8 @@ if [ $moved = yes ] || ! fits $venv/bin/python || ! $venv/bin/python -m pip --ve
   echo "setup: creating $venv with $("$python" --version)"
   "$python" -m venv --clear $venv >>$log 2>&1 || fail "the virtual environment could not be created (details: $log)."
 fi
-echo "setup: installing the packages of constraints.txt into $venv (a few minutes the first time)"
+write_pins
+echo "setup: installing the packages of constraints.txt${overlay:+ and $overlay} into $venv (a few minutes the first time)"
 pip_install pip
 DAGSTER_SMT_JAR=later pip_install -e '.[dev]'
 build_jar

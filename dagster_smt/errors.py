@@ -6,7 +6,8 @@ of tables, 9xx not supported, or a mistake in a class. A code is never reused: `
 them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from dagster_smt.visible import visible
@@ -128,3 +129,34 @@ def unprocessable(exception_class: str) -> Problem:
     """Returns the problem of a record for which some code raised an unexpected exception."""
     hint = "read the dead letter; if no transform of your own raises the exception, please report it"
     return Problem("SMT430", "", f"the record cannot be processed: {exception_class}", hint)
+
+
+EXTRAS = {
+    "pyspark": "spark", "py4j": "spark", "pyarrow": "spark", "pandas": "spark", "numpy": "spark",
+    "confluent_kafka": "kafka",
+    "attrs": "registry", "authlib": "registry", "cachetools": "registry", "httpx2": "registry",
+}  # fmt: skip
+"""By module the extra of this package that installs it. Code locations load definitions without these."""
+
+
+@contextmanager
+def needs_extras() -> Iterator[None]:
+    """Turns a failed import of a module of ``EXTRAS`` into an error with a remedy.
+
+    Raises:
+        UnsupportedError: SMT650, the block needs a module that is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        module = (error.name or "").partition(".")[0]
+        if module not in EXTRAS:
+            raise
+        raise not_installed(module) from None
+
+
+def not_installed(module: str) -> UnsupportedError:
+    """Returns the error of work that needs a module of ``EXTRAS`` which is not installed."""
+    extra = EXTRAS[module]
+    hint = f"pip install 'dagster_smt[{extra}]', or 'dagster_smt[all]', where runs execute"
+    return UnsupportedError(Problem("SMT650", module, "the Python module is not installed here", hint))

@@ -15,6 +15,8 @@ import grimp
 import pytest
 
 import dagster_smt
+from dagster_smt.errors import EXTRAS
+from dagster_smt.spark.versions import VERSIONS
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ("dagster_smt", "definitions", "benchmarks")
@@ -181,6 +183,64 @@ def test_using_public_names_does_not_load_spark_or_a_kafka_client():
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "", "")
 
 
+WITHOUT_EXTRAS = """
+import sys, tempfile
+from dagster_smt.errors import EXTRAS, SmtError
+
+BLOCKED = {*EXTRAS, "dagster_pyspark", "dagster_spark"}
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in BLOCKED:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Blocked())
+import dagster as dg
+from dagster_smt import KafkaTopics, SparkSessionResource
+from definitions.definitions import defs
+
+defs = defs() if callable(defs) else defs
+repository = defs.get_repository_def()
+print(len(list(repository.asset_graph.get_all_asset_keys())) > 3)
+with tempfile.TemporaryDirectory() as folder, dg.DagsterInstance.ephemeral(folder) as instance:
+    job = defs.resolve_implicit_global_asset_job_def()
+    done = job.execute_in_process(instance=instance, raise_on_error=False,
+                                  asset_selection=[dg.AssetKey(["webhooks", "pushes"])])
+    failed = done.get_step_failure_events()[0].step_failure_data.error
+    while failed.cause:
+        failed = failed.cause
+    print(failed.message)
+try:
+    SparkSessionResource().spark_session
+except SmtError as error:
+    print(error)
+BLOCKED = {"confluent_kafka"}
+from dagster_smt.tables.sources import open_source
+try:
+    open_source(KafkaTopics("localhost:1"))
+except SmtError as error:
+    print(error)
+"""
+
+
+def test_definitions_load_without_the_extras_and_a_run_names_the_one_that_it_needs(tmp_path):
+    env = {**os.environ, "SMT_DEMO_FOLDER": str(tmp_path / "demo"), "DAGSTER_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", WITHOUT_EXTRAS], cwd=ROOT, capture_output=True, text=True, env=env)
+    lines = done.stdout.splitlines()
+    assert lines[:1] == ["True"], done.stderr
+    assert "SMT650 pyspark: the Python module is not installed here" in lines[1]
+    assert "pip install 'dagster_smt[spark]', or 'dagster_smt[all]', where runs execute" in lines[2]
+    assert [line.split(":")[0] for line in lines[-2:]] == ["SMT650 pyspark", "SMT650 confluent_kafka"], done.stderr
+
+
+def test_every_extra_is_declared():
+    tomllib = pytest.importorskip("tomllib")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert set(EXTRAS.values()) | {"all"} <= project["optional-dependencies"].keys()
+    required = {re.split(r"[<>=\[]", line)[0].replace("-", "_") for line in project["dependencies"]}
+    assert required & EXTRAS.keys() == set()
+
+
 def test_dagster_knows_the_library_and_its_version():
     from dagster_shared.libraries import DagsterLibraryRegistry
 
@@ -203,6 +263,7 @@ def test_the_makefile_has_the_targets_that_the_documentation_names():
         "bench",
         "kafka",
         "kafka-stop",
+        "test-versions",
         "docs",
         "docs-site",
         "dist",
@@ -211,9 +272,24 @@ def test_the_makefile_has_the_targets_that_the_documentation_names():
 
 
 def test_constraints_are_exact_pins_and_nothing_else():
-    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
     pin = re.compile(r'[A-Za-z0-9._-]+==[A-Za-z0-9.]+(; python_version (<|>=) "3\.\d+")?')
-    assert [line for line in lines if not pin.fullmatch(line)] == []
+    names = {}
+    for file in sorted(ROOT.glob("constraints*.txt")):
+        lines = [line for line in file.read_text().splitlines() if not line.startswith("#")]
+        assert [line for line in lines if not pin.fullmatch(line)] == []
+        names[file.name] = {line.partition("==")[0] for line in lines}
+    versions = {f"constraints-{version}.txt" for version in VERSIONS if version != "4.0"}
+    assert names.keys() == {"constraints.txt", *versions}
+    assert all(names[overlay] <= names["constraints.txt"] for overlay in versions)
+
+
+def test_setup_names_the_versions_that_have_pins():
+    env = {**os.environ, "SPARK": "3.4"}
+    done = subprocess.run(["sh", ".ci/setup.sh"], cwd=ROOT, env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "setup: there are no pins for Spark 3.4: use one of 4.0 3.5 4.1.\n",
+    )
 
 
 def test_the_shell_scripts_are_well_formed():
@@ -229,7 +305,7 @@ def test_setup_names_the_java_that_is_needed(tmp_path):
     java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
     java.chmod(0o755)
     for home, why in ((tmp_path, "is 11.0.2."), (tmp_path / "none", "There is no Java in")):
-        env = {**os.environ, "JAVA_HOME": str(home)}
+        env = {**os.environ, "JAVA_HOME": str(home), "SPARK": "4.0"}
         done = subprocess.run(["sh", ".ci/setup.sh"], cwd=ROOT, env=env, capture_output=True, text=True)
         assert done.returncode == 1
         assert done.stderr.startswith("setup: Spark needs Java 17 or 21: install one")

@@ -8,7 +8,7 @@ from typing import Any
 import dagster as dg
 from pydantic import Field, PrivateAttr
 
-from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.errors import ConfigError, Problem, needs_extras
 from dagster_smt.model.secrets import as_reference, resolved, setting_shows_secret
 from dagster_smt.orchestration.runs.guard import keep_sigint
 from dagster_smt.spark.environment import check_java, is_connect, local_java_options
@@ -99,10 +99,12 @@ class SparkSessionResource(dg.ConfigurableResource):
         """The session.
 
         Raises:
-            UnsupportedError: SMT601 or SMT602, there is no Java that can run Spark.
+            UnsupportedError: SMT601 or SMT602, there is no Java that can run Spark; SMT650, there is no PySpark.
         """
         if not self.remote:
             forget_dead_jvm()
+        with needs_extras():
+            import pyspark  # noqa: F401
         if self._session is None or not _usable(self._session):
             self._session = self._connect() if self.remote else self._start()
         return self._session

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dagster_smt.errors import Problem, UnsupportedError
+from dagster_smt.spark.versions import is_connect as is_connect
 from dagster_smt.spark.versions import supported_java
 
 _JAVA_VARIABLES = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "SPARK_SUBMIT_OPTS", "_JAVA_OPTIONS")
@@ -81,11 +82,6 @@ def check_settings(session: Any) -> None:
         if str(session.conf.get(name, None)).lower() == value:
             hint = "unset it, or give runs a session of their own"
             raise UnsupportedError(Problem("SMT639", name, f"the session has {value}: {statement}", hint))
-
-
-def is_connect(session: Any) -> bool:
-    """Returns True if this is a Spark Connect (or Databricks Connect) session."""
-    return any(".connect." in f"{base.__module__}." for base in type(session).__mro__)
 
 
 def _unsupported(code: str, where: str, statement: str, home: str) -> UnsupportedError:

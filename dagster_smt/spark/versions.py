@@ -32,12 +32,15 @@ VERSIONS = {
 }
 """By minor version. Each has a set of packages in ``spark.packages``."""
 NEWEST = "4.1"
+_HIDDEN = "*********(redacted)"
+"""What Spark shows instead of a setting that may be a secret."""
 
 SINCE_4 = {
     "when as a function": "in Spark 3.5 the function `when` takes no arguments; ``spark.sql`` writes CASE WHEN",
     "* EXCEPT": "``spark.sql`` drops these columns in a second step",
     "try_validate_utf8": "``spark.sql`` compares the text with what a text of Java becomes",
     "getCondition": "of a PySparkException; it was called getErrorClass: ``condition_of``",
+    "getAll of settings": "``settings_of``",
     "createDataFrame of an Arrow table": "``frame_of_arrow``",
 }
 """What this package uses of Spark 4, by name, with its equivalent in Spark 3.5."""
@@ -98,6 +101,26 @@ def condition_of(error: Any) -> str | None:
     else:
         condition = error.getCondition()
     return None if condition is None else str(condition)
+
+
+def settings_of(session: Any) -> dict[str, str]:
+    """Returns all settings of a session. A Connect session of Spark 3.5 leaves out those that Spark hides."""
+    if "getAll of settings" not in missing():
+        return dict(session.conf.getAll)
+    if is_connect(session):
+        rows = session.sql("SET").collect()
+        return {row["key"]: row["value"] for row in rows if row["value"] != _HIDDEN}
+    settings = {}
+    pairs = session._jsparkSession.conf().getAll().iterator()
+    while pairs.hasNext():
+        pair = pairs.next()
+        settings[pair._1()] = pair._2()
+    return settings
+
+
+def is_connect(session: Any) -> bool:
+    """Returns True if this is a Spark Connect (or Databricks Connect) session."""
+    return any(".connect." in f"{base.__module__}." for base in type(session).__mro__)
 
 
 def frame_of_arrow(session: Any, table: Any) -> Any:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dagster_smt.errors import Problem, TableError
+from dagster_smt.errors import Problem, TableError, needs_extras
 from dagster_smt.interpret.preview import Sample
 from dagster_smt.model.windows.window import Range
 from dagster_smt.tables.spec import FileTopics
@@ -59,9 +59,10 @@ def _of_files(topics: FileTopics, ranges: list[Range]) -> Iterator[Sample]:
 
 
 def _of_broker(topics: "KafkaTopics", ranges: list[Range]) -> Iterator[Sample]:
-    from confluent_kafka import TopicPartition
+    with needs_extras():
+        from confluent_kafka import TopicPartition
 
-    from dagster_smt.tables.kafka.client import KafkaClient
+        from dagster_smt.tables.kafka.client import KafkaClient
 
     client = KafkaClient(topics)
     ends = {r.partition: r.end for r in ranges}

@@ -9,7 +9,16 @@ from pyspark.errors import PySparkException
 from dagster_smt.errors import UnsupportedError
 from dagster_smt.spark import sql, versions
 from dagster_smt.spark.packages import JARS, PACKAGES, remedy, session_settings
-from dagster_smt.spark.versions import SINCE_4, VERSIONS, check_version, condition_of, minor_of, missing, scala_of
+from dagster_smt.spark.versions import (
+    SINCE_4,
+    VERSIONS,
+    check_version,
+    condition_of,
+    minor_of,
+    missing,
+    scala_of,
+    settings_of,
+)
 
 
 def session_of(version, scala=None):
@@ -93,4 +102,7 @@ def test_the_equivalents_for_spark_3_give_what_spark_4_gives(spark, monkeypatch)
     monkeypatch.setattr(sql, "missing", lambda: frozenset(SINCE_4))
     assert answers() == here
     assert [row["text"] for row in here] == ["", "a", "é€😀\ufffd", None, None, None, None, "null", None]
+    here_settings = settings_of(spark)
+    monkeypatch.setattr(versions, "missing", lambda: frozenset(SINCE_4))
+    assert settings_of(spark) == here_settings
     assert scala_of(spark) == VERSIONS[minor_of(spark.version)].scala

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
-from dagster_smt.errors import DATA_EXCEPTION, DataError, EngineError, Problem, data_error
+from dagster_smt.errors import DATA_EXCEPTION, DataError, EngineError, Problem, data_error, needs_extras
 from dagster_smt.model.schema_size import MAX_LEVELS
 from dagster_smt.model.secrets import resolved, without_login
 
@@ -128,7 +128,8 @@ def schema_id(options: Options, subject: str, text: str, kind: SchemaKind, *, re
         DataError: SMT442, the registry refuses the schema, or does not have it.
         EngineError: SMT636, the registry does not answer.
     """
-    from confluent_kafka.schema_registry import Schema as Registered
+    with needs_extras():
+        from confluent_kafka.schema_registry import Schema as Registered
 
     schema = Registered(text, kind)
 
@@ -148,7 +149,8 @@ def _asked(
     use: str = "",
 ) -> Any:
     """Returns an answer of the registry; ``error_of`` returns the error of a status in ``known``."""
-    from confluent_kafka.schema_registry.error import SchemaRegistryError
+    with needs_extras():
+        from confluent_kafka.schema_registry.error import SchemaRegistryError
 
     url = dict(options)["url"]
     try:

@@ -2,7 +2,7 @@
 
 from pyspark.sql import SparkSession
 
-from dagster_smt.errors import Problem, UnsupportedError
+from dagster_smt.errors import Problem, UnsupportedError, needs_extras
 from dagster_smt.tables.sinks.protocol import Table
 from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, KafkaSink, Sink, SourceSpec, TableSink
 
@@ -33,7 +33,8 @@ def open_table(session: SparkSession, sink: Sink, source: SourceSpec | None = No
 
         return FileTopicsTable(session, sink, source)
     if isinstance(sink, KafkaSink):
-        from dagster_smt.tables.sinks.kafka import KafkaTable
+        with needs_extras():
+            from dagster_smt.tables.sinks.kafka import KafkaTable
 
         return KafkaTable(session, sink, source)
     statement = f"{type(sink).__name__} is no sink that runs can write to"

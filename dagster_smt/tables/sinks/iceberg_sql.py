@@ -32,6 +32,7 @@ from dagster_smt.model.caseless import caseless
 from dagster_smt.model.paths.extended import route_text
 from dagster_smt.spark.packages import SETTINGS, remedy
 from dagster_smt.spark.sql import quoted, sql_type
+from dagster_smt.spark.versions import settings_of
 from dagster_smt.tables.schemas import nul_names
 from dagster_smt.tables.spec import IcebergSink
 from dagster_smt.tables.sql import literal
@@ -95,7 +96,7 @@ def _uncached(session: SparkSession, catalog: str) -> str:
         hint = f"set {key}.cache-enabled to false"
         raise UnsupportedError(Problem("SMT560", catalog, statement, hint))
     if session.conf.get(f"spark.sql.catalog.{own}", None) is None:
-        for name, value in session.conf.getAll.items():
+        for name, value in settings_of(session).items():
             if name.startswith(f"{key}."):
                 session.conf.set(f"spark.sql.catalog.{own}{name.removeprefix(key)}", value)
         session.conf.set(f"spark.sql.catalog.{own}.cache-enabled", "false")

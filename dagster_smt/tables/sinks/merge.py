@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 
 from dagster_smt.spark.environment import is_connect
 from dagster_smt.spark.sql import quoted, text
+from dagster_smt.spark.versions import settings_of
 
 _SETTINGS = threading.RLock()
 """Held while the settings of a session are those of one ``MERGE``."""
@@ -82,7 +83,7 @@ def session_with(session: SparkSession, settings: dict[str, str]) -> Iterator[Sp
             yield session
         return
     own = session.newSession()
-    for name, value in session.conf.getAll.items():
+    for name, value in settings_of(session).items():
         if own.conf.isModifiable(name):
             own.conf.set(name, value)
     own.catalog.setCurrentDatabase(session.catalog.currentDatabase())

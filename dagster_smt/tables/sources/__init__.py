@@ -7,7 +7,7 @@ in ``open_source``; the conformance suite in the tests runs over it with one mor
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from dagster_smt.errors import Problem, TableError
+from dagster_smt.errors import Problem, TableError, needs_extras
 from dagster_smt.model.windows.offsets import OffsetSet, TopicPartition
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables.available import Measured, Position
@@ -151,7 +151,8 @@ def open_source(spec: SourceSpec, session: "SparkSession | None" = None) -> Sour
 
         return FileTopicsSource(spec, session)
     if isinstance(spec, KafkaTopics):
-        from dagster_smt.tables.sources.kafka import KafkaReader
+        with needs_extras():
+            from dagster_smt.tables.sources.kafka import KafkaReader
 
         return KafkaReader(spec, session)
     from dagster_smt.tables.sources.table import TableReader
