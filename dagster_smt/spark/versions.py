@@ -40,6 +40,7 @@ SINCE_4 = {
     "* EXCEPT": "``spark.sql`` drops these columns in a second step",
     "try_validate_utf8": "``spark.sql`` compares the text with what a text of Java becomes",
     "getCondition": "of a PySparkException; it was called getErrorClass: ``condition_of``",
+    "functions.partitioning": "the functions are in ``functions`` itself: ``partition_functions``",
     "getAll of settings": "``settings_of``",
     "createDataFrame of an Arrow table": "``frame_of_arrow``",
 }
@@ -116,6 +117,13 @@ def settings_of(session: Any) -> dict[str, str]:
         pair = pairs.next()
         settings[pair._1()] = pair._2()
     return settings
+
+
+def partition_functions() -> Any:
+    """Returns the module with the functions ``years``, ``months``, ``days``, ``hours`` and ``bucket``."""
+    from pyspark.sql import functions
+
+    return functions if "functions.partitioning" in missing() else functions.partitioning
 
 
 def is_connect(session: Any) -> bool:

@@ -18,6 +18,7 @@ from dagster_smt.model.topics.layout import (
     path_text,
 )
 from dagster_smt.spark.sql import quoted
+from dagster_smt.spark.versions import partition_functions
 from dagster_smt.tables.sinks.delta_layout import different_properties
 from dagster_smt.tables.sql import literal
 
@@ -61,10 +62,10 @@ def transform_sql(field: PartitionField) -> str:
 def transform_columns(layout: Layout) -> list[Column]:
     """Returns the partition fields as PySpark's writer takes them; it has no ``truncate``."""
     times = {
-        "year": F.partitioning.years,
-        "month": F.partitioning.months,
-        "day": F.partitioning.days,
-        "hour": F.partitioning.hours,
+        "year": partition_functions().years,
+        "month": partition_functions().months,
+        "day": partition_functions().days,
+        "hour": partition_functions().hours,
     }
     columns = []
     for field in layout.partition_by:
@@ -72,7 +73,7 @@ def transform_columns(layout: Layout) -> list[Column]:
         if field.transform in times:
             columns.append(times[field.transform](column))
         elif field.transform == "bucket":
-            columns.append(F.partitioning.bucket(field.number, column))
+            columns.append(partition_functions().bucket(field.number, column))
         elif not field.transform:
             columns.append(column)
     return columns

@@ -368,6 +368,7 @@ def test_a_session_without_iceberg(spark, tmp_path, monkeypatch):
 
     class Session:
         conf = Conf()
+        version = spark.version
 
     with pytest.raises(
         UnsupportedError, match=r"SMT560 .*: this Spark session has no Iceberg\n.*iceberg-spark-runtime"
