@@ -16,7 +16,7 @@ from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable
 TOPICS = 200
 RECORDS = 50
 """Records of each topic in a round."""
-_RUNS = f"{TOPICS} runs: {TOPICS} topics into {TOPICS} Delta tables"
+_RUNS = f"bare: {TOPICS} runs, {TOPICS} topics into {TOPICS} Delta tables"
 
 
 def _append(source: FileTopics, setting: Setting) -> None:

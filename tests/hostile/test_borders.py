@@ -114,11 +114,12 @@ PLACES = {
     ),
     "expressions of SQL": (
         lambda name, node: name in ("F.expr", "expr") or name.endswith("selectExpr"),
-        "run/counts.py run/divided.py spark/reading/avro_columns.py spark/reading/window_forms.py spark/sql.py",
+        "run/counts.py run/divided.py spark/reading/avro_columns.py spark/reading/window_forms.py spark/sql.py "
+        "tables/keyed/events.py tables/sinks/append_once.py tables/sources/table.py",  # of quoted names and columns
     ),
     "processes": (
         lambda name, node: name.startswith(("subprocess.", "os.system", "os.popen", "os.exec", "os.spawn")),
-        "formats/protobuf/text.py jvm/build.py spark/environment.py testing/broker.py",
+        "foreign/host.py foreign/maven.py formats/protobuf/text.py jvm/build.py spark/environment.py testing/broker.py",
     ),
     "YAML": (
         lambda name, node: name.startswith("yaml."),
