@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks import beside_connect, kafka, records, transforms
+from benchmarks import beside_connect, kafka, many_tables, records, transforms
 from benchmarks.__main__ import ALL, arguments, as_json, chosen
 from benchmarks.cases import Case, Setting, Taken, Target
 from benchmarks.connect.in_memory import passes
@@ -160,8 +160,8 @@ def test_nothing_to_measure_is_refused(wrong):
         arguments(wrong)
 
 
-LATER = [*transforms.CASES, *beside_connect.CASES]
-"""Long: tests of the transforms run all of them on Spark, too; Kafka Connect's take a JVM each."""
+LATER = [*transforms.CASES, *beside_connect.CASES, *many_tables.CASES]
+"""Long: tests of the transforms run all of them on Spark, too; Kafka Connect's take a JVM each; tables are many."""
 
 
 @pytest.mark.parametrize("case", [c for c in ALL if c not in LATER], ids=lambda c: c.name)
