@@ -39,6 +39,8 @@ input from orders
   value name: string?  <- value.name
 2. gone: Filter if tombstone
   the record is dropped
+way into a sink of records: records in Python
+way into a table of columns: columns parsed in the JVM, or columns parsed in Python
 """
 
 
@@ -155,13 +157,19 @@ def test_explain_writes_one_page(run, files):
 def test_explain_without_a_schema(run):
     code, out, _ = run("explain", "chain.properties")
     assert (code, out.splitlines()[:2]) == (0, ["input", "  value: JSON without schema; unknown fields pass untouched"])
-    assert out.splitlines()[-1] == "records run in the JVM"
+    assert out.splitlines()[-1] == "way into a sink of records: records in the JVM"
+    _, out, _ = run("explain", "chain.properties", "--schema", "id INT, name STRING")
+    assert out.splitlines()[-2:] == [
+        "way into a sink of records: records in Python",
+        "way into a table of columns: columns parsed in the JVM, or columns parsed in Python",
+    ]
 
 
 def test_explain_says_which_stage_keeps_records_out_of_the_jvm(run, files):
     (files / "flat.properties").write_text("transforms=mine\ntransforms.mine.type=Flatten$Value\n")
     _, out, _ = run("explain", "flat.properties")
     slower = "records run in Python, which takes several times as long"
+    assert out.splitlines()[-2] == "way into a sink of records: records in Python"
     assert out.splitlines()[-1] == f"{slower}: transforms.mine (Flatten$Value) has Python code"
 
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dagster_smt.authoring.options import Options
-from dagster_smt.authoring.stage import Chain
-from dagster_smt.chain import parse_chain
+from dagster_smt.chain import Plan, parse_chain
 from dagster_smt.chain.explain import explain
 from dagster_smt.chain.plugins import predicates, transforms
 from dagster_smt.chain.problems import did_you_mean
@@ -20,9 +19,13 @@ from dagster_smt.cli.schemas import planned, read_schema, read_table
 from dagster_smt.cli.terminal import say
 from dagster_smt.errors import ConfigError, PlanError, Problem, SmtError
 from dagster_smt.foreign.check import check_options
+from dagster_smt.jvm.columns import columns_program
 from dagster_smt.jvm.program import in_python, kept_out
 from dagster_smt.model.topics.columns import describe_columns
+from dagster_smt.model.topics.format import SELF_DESCRIBED, Format
+from dagster_smt.spark.ways import PlannedFacts, possible_ways
 from dagster_smt.tables.push_down import explained
+from dagster_smt.tables.spec import TopicTable
 
 _EPOCHS = "leader epochs: the client of confluent-kafka reads the topics of a cluster, slower than Spark's reader"
 _LINK = re.compile(r"\[([^\[\]]+)\]\([^()]+\)")
@@ -104,20 +107,35 @@ def _explain(arguments: argparse.Namespace) -> int:
             say(line)
     if arguments.html is None:
         say(explain(plan, full=arguments.full))
-        if not plan.typed and (table is None or table.value.kind == "json"):
-            say(_lane(chain, "json" if table is None else table.key.kind))
+        for line in _ways(plan, table):
+            say(line)
         return 0
     arguments.html.write_text(page(plan, arguments.chain.name, full=arguments.full), encoding="utf-8")
     say(f"written: {arguments.html}")
     return 0
 
 
-def _lane(chain: Chain, key_format: str) -> str:
-    """Returns the lane that runs JSON without a schema (decision 31)."""
-    out = kept_out(chain, key_format)
-    if out is None:
-        return "records run in the JVM"
-    return in_python(out)
+def _ways(plan: Plan, table: TopicTable | None) -> list[str]:
+    """Returns the ways of the records into each kind of sink, as far as a session and the records do not decide."""
+    value, key = Format(), "json"
+    if table is not None:
+        value, key = table.value, table.key.kind
+    elif plan.typed:
+        value = Format("json_schema", schema=plan.value)
+    lines = []
+    out = kept_out(plan.chain, key) if value.kind == "json" else None
+    facts = PlannedFacts(True, value, lane_runs_chain=value.kind == "json" and out is None)
+    lines.append(f"way into a sink of records: {_names(facts)}")
+    if plan.typed or value.kind in SELF_DESCRIBED:
+        parses = None if value.schema is not None and columns_program(value.schema, value, {}) is not None else False
+        lines.append(f"way into a table of columns: {_names(PlannedFacts(False, value, lane_parses=parses))}")
+    if out is not None:
+        lines.append(in_python(out))
+    return lines
+
+
+def _names(facts: PlannedFacts) -> str:
+    return ", or ".join(way.name for way in possible_ways(facts))
 
 
 def _list(arguments: argparse.Namespace) -> int:

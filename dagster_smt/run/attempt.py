@@ -62,6 +62,7 @@ class Running(Protocol):
     failures: dict[str, list[Problem]]
     warnings: list[Problem]
     schemas: tuple[SchemaUse, ...]
+    way: str
     division: Division
 
     @property
@@ -304,6 +305,7 @@ class Attempt:
             topics=result.topics,
             failures=self.run_.failures,
             schemas=self.run_.schemas,
+            way=self.run_.way,
             seconds=self.run_.seconds,
         )
 

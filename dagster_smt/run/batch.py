@@ -51,6 +51,7 @@ from dagster_smt.spark.executors import check_executors
 from dagster_smt.spark.foreign_jars import ship_jars
 from dagster_smt.spark.reading.window_forms import GUESSED, WindowForms, guessed_forms, window_forms
 from dagster_smt.spark.versions import check_version
+from dagster_smt.spark.ways import Way
 from dagster_smt.tables.available import Available, waiting_problem
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.push_down import Narrowed
@@ -82,7 +83,7 @@ def run(
         spec: What to run.
         session: The Spark session.
         progress: Receives lines that say how far the run is, and empty ones that only ask whether to go on.
-        begun: Told the window, before anything of it is read.
+        begun: Receives the window, before the run reads anything of it.
         evaluate: The evaluator; by default ``dagster_smt.spark.evaluate``.
 
     Raises:
@@ -99,7 +100,6 @@ def run(
         check_executors(session)
         warnings = check_options(spec.chain)
         ship_jars(session, spec.chain)
-        evaluate = evaluate or partial(on_spark.evaluate, beat=lambda: progress(""), whole=False)
         table, source = open_table(session, spec.sink, spec.table.source), open_source(spec.table.source, session)
         return _Run(spec, session, progress, evaluate, table, source, begun, warnings=list(warnings)).run()
 
@@ -109,7 +109,7 @@ class _Run:
     spec: RunSpec
     session: SparkSession
     say: Progress
-    evaluate: Evaluate
+    evaluate: Evaluate | None
     table: Table
     source: Source
     begun: Callable[[Window], None]
@@ -117,6 +117,7 @@ class _Run:
     failures: Failures = field(default_factory=dict)
     warnings: list[Problem] = field(default_factory=list)
     schemas: tuple[SchemaUse, ...] = ()
+    way: str = ""
     there: OffsetSet = field(default_factory=OffsetSet)
     topics: frozenset[str] = frozenset()
     division: Division = WHOLE
@@ -191,7 +192,7 @@ class _Run:
         return resolved.news and not waits
 
     def of_window(self, draft: Draft) -> RunReport:
-        """Reads, evaluate and commit a window.
+        """Reads, evaluates and commits a window.
 
         Raises:
             TableError: What became of a topic meanwhile, if the source knows; else the failure as it is.
@@ -279,7 +280,7 @@ class _Run:
         is_many = isinstance(spec.sink, TableSink) and spec.sink.per_topic
         keyed = None if isinstance(plan, FormsPlan) else keyed_of(spec, plan)
         with self.timed("read"):
-            evaluated = self.evaluate(frame, plan, spec.table, spec.sink.kind, spec.written, forms)
+            evaluated = self.evaluated(frame, plan, forms)
             if keyed is not None:
                 evaluated = with_key_failures(evaluated, keyed, spec.chain)
             if is_many:  # each table has its own
@@ -293,6 +294,28 @@ class _Run:
                 later = later.where("__status = 0")
         kind = ManyAttempt if is_many else Attempt
         return kind(self, plan, frame, evaluated, schema, draft, narrow, forms, keyed, later)
+
+    def evaluated(self, frame: DataFrame, plan: Plan, forms: WindowForms | None) -> DataFrame:
+        """Returns the evaluated window. The JVM lane's rest waits for ``left_records``, as the rows are persisted."""
+        spec = self.spec
+        if self.evaluate is not None:
+            return self.evaluate(frame, plan, spec.table, spec.sink.kind, spec.written, forms)
+        return on_spark.evaluate(
+            frame,
+            plan,
+            spec.table,
+            spec.sink.kind,
+            spec.written,
+            forms,
+            beat=lambda: self.say(""),
+            whole=False,
+            note=self.note_way,
+        )
+
+    def note_way(self, way: Way) -> None:
+        """Notes the way of the records for the report."""
+        self.way = way.name
+        self.say(f"way: {way.name}")
 
     def narrow(self, window: Window) -> Narrowed:
         """Returns the part of the window that the run must read, and reports the rest."""

@@ -1,7 +1,8 @@
-"""Evaluating a plan on Spark: choose the evaluator, read the sides, run the stages, shape the result."""
+"""Evaluating a plan on Spark: take the way of the records, read the sides, run the stages, shape the result."""
 
-from collections.abc import Mapping
-from functools import reduce
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, reduce
 from types import MappingProxyType
 from typing import Literal
 
@@ -31,9 +32,24 @@ from dagster_smt.spark.sql import Column, select
 from dagster_smt.spark.stages.output import NO_COLUMNS, is_struct, with_output
 from dagster_smt.spark.stages.output import output_schema as output_schema
 from dagster_smt.spark.stages.typed import Beat, TypedEvaluator, no_beat
+from dagster_smt.spark.ways import (
+    COLUMNS_BY_SCHEMA,
+    COLUMNS_IN_JVM,
+    COLUMNS_IN_PYTHON,
+    RECORDS_IN_JVM,
+    RECORDS_IN_PYTHON,
+    ROWS_IN_PYTHON,
+    ROWS_OF_ARRAYS,
+    Way,
+    way_of,
+)
 from dagster_smt.tables.spec import TopicTable
 
 SinkKind = Literal["records", "columns"]
+
+
+def no_note(way: Way) -> None:
+    """Does nothing: nobody asks for the way."""
 
 
 def evaluate(
@@ -47,15 +63,16 @@ def evaluate(
     ledger: bool = True,
     beat: Beat = no_beat,
     whole: bool = True,
+    note: Callable[[Way], None] = no_note,
 ) -> DataFrame:
-    """Applies a plan to records.
+    """Applies a plan to records, on the way that ``spark.ways`` lists for them.
 
     Args:
         frame: Kafka's columns (``key, value, topic, partition, offset, timestamp, timestampType, headers``).
         plan: The plan; records sinks need only its chain and ledger. For envelopes into columns: a plan of the forms
             that ``spark.records.envelopes`` finds in the records.
         table: Where the records come from, for the formats of key and value.
-        sink_kind: ``records``: the Python evaluator; ``columns``: the Spark evaluator; of envelopes the Python one.
+        sink_kind: ``records`` or ``columns``.
         written: The formats of records that are written; None: those of ``table``.
         forms: The forms that ``plan`` was made of, if the records name their schemas: Spark may then read the records
             itself. If the forms were guessed and Spark reads the records, the result has the column
@@ -65,6 +82,7 @@ def evaluate(
             to stop that.
         whole: True to have records that the JVM lane leaves run by Python at once. That reads the frame twice: who
             keeps the rows leaves it to ``left_records``.
+        note: Receives the way of the records.
 
     Returns:
         The columns of ``spark.columns``; one row per record, also dropped and failed ones. If arrays are rows, one per
@@ -73,39 +91,133 @@ def evaluate(
     Raises:
         PlanError: The values have no schema but columns are asked for, or the chain does not fit the schema.
     """
-    if sink_kind == "records":
-        job = _job(plan, table, written, ledger)
-        program = lane_program(frame.sparkSession, job)
-        if program is None:
-            return evaluate_records(frame, job)
-        lane = evaluate_in_lane(frame, job, program)
-        if whole:
-            return with_left(lane, run_left(lane, job))
+    work = _Work(frame, plan, table, sink_kind, written, forms, ledger, beat, whole)
+    way = way_of(work)
+    note(way)
+    return _EVALUATORS[way](work)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """The arguments of ``evaluate``, and the facts that decide the way."""
+
+    frame: DataFrame
+    plan: Plan
+    table: TopicTable
+    sink_kind: SinkKind
+    written: Formats | None
+    forms: WindowForms | None
+    ledger: bool
+    beat: Beat
+    whole: bool
+
+    @property
+    def formats(self) -> Formats:
+        return Formats(self.table.key, self.table.value)
+
+    @property
+    def records_out(self) -> bool:
+        return self.sink_kind == "records"
+
+    @property
+    def arrays_as_rows(self) -> bool:
+        return self.table.value.arrays_as_rows
+
+    @property
+    def names_schemas(self) -> bool:
+        return self.table.value.kind in SELF_DESCRIBED
+
+    @cached_property
+    def job(self) -> ArrowMap:
+        return _job(self.plan, self.table, self.written, self.ledger)
+
+    @cached_property
+    def program(self) -> str | None:
+        """The program of the JVM lane; None if the lane cannot run the chain, or the session has no lane."""
+        return lane_program(self.frame.sparkSession, self.job)
+
+    @property
+    def lane_runs_chain(self) -> bool:
+        return self.program is not None
+
+    @cached_property
+    def declared(self) -> DataFrame:
+        """The result for declared schemas. The JVM lane parses as much as it can."""
+        lane = has_lane(self.frame.sparkSession)
+        return _columns(self.frame, self.plan, self.formats, self.plan, {}, self.ledger, self.beat, lane=lane)
+
+    @property
+    def lane_parses(self) -> bool:
+        return _has_left(self.declared)
+
+    @cached_property
+    def parts(self) -> list[DataFrame]:
+        """The results for the schemas that the records name; none if Spark cannot read one of these schemas."""
+        if not self.forms:
+            return []
+        frame = self.frame
+        schemas = by_schema(frame.sparkSession, self.plan, self.table, self.forms)
+        if schemas and self.forms.guessed:
+            frame = frame.withColumn(IN_GUESSED, as_guessed(self.table, self.forms))
+        try:
+            return [_of_schema(frame, schema, self.plan, self.table, self.ledger, self.beat) for schema in schemas]
+        except (PlanError, UnsupportedError, NoJavaError):  # Python does it
+            return []
+
+    @property
+    def spark_reads_schemas(self) -> bool:
+        return bool(self.parts)
+
+
+def _records_in_jvm(work: _Work) -> DataFrame:
+    assert work.program is not None
+    lane = evaluate_in_lane(work.frame, work.job, work.program)
+    if work.whole:
+        return with_left(lane, run_left(lane, work.job))
+    return lane
+
+
+def _records_in_python(work: _Work) -> DataFrame:
+    return evaluate_records(work.frame, work.job)
+
+
+def _rows_of_arrays(work: _Work) -> DataFrame:
+    rows = rows_of_arrays(work.frame)
+    return with_element_named(_columns(rows, work.plan, work.formats, work.plan, {}, work.ledger, work.beat))
+
+
+def _columns_in_jvm(work: _Work) -> DataFrame:
+    lane = work.declared
+    if not work.whole:
         return lane
-    formats = Formats(table.key, table.value)
-    if table.value.arrays_as_rows:
-        return with_element_named(_columns(rows_of_arrays(frame), plan, formats, plan, {}, ledger, beat))
-    if table.value.kind not in SELF_DESCRIBED:
-        lane = _columns(frame, plan, formats, plan, {}, ledger, beat, lane=has_lane(frame.sparkSession))
-        if not whole or not _has_left(lane):
-            return lane
-        return with_left(lane, _columns(_left(lane), plan, formats, plan, {}, ledger, beat))
-    if forms:
-        schemas = by_schema(frame.sparkSession, plan, table, forms)
-    else:
-        schemas = ()
-    if schemas and forms and forms.guessed:
-        frame = frame.withColumn(IN_GUESSED, as_guessed(table, forms))
-    try:
-        parts = [_of_schema(frame, schema, plan, table, ledger, beat) for schema in schemas]
-    except (PlanError, UnsupportedError, NoJavaError):  # Python does it
-        parts = []
-    if parts:
-        rows = reduce(DataFrame.union, parts)
-        if whole and _has_left(rows):
-            return with_left(rows, _left_envelopes(rows, plan, table, ledger))
-        return rows
-    return evaluate_envelopes(frame, plan, table, output_schema(plan, "columns"), ledger=ledger)
+    return with_left(lane, _columns(_left(lane), work.plan, work.formats, work.plan, {}, work.ledger, work.beat))
+
+
+def _columns_in_python(work: _Work) -> DataFrame:
+    return work.declared
+
+
+def _columns_by_schema(work: _Work) -> DataFrame:
+    rows = reduce(DataFrame.union, work.parts)
+    if work.whole and _has_left(rows):
+        return with_left(rows, _left_envelopes(rows, work.plan, work.table, work.ledger))
+    return rows
+
+
+def _rows_in_python(work: _Work) -> DataFrame:
+    target = output_schema(work.plan, "columns")
+    return evaluate_envelopes(work.frame, work.plan, work.table, target, ledger=work.ledger)
+
+
+_EVALUATORS: Mapping[Way, Callable[[_Work], DataFrame]] = {
+    RECORDS_IN_JVM: _records_in_jvm,
+    RECORDS_IN_PYTHON: _records_in_python,
+    ROWS_OF_ARRAYS: _rows_of_arrays,
+    COLUMNS_IN_JVM: _columns_in_jvm,
+    COLUMNS_IN_PYTHON: _columns_in_python,
+    COLUMNS_BY_SCHEMA: _columns_by_schema,
+    ROWS_IN_PYTHON: _rows_in_python,
+}
 
 
 def _of_schema(
@@ -143,8 +255,8 @@ def left_records(evaluated: DataFrame, plan: Plan, table: TopicTable, written: F
     """Returns the rows that the JVM lane left (``__status`` is ``LEFT``), run by Python.
 
     Args:
-        evaluated: What ``evaluate`` gave with ``whole=False``, or what Spark keeps of it.
-        plan, table, written: As they were given to ``evaluate``.
+        evaluated: The result of ``evaluate`` with ``whole=False``, or its persisted rows.
+        plan, table, written: The arguments of ``evaluate``.
     """
     if _has_left(evaluated) and table.value.kind in SELF_DESCRIBED:
         return _left_envelopes(evaluated, plan, table, ledger=True)
@@ -168,7 +280,7 @@ def _columns(
     """Applies a typed plan to records.
 
     Args:
-        frame, plan, ledger, beat: As they were given to ``evaluate``.
+        frame, plan, ledger, beat: The arguments of ``evaluate``.
         forms: The formats of both sides.
         rows: The plan of the table's rows, which may have more columns.
         avro: Sides whose records all name one schema.

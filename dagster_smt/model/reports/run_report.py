@@ -321,6 +321,7 @@ class RunReport:
         key_lineage: Of a table with keys: for each field of the key after the chain, the fields that it comes from.
         destinations: Of a run that writes many tables: what became of each.
         destination_reports: The reports of those that were written, by topic. The table does not store them.
+        way: The name of the way that the records took, from ``spark.ways``; empty if the run evaluated no record.
     """
 
     name: str
@@ -355,6 +356,7 @@ class RunReport:
     key_lineage: dict[str, tuple[str, ...]] = field(default_factory=dict)
     destinations: tuple[Destination, ...] = ()
     destination_reports: "dict[str, RunReport]" = field(default_factory=dict)
+    way: str = ""
 
     @property
     def rows_in(self) -> int:
@@ -535,6 +537,7 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
         keyed=_keyed_of(reports),
         destinations=joined_destinations(report.destinations for report in reports),
         destination_reports=_destination_reports(reports),
+        way=", ".join(dict.fromkeys(r.way for r in reports if r.way)),
     )
 
 

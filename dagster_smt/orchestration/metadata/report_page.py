@@ -65,7 +65,10 @@ def _counts(report: RunReport, sink: Sink, rows: int, lag: int | None) -> str:
         "rows now": rows,
         **({"not read yet": lag} if lag is not None else {}),
     }
-    return f"{head}\n\n{table([list(cells), [f'{n:,}' for n in cells.values()]], right=len(cells))}"
+    counts = table([list(cells), [f"{n:,}" for n in cells.values()]], right=len(cells))
+    if not report.way:
+        return f"{head}\n\n{counts}"
+    return f"{head}\n\n{counts}\n\nWay of the records: {report.way}"
 
 
 def _keys(report: RunReport) -> str:

@@ -111,6 +111,8 @@ def _technical_metadata(report: RunReport, run: RunContext) -> Metadata:
     if uses := [asdict(use) for use in report.schemas if use.topic in topics]:
         columns = {"topic": "string", "side": "string", "schema": "string", "records": "int"}
         metadata["dagster_smt/schemas"] = table(sorted(uses, key=lambda use: -use["records"]), columns)
+    if report.way:
+        metadata["dagster_smt/way"] = report.way
     if run.app_id:
         return {**metadata, "dagster_smt/spark_app_id": run.app_id}
     return metadata

@@ -1,0 +1,163 @@
+"""The ways of a record through a run, in one table. ``spark.evaluate`` dispatches by the table.
+
+A run takes the first way in ``WAYS`` whose condition is true. ``dagster-smt explain`` prints the ways that are
+possible, and the report of a run names the way that the run took.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from dagster_smt.model.topics.format import SELF_DESCRIBED, Format
+
+
+class Facts(Protocol):
+    """The facts that decide the way. A fact is None if only the session or the records know it."""
+
+    @property
+    def records_out(self) -> bool:
+        """True if the sink holds records, False if it holds columns."""
+        ...
+
+    @property
+    def arrays_as_rows(self) -> bool:
+        """True if each object of an array at the top of a value becomes a row."""
+        ...
+
+    @property
+    def names_schemas(self) -> bool:
+        """True if the records name their schemas, as envelopes and records of a registry do."""
+        ...
+
+    @property
+    def lane_runs_chain(self) -> bool | None:
+        """True if the JVM lane runs the whole chain on records without a schema."""
+        ...
+
+    @property
+    def lane_parses(self) -> bool | None:
+        """True if the JVM lane parses the declared sides."""
+        ...
+
+    @property
+    def spark_reads_schemas(self) -> bool | None:
+        """True if Spark reads each of the schemas that the records name."""
+        ...
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way of the records.
+
+    Attributes:
+        name: Its name in reports and messages.
+        when: The condition of the way, if no way before it applies.
+        why: The reason for the way.
+        takes: The condition. It is None if the facts do not decide it.
+    """
+
+    name: str
+    when: str
+    why: str
+    takes: Callable[[Facts], bool | None]
+
+
+RECORDS_IN_JVM = Way(
+    "records in the JVM",
+    "The sink holds records, the values are JSON without a schema, and every stage has a program.",
+    "Java runs the chain on the bytes of a record, without a copy to Python. Records that are not plain go to Python.",
+    lambda facts: facts.records_out and facts.lane_runs_chain,
+)
+RECORDS_IN_PYTHON = Way(
+    "records in Python",
+    "The sink holds records.",
+    "The Python evaluator can run every chain on every format.",
+    lambda facts: facts.records_out,
+)
+ROWS_OF_ARRAYS = Way(
+    "columns of arrays",
+    "The values may be arrays, and each object of an array becomes a row.",
+    "Python splits the arrays. From there on, each object is a value with the declared schema.",
+    lambda facts: facts.arrays_as_rows,
+)
+COLUMNS_IN_JVM = Way(
+    "columns parsed in the JVM",
+    "The schemas are declared, and the JVM lane knows their types.",
+    "Texts become columns without a copy to Python. Spark runs the stages. Texts that are not plain go to Python.",
+    lambda facts: not facts.names_schemas and facts.lane_parses,
+)
+COLUMNS_IN_PYTHON = Way(
+    "columns parsed in Python",
+    "The schemas are declared.",
+    "Python parses the declared sides into Arrow columns, and Spark runs the stages.",
+    lambda facts: not facts.names_schemas,
+)
+COLUMNS_BY_SCHEMA = Way(
+    "columns by schema",
+    "The records name few schemas, and Spark reads each of these schemas as Connect does.",
+    "The records of one schema have columns as if that schema were declared.",
+    lambda facts: facts.spark_reads_schemas,
+)
+ROWS_IN_PYTHON = Way(
+    "rows in Python",
+    "The records name their schemas.",
+    "The Python evaluator reads each record with its own schema, and makes a row of the result.",
+    lambda facts: True,
+)
+
+WAYS = (
+    RECORDS_IN_JVM,
+    RECORDS_IN_PYTHON,
+    ROWS_OF_ARRAYS,
+    COLUMNS_IN_JVM,
+    COLUMNS_IN_PYTHON,
+    COLUMNS_BY_SCHEMA,
+    ROWS_IN_PYTHON,
+)
+
+
+def way_of(facts: Facts) -> Way:
+    """Returns the way of the records. All facts that the ways ask for must be known."""
+    return next(way for way in WAYS if way.takes(facts))
+
+
+def possible_ways(facts: Facts) -> list[Way]:
+    """Returns the ways that are possible as far as the facts are known, the preferred one first."""
+    ways = []
+    for way in WAYS:
+        taken = way.takes(facts)
+        if taken is not False:
+            ways.append(way)
+        if taken:
+            break
+    return ways
+
+
+@dataclass(frozen=True)
+class PlannedFacts:
+    """The facts that are known without a Spark session and without records.
+
+    Attributes:
+        records_out: True if the sink holds records.
+        value: The format of the values.
+        lane_runs_chain: True if the JVM lane can run the chain.
+        lane_parses: False if the JVM lane cannot parse the values; None if the session decides.
+    """
+
+    records_out: bool
+    value: Format
+    lane_runs_chain: bool | None = None
+    lane_parses: bool | None = None
+
+    @property
+    def arrays_as_rows(self) -> bool:
+        return self.value.arrays_as_rows
+
+    @property
+    def names_schemas(self) -> bool:
+        return self.value.kind in SELF_DESCRIBED
+
+    @property
+    def spark_reads_schemas(self) -> bool | None:
+        """None: the records decide."""
+        return None
