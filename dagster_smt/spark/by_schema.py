@@ -20,12 +20,11 @@ from dagster_smt.formats.sides import SelfDescribed, self_described
 from dagster_smt.interpret.interpreter import reads_keys
 from dagster_smt.jvm.availability import has_lane
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.model.topics.format import SELF_DESCRIBED, Format, Formats
+from dagster_smt.model.topics.format import SELF_DESCRIBED, Format, Formats, SideFormats
 from dagster_smt.spark.avro_limits import has_limits
 from dagster_smt.spark.reading.avro_columns import AvroSide, UnableError, avro_side, reads_avro
 from dagster_smt.spark.reading.narrow import narrowed
 from dagster_smt.spark.reading.window_forms import WindowForms, schema_text
-from dagster_smt.tables.spec import TopicTable
 
 _AVRO, _ENVELOPE = "avro-confluent", "envelope"
 _MOST, _RECORDS = 8, 20_000
@@ -62,20 +61,20 @@ class OneSchema:
             return frame.where(~F.coalesce(name.isin(*self.others), F.lit(False)))
         return frame
 
-    def formats(self, table: TopicTable) -> Formats:
+    def formats(self, table: SideFormats) -> Formats:
         """Returns the formats of a table's records, with the schemas of envelopes."""
         forms = {"key": table.key, "value": table.value}
         forms |= {side: replace(forms[side], schema=schema) for side, (schema, _) in self.envelopes.items()}
         return Formats(forms["key"], forms["value"])
 
 
-def by_schema(session: SparkSession, plan: Plan, table: TopicTable, forms: WindowForms) -> tuple[OneSchema, ...]:
+def by_schema(session: SparkSession, plan: Plan, table: SideFormats, forms: WindowForms) -> tuple[OneSchema, ...]:
     """Returns the schemas that Spark can read by itself.
 
     Args:
         session: It may lack ``from_avro``, or limits of what a record may claim.
         plan: The plan of ``forms``.
-        table: Where the records come from.
+        table: The topic table of the records, or the formats of both sides.
         forms: The forms of the records, and the schemas that records name. A schema that cannot be read has no form,
             but its id is listed.
 
@@ -112,7 +111,7 @@ def by_schema(session: SparkSession, plan: Plan, table: TopicTable, forms: Windo
     return ()
 
 
-def _possible(plan: Plan, table: TopicTable, forms: WindowForms) -> bool:
+def _possible(plan: Plan, table: SideFormats, forms: WindowForms) -> bool:
     """Returns True if values are Avro or envelopes, keys have one schema, and no stage sees nulls."""
     if table.value.kind not in (_AVRO, _ENVELOPE) or (forms.nulls and any(map(_sees_null, plan.chain.stages))):
         return False
@@ -127,7 +126,7 @@ def _possible(plan: Plan, table: TopicTable, forms: WindowForms) -> bool:
 
 
 def _envelope_schemas(
-    plan: Plan, table: TopicTable, forms: WindowForms, names: Mapping[str, Sequence[str]]
+    plan: Plan, table: SideFormats, forms: WindowForms, names: Mapping[str, Sequence[str]]
 ) -> tuple[OneSchema, ...]:
     """Returns the schemas of envelopes with these names, which records of some topics hold."""
     if reads_keys(plan.chain, table.key):
@@ -159,7 +158,7 @@ def _readable(reader: SelfDescribed, text: bytes) -> Schema | None:
         return None
 
 
-def _envelope_key(table: TopicTable, forms: WindowForms, schema: Schema | None) -> dict[str, tuple[Schema, bytes]]:
+def _envelope_key(table: SideFormats, forms: WindowForms, schema: Schema | None) -> dict[str, tuple[Schema, bytes]]:
     """Returns how keys that are envelopes are read, if the chain looks at them."""
     if table.key.kind != _ENVELOPE or schema is None:
         return {}
@@ -173,7 +172,7 @@ def _envelope_key(table: TopicTable, forms: WindowForms, schema: Schema | None) 
 
 
 def _avro_schemas(
-    plan: Plan, table: TopicTable, forms: WindowForms, names: Mapping[str, Sequence[str]]
+    plan: Plan, table: SideFormats, forms: WindowForms, names: Mapping[str, Sequence[str]]
 ) -> tuple[OneSchema, ...]:
     """Returns the schemas with these ids. Records that name no schema go to the first schema."""
     ids = {int(name): topics for name, topics in names.items()}

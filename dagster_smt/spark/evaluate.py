@@ -15,7 +15,7 @@ from dagster_smt.interpret.interpreter import VALUE_CONVERTER
 from dagster_smt.jvm.availability import has_lane
 from dagster_smt.jvm.paths import NoJavaError
 from dagster_smt.model.record import Side
-from dagster_smt.model.topics.format import REGISTERED, SELF_DESCRIBED, Format, Formats
+from dagster_smt.model.topics.format import REGISTERED, SELF_DESCRIBED, Format, Formats, SideFormats
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.by_schema import OneSchema, by_schema
 from dagster_smt.spark.columns import DESTINATION, GONE, IN_TIMESTAMP, LEFT_RECORD, PROBLEM_TYPE, TIMESTAMP
@@ -43,7 +43,6 @@ from dagster_smt.spark.ways import (
     Way,
     way_of,
 )
-from dagster_smt.tables.spec import TopicTable
 
 SinkKind = Literal["records", "columns"]
 
@@ -55,7 +54,7 @@ def no_note(way: Way) -> None:
 def evaluate(
     frame: DataFrame,
     plan: Plan,
-    table: TopicTable,
+    table: SideFormats,
     sink_kind: SinkKind,
     written: Formats | None = None,
     forms: WindowForms | None = None,
@@ -71,7 +70,7 @@ def evaluate(
         frame: Kafka's columns (``key, value, topic, partition, offset, timestamp, timestampType, headers``).
         plan: The plan; records sinks need only its chain and ledger. For envelopes into columns: a plan of the forms
             that ``spark.records.envelopes`` finds in the records.
-        table: Where the records come from, for the formats of key and value.
+        table: The topic table of the records, or the formats of both sides.
         sink_kind: ``records`` or ``columns``.
         written: The formats of records that are written; None: those of ``table``.
         forms: The forms that ``plan`` was made of, if the records name their schemas: Spark may then read the records
@@ -103,7 +102,7 @@ class _Work:
 
     frame: DataFrame
     plan: Plan
-    table: TopicTable
+    table: SideFormats
     sink_kind: SinkKind
     written: Formats | None
     forms: WindowForms | None
@@ -221,7 +220,7 @@ _EVALUATORS: Mapping[Way, Callable[[_Work], DataFrame]] = {
 
 
 def _of_schema(
-    frame: DataFrame, schema: OneSchema, plan: Plan, table: TopicTable, ledger: bool, beat: Beat
+    frame: DataFrame, schema: OneSchema, plan: Plan, table: SideFormats, ledger: bool, beat: Beat
 ) -> DataFrame:
     texts = {side: text for side, (_, text) in schema.envelopes.items()}
     return _columns(
@@ -237,7 +236,7 @@ def _of_schema(
     )
 
 
-def _left_envelopes(rows: DataFrame, plan: Plan, table: TopicTable, ledger: bool) -> DataFrame:
+def _left_envelopes(rows: DataFrame, plan: Plan, table: SideFormats, ledger: bool) -> DataFrame:
     return evaluate_envelopes(_left(rows), plan, table, output_schema(plan, "columns"), ledger=ledger)
 
 
@@ -245,13 +244,13 @@ def _has_left(evaluated: DataFrame) -> bool:
     return LEFT_RECORD in evaluated.columns
 
 
-def _job(plan: Plan, table: TopicTable, written: Formats | None, ledger: bool) -> ArrowMap:
+def _job(plan: Plan, table: SideFormats, written: Formats | None, ledger: bool) -> ArrowMap:
     formats: dict[Side, Format] = {"key": table.key, "value": table.value}
     registered = tuple(side for side, form in formats.items() if form.kind in REGISTERED)
     return ArrowMap(plan.chain, table.key, table.value, len(plan.entries), ledger, written, registered)
 
 
-def left_records(evaluated: DataFrame, plan: Plan, table: TopicTable, written: Formats | None = None) -> DataFrame:
+def left_records(evaluated: DataFrame, plan: Plan, table: SideFormats, written: Formats | None = None) -> DataFrame:
     """Returns the rows that the JVM lane left (``__status`` is ``LEFT``), run by Python.
 
     Args:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.schema import Schema
@@ -199,3 +199,17 @@ class Formats:
     key: Format
     value: Format
     place: str = ""
+
+
+class SideFormats(Protocol):
+    """The formats of both sides, as a topic table and ``Formats`` have them. Evaluators need no more of a table."""
+
+    @property
+    def key(self) -> Format:
+        """The format of the keys."""
+        ...
+
+    @property
+    def value(self) -> Format:
+        """The format of the values."""
+        ...

@@ -17,9 +17,8 @@ from dagster_smt.formats.sides import self_described
 from dagster_smt.jvm.availability import CATALOG, has_lane
 from dagster_smt.model.reports.run_report import SchemaUse
 from dagster_smt.model.schema_size import MAX_SCHEMAS, MAX_TEXT
-from dagster_smt.model.topics.format import SELF_DESCRIBED, Format
+from dagster_smt.model.topics.format import SELF_DESCRIBED, Format, SideFormats
 from dagster_smt.spark.workers import map_in_arrow
-from dagster_smt.tables.spec import TopicTable
 
 _SEEN = {
     "topic": pa.string(),
@@ -61,7 +60,7 @@ class WindowForms:
     texts: Mapping[tuple[str, str], bytes] = field(default_factory=dict, hash=False)
 
 
-def window_forms(frame: DataFrame, table: TopicTable) -> WindowForms:
+def window_forms(frame: DataFrame, table: SideFormats) -> WindowForms:
     """Returns the forms of a window's records, by topic and first appearance. Payloads are not decoded.
 
     Records without a schema, and those whose schema cannot be read, have none. Of more than ``MAX_SCHEMAS`` those are
@@ -88,7 +87,7 @@ def _most_used(seen: DataFrame) -> tuple[list[Row], bool]:
     return sorted(most, key=lambda row: (row.topic, row.partition, row.offset)), len(most) == MAX_SCHEMAS
 
 
-def guessed_forms(frame: DataFrame, table: TopicTable) -> WindowForms | None:
+def guessed_forms(frame: DataFrame, table: SideFormats) -> WindowForms | None:
     """Returns the form of one record, as a guess that all records of the window share it. A right guess saves a pass.
 
     Returns:
@@ -105,7 +104,7 @@ def guessed_forms(frame: DataFrame, table: TopicTable) -> WindowForms | None:
     return replace(forms, guessed=True)
 
 
-def as_guessed(table: TopicTable, guess: WindowForms) -> Column:
+def as_guessed(table: SideFormats, guess: WindowForms) -> Column:
     """Returns a column: ``AS_GUESSED`` if a record names the guessed schema, ``OTHER`` for another, 0 for none.
 
     One that is ``OTHER`` may have been read as what it is not: nothing of the window may be used.
@@ -121,7 +120,7 @@ def guess_columns() -> list[Column]:
     return [F.count_if(F.col(GUESSED) == word).alias(name) for name, word in _WORDS.items()]
 
 
-def _forms_of_rows(rows: Sequence[Row], table: TopicTable) -> WindowForms:
+def _forms_of_rows(rows: Sequence[Row], table: SideFormats) -> WindowForms:
     """Returns the forms for schema texts, given with their number of records in the order of their places."""
     key_describes = table.key.kind in SELF_DESCRIBED
     keys, values = self_described(table.key, "key"), self_described(table.value)
@@ -151,12 +150,12 @@ def _forms_of_rows(rows: Sequence[Row], table: TopicTable) -> WindowForms:
     return WindowForms(tuple(forms), tuple(SchemaUse(*use, records) for use, records in uses.items()), texts=texts)
 
 
-def _all_avro(table: TopicTable) -> bool:
+def _all_avro(table: SideFormats) -> bool:
     """Returns True if what describes records is where Avro has it."""
     return all(kind == "avro-confluent" for kind in (table.key.kind, table.value.kind) if kind in SELF_DESCRIBED)
 
 
-def _in_sql(frame: DataFrame, table: TopicTable) -> bool:
+def _in_sql(frame: DataFrame, table: SideFormats) -> bool:
     """Returns True if SQL finds what describes records: that of Avro, and with the JVM lane that of envelopes."""
     kinds = set()
     for kind in (table.key.kind, table.value.kind):
@@ -165,7 +164,7 @@ def _in_sql(frame: DataFrame, table: TopicTable) -> bool:
     return kinds <= _TEXTS_IN_SQL.keys() and ("envelope" not in kinds or has_lane(frame.sparkSession))
 
 
-def schema_texts(frame: DataFrame, table: TopicTable, *, lane: bool = True) -> DataFrame:
+def schema_texts(frame: DataFrame, table: SideFormats, *, lane: bool = True) -> DataFrame:
     """Returns the schema texts of records, each with its first places and its number of records; null for null sides.
 
     ``lane``: whether the JVM lane may look; ``_ODD`` stands for what it leaves to Python.
@@ -184,7 +183,7 @@ def schema_text(side: str, kind: str) -> Column:
     return F.expr(_TEXTS_IN_SQL[kind].format(side))
 
 
-def _described(table: TopicTable) -> tuple[dict[str, Column], Column]:
+def _described(table: SideFormats) -> tuple[dict[str, Column], Column]:
     """Returns the schema texts by side, and a column: both sides of the record name a readable schema."""
     sides = {"key": table.key.kind, "value": table.value.kind}
     columns = {}

@@ -16,6 +16,7 @@ from dagster_smt.formats.sides import SideCodec
 from dagster_smt.interpret.interpreter import Batch
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Record
 from dagster_smt.model.schema import Schema
+from dagster_smt.model.topics.format import SideFormats
 from dagster_smt.spark import sql
 from dagster_smt.spark.column_values import Convert, arrow_type, column_writer, unplanned
 from dagster_smt.spark.columns import DESTINATION, GONE, KEY, TIMESTAMP
@@ -32,18 +33,17 @@ from dagster_smt.spark.records.arrow_map import (
 from dagster_smt.spark.stages.output import NO_COLUMNS, is_struct, with_output
 from dagster_smt.spark.stages.typed import State
 from dagster_smt.spark.workers import map_in_arrow
-from dagster_smt.tables.spec import TopicTable
 
 
 def evaluate_envelopes(
-    frame: DataFrame, plan: Plan, table: TopicTable, target: T.StructType, *, ledger: bool
+    frame: DataFrame, plan: Plan, table: SideFormats, target: T.StructType, *, ledger: bool
 ) -> DataFrame:
     """Runs a chain over envelopes, into columns.
 
     Args:
         frame: Kafka's columns.
         plan: Made by ``chain.forms.plan_forms`` from what ``window_forms`` found.
-        table: Where the records come from.
+        table: The topic table of the records, or the formats of both sides.
         target: The ``output_schema`` of the plan.
         ledger: True to fill ``__touched``.
 
