@@ -42,7 +42,7 @@ from dagster_smt.run.topic_demands import unmet, without_unmet
 from dagster_smt.run.unread import with_unread
 from dagster_smt.spark import evaluate as on_spark
 from dagster_smt.spark.reading.window_forms import WindowForms
-from dagster_smt.tables.keyed.deletions import deletions_table, remember, remembers_deletions
+from dagster_smt.tables.keyed.deletions import remember, remembers_deletions
 from dagster_smt.tables.keyed.events import Keyed
 from dagster_smt.tables.push_down import Narrowed
 from dagster_smt.tables.schemas import conformed
@@ -68,6 +68,11 @@ class Running(Protocol):
     @property
     def say(self) -> Progress:
         """Takes lines that say how far the run is."""
+        ...
+
+    @property
+    def deletions(self) -> Table:
+        """The table of deletions beside a table with ``sequence_by``."""
         ...
 
     def timed(self, phase: str) -> AbstractContextManager[None]:
@@ -154,7 +159,7 @@ class Attempt:
         if not self.draft.replaced.everything and table.schema() is not None:
             now = table
             if remembers_deletions(keyed):
-                deletions = deletions_table(self.run_.session, sink)
+                deletions = self.run_.deletions
         left_out = frozenset(self.run_.failures)
         starts, over = starts_of(self.draft.window), self.draft.over - self.draft.anew - left_out
         with ExitStack() as stack:
@@ -282,8 +287,7 @@ class Attempt:
         """Writes the deletions that a table with ``sequence_by`` has to remember."""
         if not remembers_deletions(keyed.keyed):
             return
-        assert isinstance(self.spec.sink, TableSink)
-        remember(keyed.changes, deletions_table(self.run_.session, self.spec.sink))
+        remember(keyed.changes, self.run_.deletions)
 
     def verify(self, result: Staged) -> None:
         """Raises a ``TableError`` if the run has not read every record that it should."""

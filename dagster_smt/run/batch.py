@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -53,6 +53,7 @@ from dagster_smt.spark.reading.window_forms import GUESSED, WindowForms, guessed
 from dagster_smt.spark.versions import check_version
 from dagster_smt.spark.ways import Way
 from dagster_smt.tables.available import Available, waiting_problem
+from dagster_smt.tables.keyed.deletions import deletions_table
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.push_down import Narrowed
 from dagster_smt.tables.sinks import open_table
@@ -373,6 +374,12 @@ class _Run:
         else:
             last = None
         return plan_forms(self.spec.chain, forms.forms, topics=draft.window.topics, last=last)
+
+    @cached_property
+    def deletions(self) -> Table:
+        """The table of deletions beside a table with ``sequence_by``. A run opens it once."""
+        assert isinstance(self.spec.sink, TableSink)
+        return deletions_table(self.session, self.spec.sink)
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:

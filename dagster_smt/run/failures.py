@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pyspark.errors import PySparkException
 
 from dagster_smt.errors import EngineError, Problem, SmtError
-from dagster_smt.formats.registry.client import no_protoc, silent_registry
 from dagster_smt.model.reports.causes import SWITCH, log_causes
 from dagster_smt.spark.executors import SHIPPING
 from dagster_smt.spark.versions import condition_of
+from dagster_smt.spark.workers import problems_of_worker
 
 _JAVA = re.compile(r"(?:^|Caused by: |: )((?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error))", re.MULTILINE)
 _FULL = re.compile(r"No space left on device|Disk quota exceeded", re.IGNORECASE)
@@ -54,7 +54,6 @@ _KNOWN = {
         "set spark.sql.execution.arrow.maxBytesPerBatch to 256m in the conf of the Spark session",
     ),
 }
-_SILENT_REGISTRY = re.compile(r"EngineError: SMT636 (\S+): the schema registry does not return its schemas: ([\w ]+)")
 _LOG = "the log of the Spark application tells more; nothing was committed unless this run said so: run again"
 
 
@@ -114,10 +113,8 @@ def _of_spark(error: Exception, place: str) -> Problem:
     if match := _MODULE.search(text):
         statement = f"the executors have no Python module '{match[1]}'"
         return Problem("SMT624", place, statement, SHIPPING)
-    if match := _SILENT_REGISTRY.search(text):  # in a worker
-        return silent_registry(match[1], match[2]).problems[0]
-    if "EngineError: SMT637 " in text:
-        return no_protoc().problems[0]
+    if problems := problems_of_worker(text):
+        return problems[0]
     for pattern, (code, statement, hint) in _KNOWN.items():
         if re.search(pattern, text):
             return Problem(code, place, statement, hint)

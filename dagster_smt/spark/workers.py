@@ -6,10 +6,13 @@ again: 0.1 to 0.5 seconds, as Iceberg's jar alone has 25,000 entries. Archives d
 one look is enough. Of an archive without Python nothing is kept: the directories of these jars take 70 MB of a worker.
 """
 
+import base64
+import json
+import re
 import sys
 import zipimport
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, cast
 from zipimport import zipimporter
 
@@ -17,11 +20,14 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from dagster_smt.errors import EngineError, Problem
 from dagster_smt.spark.types import nullable
 
 Batches = Iterable[pa.RecordBatch]
 _SMALL = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}
 _MOST_BYTES = 1 << 30
+_MARK = "dagster_smt.problems="
+_DATA = re.compile(rf"{re.escape(_MARK)}([\w-]+=*)")
 
 
 def map_in_arrow(frame: DataFrame, function: Callable[[Batches], Batches], schema: StructType | str) -> DataFrame:
@@ -41,7 +47,30 @@ class _InWorker:
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         keep_directories()
-        return iter(self.function(small_offsets(batches)))
+        try:
+            yield from self.function(small_offsets(batches))
+        except EngineError as error:
+            raise WorkerError(error) from None
+
+
+class WorkerError(Exception):
+    """An ``EngineError`` of a worker, with its problems as data at the end of the text.
+
+    Spark passes on nothing but the text of a worker's exception. The driver reads the data with ``problems_of_worker``,
+    so that no code has to parse the words of a message.
+    """
+
+    def __init__(self, error: EngineError):
+        data = json.dumps([asdict(problem) for problem in error.problems]).encode()
+        super().__init__(f"{error} {_MARK}{base64.urlsafe_b64encode(data).decode()}")
+
+
+def problems_of_worker(text: str) -> tuple[Problem, ...]:
+    """Returns the problems of the ``WorkerError`` in the text of Spark's exception; none for another exception."""
+    match = _DATA.search(text)
+    if match is None:
+        return ()
+    return tuple(Problem(**fields) for fields in json.loads(base64.urlsafe_b64decode(match[1])))
 
 
 def small_offsets(batches: Batches) -> Iterator[pa.RecordBatch]:

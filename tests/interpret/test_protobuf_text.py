@@ -13,6 +13,7 @@ from dagster_smt.formats.protobuf import text as protobuf_text
 from dagster_smt.formats.protobuf.files import message_of, pool_of
 from dagster_smt.formats.protobuf.read import protobuf_of
 from dagster_smt.formats.protobuf.text import proto_files
+from dagster_smt.formats.registry.client import no_protoc
 from dagster_smt.formats.sides import side_codec
 from dagster_smt.model.topics.format import Format
 from dagster_smt.run.failures import coded_failures
@@ -309,11 +310,16 @@ def test_without_protoc_the_run_ends_and_says_what_to_install(monkeypatch):
     assert proto_files(base64_of(POINT_FILE))  # what is serialized needs none
 
 
-def test_what_a_worker_of_spark_says_of_it():
+def test_a_worker_of_spark_passes_the_problem_on_as_data():
     from pyspark.errors import PythonException
 
-    said = (
-        "Traceback ...\ndagster_smt.errors.EngineError: SMT637 protobuf-confluent: the registry gives Protobuf as text"
-    )
-    with pytest.raises(EngineError, match=r"SMT637.*protoc"), coded_failures("a run"):
-        raise PythonException(said)
+    from dagster_smt.spark.workers import WorkerError
+
+    error = no_protoc()
+    text = f"Traceback ...\ndagster_smt.spark.workers.WorkerError: {WorkerError(error)}\n\tat java.lang.Thread.run"
+    with pytest.raises(EngineError) as caught, coded_failures("a run"):
+        raise PythonException(text)
+    assert caught.value.problems == error.problems
+    words = f"Traceback ...\ndagster_smt.errors.EngineError: {error}"
+    with pytest.raises(EngineError, match="SMT620"), coded_failures("a run"):  # nobody parses words
+        raise PythonException(words)
