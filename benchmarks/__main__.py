@@ -45,10 +45,10 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--list", action="store_true", help="print the names of the cases")
-    found = parser.parse_args(argv)
-    if found.records < 1 or found.repeats < 1:
+    result = parser.parse_args(argv)
+    if result.records < 1 or result.repeats < 1:
         parser.error("--records and --repeats must be 1 or more")
-    return found
+    return result
 
 
 def chosen(only: Sequence[str], cases: Sequence[Case] = ALL) -> list[Case]:
@@ -121,10 +121,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0 if options.list else 2
     FOLDER.mkdir(exist_ok=True)
     scratch = Path(tempfile.mkdtemp(dir=FOLDER, prefix="scratch-")).resolve()
-    kept = ExitStack()
+    stack = ExitStack()
     try:
         if options.kafka:
-            kept.enter_context(kafka.broker(scratch / "broker"))
+            stack.enter_context(kafka.broker(scratch / "broker"))
         spark = session(scratch)
         settings = Settings(spark, FOLDER, options.records, scratch)
         facts = machine(spark, settings["flat"].folder)
@@ -137,7 +137,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         results = measure(cases, settings, options.repeats, say)
         spark.stop()
     finally:
-        kept.close()
+        stack.close()
         shutil.rmtree(scratch, ignore_errors=True)
     follows = beside_connect.summary(results, max(memory)) if options.connect else []
     if options.json:

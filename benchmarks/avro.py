@@ -75,10 +75,10 @@ def with_registry(
         frame, parsed = _frame(setting), parse_chain(chain)
         value = Format("avro-confluent", options={"url": _registry().url})
         table = TopicTable(FileTopics(Path()), topics=(TOPIC,), value=value)
-        found = look(frame, table)
-        assert found is not None
-        plan = plan_forms(parsed, found.forms, topics=(TOPIC,))
-        done = evaluate(frame, plan, table, "columns", None, found if alone else None)
+        result = look(frame, table)
+        assert result is not None
+        plan = plan_forms(parsed, result.forms, topics=(TOPIC,))
+        done = evaluate(frame, plan, table, "columns", None, result if alone else None)
         write_counted(setting, done, plan, setting.to_parquet)
 
     return measured

@@ -92,8 +92,8 @@ def connect(name: str, chain: Mapping[str, str], schema: Schema | None = None, d
                 running.round()
             done = running.round()
         shutil.rmtree(setting.scratch.parent / "connect")
-        if done.kept != setting.records:
-            raise RuntimeError(f"{setting.records} records were to come through; {done.kept} did")
+        if done.passed != setting.records:
+            raise RuntimeError(f"{setting.records} records were to come through; {done.passed} did")
         return Taken(done.seconds, done.cpu)
 
     return Case(name, measured, data=data)
@@ -216,9 +216,9 @@ def _wide_cases() -> Iterator[Case]:
 def _stage_cases() -> Iterator[Case]:
     for count in _STAGES:
         chain = masks([_TEXTS[n % len(_TEXTS)] for n in range(count)])
-        theirs = f"Connect: flat, {count} cheap stages"
-        yield connect(theirs, chain)
-        yield Case(f"flat: JSON to JSON, {count} cheap stages", lazy(chain), connect=theirs)
+        original = f"Connect: flat, {count} cheap stages"
+        yield connect(original, chain)
+        yield Case(f"flat: JSON to JSON, {count} cheap stages", lazy(chain), connect=original)
 
 
 CASES = (
@@ -273,19 +273,19 @@ CASES = (
 def summary(results: Sequence[Result], megabytes: int) -> list[str]:
     """What follows from several cases, each with its target."""
     medians = {r.case.name: r.median for r in results}
-    found = []
+    result = []
     for name in ("flat: JSON to JSON, five stages", "flat: declared JSON to Parquet columns, five stages"):
         whole, without = medians.get(name), medians.get(f"{name}, no ledger")
         if whole and without:
-            found.append(f"ledger ({name}): {_share(whole / without - 1, 0.05)}")
+            result.append(f"ledger ({name}): {_share(whole / without - 1, 0.05)}")
     for who in ("flat: JSON to JSON", "Connect: flat"):
         first, last = (medians.get(f"{who}, {n} cheap stages") for n in (_STAGES[0], _STAGES[-1]))
         if first and last:
             each = (last / first - 1) / (_STAGES[-1] - _STAGES[0])
-            found.append(f"one more cheap stage ({who}): {_share(each, 0.01 if who[0] == 'f' else None)}")
+            result.append(f"one more cheap stage ({who}): {_share(each, 0.01 if who[0] == 'f' else None)}")
     if megabytes:
-        found.append(f"memory of a Python worker at most: {megabytes} MB {'<=' if megabytes <= 300 else '>'} 300 MB")
-    return found
+        result.append(f"memory of a Python worker at most: {megabytes} MB {'<=' if megabytes <= 300 else '>'} 300 MB")
+    return result
 
 
 def _share(part: float, target: float | None) -> str:

@@ -185,9 +185,9 @@ def plan_of(chain: dict[str, str], schema: Schema | None) -> Plan:
 
 def struct_type(schema: Schema) -> StructType:
     """The schema of records as Spark's type."""
-    found = spark_type(schema)
-    assert isinstance(found, StructType)
-    return found
+    result = spark_type(schema)
+    assert isinstance(result, StructType)
+    return result
 
 
 def bare_nested(setting: Setting) -> None:

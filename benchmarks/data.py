@@ -65,17 +65,17 @@ class Settings(Mapping[str, Setting]):
 
     def __init__(self, session: SparkSession, folder: Path, records: int, scratch: Path):
         self._session, self._folder, self._records, self._scratch = session, folder, records, scratch
-        self._made: dict[str, Setting] = {}
+        self._settings: dict[str, Setting] = {}
 
     def __getitem__(self, name: str) -> Setting:
-        if name not in self._made:
+        if name not in self._settings:
             data = DATA[name]
             count = data.records(self._records)
             folder = ensure(self._folder, count, name.partition(",")[0], data.make)
             scratch = self._scratch / name.replace(", ", "-").replace(",", "") / "out"
             scratch.parent.mkdir(parents=True, exist_ok=True)
-            self._made[name] = Setting(self._session.read.parquet(str(folder)), count, scratch, folder)
-        return self._made[name]
+            self._settings[name] = Setting(self._session.read.parquet(str(folder)), count, scratch, folder)
+        return self._settings[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(DATA)

@@ -32,7 +32,7 @@ _COPY = "bare Kafka to Kafka"
 _READER = {"kafka.fetch.max.wait.ms": "50", "kafka.max.poll.records": "5000"}
 _WRITER = {"kafka.linger.ms": "20", "kafka.batch.size": "131072"}
 _broker: dict[str, KafkaTopics] = {}
-_kept = ExitStack()
+_stack = ExitStack()
 _worker: list[Worker] = []
 _iceberg_worker: list[IcebergWorker] = []
 
@@ -40,7 +40,7 @@ _iceberg_worker: list[IcebergWorker] = []
 @contextmanager
 def broker(folder: Path) -> Iterator[None]:
     """A broker that the cases use, and what they start on it."""
-    with KafkaBroker(folder) as running, _kept:
+    with KafkaBroker(folder) as running, _stack:
         _broker["topics"] = KafkaTopics(running.servers, create=NewTopics(PARTITIONS))
         yield
 
@@ -106,7 +106,7 @@ def connect_copy(setting: Setting) -> Taken:
     if not _worker:
         topics = _topic(setting)
         folder = setting.scratch.with_name("connect")
-        _worker.append(_kept.enter_context(worker(folder, topics.servers, TOPIC, PARTITIONS, FLAT, setting.records)))
+        _worker.append(_stack.enter_context(worker(folder, topics.servers, TOPIC, PARTITIONS, FLAT, setting.records)))
     return Taken(_worker[0].round())
 
 
@@ -123,7 +123,7 @@ def connect_iceberg(setting: Setting) -> Taken:
         topics = _topic(setting)
         folder = setting.scratch.with_name("connect-iceberg")
         worker = iceberg_worker(folder, topics.servers, TOPIC, FIVE, setting.records)
-        _iceberg_worker.append(_kept.enter_context(worker))
+        _iceberg_worker.append(_stack.enter_context(worker))
     return Taken(_iceberg_worker[0].round())
 
 

@@ -40,9 +40,9 @@ class ExampleRecord:
         if value is None:
             return value_schema()
         if is_envelope(value):
-            found = side_codec(Format("envelope")).read(self.example.before.encode())[0]
-            assert found is not None
-            return found
+            data = side_codec(Format("envelope")).read(self.example.before.encode())[0]
+            assert data is not None
+            return data
         return schema_of(value)
 
     @property

@@ -43,14 +43,14 @@ def _figures(values: Sequence[float | None]) -> str:
 
 
 def _target(cases: Sequence[Run]) -> str:
-    found = []
+    results = []
     for name, (figure, unit) in _TARGETS.items():
         target = cases[0]["targets"][name]
         values = [case[figure] for case in cases if case[figure] is not None]
         if target is not None and values:
             missed = statistics.median(values) > target
-            found.append(f"{target:g} {unit}: {'**missed**' if missed else 'met'}")
-    return ", ".join(found)
+            results.append(f"{target:g} {unit}: {'**missed**' if missed else 'met'}")
+    return ", ".join(results)
 
 
 if __name__ == "__main__":

@@ -38,11 +38,11 @@ def _below(root: int) -> Iterator[int]:
     for entry in _PROC.iterdir():
         if entry.name.isdecimal() and (fields := _stat(int(entry.name))):
             children.setdefault(int(fields[1]), []).append(int(entry.name))
-    found = [root]
-    while found:
-        number = found.pop()
+    result = [root]
+    while result:
+        number = result.pop()
         yield number
-        found += children.get(number, [])
+        result += children.get(number, [])
 
 
 def _stat(number: int) -> list[str]:

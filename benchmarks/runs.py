@@ -106,10 +106,10 @@ CASES = (
 
 def aged_cases(commits: int) -> tuple[Case, ...]:
     """Commits to tables of age 1, 100, … up to ``commits``."""
-    found: list[Case] = []
+    result: list[Case] = []
     for name, sink in (("Delta", _delta), ("Iceberg", _iceberg)):
         first = f"no stage: commit 1 of a {name} table"
-        found.append(Case(first, commit_of_age(sink, 1)))
+        result.append(Case(first, commit_of_age(sink, 1)))
         ages = [age for age in (100, 1000) if age <= commits]
-        found += [Case(f"commit {age} of a {name} table", commit_of_age(sink, age), first) for age in ages]
-    return tuple(found)
+        result += [Case(f"commit {age} of a {name} table", commit_of_age(sink, age), first) for age in ages]
+    return tuple(result)

@@ -64,9 +64,9 @@ def fetch(cache: Path) -> Path:
         with (cache / "lock").open("w") as lock:  # Ivy's cache takes one process at a time
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not home.is_dir():
-                with tempfile.TemporaryDirectory(dir=cache) as made:
-                    _retrieve(Path(made))
-                    (Path(made) / "app").rename(home)
+                with tempfile.TemporaryDirectory(dir=cache) as result:
+                    _retrieve(Path(result))
+                    (Path(result) / "app").rename(home)
     return home / f"{_NAME}-{VERSION}-runner.jar"
 
 
@@ -133,7 +133,7 @@ def _address(process: "subprocess.Popen[bytes]", log: Path) -> str:
     """Where it listens; it says so once it takes requests."""
     until = time.monotonic() + _SECONDS
     while time.monotonic() < until and process.poll() is None:
-        if found := _LISTENS.search(log.read_text(errors="replace")):
-            return found[1]
+        if match := _LISTENS.search(log.read_text(errors="replace")):
+            return match[1]
         time.sleep(0.1)
     raise RegistryError(f"the schema registry does not start; look into {log}")

@@ -53,15 +53,15 @@ class Topics:
         ranges = {r.partition: r for r in KafkaClient(self.spec).ranges([topic]) if r.records}
         consumer = self.client.consumer("tests", **{"isolation.level": isolation, "enable.partition.eof": True})
         consumer.assign([TopicPartition(topic, p, r.start) for p, r in ranges.items()])
-        found, open_ = [], set(ranges)
+        results, open_ = [], set(ranges)
         while open_:
             for message in consumer.consume(1000, 1.0):
                 if message.error() is not None:
                     open_.discard(message.partition())
                 else:
-                    found.append(message)
+                    results.append(message)
         consumer.close()
-        return found
+        return results
 
     def _widen(self, topic: str, partitions: int) -> None:
         if topic not in self.client.names():

@@ -36,7 +36,7 @@ commas = some([",", ",", ",", ", ", " ,\t", ",\u2003", "\xa0,"])
 
 def listed(parts, most=3):
     """Lists as Connect reads them, with blanks that it takes away and blanks that belong to a name."""
-    return st.tuples(st.lists(parts, max_size=most), commas).map(lambda found: found[1].join(found[0]))
+    return st.tuples(st.lists(parts, max_size=most), commas).map(lambda pair: pair[1].join(pair[0]))
 
 
 lists = listed(paths)
@@ -133,31 +133,31 @@ def stages(draw, alias):
     """The properties of one stage, without the lists of aliases."""
     cls, prefix = draw(some(list(transforms().values()))), f"transforms.{alias}"
     side = draw(some(["$Value", "$Value", "$Value", "$Key"])) if cls.sided else ""
-    found = {f"{prefix}.type": cls.connect_class + side, **configured(draw, cls, prefix)}
+    result = {f"{prefix}.type": cls.connect_class + side, **configured(draw, cls, prefix)}
     if draw(st.integers(0, 3)) == 0:
         condition = draw(some(list(predicates().values())))
-        found |= {f"{prefix}.predicate": f"p{alias}", f"predicates.p{alias}.type": condition.connect_class}
-        found |= configured(draw, condition, f"predicates.p{alias}")
-        found |= {f"{prefix}.negate": "true"} if draw(st.booleans()) else {}
-    return found
+        result |= {f"{prefix}.predicate": f"p{alias}", f"predicates.p{alias}.type": condition.connect_class}
+        result |= configured(draw, condition, f"predicates.p{alias}")
+        result |= {f"{prefix}.negate": "true"} if draw(st.booleans()) else {}
+    return result
 
 
-def joined(found):
+def joined(result):
     """The properties of a chain of stages, by alias."""
-    properties = {k: v for stage in found.values() for k, v in stage.items()}
-    conditions = [f"p{alias}" for alias, stage in found.items() if f"transforms.{alias}.predicate" in stage]
-    return properties | {"transforms": ",".join(found), "predicates": ",".join(conditions)}
+    properties = {k: v for stage in result.values() for k, v in stage.items()}
+    conditions = [f"p{alias}" for alias, stage in result.items() if f"transforms.{alias}.predicate" in stage]
+    return properties | {"transforms": ",".join(result), "predicates": ",".join(conditions)}
 
 
 @st.composite
 def chains(draw):
     """A chain of the stages that can be parsed, out of some random ones."""
-    found = {}
+    results = {}
     for number in range(draw(st.integers(1, 6))):
         stage = draw(stages(f"t{number}"))
         if parsed(joined({f"t{number}": stage})) is not None:
-            found[f"t{number}"] = stage
-    return parse_chain(joined(found))
+            results[f"t{number}"] = stage
+    return parse_chain(joined(results))
 
 
 def parsed(properties):

@@ -57,7 +57,7 @@ _DEFAULTS = {
 }
 
 
-def _named(kind, name, **parameters):
+def _logical(kind, name, **parameters):
     return Schema(kind, name=f"org.apache.kafka.connect.data.{name}", parameters=tuple(parameters.items()))
 
 
@@ -67,10 +67,10 @@ def _odd_decimal(scale):
 
 odd = some(
     [
-        _named(Type.INT64, "Date"),
-        _named(Type.STRING, "Decimal"),
-        _named(Type.INT32, "Timestamp"),
-        _named(Type.BOOLEAN, "Time", of="day"),
+        _logical(Type.INT64, "Date"),
+        _logical(Type.STRING, "Decimal"),
+        _logical(Type.INT32, "Timestamp"),
+        _logical(Type.BOOLEAN, "Time", of="day"),
         _odd_decimal(-3),
         _odd_decimal(40),
         Schema(Type.INT32, name="org.example.Size", version=-1, doc="", parameters=(("", ""),)),
@@ -96,7 +96,7 @@ def structs(inner):
     """Structs of some fields, each required, optional or with a default."""
     members = st.builds(_flavoured, inner, flavours)
     return st.dictionaries(some(["a", "b", "c", "a.b", "\u3000a"]), members, min_size=1, max_size=3).map(
-        lambda found: Schema(Type.STRUCT, fields=tuple(found.items()))
+        lambda fields: Schema(Type.STRUCT, fields=tuple(fields.items()))
     )
 
 

@@ -78,10 +78,14 @@ class _Handler(BaseHTTPRequestHandler):
             return self.answer(registry.status, {"error_code": registry.status, "message": "no"})
         if parts[:2] == ["schemas", "ids"]:
             registry.asked.append(int(parts[2]))
-            found = registry.schemas.get(int(parts[2]))
-            if found and int(parts[2]) in registry.serialized and "format=serialized" in self.path:
-                found = {**found, "schema": registry.serialized[int(parts[2])]}
-            return self.answer(200, found) if found else self.answer(404, {"error_code": 40403, "message": "not found"})
+            results = registry.schemas.get(int(parts[2]))
+            if results and int(parts[2]) in registry.serialized and "format=serialized" in self.path:
+                results = {**results, "schema": registry.serialized[int(parts[2])]}
+            return (
+                self.answer(200, results)
+                if results
+                else self.answer(404, {"error_code": 40403, "message": "not found"})
+            )
         if parts[0] == "subjects" and parts[2:3] == ["versions"] and len(parts) == 4:
             number = registry.subjects[parts[1]][int(parts[3]) - 1]
             return self.answer(
@@ -107,8 +111,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.registry.looked_up.append(subject)
         gone = set() if "deleted=true" in self.path.lower() else self.registry.deleted
         for version, number in enumerate(self.registry.subjects.get(subject, ()), 1):
-            found = self.registry.schemas[number]
-            same = found["schema"] == body["schema"] and found["references"] == (body.get("references") or [])
+            result = self.registry.schemas[number]
+            same = result["schema"] == body["schema"] and result["references"] == (body.get("references") or [])
             if same and (subject, version) not in gone:
                 return self.answer(200, {"id": number, "subject": subject, "version": version, **body})
         return self.answer(404, {"error_code": 40403, "message": "not found"})

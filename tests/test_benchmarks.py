@@ -71,10 +71,10 @@ def test_every_transform_is_measured_on_both_evaluators_where_an_example_goes_th
         name, words = transform.connect_class, ("lazy", "declared")
         kind = name + "$Value" * transform.sided
         called = name.rpartition(".")[2] if transform not in others else transforms.called(kind)
-        named = [c.name.partition(" JSON, ") for c in transforms.CASES]
-        measured = [word for word, _, name_of_case in named if name_of_case in (called, f"{called}$Value")]
-        wanted = [word for word in words if transform not in others or transforms.of_example(transform, word)]
-        assert measured == (["declared"] if name.endswith("SetSchemaMetadata") else wanted), name
+        names = [c.name.partition(" JSON, ") for c in transforms.CASES]
+        measured = [word for word, _, name_of_case in names if name_of_case in (called, f"{called}$Value")]
+        results = [word for word in words if transform not in others or transforms.of_example(transform, word)]
+        assert measured == (["declared"] if name.endswith("SetSchemaMetadata") else results), name
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_every_transform_is_measured_on_both_evaluators_where_an_example_goes_th
         (Hash, "declared"),  # refuses values without a schema
         (HeaderToValue, ""),  # looks at headers, which the records do not have
     ],
-    ids=lambda found: getattr(found, "__name__", found),
+    ids=lambda entry: getattr(entry, "__name__", entry),
 )
 def test_a_class_that_no_table_has_is_measured_with_its_example_where_that_goes_through(cls, words):
     cases = {word: transforms.of_example(cls, word) for word in ("lazy", "declared")}
@@ -186,15 +186,15 @@ def test_kafka_connect_makes_the_same_of_the_records(schema, tmp_path):
     values = records.ensure(tmp_path / "in", 8, "flat")
     with passes(tmp_path / "connect", values, beside_connect.FIVE, schema) as running:
         done = running.round()
-    assert done.kept == 8 and done.cpu >= 0
+    assert done.passed == 8 and done.cpu >= 0
     form = Format("json") if schema is None else Format("json_schema", schema)
     interpreter = Interpreter(parse_chain(beside_connect.FIVE), None, form)
     ours = []
     for value in (v for file in sorted(values.glob("*.parquet")) for v in pq.read_table(file)["value"].to_pylist()):
         record = Record(records.TOPIC, 0, 0, 0, "CreateTime")
         ours.append(json.loads(interpreter.process(record, None, value)[2]))
-    theirs = [json.loads(line) for line in (tmp_path / "connect" / "shown.jsonl").read_text().splitlines()]
-    assert theirs == ours[: len(theirs)] and len(theirs) == 4  # those of the first thread
+    results = [json.loads(line) for line in (tmp_path / "connect" / "shown.jsonl").read_text().splitlines()]
+    assert results == ours[: len(results)] and len(results) == 4  # those of the first thread
 
 
 def test_targets_are_shown_met_or_missed():
@@ -214,8 +214,8 @@ def test_the_summary_says_what_follows_from_several_cases():
         "one more cheap stage (flat: JSON to JSON): +1.0 % <= 1 %",
         "memory of a Python worker at most: 320 MB > 300 MB",
     ]
-    named = {case.name for case in beside_connect.CASES}
-    assert set(seconds) <= named  # else it would say nothing, and nobody would notice
+    names = {case.name for case in beside_connect.CASES}
+    assert set(seconds) <= names  # else it would say nothing, and nobody would notice
 
 
 _BELOW = """
@@ -235,8 +235,8 @@ def test_cpu_time_of_processes_below_counts():
 
 @pytest.mark.parametrize(("clock", "cpu"), [([5.0, 7.5], (2.5,)), ([5.0, 4.0], ()), ([None, None], ())])
 def test_cpu_time_that_went_with_a_process_is_not_told(monkeypatch, clock, cpu):
-    told = iter([*clock, *clock])
-    monkeypatch.setattr("benchmarks.measure.cpu_seconds", lambda: next(told))
+    message = iter([*clock, *clock])
+    monkeypatch.setattr("benchmarks.measure.cpu_seconds", lambda: next(message))
     (result,) = measure([Case("a", lambda setting: None)], {"flat": Setting(None, 1, None)}, 1, lambda line: None)
     assert result.cpu == cpu
 
@@ -244,8 +244,8 @@ def test_cpu_time_that_went_with_a_process_is_not_told(monkeypatch, clock, cpu):
 @pytest.mark.parametrize("name", DATA)
 def test_data_sets_have_the_records_that_their_share_leaves(name, spark, tmp_path):
     setting = Settings(spark, tmp_path, 4000, tmp_path)[name]
-    wanted = {"nested": 400, "wide": 250, "webhooks": 80, "flat, 1,000": 1000}.get(name, 4000)
-    assert (setting.records, setting.frame.count()) == (wanted, wanted)
+    expected = {"nested": 400, "wide": 250, "webhooks": 80, "flat, 1,000": 1000}.get(name, 4000)
+    assert (setting.records, setting.frame.count()) == (expected, expected)
 
 
 def test_wide_records_fit_their_schema():

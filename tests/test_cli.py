@@ -139,13 +139,13 @@ def test_lint_with_a_schema_checks_what_the_chain_would_do_to_it(run, files):
 def test_explain_writes_one_page(run, files):
     text = run("explain", "chain.properties", "--schema", "id INT, `<b>&` STRING, name STRING", "--html", "x.html")
     assert text == (0, "written: x.html\n", "")
-    found = (files / "x.html").read_text()
-    tree = ElementTree.fromstring(found[found.index("<svg") : found.index("</svg>") + 6])  # well-formed, escaped
+    result = (files / "x.html").read_text()
+    tree = ElementTree.fromstring(result[result.index("<svg") : result.index("</svg>") + 6])  # well-formed, escaped
     assert [(t.text, t.get("class")) for t in tree.iter("text")] == [
         ("id", ""), ("<b>&", ""), ("name", ""), ("id", ""), ("<b>&", ""), ("name", "masked"),
     ]  # fmt: skip
     assert [t.text for t in tree.iter("title")] == ["id → id", "<b>& → <b>&", "name → name"]
-    assert "<b>&" not in found and "unless" in found and "http" not in found
+    assert "<b>&" not in result and "unless" in result and "http" not in result
     assert run("explain", "chain.properties", "--html", "y.html")[0] == 0  # without a schema: no picture
     run("explain", "chain.properties", "--schema", "id INT, name STRING", "--html", "short.html")
     run("explain", "chain.properties", "--schema", "id INT, name STRING", "--html", "full.html", "--full")

@@ -54,9 +54,9 @@ def test_files_and_names_are_there():
     sinks = ROOT / "dagster_smt/tables/sinks"
     assert all(f"def {name}(" in (sinks / "delta.py").read_text() for name in ("_writer", "_make"))
     assert "def _new(" in (sinks / "iceberg.py").read_text()
-    named = re.findall(r"`(test_\w+)`", PAGE)
+    matches = re.findall(r"`(test_\w+)`", PAGE)
     tests = "".join(p.read_text() for p in (ROOT / "tests/orchestration").glob("*.py"))
-    assert named and all(f"def {name}(" in tests for name in named)
+    assert matches and all(f"def {name}(" in tests for name in matches)
 
 
 def test_links_lead_somewhere():

@@ -41,9 +41,9 @@ def reached(value, steps, place=()):
         yield place
         return
     if steps[0] == "**":
-        for found, child in [((), value), *inside(value)]:
+        for result, child in [((), value), *inside(value)]:
             if isinstance(child, dict):
-                yield from reached(child, steps[1:], (*place, *found))
+                yield from reached(child, steps[1:], (*place, *result))
     elif isinstance(value, dict):
         for name, child in value.items():
             if re.search(steps[0].strip("/"), name) if steps[0].startswith("/") else name == steps[0]:
@@ -71,7 +71,7 @@ def acts(config, alias, topic):
 
 def expected():
     """Records touched per (alias, action, path)."""
-    config, found = properties(), Counter()
+    config, counts = properties(), Counter()
     aliases = config["transforms"].split(",")
     for topic, _, value in payloads():
         for alias in aliases:
@@ -80,24 +80,24 @@ def expected():
                 continue
             if config[f"{prefix}type"].endswith("MaskField$Value"):
                 for path in config[f"{prefix}fields"].split(","):
-                    found[alias, "masked", path] += any(at(value, p) is not None for p in places(value, path))
+                    counts[alias, "masked", path] += any(at(value, p) is not None for p in places(value, path))
             paths = [p for p in config.get(f"{prefix}exclude", "").split(",") if p]
             for path in paths:
-                found[alias, "dropped", path] += bool(places(value, path))
+                counts[alias, "dropped", path] += bool(places(value, path))
             value = without(value, paths)
-    return found
+    return counts
 
 
 def without(value, paths):
     """A value without what some paths lead to."""
     gone = {place for path in paths for place in places(value, path)}
 
-    def kept(value, place=()):
+    def without_gone(value, place=()):
         if isinstance(value, dict):
-            return {k: kept(v, (*place, k)) for k, v in value.items() if (*place, k) not in gone}
-        return [kept(v, (*place, n)) for n, v in enumerate(value)] if isinstance(value, list) else value
+            return {k: without_gone(v, (*place, k)) for k, v in value.items() if (*place, k) not in gone}
+        return [without_gone(v, (*place, n)) for n, v in enumerate(value)] if isinstance(value, list) else value
 
-    return kept(value)
+    return without_gone(value)
 
 
 @pytest.fixture(scope="module")
@@ -132,9 +132,9 @@ def test_every_record_arrives_once(done):
 def test_the_ledger_counts_what_the_payloads_hold(done):
     report, _ = done
     ledger = {(line.entry.alias, line.entry.action, line.entry.path): line.records for line in report.ledger}
-    wanted = expected()
-    assert {key: ledger[key] for key in wanted} == dict(wanted)
-    assert sum(wanted.values()) > 1000
+    target = expected()
+    assert {key: ledger[key] for key in target} == dict(target)
+    assert sum(target.values()) > 1000
 
 
 def test_masked_values_are_gone_and_everything_else_is_as_it_was(done):
@@ -177,31 +177,33 @@ ADDRESS = re.compile(r"[\w.%+\[\]-]+@[\w.-]+\.[A-Za-z]{2,}")
 
 def personal():
     """Everything in the payloads that says who somebody is: logins, names, e-mail addresses, pictures."""
-    found = {kind: set() for kind in ("login", "name", "email", "avatar")}
+    results = {kind: set() for kind in ("login", "name", "email", "avatar")}
     for _, _, value in payloads():
         for place, child in inside(value):
             if isinstance(child, str):
-                found["email"] |= {a for a in ADDRESS.findall(child) if not a.startswith(("git@", "hello-world-npm@"))}
+                results["email"] |= {
+                    a for a in ADDRESS.findall(child) if not a.startswith(("git@", "hello-world-npm@"))
+                }
             if not isinstance(child, dict):
                 continue
             if child.get("type") == "User" and "login" in child:
-                found["login"].add(child["login"])
-                found["avatar"].add(child.get("avatar_url"))
+                results["login"].add(child["login"])
+                results["avatar"].add(child.get("avatar_url"))
             if place[-1] in ("author", "committer", "pusher"):
-                found["name"] |= {child.get("name"), child.get("username")}
-    return {kind: {w for w in words if w} for kind, words in found.items()}
+                results["name"] |= {child.get("name"), child.get("username")}
+    return {kind: {w for w in words if w} for kind, words in results.items()}
 
 
 def exceptions():
     """The places that the chain file excepts, as expressions over dotted paths; with their reasons."""
     config = properties()
-    found = {}
+    results = {}
     for name in config["mask.exceptions"].split(","):
         assert len(config[f"mask.exceptions.{name}.reason"].split()) > 5
         for path in config[f"mask.exceptions.{name}.fields"].split(","):
             text = re.escape(path).replace(r"\.\*\*", r"(\.[^.]+)*").replace(r"\*", "[^.]+")
-            found[path] = re.compile(text)
-    return found
+            results[path] = re.compile(text)
+    return results
 
 
 def survivors(rows, words):
@@ -221,9 +223,9 @@ def test_nobody_is_left_in_the_table_outside_of_the_exceptions(done):
     """The demo's claim: no login, name, e-mail address or picture of a person, but where the chain file says why."""
     _, rows = done
     words = personal()
-    assert {kind: len(found) > 5 for kind, found in words.items()} == dict.fromkeys(words, True)
+    assert {kind: len(result) > 5 for kind, result in words.items()} == dict.fromkeys(words, True)
     raw = {n: Raw(json.dumps(value), topic) for n, (topic, _, value) in enumerate(payloads())}
-    every = {word for found in words.values() for word in found}
+    every = {word for result in words.values() for word in result}
     assert len(list(survivors(raw, every))) > 10_000  # the search does find them where they are
     excepted = exceptions()
     left = Counter(
@@ -260,7 +262,7 @@ def test_nobody_is_left_in_the_table_of_pushes(spark, tmp_path):
     )
     rows = {n: Raw(text, "") for n, text in enumerate(open_table(spark, sink).read().toJSON().collect())}
     assert len(rows) > 5
-    assert list(survivors(rows, {word for found in personal().values() for word in found})) == []
+    assert list(survivors(rows, {word for result in personal().values() for word in result})) == []
 
 
 class Raw(NamedTuple):
@@ -280,8 +282,8 @@ def test_each_exception_is_needed(done):
     from dagster_smt.model.topics.format import Format
 
     samples = [Sample(topic, 0, offset, 0, b"x", json.dumps(value).encode(), ()) for topic, offset, value in payloads()]
-    found = {place.replace("[]", "") for _, place in residue(parse_chain(CHAIN), samples, Format("string"), Format())}
-    found |= {place for place, _ in survivors(rows, set().union(*personal().values()))}
+    result = {place.replace("[]", "") for _, place in residue(parse_chain(CHAIN), samples, Format("string"), Format())}
+    result |= {place for place, _ in survivors(rows, set().union(*personal().values()))}
     excepted = exceptions()
-    assert [path for path, e in excepted.items() if not any(e.fullmatch(place) for place in found)] == []
-    assert sorted(place for place in found if not any(e.fullmatch(place) for e in excepted.values())) == []
+    assert [path for path, e in excepted.items() if not any(e.fullmatch(place) for place in result)] == []
+    assert sorted(place for place in result if not any(e.fullmatch(place) for e in excepted.values())) == []

@@ -26,9 +26,9 @@ def blocks(page, language):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_python_examples_are_python(page):
-    found = blocks(page, "python")
-    assert found
-    for text in found:
+    result = blocks(page, "python")
+    assert result
+    for text in result:
         compile(text, page, "exec")
 
 
@@ -57,8 +57,8 @@ def test_exceptions_of_the_page_are_read():
     from dagster_smt.chain.properties import read_properties
 
     (text,) = blocks("docs/dagster.md", "properties")
-    (found,) = parse_chain({"transforms": "", **read_properties(text)}).mask_exceptions
-    assert found.covers("value.issue.repo.name") and found.covers("key") and not found.covers("value.name")
+    (result,) = parse_chain({"transforms": "", **read_properties(text)}).mask_exceptions
+    assert result.covers("value.issue.repo.name") and result.covers("key") and not result.covers("value.name")
 
 
 def test_the_component_of_the_page_loads():
@@ -100,9 +100,9 @@ def test_the_example_of_records_left_unread_leaves_some():
 
     chain = with_row(names["chain"], table, "columns")
     window = Window((Range("orders", 0, 50, 200), Range("orders", 1, 50, 200), Range("orders", 2, 0, 90)))
-    found = narrowed(window, chain, table, offsets_at)
-    assert found.window == Window((Range("orders", 0, 100, 200), Range("orders", 1, 150, 200)))
-    assert [(u.alias, u.records) for u in found.unread] == [("new", 50 + 100 + 90)] and asked == [1767225600000]
+    result = narrowed(window, chain, table, offsets_at)
+    assert result.window == Window((Range("orders", 0, 100, 200), Range("orders", 1, 150, 200)))
+    assert [(u.alias, u.records) for u in result.unread] == [("new", 50 + 100 + 90)] and asked == [1767225600000]
 
 
 def test_chains_of_the_page_about_chains_are_read():

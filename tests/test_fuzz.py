@@ -39,8 +39,8 @@ def test_options_of_a_class_that_no_table_has_are_drawn_from_its_examples():
 
 @EXAMPLES
 @given(st.tuples(stages("a"), stages("b")))
-def test_a_chain_is_refused_or_comes_back_from_its_own_text(found):
-    chain = parsed(joined(dict(zip("ab", found, strict=True))))
+def test_a_chain_is_refused_or_comes_back_from_its_own_text(result):
+    chain = parsed(joined(dict(zip("ab", result, strict=True))))
     if chain is not None:
         assert parse_chain(chain.properties) == chain == parse_chain(chain.to_stages())
         assert parse_chain(chain.to_stages()).hash == chain.hash
@@ -59,20 +59,20 @@ def test_records_without_a_schema(chain, key, value, kind):
 @given(chains(), typed | st.none(), structs(typed) | structs(typed) | typed, KINDS, st.data())
 def test_records_with_a_schema(chain, key, schema, kind, data):
     forms = key and Format("json_schema", key), Format("json_schema", schema)
-    kept = []
+    results = []
     for _ in range(2):
-        given = record(kind)
+        source = record(kind)
         texts = (key and as_text(payload(data.draw, key))), as_text(payload(data.draw, schema))
-        outcome, _, _ = Interpreter(chain, *forms).process(given, *(texts if key else (b"k", texts[1])))
+        outcome, _, _ = Interpreter(chain, *forms).process(source, *(texts if key else (b"k", texts[1])))
         if outcome.status == FAILED:
             check_problem(outcome.problem)
         elif outcome.status == PASSED:
-            kept.append(given)
+            results.append(source)
     if kind == "sink":  # a plan is for records that a table reads
-        check_plan(chain, key or Schema(Type.STRING, optional=True), schema, kept)
+        check_plan(chain, key or Schema(Type.STRING, optional=True), schema, results)
 
 
-def check_plan(chain, key, schema, kept):
+def check_plan(chain, key, schema, passed):
     """What the plan foretells holds for every record that went through."""
     try:
         plan = plan_chain(chain, key, schema, topics=("orders",), typed=True)
@@ -83,7 +83,7 @@ def check_plan(chain, key, schema, kept):
             check_problem(problem)
         if any(problem.code == "SMT476" for problem in error.problems):
             return  # headers decide: columns cannot say what records can
-        assert all(out.value is None for out in kept)  # what passes nulls is planned for the rest
+        assert all(out.value is None for out in passed)  # what passes nulls is planned for the rest
         return
     foretold = [(r.key and r.key.schema, r.value and r.value.schema) for r in plan.results.values()]
     for out in kept:

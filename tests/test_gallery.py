@@ -42,8 +42,8 @@ def test_spark_writes_what_the_page_shows(spark, tmp_path, entry):
         (row.topic, row.key and row.key.decode(), entry.shown(row.value and bytes(row.value)))
         for row in world.table.read().collect()
     ]
-    wanted = [(x.get("topic", "orders"), x.get("key"), json.dumps(x["value"], separators=(",", ":"))) for x in lines]
-    assert sorted(rows, key=str) == sorted(wanted, key=str)
+    results = [(x.get("topic", "orders"), x.get("key"), json.dumps(x["value"], separators=(",", ":"))) for x in lines]
+    assert sorted(rows, key=str) == sorted(results, key=str)
     assert [line.records for line in report.ledger] == [
         sum(bits >> number & 1 for bits in result.touched) for number in range(len(report.ledger))
     ]

@@ -55,8 +55,8 @@ def _hint_of(node):
         names = {target.id for target in node.targets if isinstance(target, ast.Name)}
         return node.value if names & {"hint", "hints"} else None
     if isinstance(node, ast.Call) and getattr(node.func, "id", "") in CALLS and len(node.args) > 1:
-        named = next((keyword.value for keyword in node.keywords if keyword.arg == "hint"), None)
-        return node.args[-1] if named is None else named
+        names_in_text = next((keyword.value for keyword in node.keywords if keyword.arg == "hint"), None)
+        return node.args[-1] if names_in_text is None else names_in_text
     return None
 
 
@@ -94,19 +94,19 @@ def run_config():
 
 
 def test_options():
-    named = {name for _, text in hints() for name in NAME.findall(WINDOW_KEY.sub("", text))}
-    assert len(named) > 10
-    assert named - options() - set(OF_OTHERS) == set()
+    results = {name for _, text in hints() for name in NAME.findall(WINDOW_KEY.sub("", text))}
+    assert len(results) > 10
+    assert results - options() - set(OF_OTHERS) == set()
 
 
 def test_window_keys():
-    named = {key for _, text in hints() for key in WINDOW_KEY.findall(text)}
-    assert len(named) > 4 and named - window_keys() == set()
+    results = {key for _, text in hints() for key in WINDOW_KEY.findall(text)}
+    assert len(results) > 4 and results - window_keys() == set()
 
 
 def test_commands(capsys):
-    named = {command for _, text in hints() for command in COMMAND.findall(text)}
-    assert named and [command for command in sorted(named) if not is_command(command)] == []
+    results = {command for _, text in hints() for command in COMMAND.findall(text)}
+    assert results and [command for command in sorted(results) if not is_command(command)] == []
     assert not is_command("topcs")
 
 
@@ -117,26 +117,26 @@ def is_command(name):
 
 
 def test_switches_of_commands(capsys):
-    named = {switch for _, text in hints() for switch in SWITCH.findall(text)}
+    results = {switch for _, text in hints() for switch in SWITCH.findall(text)}
     for command in ("lint", "explain", "list", "import", "preview", "topics", "append", "parity"):
         assert is_command(command)
     known = set(SWITCH.findall(capsys.readouterr().out))
-    assert named and named - known - set(OF_OTHERS) == set()
+    assert results and results - known - set(OF_OTHERS) == set()
 
 
 def test_variables_are_read_somewhere():
-    named = {variable for _, text in hints() for variable in VARIABLE.findall(text)}
+    results = {variable for _, text in hints() for variable in VARIABLE.findall(text)}
     sources = "\n".join(path.read_text() for path in ROOT.rglob("*.py"))
-    assert all(len(re.findall(rf"\b{variable}\b", sources)) > 1 for variable in named)
+    assert all(len(re.findall(rf"\b{variable}\b", sources)) > 1 for variable in results)
 
 
 def test_pages():
-    named = {page for _, text in hints() for page in PAGE.findall(text)}
-    assert [page for page in sorted(named) if not (DOCS / page).exists()] == []
+    results = {page for _, text in hints() for page in PAGE.findall(text)}
+    assert [page for page in sorted(results) if not (DOCS / page).exists()] == []
 
 
 @pytest.mark.parametrize(
-    ("text", "pattern", "named"),
+    ("text", "pattern", "names"),
     [
         ("set allow_chain_overide", NAME, ["allow_chain_overide"]),
         ("launch with window.acept_gap", WINDOW_KEY, ["acept_gap"]),
@@ -144,8 +144,8 @@ def test_pages():
         ("see docs/repairs.md", PAGE, ["repairs.md"]),
     ],
 )
-def test_a_misspelt_name_is_noticed(tmp_path, text, pattern, named):
+def test_a_misspelt_name_is_noticed(tmp_path, text, pattern, names):
     (tmp_path / "module.py").write_text(f'def f():\n    return Problem("SMT799", "", "no", {text!r})\n')
-    assert [name for _, hint in hints(tmp_path) for name in pattern.findall(hint)] == named
+    assert [name for _, hint in hints(tmp_path) for name in pattern.findall(hint)] == names
     known = options() | window_keys()
-    assert not set(named) & known
+    assert not set(names) & known

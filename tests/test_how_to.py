@@ -34,10 +34,10 @@ transforms.hide.fields=email
 
 def statements(page):
     """The statements of a page's SQL blocks, in their order."""
-    found = []
+    result = []
     for text in in_lists(page, "sql"):
-        found += [statement.strip() for statement in re.split(r";\s*\n|\n(?=\s*VACUUM)", text)]
-    return found
+        result += [statement.strip() for statement in re.split(r";\s*\n|\n(?=\s*VACUUM)", text)]
+    return result
 
 
 def in_lists(page, language):

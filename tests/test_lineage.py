@@ -21,10 +21,10 @@ EXAMPLES = settings(max_examples=settings.default.max_examples * 3, suppress_hea
 
 def through(chain, schema, value):
     """The value after the chain, if the record is kept."""
-    given = record()
+    source = record()
     interpreter = Interpreter(chain, Format("string"), Format("json_schema", schema))
-    outcome, _, _ = interpreter.process(given, b"k", json.dumps(value).encode())
-    return given.value if outcome.status == PASSED else None
+    outcome, _, _ = interpreter.process(source, b"k", json.dumps(value).encode())
+    return source.value if outcome.status == PASSED else None
 
 
 @EXAMPLES
@@ -69,8 +69,8 @@ def test_a_chain_of_forty_stages():
     chain = parse_chain(LONG)
     expected = {"a": "m38", "b": "x"} | {f"g{n}": f"v{n}" for n in range(0, 40, 4)}
     for form in (Format(), Format("json_schema", ROW)):
-        given = record()
-        outcome, _, data = Interpreter(chain, None, form).process(given, b"k", b'{"a":"secret","b":"x"}')
+        source = record()
+        outcome, _, data = Interpreter(chain, None, form).process(source, b"k", b'{"a":"secret","b":"x"}')
         assert (outcome.status, json.loads(data)) == (PASSED, expected)
     plan = plan_chain(chain, None, ROW, topics=("orders",), typed=True)
     assert {name for name, _ in plan.after.fields} == expected.keys()

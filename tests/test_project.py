@@ -47,20 +47,20 @@ def name(path):
 
 
 def docstring_lines(tree):
-    found = set()
+    result = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | Function) and ast.get_docstring(node, clean=False) is not None:
-            found |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
-    return found
+            result |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    return result
 
 
 def code_lines(text):
     """Numbers of the lines that hold code: not blank, not comment, not docstring."""
-    found = set()
+    result = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in NOT_CODE and token.type != tokenize.ENDMARKER:
-            found |= set(range(token.start[0], token.end[0] + 1))
-    return found - docstring_lines(ast.parse(text))
+            result |= set(range(token.start[0], token.end[0] + 1))
+    return result - docstring_lines(ast.parse(text))
 
 
 def long_functions(text, limit):
@@ -322,13 +322,13 @@ def text_files():
 def test_no_file_names_a_path_of_the_machine_it_was_written_on():
     """Home and working folders of whoever wrote it; patterns are spelled so that this file does not match."""
     pattern = re.compile(rb"(?<![\w./$}-])/(?:" + b"|".join((b"wor" + b"k", b"roo" + b"t", b"Use" + b"rs")) + rb")/")
-    found = {}
+    results = {}
     for path in text_files():
         data = path.read_bytes()
         hits = pattern.findall(data) if b"\0" not in data else []
         if hits:
-            found[name(path)] = hits
-    assert found == {}
+            results[name(path)] = hits
+    assert results == {}
 
 
 def in_order(imports):

@@ -26,9 +26,9 @@ def own_names(*classes):
 
 
 def test_files_are_there():
-    named = {name for name in re.findall(r"`([\w/]+(?:\.py|/))`", PAGE) if "<" not in name}
+    results = {name for name in re.findall(r"`([\w/]+(?:\.py|/))`", PAGE) if "<" not in name}
     places = (ROOT, ROOT / "dagster_smt", ROOT / "tests/extension/acme_transforms")
-    assert named and [name for name in named if not any((place / name).exists() for place in places)] == []
+    assert results and [name for name in results if not any((place / name).exists() for place in places)] == []
 
 
 def test_the_words_are_all_that_there_is_to_know():
@@ -55,8 +55,8 @@ def test_effects_are_there():
 
 def test_conditions_are_there():
     assert table("| condition |") == {kind.__name__ for kind in condition.Condition.__args__}
-    named = set(re.findall(r"`([A-Z]\w+)\(", PAGE.partition("| condition |")[2].partition("\n\n")[0]))
-    assert {kind.__name__ for kind in condition.FieldCheck.__args__} - {"NoTest"} <= named
+    names = set(re.findall(r"`([A-Z]\w+)\(", PAGE.partition("| condition |")[2].partition("\n\n")[0]))
+    assert {kind.__name__ for kind in condition.FieldCheck.__args__} - {"NoTest"} <= names
 
 
 def test_every_null_rule_is_explained():

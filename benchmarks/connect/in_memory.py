@@ -23,7 +23,7 @@ class Pass:
 
     seconds: float
     cpu: float
-    kept: int
+    passed: int
 
 
 class Passes:
@@ -34,13 +34,13 @@ class Passes:
 
     def ready(self) -> int:
         """Wait until the values are there; gives how many there are."""
-        return int(self._running.told("ready"))
+        return int(self._running.line_after("ready"))
 
     def round(self) -> Pass:
         """One pass."""
         self._running.begin()
-        seconds, cpu, kept = self._running.told("pass").split()
-        return Pass(float(seconds), float(cpu), int(kept))
+        seconds, cpu, rest = self._running.line_after("pass").split()
+        return Pass(float(seconds), float(cpu), int(rest))
 
 
 @contextmanager
@@ -62,16 +62,16 @@ def passes(folder: Path, values: Path, chain: Mapping[str, str], schema: Schema 
     files = [str(file.resolve()) for file in (lines, properties, shown)]
     arguments = ["-Xms2g", "-Xmx2g", "-cp", class_path(), str(_SOURCE), files[0], str(THREADS), *files[1:]]
     with started(arguments, folder / "jvm.log") as running:
-        found = Passes(running)
-        found.ready()
-        yield found
+        result = Passes(running)
+        result.ready()
+        yield result
 
 
 def _export(values: Path, lines: Path) -> None:
     """The values, a line each: JSON has no line breaks of its own. Spark passes over files that begin with ``_``."""
-    made = lines.with_suffix(".new")
-    with made.open("wb") as into:
+    result = lines.with_suffix(".new")
+    with result.open("wb") as into:
         for file in sorted(values.glob("*.parquet")):
             for batch in pq.ParquetFile(file).iter_batches(columns=["value"]):
                 into.writelines(value + b"\n" for value in batch.column(0).to_pylist())
-    made.rename(lines)
+    result.rename(lines)

@@ -23,13 +23,13 @@ class Jvm:
         into.write("\n")
         into.flush()
 
-    def told(self, word: str) -> str:
+    def line_after(self, word: str) -> str:
         """What follows a word in the next line that begins with it."""
         for line in cast("IO[str]", self._process.stdout):
-            found, _, rest = line.strip().partition(" ")
-            if found == word:
+            result, _, rest = line.strip().partition(" ")
+            if result == word:
                 return rest
-            if found == "failed":
+            if result == "failed":
                 raise RuntimeError(f"Kafka Connect could not write a record: {rest}")
         raise RuntimeError(f"Kafka Connect ended: {self._log.read_text()[-2000:]}")
 

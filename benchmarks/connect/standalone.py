@@ -26,12 +26,12 @@ class Worker:
         """Wait until the tasks share the partitions; the first one has all of them for a moment."""
         ready = 0
         while ready < TASKS:
-            ready += self._running.told("open") == str(partitions // TASKS)
+            ready += self._running.line_after("open") == str(partitions // TASKS)
 
     def round(self) -> float:
         """Copy all records; seconds from the beginning to the last acknowledged one."""
         self._running.begin()
-        return float(self._running.told("seconds"))
+        return float(self._running.line_after("seconds"))
 
 
 @contextmanager
@@ -57,9 +57,9 @@ def worker(
     main = "org.apache.kafka.connect.cli.ConnectStandalone"
     arguments = ["-Xmx1g", "-cp", f"{class_path()}:{classes}", main, *map(str, files)]
     with started(arguments, folder / "worker.log") as running:
-        found = Worker(running)
-        found.opened(partitions)
-        yield found
+        result = Worker(running)
+        result.opened(partitions)
+        yield result
 
 
 def _compiled(folder: Path) -> Path:

@@ -13,21 +13,21 @@ EUROPEAN = {"name": "european", "type": "TopicNameMatches", "options": {"pattern
 
 def stage(type_, when=None, unless=None, **options):
     """A stage whose alias is the transform's name in small letters; ``_`` in option names stands for a dot."""
-    found = {"alias": type_.split("$")[0].lower(), "type": type_}
-    found["options"] = {k.replace("_", "."): v for k, v in options.items()}
+    result = {"alias": type_.split("$")[0].lower(), "type": type_}
+    result["options"] = {k.replace("_", "."): v for k, v in options.items()}
     if when or unless:
-        found |= {"predicate": when or unless, "negate": unless is not None}
-    return found
+        result |= {"predicate": when or unless, "negate": unless is not None}
+    return result
 
 
 def chain_of(*stages):
     """A chain; equal aliases are numbered."""
     seen = Counter()
     numbered = []
-    for given in stages:
-        seen[given["alias"]] += 1
-        number = seen[given["alias"]]
-        numbered.append(given | {"alias": given["alias"] + (str(number) if number > 1 else "")})
+    for source in stages:
+        seen[source["alias"]] += 1
+        number = seen[source["alias"]]
+        numbered.append(source | {"alias": source["alias"] + (str(number) if number > 1 else "")})
     return parse_chain(numbered)
 
 

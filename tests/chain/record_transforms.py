@@ -110,10 +110,10 @@ class DropAbove(CodeTransform):
         return drop
 
 
-class Looks(CodeTransform):
+class SeesOtherSide(CodeTransform):
     """Looks at a side that it does not declare."""
 
-    connect_class = "com.example.Looks"
+    connect_class = "com.example.SeesOtherSide"
     sided = False
     side: Text = option("Which.")
 
@@ -124,7 +124,7 @@ class Looks(CodeTransform):
         return replace(record, dropped=getattr(record, self.side) is None)
 
 
-class Refers(Looks):
+class Refers(SeesOtherSide):
     """The same, by a reference."""
 
     connect_class = "com.example.Refers"
@@ -133,7 +133,7 @@ class Refers(Looks):
         return replace(record, dropped=Call(IsNull(), (Ref((self.side, "a")),)))
 
 
-class LooksAside(Looks):
+class LooksAside(SeesOtherSide):
     """A transform with sides that looks at the other one."""
 
     connect_class = "com.example.LooksAside"

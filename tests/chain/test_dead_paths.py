@@ -24,9 +24,9 @@ V2, EXTENDED = {"field.syntax.version": "V2"}, {"field.syntax.version": "extende
 
 
 def stage(kind, /, alias="", predicate=None, **options):
-    found = {"alias": alias or kind.lower(), "type": kind if "$" in kind else f"{kind}$Value"}
-    found["options"] = {key.replace("_", "."): value for key, value in options.items()}
-    return {**found, "predicate": predicate} if predicate else found
+    results = {"alias": alias or kind.lower(), "type": kind if "$" in kind else f"{kind}$Value"}
+    results["options"] = {key.replace("_", "."): value for key, value in options.items()}
+    return {**results, "predicate": predicate} if predicate else results
 
 
 def mask(fields, version=None, **more):
@@ -39,7 +39,7 @@ def codes(*stages, value=ROW, topics=("orders",)):
 
 
 ORDERS = {"name": "orders", "type": "TopicNameMatches", "options": {"pattern": "orders"}}
-NAMED = {"name": "traced", "type": "HasHeaderKey", "options": {"name": "trace"}}
+HAS_TRACE = {"name": "traced", "type": "HasHeaderKey", "options": {"name": "trace"}}
 RENAME = stage("ReplaceField", "names", renames="email:mail")
 DROP = stage("ReplaceField", "gone", exclude="email")
 MOVE = stage("HeaderFrom", fields="email", headers="h", operation="move")
@@ -53,7 +53,7 @@ DEAD = [
     ("a pattern read as a name", [mask("**.email", "V2")], ["SMT303"]),
     ("what was renamed before", [RENAME, mask("email")], ["SMT303"]),
     ("what was moved into a header", [MOVE, mask("email")], ["SMT303"]),
-    ("under a predicate that may hold", [mask("emial", predicate=NAMED)], ["SMT303"]),
+    ("under a predicate that may hold", [mask("emial", predicate=HAS_TRACE)], ["SMT303"]),
     ("a header that looks like a pattern", [stage("DropHeaders$", headers="trace-*")], ["SMT305"]),
 ]
 ALIVE = [
@@ -63,7 +63,7 @@ ALIVE = [
     ("a name with a dot", [mask("a.b")]),
     ("a field whose name looks like a pattern", [mask("*")]),
     ("what was dropped before", [DROP, mask("email")]),
-    ("a field that some records have under that name", [{**RENAME, "predicate": NAMED}, mask("email,mail")]),
+    ("a field that some records have under that name", [{**RENAME, "predicate": HAS_TRACE}, mask("email,mail")]),
     ("under a predicate that never holds here", [mask("emial", predicate={**ORDERS, "options": {"pattern": "other"}})]),
     ("fields to keep", [stage("ReplaceField", include="id,emial")]),
     ("a cast, which hides nothing", [stage("Cast", spec="emial:string")]),
@@ -76,15 +76,15 @@ def clean(stages):
     return [{**s, "type": s["type"].rstrip("$")} for s in stages]
 
 
-@pytest.mark.parametrize(("stages", "wanted"), [d[1:] for d in DEAD], ids=[d[0] for d in DEAD])
-def test_what_can_touch_nothing_under_a_schema_is_refused(stages, wanted):
-    assert codes(*clean(stages)) == wanted
+@pytest.mark.parametrize(("stages", "expected"), [d[1:] for d in DEAD], ids=[d[0] for d in DEAD])
+def test_what_can_touch_nothing_under_a_schema_is_refused(stages, expected):
+    assert codes(*clean(stages)) == expected
     table = TopicTable(FileTopics(Path("t")), topics=("orders",), value=VALUE)
     chain = parse_chain(clean(stages))
     with pytest.raises(PlanError, match=r"(?s)SMT30[35].*set dead_paths to warn"):
         plan_sink(chain, table, DeltaSink("lake", "records"))
     allowed = plan_sink(replace(chain, dead_paths="warn"), table, DeltaSink("lake", "records"))
-    assert set(wanted) <= {w.code for w in allowed.warnings}
+    assert set(expected) <= {w.code for w in allowed.warnings}
 
 
 @pytest.mark.parametrize("stages", [a[1] for a in ALIVE], ids=[a[0] for a in ALIVE])
@@ -130,11 +130,11 @@ PATTERNS = [
 @pytest.mark.parametrize(("path", "version", "seems"), PATTERNS)
 def test_a_pattern_that_is_read_as_a_plain_name_is_refused_without_a_schema_too(path, version, seems):
     assert seems_pattern(path, version) is seems
-    wanted = ["SMT305"] if seems else []
-    assert codes(mask(path, version), value=None) == wanted
-    assert codes(stage("ReplaceField", exclude=path, field_syntax_version=version), value=None) == wanted
+    expected = ["SMT305"] if seems else []
+    assert codes(mask(path, version), value=None) == expected
+    assert codes(stage("ReplaceField", exclude=path, field_syntax_version=version), value=None) == expected
     renames = stage("ReplaceField", renames=f"{path}:x", field_syntax_version=version)
-    assert codes(renames, value=None) == wanted
+    assert codes(renames, value=None) == expected
 
 
 def test_values_are_looked_at_though_keys_have_no_schema():

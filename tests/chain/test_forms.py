@@ -21,8 +21,8 @@ def forms(*schemas, topic="orders", **more):
     return tuple(Form(topic, None, schema, **more) for schema in schemas)
 
 
-def planned(stages, found, **more):
-    return plan_forms(chain_of(*stages), found, topics=("orders",), **more)
+def planned(stages, result, **more):
+    return plan_forms(chain_of(*stages), result, topics=("orders",), **more)
 
 
 ID, NAME, NOTE, B = {"id": "int32"}, {"name": "string?"}, {"note": "string?"}, {"a.b": "int32?"}
@@ -55,9 +55,9 @@ COLUMNS = [
 ]
 
 
-@pytest.mark.parametrize(("stages", "found", "labels"), [c[1:] for c in COLUMNS], ids=[c[0] for c in COLUMNS])
-def test_columns(stages, found, labels):
-    plan = planned(stages, found)
+@pytest.mark.parametrize(("stages", "result", "labels"), [c[1:] for c in COLUMNS], ids=[c[0] for c in COLUMNS])
+def test_columns(stages, result, labels):
+    plan = planned(stages, result)
     assert plan.typed and plan.steps == ()
     assert list(leaf_labels(plan.after).items()) == list(labels.items())
 
@@ -112,22 +112,22 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("stages", "found", "problems"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED])
-def test_refused(stages, found, problems):
+@pytest.mark.parametrize(("stages", "result", "problems"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED])
+def test_refused(stages, result, problems):
     with pytest.raises(PlanError) as caught:
-        _ = planned(stages, found).after
+        _ = planned(stages, result).after
     assert [str(p).splitlines()[0] for p in caught.value.problems] == problems
 
 
 @pytest.mark.parametrize(
-    ("stages", "found"),
+    ("stages", "result"),
     [([], ()), (INSERTED, forms(ONE)), ([stage("Filter")], forms(ONE))],
     ids=["no form", "refused", "dropped"],
 )
-def test_the_columns_of_the_last_run_stand_in_where_there_are_none(stages, found):
+def test_the_columns_of_the_last_run_stand_in_where_there_are_none(stages, result):
     lineage = {"id": ("value.nr",), "name": ("value.name",)}
     last = RunReport("orders", Window(), before=TWO, after=ONE, lineage=lineage, masked=("name",))
-    plan = planned(stages, found, last=last)
+    plan = planned(stages, result, last=last)
     assert (plan.before, plan.after, plan.lineage, plan.masked) == (TWO, ONE, lineage, {"name"})
     assert len(plan.entries) == len(stages) - (stages != [] and stages[0]["type"] == "Filter")
     assert planned([], forms(TWO), last=last).after == TWO

@@ -99,10 +99,10 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("given", "text"), WRONG)
-def test_what_is_wrong_is_said(given, text):
+@pytest.mark.parametrize(("source", "text"), WRONG)
+def test_what_is_wrong_is_said(source, text):
     with pytest.raises(ConfigError) as error:
-        parse_chain({"transforms": "", **given}, place="orders")
+        parse_chain({"transforms": "", **source}, place="orders")
     assert text in str(error.value) and "orders" in str(error.value)
 
 

@@ -158,8 +158,11 @@ def test_options_of_every_form():
 def test_predicates_without_a_name_get_one_each():
     names = {s.alias: s.predicate_name for s in parse_chain(MANY).stages if s.predicate}
     assert names == {"s8.x": "TopicNameMatches", "s9": "TopicNameMatches2", "s10": "TopicNameMatches"}
-    named = {"alias": "n", "type": "Filter", "predicate": {"name": "TopicNameMatches", "type": "RecordIsTombstone"}}
-    assert [s.predicate_name for s in parse_chain([MANY[8], named]).stages] == ["TopicNameMatches2", "TopicNameMatches"]
+    results = {"alias": "n", "type": "Filter", "predicate": {"name": "TopicNameMatches", "type": "RecordIsTombstone"}}
+    assert [s.predicate_name for s in parse_chain([MANY[8], results]).stages] == [
+        "TopicNameMatches2",
+        "TopicNameMatches",
+    ]
 
 
 def test_the_hash_hangs_on_what_the_chain_means_only():
@@ -269,8 +272,8 @@ SUGGESTED = [
 
 @pytest.mark.parametrize(("change", "statement", "hint"), SUGGESTED, ids=[s[1] for s in SUGGESTED])
 def test_suggestions(change, statement, hint):
-    found = [(p.statement, p.hint) for p in problems_of(PROPERTIES | change).problems]
-    assert (statement, hint) in found
+    results = [(p.statement, p.hint) for p in problems_of(PROPERTIES | change).problems]
+    assert (statement, hint) in results
 
 
 def test_unknown_options_can_be_warnings():

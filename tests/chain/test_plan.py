@@ -178,11 +178,11 @@ VARIANTS = [
 
 
 @pytest.mark.parametrize(
-    ("stages", "topics", "wanted", "label"), [v[1:] for v in VARIANTS], ids=[v[0] for v in VARIANTS]
+    ("stages", "topics", "expected", "label"), [v[1:] for v in VARIANTS], ids=[v[0] for v in VARIANTS]
 )
-def test_variants(stages, topics, wanted, label):
+def test_variants(stages, topics, expected, label):
     plan = plan_of(*stages, topics=topics)
-    assert steps(plan) == wanted
+    assert steps(plan) == expected
     assert leaf_labels(plan.after)["id"] == label
 
 
@@ -295,12 +295,12 @@ MISSING = [
 ]
 
 
-@pytest.mark.parametrize(("given", "wanted"), MISSING, ids=[str(m[1]) for m in MISSING])
-def test_fields_that_no_record_can_have_are_warned_of(given, wanted):
-    warnings = plan_of(given).warnings
+@pytest.mark.parametrize(("source", "expected"), MISSING, ids=[str(m[1]) for m in MISSING])
+def test_fields_that_no_record_can_have_are_warned_of(source, expected):
+    warnings = plan_of(source).warnings
     assert {w.code for w in warnings} == {"SMT303"}
-    found = [(w.statement, w.hint) for w in warnings]
-    assert [f if isinstance(w, tuple) else f[0] for f, w in zip(found, wanted, strict=True)] == wanted
+    results = [(w.statement, w.hint) for w in warnings]
+    assert [f if isinstance(w, tuple) else f[0] for f, w in zip(results, expected, strict=True)] == expected
 
 
 def test_a_field_that_one_form_of_record_has_is_not_missing():
@@ -335,9 +335,9 @@ PRINTED = [
 
 @pytest.mark.parametrize(("stages", "paths"), PRINTED)
 def test_texts_of_decimals_are_warned_of(stages, paths):
-    found = [w for w in plan_of(*stages, value=PRICES).warnings if w.code == "SMT227"]
-    assert [w.statement.split("'")[1] for w in found] == paths
-    assert all(w.place.startswith("transforms.cast") and "write records" in w.hint for w in found)
+    results = [w for w in plan_of(*stages, value=PRICES).warnings if w.code == "SMT227"]
+    assert [w.statement.split("'")[1] for w in results] == paths
+    assert all(w.place.startswith("transforms.cast") and "write records" in w.hint for w in results)
     assert all(w.code != "SMT227" for w in plan_of(*stages, value=PRICES, typed=False).warnings)
 
 

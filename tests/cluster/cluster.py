@@ -21,11 +21,11 @@ def spark_home() -> Path:
 
 def environment(folder: Path, **changes: str) -> dict[str, str]:
     """The environment of a process that knows of Python and of this project only what it is told."""
-    kept = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "JAVA_HOME", "LANG")}
+    results = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "JAVA_HOME", "LANG")}
     temporary = folder / "tmp"
     temporary.mkdir(parents=True, exist_ok=True)
     # one folder per process for whatever it writes
-    return {**kept, "TMPDIR": str(temporary), "TZ": "UTC", "SPARK_LOCAL_IP": "127.0.0.1", **changes}
+    return {**results, "TMPDIR": str(temporary), "TZ": "UTC", "SPARK_LOCAL_IP": "127.0.0.1", **changes}
 
 
 def start(folder: Path, program: str, arguments: Sequence[str], **changes: str) -> subprocess.Popen:
@@ -42,9 +42,9 @@ def said(process: subprocess.Popen, folder: Path, pattern: str, times: int = 1) 
     """Wait until a process has said something."""
     end = time.monotonic() + SECONDS
     while time.monotonic() < end and process.poll() is None:
-        found = list(re.finditer(pattern, (folder / "log").read_text()))
-        if len(found) >= times:
-            return found[0]
+        results = list(re.finditer(pattern, (folder / "log").read_text()))
+        if len(results) >= times:
+            return results[0]
         time.sleep(0.05)
     raise AssertionError(f"no {pattern!r}: {(folder / 'log').read_text()[-3000:]}")
 
@@ -95,8 +95,8 @@ def connect_server(folder: Path, conf: Mapping[str, str], **changes: str) -> Ite
     started: list[subprocess.Popen] = []
     with ended(started):
         started.append(start(folder, "spark-submit", arguments, **changes))
-        found = said(started[0], folder, r"Connect server started at: (127\.0\.0\.1:\d+)")
-        yield f"sc://{found[1]}"
+        result = said(started[0], folder, r"Connect server started at: (127\.0\.0\.1:\d+)")
+        yield f"sc://{result[1]}"
 
 
 def python(folder: Path, script: Path, *arguments: str, **changes: str) -> subprocess.CompletedProcess:
@@ -110,9 +110,9 @@ def python(folder: Path, script: Path, *arguments: str, **changes: str) -> subpr
 
 def files(folder: Path) -> Mapping[str, tuple[int, int]]:
     """Every file below a folder, with its time and size."""
-    found = {}
+    results = {}
     for path in folder.rglob("*"):
         if path.is_file():
             stat = path.stat()
-            found[path.relative_to(folder).as_posix()] = (stat.st_mtime_ns, stat.st_size)
-    return found
+            results[path.relative_to(folder).as_posix()] = (stat.st_mtime_ns, stat.st_size)
+    return results

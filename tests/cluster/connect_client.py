@@ -23,13 +23,13 @@ def main(remote: str, folder: Path, out: Path, bare: str, shipped: str) -> None:
     conf = {"spark.sql.shuffle.partitions": "2"}
     python = {"spark.sql.execution.pyspark.python": bare}
     session = SparkSessionResource(remote=remote, conf={**conf, **python}).spark_session
-    print(runs.told(folder, out / "nothing", "files-columns", session), flush=True)
+    print(runs.outcome_of(folder, out / "nothing", "files-columns", session), flush=True)
     session.stop()
     session = SparkSessionResource(remote=remote, conf=conf).spark_session
     assert is_connect(session)
     session.addArtifacts(shipped, pyfile=True)
     for name in runs.RUNS:
-        print(runs.told(folder, out / "lake", name, session), flush=True)
+        print(runs.outcome_of(folder, out / "lake", name, session), flush=True)
     for name, spec in failing(folder, out / "failed").items():
         print(runs.ended(name, spec, session), flush=True)
     session.stop()

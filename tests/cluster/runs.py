@@ -86,7 +86,7 @@ def did(report: RunReport) -> list[object]:
     return [report.status, report.records_in, report.records_out, report.dropped, report.failed, *report.rejects]
 
 
-def told(folder: Path, lake: Path, name: str, session) -> str:
+def outcome_of(folder: Path, lake: Path, name: str, session) -> str:
     """One of the runs, and in a line how that ended."""
     return ended(name, spec(folder, lake, name), session)
 
@@ -127,7 +127,7 @@ def main(folder: Path, asked: list[dict]) -> None:
         if one.get("ship"):
             session.sparkContext.addPyFile(one["ship"])
         for name in one["runs"]:
-            print(told(folder, Path(one["lake"]), name, session), flush=True)
+            print(outcome_of(folder, Path(one["lake"]), name, session), flush=True)
         for name in one["runs"] if one.get("ship") else ():
             for table in (folder / "bronze", Path(one["lake"]) / f"{place_of(name)}-dead"):
                 print(collected(table, session), flush=True)

@@ -44,8 +44,8 @@ def test_rows_dead_letters_and_counts_are_those_of_a_local_run(shared, done, nam
 
 def test_failures_have_their_codes(done):
     folder, lines = done
-    wanted = ["records RecordsRejected SMT414", "no-table TableError SMT546"]
-    assert [" ".join(line.split()[:3]) for line in lines[1 + len(runs.RUNS) :]] == wanted
+    results = ["records RecordsRejected SMT414", "no-table TableError SMT546"]
+    assert [" ".join(line.split()[:3]) for line in lines[1 + len(runs.RUNS) :]] == results
     assert not (folder / "failed").exists()
 
 

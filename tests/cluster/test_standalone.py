@@ -29,8 +29,8 @@ def done(shared, tmp_path_factory):
 
 def test_without_our_code_nothing_is_read_or_written(done):
     folder, lines = done
-    wanted = "table-records UnsupportedError SMT630 they have no Python module dagster_smt, filelock, msgspec, "
-    assert lines[0].startswith(wanted)
+    expected = "table-records UnsupportedError SMT630 they have no Python module dagster_smt, filelock, msgspec, "
+    assert lines[0].startswith(expected)
     assert not (folder / "nothing").exists()
 
 

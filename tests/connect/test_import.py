@@ -84,7 +84,7 @@ def test_a_verdict_for_each_transform():
 
 
 @pytest.mark.parametrize(
-    ("given", "verdict", "what"),
+    ("source", "verdict", "what"),
     [
         (only("Cast$Value", spec="a:int32"), "exact", ""),
         (
@@ -99,10 +99,10 @@ def test_a_verdict_for_each_transform():
         (only("MaskFeld$Value", fields="a"), "not supported", "did you mean 'MaskField'"),
     ],
 )
-def test_verdicts(given, verdict, what):
-    (found,) = survey(given)
-    assert found.verdict == verdict
-    assert what in found.text
+def test_verdicts(source, verdict, what):
+    (result,) = survey(source)
+    assert result.verdict == verdict
+    assert what in result.text
 
 
 def test_predicates_go_with_their_transform():

@@ -31,10 +31,10 @@ def verdicts(config):
 @ALL
 def test_every_option_has_one_line(shape):
     config, not_done = SHAPES[shape]
-    found = written(config)
-    assert [v.option for v in found.options] == list(config)
-    assert {v.option for v in found.options if v.verdict == "not done"} == not_done
-    assert all(v.text for v in found.options)
+    result = written(config)
+    assert [v.option for v in result.options] == list(config)
+    assert {v.option for v in result.options if v.verdict == "not done"} == not_done
+    assert all(v.text for v in result.options)
 
 
 @ALL
@@ -105,8 +105,8 @@ def test_a_connector_that_could_stay_is_scaffolded_as_a_table(tmp_path):
 
 
 def test_a_class_that_is_unknown_is_not_done():
-    found = verdicts({"connector.class": "com.example.Sink", "topics": "t", **JSON, **STRING_KEY})
-    assert {k for k, v in found.items() if v.verdict == "not done"} == {"connector.class"}
+    result = verdicts({"connector.class": "com.example.Sink", "topics": "t", **JSON, **STRING_KEY})
+    assert {k for k, v in result.items() if v.verdict == "not done"} == {"connector.class"}
 
 
 def test_each_family_has_a_verdict_on_its_class_and_each_rule_a_known_family():
@@ -121,8 +121,8 @@ def test_a_list_of_fields_becomes_the_last_stage():
     config, _ = SHAPES["Confluent's JDBC sink"]
     chain = {"transforms": "whitelist", "transforms.whitelist.type": f"{KAFKA}transforms.Flatten$Value"}
     for more, stages in (({}, 1), (chain, 2)):
-        found = written({**config, **more})
-        lines = found.chain.splitlines()
+        result = written({**config, **more})
+        lines = result.chain.splitlines()
         properties = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
         last = parse_chain(properties).stages
         assert len(last) == stages
@@ -185,13 +185,13 @@ def test_registries(options, value):
 
 @pytest.mark.parametrize("name", ["Short", "Integer", "Long", "Float", "Double", "Boolean"])
 def test_single_values(name):
-    found = written({"topics": "t", "key.converter": f"{KAFKA}converters.{name}Converter"})
-    assert found.attributes["table"]["key"] == {"kind": name.lower()}
+    result = written({"topics": "t", "key.converter": f"{KAFKA}converters.{name}Converter"})
+    assert result.attributes["table"]["key"] == {"kind": name.lower()}
 
 
 def test_options_of_a_converter_that_the_worker_chooses_are_ignored_as_kafka_does():
-    found = verdicts({"topics": "t", "value.converter.schemas.enable": "true"})
-    assert found["value.converter.schemas.enable"].verdict == "not needed"
+    result = verdicts({"topics": "t", "value.converter.schemas.enable": "true"})
+    assert result["value.converter.schemas.enable"].verdict == "not needed"
 
 
 @pytest.mark.parametrize(
@@ -207,17 +207,17 @@ def test_options_of_a_converter_that_the_worker_chooses_are_ignored_as_kafka_doe
 def test_debeziums_older_options_become_that_of_today(old, mode):
     config = {"topics": "t", "transforms": "unwrap", **UNWRAP}
     config |= {f"transforms.unwrap.{name}": value for name, value in old.items()}
-    found = written(config)
-    assert f"transforms.unwrap.delete.tombstone.handling.mode={mode}" in found.chain
-    assert [v.verdict for v in found.stages] == ["exact"]
-    assert {v.option for v in found.options if v.verdict == "changed"} == {f"transforms.unwrap.{n}" for n in old}
+    result = written(config)
+    assert f"transforms.unwrap.delete.tombstone.handling.mode={mode}" in result.chain
+    assert [v.verdict for v in result.stages] == ["exact"]
+    assert {v.option for v in result.options if v.verdict == "changed"} == {f"transforms.unwrap.{n}" for n in old}
 
 
 def test_debeziums_option_of_today_wins():
     head = "transforms.unwrap."
     config = {"topics": "t", "transforms": "unwrap", **UNWRAP, f"{head}delete.tombstone.handling.mode": "drop"}
-    found = verdicts({**config, f"{head}drop.tombstones": "false"})
-    assert found[f"{head}drop.tombstones"].verdict == "not needed"
+    result = verdicts({**config, f"{head}drop.tombstones": "false"})
+    assert result[f"{head}drop.tombstones"].verdict == "not needed"
 
 
 STRIMZI = """
@@ -287,16 +287,16 @@ def test_routers_into_several_tables_are_not_done(topics, one_table):
 )
 def test_references_that_connect_looks_up_are_no_names(option):
     config = {"topics": "t", "transforms": "m", "transforms.m.type": f"{KAFKA}transforms.MaskField$Value"}
-    found = verdicts({**config, "transforms.m.fields": "a", option: "${file:/secrets:name}"})
-    assert found[option].verdict == "not done"
+    result = verdicts({**config, "transforms.m.fields": "a", option: "${file:/secrets:name}"})
+    assert result[option].verdict == "not done"
 
 
 def test_no_secret_of_a_transform_is_copied_whether_it_is_used_or_not():
     config = {"topics": "t", "transforms": "secretFields", "transforms.secretFields.type": "com.example.Encrypt"}
     config |= {"transforms.secretFields.key.password": SECRET, "transforms.secretFields.fields": "a"}
-    found = written({**config, "transforms.gone.password": SECRET})
-    assert SECRET not in found.chain
-    assert "transforms.secretFields.fields=a" in found.chain, "the alias is no name of an option"
+    result = written({**config, "transforms.gone.password": SECRET})
+    assert SECRET not in result.chain
+    assert "transforms.secretFields.fields=a" in result.chain, "the alias is no name of an option"
 
 
 def hides(before, rule):

@@ -25,9 +25,9 @@ ORDERS = [{"id": n, "born": "1997-09-17", "paid": "2026-01-31T12:00:00Z", "amoun
 
 @pytest.fixture
 def topics(tmp_path):
-    found = FileTopics(tmp_path / "topics")
-    append_records(found, "orders", [NewRecord(b"k", json.dumps(order).encode()) for order in ORDERS])
-    return found
+    result = FileTopics(tmp_path / "topics")
+    append_records(result, "orders", [NewRecord(b"k", json.dumps(order).encode()) for order in ORDERS])
+    return result
 
 
 def looked(config, topics, records=100):
@@ -35,19 +35,19 @@ def looked(config, topics, records=100):
 
 
 def test_columns_of_json_are_beside_the_component_and_in_use(topics, tmp_path):
-    found = looked({**SINK, "consumer.override.auto.offset.reset": "latest"}, topics)
-    assert found.attributes["sink"]["delta"]["kind"] == "columns"
-    assert found.attributes["table"] == {
+    result = looked({**SINK, "consumer.override.auto.offset.reset": "latest"}, topics)
+    assert result.attributes["sink"]["delta"]["kind"] == "columns"
+    assert result.attributes["table"] == {
         "source": {"files": str(topics.root)},
         "statement": "orders.sql",
         "start": "latest",
         "key": {"kind": "string"},
     }
-    assert found.schema.lines[0].startswith(
+    assert result.schema.lines[0].startswith(
         "orders.sql: 4 columns from the last 3 records of orders; the table has them"
     )
     with create_defs_folder_sandbox() as sandbox:
-        found.save(sandbox.defs_folder_path)
+        result.save(sandbox.defs_folder_path)
         with sandbox.load_component_and_build_defs(defs_path="orders") as (component, _):
             labels = {name: schema.label for name, schema in component.table.value.schema.fields}
     assert labels == {"id": "int64?", "born": "string?", "paid": "Timestamp?", "amount": "Decimal(2)?"}
@@ -66,10 +66,10 @@ def test_columns_of_json_are_beside_the_component_and_in_use(topics, tmp_path):
 def test_columns_that_are_not_in_use_are_told(change, line, topics):
     append_records(topics, "empty", [NewRecord(b"k", None)])
     append_records(topics, "bytes", [NewRecord(b"k", b"\xff")])
-    found = looked({**SINK, **change}, topics)
-    assert found.attributes["sink"]["delta"]["kind"] == "records"
-    assert "statement" not in found.attributes["table"]
-    assert found.schema.lines[0].startswith(line)
+    result = looked({**SINK, **change}, topics)
+    assert result.attributes["sink"]["delta"]["kind"] == "records"
+    assert "statement" not in result.attributes["table"]
+    assert result.schema.lines[0].startswith(line)
 
 
 @pytest.mark.parametrize(
@@ -84,19 +84,19 @@ def test_columns_that_are_not_in_use_are_told(change, line, topics):
 )
 def test_converters_that_nobody_names_are_looked_up(value, kind, columns, topics):
     append_records(topics, "odd", [NewRecord((5).to_bytes(8, "big"), value)])
-    found = looked({"connector.class": "FileStreamSink", "topics": "odd"}, topics)
-    table = found.attributes["table"]
+    result = looked({"connector.class": "FileStreamSink", "topics": "odd"}, topics)
+    table = result.attributes["table"]
     assert table["key"] == {"kind": "long"}
     assert table.get("value", {"kind": "json"})["kind"] == kind
-    assert (found.attributes["sink"]["delta"]["kind"] == "columns") is columns
-    said = {n.part: (n.type, n.text) for n in found.notes}
+    assert (result.attributes["sink"]["delta"]["kind"] == "columns") is columns
+    said = {n.part: (n.type, n.text) for n in result.notes}
     assert said["value.converter"][0] == kind
     assert "uses its worker's converter; the last records are" in said["value.converter"][1]
 
 
 def test_a_converter_that_is_named_is_not_looked_up(topics):
-    found = looked({**SINK, "value.converter": f"{KAFKA}converters.ByteArrayConverter"}, topics)
-    assert found.attributes["table"]["value"] == {"kind": "bytes"} and found.schema is None
+    result = looked({**SINK, "value.converter": f"{KAFKA}converters.ByteArrayConverter"}, topics)
+    assert result.attributes["table"]["value"] == {"kind": "bytes"} and result.schema is None
 
 
 def test_several_topics_and_patterns(topics):
@@ -104,16 +104,16 @@ def test_several_topics_and_patterns(topics):
     several = {"topics": "orders,returns"}
     pattern = {"topics": "", "topics.regex": "orders|ret.*"}
     for change, place in ((several, "'topic' = 'orders;returns'"), (pattern, "'topic-pattern' = 'orders|ret.*'")):
-        found = looked({**SINK, **change}, topics)
-        assert place in found.schema.statement and "why STRING" in found.schema.statement
+        result = looked({**SINK, **change}, topics)
+        assert place in result.schema.statement and "why STRING" in result.schema.statement
 
 
 def test_a_broker_that_does_not_answer_is_asked_once_and_not_for_long():
     look = Look(KafkaTopics("127.0.0.1:1"))
     begin = time.monotonic()
     for _ in range(3):
-        found = written_component(Connector("o", SINK), {"kafka": {"bootstrap_servers": "127.0.0.1:1"}}, look=look)
-        assert "SMT625 127.0.0.1:1: no broker answers" in found.schema.lines[0]
+        result = written_component(Connector("o", SINK), {"kafka": {"bootstrap_servers": "127.0.0.1:1"}}, look=look)
+        assert "SMT625 127.0.0.1:1: no broker answers" in result.schema.lines[0]
     assert time.monotonic() - begin < 15
 
 
@@ -135,6 +135,6 @@ def test_the_command(topics, tmp_path, capsys, monkeypatch):
 
 
 def test_no_value_of_a_record_is_written(topics):
-    found = looked(SINK, topics)
-    text = yaml.safe_dump(found.attributes) + found.schema.statement + str(found.schema.lines) + str(found.notes)
+    result = looked(SINK, topics)
+    text = yaml.safe_dump(result.attributes) + result.schema.statement + str(result.schema.lines) + str(result.notes)
     assert not any(secret in text for secret in ("1997", "12.50", "12:00"))

@@ -99,10 +99,10 @@ def kinds_in(part):
 def test_every_kind_of_effect_and_condition_is_what_some_class_does():
     """So what reads them is tested for each by the tables of those classes."""
     transforms = [param.values[0] for param in EXAMPLES]
-    found = kinds_in([as_data(transform.effects()) for transform in transforms])
-    found |= kinds_in([data_of(param.values[0]) for param in CONDITIONS])
+    result = kinds_in([as_data(transform.effects()) for transform in transforms])
+    result |= kinds_in([data_of(param.values[0]) for param in CONDITIONS])
     kinds = {*effect.Effect.__args__, *effect.Route.__annotations__["by"].__args__, *condition.Condition.__args__}
-    assert {kind.__name__ for kind in kinds} - {"Code"} <= found
+    assert {kind.__name__ for kind in kinds} - {"Code"} <= result
 
 
 def test_what_is_python_code_is_no_data():

@@ -14,7 +14,7 @@ from dagster_smt.model.schema import INT32
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.values.basic import ValueRule
 from tests.chain.record_transforms import chain
-from tests.transforms.helpers import envelope, record_of, shown, wanted
+from tests.transforms.helpers import envelope, expectation, record_of, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Shout(FieldRules):
         return {"string": Upper(), "array": Length()}.get(kind)
 
 
-def made(options, text):
+def outcome_of(options, text):
     record = record_of(text)
     outcome = Interpreter(chain(Shout.model_validate(options), "value")).run(record)
     return outcome, record
@@ -77,20 +77,24 @@ FIELDS = "a:string? n:int32 l:array<string>? o:{a:string}?"
 def test_one_rule_per_kind_serves_records_with_and_without_schema(options, payload, after, touched):
     import json
 
-    outcome, record = made(options, json.dumps(payload))
-    assert (outcome.status, record.touched, shown(record, "value")) == (0, touched, wanted(json.dumps(after), "value"))
+    outcome, record = outcome_of(options, json.dumps(payload))
+    assert (outcome.status, record.touched, shown(record, "value")) == (
+        0,
+        touched,
+        expectation(json.dumps(after), "value"),
+    )
     full = {"a": None, "n": 0, "l": None, "o": None}
-    outcome, record = made(options, envelope(FIELDS, json.dumps(full | payload)))
+    outcome, record = outcome_of(options, envelope(FIELDS, json.dumps(full | payload)))
     fields = FIELDS.replace("array<string>?", "int32?") if options["fields"] == "l" else FIELDS
     assert (outcome.status, record.touched) == (0, touched)
-    assert shown(record, "value") == wanted(envelope(fields, json.dumps(full | after)), "value")
+    assert shown(record, "value") == expectation(envelope(fields, json.dumps(full | after)), "value")
 
 
 def test_a_kind_that_is_refused_is_refused_unless_it_is_null():
     for text in ('{"o":{}}', envelope(FIELDS, '{"a":null,"n":1,"l":null,"o":{"a":"x"}}')):
-        assert made({"fields": "o"}, text)[0].problem.code == "ACME03"
+        assert outcome_of({"fields": "o"}, text)[0].problem.code == "ACME03"
     for text in ('{"o":null}', envelope(FIELDS, '{"a":null,"n":1,"l":null,"o":null}')):
-        assert made({"fields": "o"}, text)[0].problem is None
+        assert outcome_of({"fields": "o"}, text)[0].problem is None
 
 
 def test_the_ledger_says_changed_and_warns_of_a_change_that_touched_nothing():

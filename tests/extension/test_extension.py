@@ -163,9 +163,9 @@ known = {**transforms(), "io.other.HashField": HashField}
 print(find_class("HashField$Value", known, "", "transform").problem)
 print(find_class("io.other.HashField$Value", known, "", "transform").cls is HashField)
 """
-    found = run("-c", PRELUDE + code).splitlines()
-    assert found[0].endswith("SMT023 'HashField' is a transform of several vendors")
-    assert found[1:] == [
+    lines = run("-c", PRELUDE + code).splitlines()
+    assert lines[0].endswith("SMT023 'HashField' is a transform of several vendors")
+    assert lines[1:] == [
         "  hint: write the class with its package: com.example.transforms.HashField or io.other.HashField",
         "True",
     ]

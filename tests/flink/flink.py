@@ -35,17 +35,17 @@ def fetch() -> None:
 
     if jars().is_dir():
         return
-    made = jars().with_name(f"{jars().name}.part")
-    made.mkdir(parents=True, exist_ok=True)
+    result = jars().with_name(f"{jars().name}.part")
+    result.mkdir(parents=True, exist_ok=True)
     dependencies = [_DEPENDENCY.format(name, FLINK) for name in _NAMES]
     dependencies.append(_DEPENDENCY.format("flink-sql-connector-kafka", CONNECTOR))
-    file = made / "ivy.xml"
+    file = result / "ivy.xml"
     file.write_text(_IVY_FILE.format("".join(dependencies)))
     ships = Path(pyspark.__file__).parent / "jars" / "*"
-    command = [java(), "-cp", str(ships), "org.apache.ivy.Main", "-ivy", str(file), "-cache", str(made / "ivy")]
-    pattern = f"{made}/jars/[artifact]-[revision](-[classifier]).[ext]"
+    command = [java(), "-cp", str(ships), "org.apache.ivy.Main", "-ivy", str(file), "-cache", str(result / "ivy")]
+    pattern = f"{result}/jars/[artifact]-[revision](-[classifier]).[ext]"
     subprocess.run([*command, "-types", "jar", "bundle", "-retrieve", pattern], check=True)
-    (made / "jars").rename(jars())
+    (result / "jars").rename(jars())
 
 
 def answers(statements: Iterable[tuple[str, str]], folder: Path) -> tuple[dict[str, list[object]], dict[str, str]]:

@@ -127,7 +127,7 @@ def literal(kind, value):
         parts = [f"{literal(keys, k)}, {literal(values, v)}" for k, v in value.items()]
         return f"CAST(MAP[{', '.join(parts)}] AS {kind})"
     if kind.startswith("ROW"):
-        parts = [literal(part, found) for part, found in zip(fields_of(inner), value.values(), strict=True)]
+        parts = [literal(part, result) for part, result in zip(fields_of(inner), value.values(), strict=True)]
         return f"CAST(ROW({', '.join(parts)}) AS {kind})"
     if kind == "BYTES":
         return f"CAST(X'{value.hex()}' AS BYTES)"
@@ -136,13 +136,13 @@ def literal(kind, value):
 
 def fields_of(inner):
     """The types of a row's fields."""
-    found, depth, start = [], 0, 0
+    results, depth, start = [], 0, 0
     for at, letter in enumerate(inner + ","):
         depth += {"<": 1, ">": -1, "(": 1, ")": -1}.get(letter, 0)
         if letter == "," and depth == 0:
-            found.append(inner[start:at].strip().partition(" ")[2])
+            results.append(inner[start:at].strip().partition(" ")[2])
             start = at + 1
-    return found
+    return results
 
 
 def simple(kind, value):
@@ -210,16 +210,16 @@ def shown(schema, value):
     return f"s:{value}" if schema.type is Type.STRING else f"i:{str(value).lower()}"
 
 
-def alike(found, single=False):
+def alike(result, single=False):
     """What Flink shows, with numbers of floating point as Python spells them."""
-    if isinstance(found, list):
-        return [alike(item, single) for item in found]
-    if isinstance(found, dict):
-        return {key: alike(item, single) for key, item in found.items()}
-    if isinstance(found, str) and found.startswith("f:"):
-        number = float(found[2:])
+    if isinstance(result, list):
+        return [alike(item, single) for item in result]
+    if isinstance(result, dict):
+        return {key: alike(item, single) for key, item in result.items()}
+    if isinstance(result, str) and result.startswith("f:"):
+        number = float(result[2:])
         return f"f:{struct.unpack('f', struct.pack('f', number))[0]!r}" if single else f"f:{number!r}"
-    return found
+    return result
 
 
 def cases(direction, url):
@@ -242,17 +242,17 @@ def written(case):
     row = table.row
     key, value = side_codec(table.key, "key"), side_codec(table.value)
     for values in case.rows:
-        found = {c.name: ours(c.schema, v) for c, v in zip(row.columns, values, strict=True)}
-        inside = {c.name: found[c.name] for c in row.columns if row.in_value(c.name)}
+        results = {c.name: ours(c.schema, v) for c, v in zip(row.columns, values, strict=True)}
+        inside = {c.name: results[c.name] for c in row.columns if row.in_value(c.name)}
         data = next(iter(inside.values())) if case.form == "raw" else inside
         schema = table.value.known_schema if case.form == "raw" else row.value_schema()
         key_data = None
         if row.key_fields:
-            key_data = key.write(table.key.schema, {name: found[name] for name in row.key_fields})
+            key_data = key.write(table.key.schema, {name: results[name] for name in row.key_fields})
         yield key_data, value.write(schema, data, case.topic)
 
 
-def wanted(case):
+def expected_rows(case):
     row = table_of(case).row
     single = case.kind == "FLOAT"
     return [
@@ -265,7 +265,7 @@ def read(case, messages):
     """The rows that we read."""
     table = table_of(case)
     interpreter = Interpreter(with_row(parse_chain({"transforms": ""}), table, "columns"), table.key, table.value)
-    found = []
+    results = []
     for message in messages:
         record = Record(case.topic, 0, 0, 0, "CreateTime", dirty=KEY_DIRTY | VALUE_DIRTY)
         try:
@@ -273,22 +273,22 @@ def read(case, messages):
             if outcome.problem is None:
                 interpreter.runners[0].apply(record)
         except Exception as error:  # noqa: BLE001
-            found.append(f"{problem_of_record(error)}")
+            results.append(f"{problem_of_record(error)}")
             continue
         if outcome.problem is not None or record.value is None:
-            found.append(str(outcome.problem))
+            results.append(str(outcome.problem))
             continue
         single = case.kind == "FLOAT"
-        found.append(alike([shown(c.schema, record.value[c.name]) for c in table.row.columns], single))
-    return found
+        results.append(alike([shown(c.schema, record.value[c.name]) for c in table.row.columns], single))
+    return results
 
 
-def judged(direction, case, found, failure):
+def judged(direction, case, result, failure):
     """A line on what differs; None if nothing does."""
-    expected = wanted(case)
-    if sorted(map(json.dumps, found)) == sorted(map(json.dumps, expected)):
+    expected = expected_rows(case)
+    if sorted(map(json.dumps, result)) == sorted(map(json.dumps, expected)):
         return None
-    return f"{direction} {case.form} {case.kind}: {failure or ''} {[f for f in found if f not in expected][:3]}"
+    return f"{direction} {case.form} {case.kind}: {failure or ''} {[f for f in result if f not in expected][:3]}"
 
 
 def unlisted(lines):
@@ -323,11 +323,11 @@ def test_flink_reads_what_we_write_and_we_read_what_it_writes(broker, apicurio, 
     lines = []
     for case in out:
         single = case.kind == "FLOAT"
-        found = [alike(row, single) for row in rows.get(case.name, [])]
-        lines.append(judged("flink reads", case, found, refused.get(case.name) or failed.get(case.name)))
+        result = [alike(row, single) for row in rows.get(case.name, [])]
+        lines.append(judged("flink reads", case, result, refused.get(case.name) or failed.get(case.name)))
     for case in back:
-        found = read(case, cluster.read(case.topic)) if case.name not in failed else []
-        lines.append(judged("we read", case, found, failed.get(case.name)))
+        result = read(case, cluster.read(case.topic)) if case.name not in failed else []
+        lines.append(judged("we read", case, result, failed.get(case.name)))
     differing = [line for line in lines if line is not None]
     print(f"{len(out)} + {len(back)} tables, {len(lines) - len(differing)} equal", *differing, sep="\n")
     assert unlisted(differing) == ([], [])

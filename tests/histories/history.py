@@ -19,7 +19,7 @@ from dagster_smt.run.spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import FileTopics, TopicTable, WindowRequest
 from tests.histories import faults
-from tests.histories.judge import Found, judged
+from tests.histories.judge import Evidence, judged
 from tests.histories.model import Answer, Ask, Model, Table
 from tests.histories.sinks import Letters, open_sink
 from tests.histories.sources import open_topics
@@ -113,7 +113,7 @@ class History:
         self.late: dict[tuple[str, int], list[dict[int, Any]]] = {}
         """Records of a bronze table that are on their way."""
         self.last = Run("")
-        self.told = ""
+        self.message = ""
         """What the last run said that was refused."""
 
     def play(self, steps: Sequence[tuple[Any, ...]]) -> list[str]:
@@ -127,8 +127,8 @@ class History:
         """Do a step and have it judged."""
         self.steps.append(step)
         answers = getattr(self, step[0])(*step[1:])
-        found = Found(self.last.status, self.last.codes, *self._look())
-        answer, self.problems = judged(answers, found)
+        result = Evidence(self.last.status, self.last.codes, *self._look())
+        answer, self.problems = judged(answers, result)
         if answer is not None:
             self.model.table, self.model.letters = answer.table, answer.letters
             self._mark()
@@ -269,7 +269,7 @@ class History:
         except faults.Died:
             return Run("died")
         except SmtError as error:
-            self.told = str(error)
+            self.message = str(error)
             return Run("refused", frozenset(p.code for p in error.problems))
         return Run(reports[-1].status, frozenset(_codes(reports)))
 

@@ -193,8 +193,8 @@ class Model(Topics):
 
     def plan(self, ask: Ask) -> Plan:
         """What a run reads, with everything that is to be said of its topics."""
-        named = {r[0] for r in ask.ranges} if ask.kind == "explicit" else set(ask.topics)
-        plan = Plan(topics=tuple(sorted(named or self.listed())))
+        names = {r[0] for r in ask.ranges} if ask.kind == "explicit" else set(ask.topics)
+        plan = Plan(topics=tuple(sorted(names or self.listed())))
         for topic in plan.topics:
             self._plan_topic(plan, ask, topic)
         for offsets in (plan.read, plan.gaps):
@@ -258,16 +258,16 @@ class Model(Topics):
         """The first stretch that the table does not have."""
         start, end = self.bounds(topic)[number]
         log = self.topics[topic].logs[number]
-        found: list[int] = []
+        results: list[int] = []
         for o in range(start, end):
             missing = (topic, number, o) not in covered
             if self.source == "bronze" and o not in log.records:
                 continue
             if missing:
-                found.append(o)
-            elif found and self.source != "bronze":
+                results.append(o)
+            elif results and self.source != "bronze":
                 break
-        return set(found[:most])
+        return set(results[:most])
 
     def _of_time(self, plan: Plan, topic: str, number: int, ask: Ask, covered: set[Offset]) -> set[int]:
         """From the first record of that time to the first one after it.
@@ -443,12 +443,12 @@ class Model(Topics):
         return answer
 
     def _letters(self, failing: set[Offset]) -> set[tuple[Offset, bytes]]:
-        found = set()
+        names = set()
         for offset in failing:
             record = self.record(offset)
             assert record is not None and record.value is not None
-            found.add((offset, record.value))
-        return found
+            names.add((offset, record.value))
+        return names
 
     def _committed(self, ask: Ask, asked: Ask, plan: Plan, out: tuple[str, ...]) -> Answer:
         """The table after a commit."""

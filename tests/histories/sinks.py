@@ -152,8 +152,8 @@ class Iceberg(Table):
     def call(self, procedure: str, arguments: str) -> None:
         """One of Iceberg's procedures."""
         table = self._opened()
-        named = f"table => '{table.name}', {arguments}"
-        self.session.sql(f"CALL {table.catalog}.system.{procedure}({named})").collect()
+        names = f"table => '{table.name}', {arguments}"
+        self.session.sql(f"CALL {table.catalog}.system.{procedure}({names})").collect()
 
     def restore(self, version: Any) -> None:
         self.call("rollback_to_snapshot", f"snapshot_id => {version}")
@@ -280,10 +280,10 @@ class Letters:
         if self.kind == "table":
             return list(self._of_table())
         if self.kind == "kafka":
-            found = kafka_records(self.source, [self.topic])
+            result = kafka_records(self.source, [self.topic])
         else:
-            found = file_records((self.folder / self.topic).glob("[0-9]*/*.jsonl"))
-        return [(letter_of(headers), value) for headers, value in found if f"{CONTEXT}topic" in headers]
+            result = file_records((self.folder / self.topic).glob("[0-9]*/*.jsonl"))
+        return [(letter_of(headers), value) for headers, value in result if f"{CONTEXT}topic" in headers]
 
     def foreign(self) -> None:
         """Somebody else, such as a connector, writes a letter to the same topic."""

@@ -42,8 +42,8 @@ class Files:
 
     def append(self, topic: str, partition: int, records: Records) -> None:
         """Append records."""
-        made = [NewRecord(b"k", r.value, (("trace", b"x"),), BASE + r.time) for r in records.values()]
-        there = append_records(self.spec, topic, made, partition)
+        results = [NewRecord(b"k", r.value, (("trace", b"x"),), BASE + r.time) for r in records.values()]
+        there = append_records(self.spec, topic, results, partition)
         assert [*range(there.start, there.end)] == [*records]
 
     def expire(self, topic: str, partition: int, to: int) -> int:

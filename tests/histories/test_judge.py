@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.histories.judge import Found, judged
+from tests.histories.judge import Evidence, judged
 from tests.histories.model import Ask, Model
 from tests.histories.topics import SECRET, Record
 
@@ -26,57 +26,57 @@ def right(model, ask):
     """The right ways of a run, and what is there if it goes the first of them."""
     answers = model.run(ask)
     answer = answers[0]
-    return answers, Found(answer.status, answer.codes, list(answer.table.rows), list(answer.letters))
+    return answers, Evidence(answer.status, answer.codes, list(answer.table.rows), list(answer.letters))
 
 
-def foreign(found):
-    found.rows.append((("t", 0, 77), (77, "", 77)))
+def foreign(result):
+    result.rows.append((("t", 0, 77), (77, "", 77)))
 
 
-def unmasked(found):
-    offset, (number, _, note) = found.rows[0]
-    found.rows[0] = (offset, (number, SECRET, note))
+def unmasked(result):
+    offset, (number, _, note) = result.rows[0]
+    result.rows[0] = (offset, (number, SECRET, note))
 
 
-def of_another_chain(found):
-    offset, (number, name, _) = found.rows[-1]
-    found.rows[-1] = (offset, (number, name, 0))
+def of_another_chain(result):
+    offset, (number, name, _) = result.rows[-1]
+    result.rows[-1] = (offset, (number, name, 0))
 
 
-def altered(found):
-    found.letters[0] = (found.letters[0][0], b"{}")
+def altered(result):
+    result.letters[0] = (result.letters[0][0], b"{}")
 
 
-def of_a_row(found):
-    found.letters.append((("t", 0, 2), b"{}"))
+def of_a_row(result):
+    result.letters.append((("t", 0, 2), b"{}"))
 
 
 ATTACKS = {
-    "a row is lost": lambda found: found.rows.pop(),
-    "the last row is lost": lambda found: found.rows.remove((LATE, (5, "", 5))),
-    "a row is there twice": lambda found: found.rows.append(found.rows[0]),
+    "a row is lost": lambda evidence: evidence.rows.pop(),
+    "the last row is lost": lambda evidence: evidence.rows.remove((LATE, (5, "", 5))),
+    "a row is there twice": lambda evidence: evidence.rows.append(evidence.rows[0]),
     "a row of no record": foreign,
-    "a row of a dropped record": lambda found: found.rows.append((("t", 0, 3), (3, "", 3))),
-    "a row of a failed record": lambda found: found.rows.append((("t", 0, 1), (1, "", 0))),
-    "a row of another partition": lambda found: found.rows.append((("t", 1, 0), (0, "", 0))),
+    "a row of a dropped record": lambda evidence: evidence.rows.append((("t", 0, 3), (3, "", 3))),
+    "a row of a failed record": lambda evidence: evidence.rows.append((("t", 0, 1), (1, "", 0))),
+    "a row of another partition": lambda evidence: evidence.rows.append((("t", 1, 0), (0, "", 0))),
     "a value is not masked": unmasked,
     "a value of another chain": of_another_chain,
-    "a letter is lost": lambda found: found.letters.pop(),
-    "a letter is there twice": lambda found: found.letters.append(found.letters[0]),
+    "a letter is lost": lambda evidence: evidence.letters.pop(),
+    "a letter is there twice": lambda evidence: evidence.letters.append(evidence.letters[0]),
     "a letter has another value": altered,
     "a letter of a record that is a row": of_a_row,
-    "a run says nothing was new": lambda found: setattr(found, "status", "empty"),
-    "a run is refused": lambda found: setattr(found, "status", "refused"),
-    "a run tells a problem": lambda found: setattr(found, "codes", frozenset({"SMT511"})),
+    "a run says nothing was new": lambda evidence: setattr(evidence, "status", "empty"),
+    "a run is refused": lambda evidence: setattr(evidence, "status", "refused"),
+    "a run tells a problem": lambda evidence: setattr(evidence, "codes", frozenset({"SMT511"})),
 }
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_the_judge_sees_what_is_wrong(attack):
-    answers, found = right(topics(), Ask())
-    assert judged(answers, found) == (answers[0], [])
-    ATTACKS[attack](found)
-    answer, problems = judged(answers, found)
+    answers, result = right(topics(), Ask())
+    assert judged(answers, result) == (answers[0], [])
+    ATTACKS[attack](result)
+    answer, problems = judged(answers, result)
     assert answer is None and problems
 
 
@@ -85,14 +85,14 @@ def test_a_row_of_a_record_that_was_deleted_before_it_was_read():
     model = topics()
     model.append("t", 0, [("good", 6)])
     model.expire("t", 0, 6)
-    answers, found = right(model, Ask())
-    assert (found.status, found.codes) == ("refused", {"SMT511"}) and LATE not in dict(found.rows)
+    answers, result = right(model, Ask())
+    assert (result.status, result.codes) == ("refused", {"SMT511"}) and LATE not in dict(result.rows)
     for rows in ([(LATE, (5, "", 5))], [(("t", 0, 6), (6, "", 6))]):
-        assert judged(answers, replace(found, rows=found.rows + rows))[0] is None
-    assert judged(answers, replace(found, status="committed", codes=frozenset()))[0] is None
-    (answer, *_), found = right(model, Ask(accept_gap=True))
-    assert answer.table.gaps == {LATE} and (("t", 0, 6), (6, "", 6)) in found.rows
-    assert judged([answer], replace(found, rows=[*found.rows, (LATE, (5, "", 5))]))[0] is None
+        assert judged(answers, replace(result, rows=result.rows + rows))[0] is None
+    assert judged(answers, replace(result, status="committed", codes=frozenset()))[0] is None
+    (answer, *_), result = right(model, Ask(accept_gap=True))
+    assert answer.table.gaps == {LATE} and (("t", 0, 6), (6, "", 6)) in result.rows
+    assert judged([answer], replace(result, rows=[*result.rows, (LATE, (5, "", 5))]))[0] is None
 
 
 def answers_of(model, *asks):
@@ -110,18 +110,18 @@ def offsets(answer):
 def test_a_refused_run_changes_nothing():
     model = topics()
     model.append("t", 0, [("bad", 6)])
-    answers, found = right(model, Ask(tolerance="none"))
-    assert (found.status, found.codes) == ("refused", {"SMT530"}) and LATE not in dict(found.rows)
-    assert judged(answers, replace(found, rows=[*found.rows, (LATE, (5, "", 5))]))[0] is None
+    answers, result = right(model, Ask(tolerance="none"))
+    assert (result.status, result.codes) == ("refused", {"SMT530"}) and LATE not in dict(result.rows)
+    assert judged(answers, replace(result, rows=[*result.rows, (LATE, (5, "", 5))]))[0] is None
 
 
 def test_a_run_that_died_has_published_letters_and_no_row():
     model = topics()
     model.append("t", 0, [("bad", 6)])
-    answers, found = right(model, Ask(death="before the commit"))
-    assert (found.status, len(found.letters), LATE in dict(found.rows)) == ("died", 3, False)
-    assert judged(answers, replace(found, letters=found.letters[:2]))[0] is None
-    assert answers_of(model, Ask(death="before the commit"), Ask()).letters == {*found.letters}
+    answers, result = right(model, Ask(death="before the commit"))
+    assert (result.status, len(result.letters), LATE in dict(result.rows)) == ("died", 3, False)
+    assert judged(answers, replace(result, letters=result.letters[:2]))[0] is None
+    assert answers_of(model, Ask(death="before the commit"), Ask()).letters == {*result.letters}
 
 
 def test_a_restored_table_reads_again_what_is_gone():
@@ -130,8 +130,8 @@ def test_a_restored_table_reads_again_what_is_gone():
     after = answers_of(model, Ask())
     assert offsets(after) == [0, 2, 5]
     model.table = before
-    answers, found = right(model, Ask())
-    assert judged(answers, replace(found, status="empty", rows=before.rows))[0] is None
+    answers, result = right(model, Ask())
+    assert judged(answers, replace(result, status="empty", rows=before.rows))[0] is None
     assert offsets(answers[0]) == [0, 2, 5]
 
 

@@ -125,13 +125,13 @@ class Topics:
 
     def bounds(self, topic: str) -> dict[int, tuple[int, int]]:
         """Start and end of each partition; a table knows nothing of one without records."""
-        found = {}
+        results = {}
         for number, log in self.topics[topic].logs.items():
             if self.source != "bronze":
-                found[number] = (log.start, log.end)
+                results[number] = (log.start, log.end)
             elif log.records:
-                found[number] = (min(log.records), max(log.records) + 1)
-        return found
+                results[number] = (min(log.records), max(log.records) + 1)
+        return results
 
     def listed(self) -> list[str]:
         """The topics that there are."""

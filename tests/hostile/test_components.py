@@ -126,12 +126,12 @@ def test_the_prefix_of_a_source_connector_is_in_the_pattern(text):
 def test_names_in_a_proposed_statement_are_those_of_the_records(text):
     value = json.dumps({text: {text: [None], "a": 1}}).encode()
     samples = [Sample("orders", 0, n, 0, value, value) for n in range(2)]
-    found = proposed_schema("x.sql", {"pattern": text}, "transforms=", Seen(samples))
+    result = proposed_schema("x.sql", {"pattern": text}, "transforms=", Seen(samples))
     if "\ud800" in text:
-        assert not found.wired and "half a character" in found.lines[0]
+        assert not result.wired and "half a character" in result.lines[0]
         return
-    assert found.wired and found.statement.encode()
-    table = TopicTable.create(found.statement, FileTopics(Path()))
+    assert result.wired and result.statement.encode()
+    table = TopicTable.create(result.statement, FileTopics(Path()))
     assert ([c.name for c in table.row.columns], table.pattern) == ([text], text)
     assert text in table.row.columns[0].schema.by_name
     keyed = TopicTable.create(propose(samples).statement(text, {"topic": "orders"}), FileTopics(Path()))
@@ -144,8 +144,8 @@ def _rendered(text):
 
 @TEXTS
 def test_a_template_text_is_rendered_to_the_text(text):
-    found = _rendered(template_text(text))
-    assert (found, type(found)) == (text, str)
+    result = _rendered(template_text(text))
+    assert (result, type(result)) == (text, str)
 
 
 def test_what_needs_no_template_is_written_as_it_is():

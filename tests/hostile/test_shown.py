@@ -40,10 +40,10 @@ BAD = ("image", "link_open", "html_inline", "html_block", "s_open", "heading_ope
 
 def tokens(text):
     """All tokens of a page of Markdown, those inside of others, too."""
-    found = []
+    result = []
     for token in GFM.parse(text):
-        found += [token, *(token.children or [])]
-    return found
+        result += [token, *(token.children or [])]
+    return result
 
 
 def contents(text):
@@ -58,9 +58,9 @@ def is_safe(text):
 
 @TEXTS
 def test_a_name_in_markdown_is_that_name(text):
-    for made in (code(text), plain(text), f"before {code(text)} after", f"- **x** {plain(text)}: {plain(text)}."):
-        is_safe(made)
-        assert "\n" not in made
+    for result in (code(text), plain(text), f"before {code(text)} after", f"- **x** {plain(text)}: {plain(text)}."):
+        is_safe(result)
+        assert "\n" not in result
     assert [t.content.strip() for t in tokens(code(text)) if t.type == "code_inline"] == [visible(text).strip()]
     shown = "".join(t.content for t in tokens(f"x{plain(text)}") if t.type in ("text", "text_special"))
     assert shown.replace("\u200b", "").removeprefix("x").strip() == visible(text).strip()
@@ -68,18 +68,18 @@ def test_a_name_in_markdown_is_that_name(text):
 
 @TEXTS
 def test_a_table_has_its_cells(text):
-    made = table([["field", "b"], [code(text), plain(text)], ["c", "d"]])
-    is_safe(made)
-    kinds = [t.type for t in tokens(made)]
+    result = table([["field", "b"], [code(text), plain(text)], ["c", "d"]])
+    is_safe(result)
+    kinds = [t.type for t in tokens(result)]
     assert (kinds.count("th_open"), kinds.count("td_open"), kinds.count("table_open")) == (2, 4, 1)
 
 
 @TEXTS
 def test_a_block_ends_where_it_ends(text):
-    made = fenced([text, "last"]) + "\n\nafter"
-    blocks = [t for t in GFM.parse(made) if t.type == "fence"]
+    result = fenced([text, "last"]) + "\n\nafter"
+    blocks = [t for t in GFM.parse(result) if t.type == "fence"]
     assert [b.content for b in blocks] == [f"{visible(text)}\nlast\n"]
-    assert GFM.parse(made)[-2].content == "after"
+    assert GFM.parse(result)[-2].content == "after"
 
 
 @TEXTS
@@ -93,9 +93,9 @@ def test_the_report_of_a_run(text):
         warnings=[Problem("SMT303", text, text, text)],
     )
     changes = [FieldChange(text, "removed", text, text)]
-    made = report_markdown(report, DeltaSink("/lake/" + text), changes, changes, 1, 2, {text: [f"value.{text}"]})
-    is_safe(made)
-    kinds = [t.type for t in tokens(made)]
+    result = report_markdown(report, DeltaSink("/lake/" + text), changes, changes, 1, 2, {text: [f"value.{text}"]})
+    is_safe(result)
+    kinds = [t.type for t in tokens(result)]
     assert (kinds.count("fence"), kinds.count("table_open"), kinds.count("bullet_list_open")) == (1, 4, 1)
 
 
@@ -109,9 +109,9 @@ def test_the_chain_in_markdown_in_html_and_as_text(text):
     is_safe(chain_markdown(chain))
     schema = Schema(Type.STRUCT, fields=((text, optional(STRING)),))
     plan = plan_chain(chain, None, schema, topics=(text,), typed=True)
-    made = explain(plan)
-    assert made == "\n".join(map(visible, made.split("\n")))
-    assert len(made.split("\n")) == len(explain(plan_of_plain_names()).split("\n"))
+    result = explain(plan)
+    assert result == "\n".join(map(visible, result.split("\n")))
+    assert len(result.split("\n")) == len(explain(plan_of_plain_names()).split("\n"))
     seen = Tags()
     seen.feed(page(plan, text))
     assert seen.tags <= {*PAGE.split()}
@@ -265,6 +265,6 @@ def test_problems_are_lines_that_cannot_be_forged():
 
 def test_dagster_takes_what_is_made():
     """Metadata of hostile names can be stored: it is UTF-8."""
-    made = dg.MetadataValue.md(table([["a"], *([code(text)] for text in HOSTILE.values())]))
-    dg.serialize_value(made).encode()
+    result = dg.MetadataValue.md(table([["a"], *([code(text)] for text in HOSTILE.values())]))
+    dg.serialize_value(result).encode()
     assert io.StringIO(cell("a|b")).read() == "a\\|b" and Chain

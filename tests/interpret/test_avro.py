@@ -67,12 +67,12 @@ VALUES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("schema", "value", "label", "wanted"), VALUES)
-def test_types_and_values(schema, value, label, wanted):
+@pytest.mark.parametrize(("schema", "value", "label", "expected"), VALUES)
+def test_types_and_values(schema, value, label, expected):
     avro = avro_of(json.dumps(schema))
     assert avro.schema.label == label
-    found = avro.read(written(schema, value))
-    assert found == wanted and type(found) is type(wanted)
+    data = avro.read(written(schema, value))
+    assert data == expected and type(data) is type(expected)
 
 
 @pytest.mark.parametrize("unscaled", [0, 150, -150, 10**20])
@@ -155,8 +155,8 @@ def test_records_name_their_schema():
         number = registry.add("orders-value", json.dumps(RECORD))
         codec = side_codec(Format("avro-confluent", options={"url": registry.url}))
         for _ in range(3):
-            schema, found = codec.read(framed(number, written(RECORD, value)))
-            assert (schema.name, found) == ("shop.Order", value)
+            schema, result = codec.read(framed(number, written(RECORD, value)))
+            assert (schema.name, result) == ("shop.Order", value)
         assert codec.read(None) == (None, None) and registry.asked == [number]
 
 

@@ -85,8 +85,8 @@ VALUES = st.recursive(
 @given(VALUES)
 def test_any_json_is_written_as_fastavro_writes_it_and_comes_back(value):
     raw = write_anything(value)
-    found = read_anything(raw)
-    assert raw == by_fastavro(fields(value)) and found == value and repr(found) == repr(value)
+    result = read_anything(raw)
+    assert raw == by_fastavro(fields(value)) and result == value and repr(result) == repr(value)
     text = json.dumps(value).encode()
     assert write_anything(decode(text)) == write_anything(decode_whole(text))
 
@@ -102,8 +102,8 @@ TYPES = [
 
 @pytest.mark.parametrize(("record", "value", "kind"), TYPES)
 def test_types_that_are_read(record, value, kind):
-    found = read_anything(by_fastavro(record))
-    assert found == value and type(found) is kind
+    result = read_anything(by_fastavro(record))
+    assert result == value and type(result) is kind
 
 
 WRITTEN = [
@@ -133,9 +133,9 @@ def test_maps_have_any_keys():
             {"key": {}, "value": {}},
         ]
     }
-    found = read_anything(by_fastavro(record))
-    assert found == {1: "x", as_key([1]): None, None: None}
-    assert write_anything(found) == by_fastavro(record)
+    result = read_anything(by_fastavro(record))
+    assert result == {1: "x", as_key([1]): None, None: None}
+    assert write_anything(result) == by_fastavro(record)
 
 
 def nested(levels, inner=b"\0" * 9):
@@ -143,11 +143,11 @@ def nested(levels, inner=b"\0" * 9):
 
 
 def test_values_are_nested_as_deeply_as_connects_json():
-    found = read_anything(nested(1000))
-    assert write_anything(found) == nested(1000)
+    result = read_anything(nested(1000))
+    assert write_anything(result) == nested(1000)
     levels = 0
-    while found:
-        (found,), levels = found, levels + 1
+    while result:
+        (result,), levels = result, levels + 1
     assert levels == 1000
 
 
@@ -170,13 +170,13 @@ def test_bytes_that_do_not_fit(raw):
 @given(st.binary(max_size=60))
 def test_any_bytes_are_read_as_fastavro_reads_them_or_refused(raw):
     try:
-        found = read_anything(raw)
+        result = read_anything(raw)
     except DataError as error:
         assert error.problem.code == "SMT416"
     else:
         source = io.BytesIO(raw)
         fastavro.schemaless_reader(source, SCHEMA, None)
-        assert source.tell() == len(raw) and (found is None or found == found or math.isnan(found))
+        assert source.tell() == len(raw) and (result is None or result == result or math.isnan(result))
 
 
 def test_an_array_in_blocks_with_their_sizes():

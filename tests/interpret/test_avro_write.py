@@ -37,7 +37,7 @@ def record(name, *fields, **more):
     return {"type": "record", "name": name, "namespace": SPACE, "fields": list(fields), **more}
 
 
-def named(name, kind, **more):
+def named_type(name, kind, **more):
     return {"name": name, "type": kind, **more}
 
 
@@ -70,25 +70,25 @@ SCHEMAS = [
     (of_map(STRING, INT32), {"type": "map", "values": "int"}),
     (of_map(optional(STRING), INT32),
      {"type": "array", "items": record(
-         "MapEntry", named("key", ["null", "string"], default=None), named("value", "int"))}),
+         "MapEntry", named_type("key", ["null", "string"], default=None), named_type("value", "int"))}),
     (of_map(INT32, STRING).with_(name="shop.Pairs"),
      {"type": "array", "items": {"type": "record", "name": "Pairs", "namespace": "shop", "fields": [
-         named("key", "int"), named("value", "string")], "connect.internal.type": "MapEntry"},
+         named_type("key", "int"), named_type("value", "string")], "connect.internal.type": "MapEntry"},
       "connect.name": "shop.Pairs"}),
-    (struct(a=INT32), record("ConnectDefault", named("a", "int"))),
+    (struct(a=INT32), record("ConnectDefault", named_type("a", "int"))),
     (struct(a=struct(b=INT32), c=struct(d=INT32)), record(
         "ConnectDefault",
-        named("a", {"type": "record", "name": "ConnectDefault2", "fields": [named("b", "int")]}),
-        named("c", {"type": "record", "name": "ConnectDefault3", "fields": [named("d", "int")]}))),
+        named_type("a", {"type": "record", "name": "ConnectDefault2", "fields": [named_type("b", "int")]}),
+        named_type("c", {"type": "record", "name": "ConnectDefault3", "fields": [named_type("d", "int")]}))),
     (POINT, POINT_AVRO),
     (struct("shop.Line", a=POINT, b=optional(POINT)),
      {"type": "record", "name": "Line", "namespace": "shop", "fields": [
-         named("a", {k: v for k, v in POINT_AVRO.items() if k != "namespace"}),
-         named("b", ["null", "Point"], default=None)], "connect.name": "shop.Line"}),
+         named_type("a", {k: v for k, v in POINT_AVRO.items() if k != "namespace"}),
+         named_type("b", ["null", "Point"], default=None)], "connect.name": "shop.Line"}),
     (struct(title=optional(STRING), count=Schema(Type.INT32, default=3), gone=Schema(Type.INT64, True, default=1)),
-     record("ConnectDefault", named("title", ["null", "string"], default=None),
-            named("count", {"type": "int", "connect.default": 3}, default=3),
-            named("gone", [{"type": "long", "connect.default": 1}, "null"], default=1))),
+     record("ConnectDefault", named_type("title", ["null", "string"], default=None),
+            named_type("count", {"type": "int", "connect.default": 3}, default=3),
+            named_type("gone", [{"type": "long", "connect.default": 1}, "null"], default=1))),
     (Schema(Type.STRUCT, name="a.B", fields=(("x", INT32),),
             parameters=((f"{SPACE}.field.doc.x", "the x"), (f"{SPACE}.record.doc", "a record"))),
      {"type": "record", "name": "B", "namespace": "a", "doc": "a record",
@@ -99,13 +99,13 @@ SCHEMAS = [
      ["null", "string", "int"]),
     (Schema(Type.BYTES, default=b"\xff\x01"), {"type": "bytes", "connect.default": "\xff\x01"}),
     (struct(a=Schema(Type.INT32, default=5, parameters=((f"{SPACE}.field.default", "true"),))),
-     record("ConnectDefault", named("a", "int", default=5))),
+     record("ConnectDefault", named_type("a", "int", default=5))),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("schema", "wanted"), SCHEMAS)
-def test_schemas(schema, wanted):
-    assert json.loads(avro_out(schema).text) == wanted
+@pytest.mark.parametrize(("schema", "expected"), SCHEMAS)
+def test_schemas(schema, expected):
+    assert json.loads(avro_out(schema).text) == expected
 
 
 def test_keys_stand_in_the_order_in_which_avro_prints_them():

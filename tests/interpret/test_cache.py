@@ -11,13 +11,13 @@ from tests.chain.helpers import chain_of, stage
 
 def test_a_full_cache_forgets_everything(monkeypatch):
     monkeypatch.setattr(cache, "LIMIT", 3)
-    found = cache.Cache()
+    result = cache.Cache()
     for number in range(3):
-        found[number] = number
-    found[1] = 10
-    assert found == {0: 0, 1: 10, 2: 2}
-    found[3] = 3
-    assert found == {3: 3}
+        result[number] = number
+    result[1] = 10
+    assert result == {0: 0, 1: 10, 2: 2}
+    result[3] = 3
+    assert result == {3: 3}
 
 
 def envelope(number):
@@ -28,11 +28,11 @@ def envelope(number):
 
 
 def test_records_come_out_the_same_however_many_schemas_there_are(monkeypatch):
-    sizes, kept = [], cache.Cache.__setitem__
+    sizes, rest = [], cache.Cache.__setitem__
 
-    def watched(found, key, value):
-        kept(found, key, value)
-        sizes.append(len(found))
+    def watched(result, key, value):
+        rest(result, key, value)
+        sizes.append(len(result))
 
     monkeypatch.setattr(cache, "LIMIT", 3)
     monkeypatch.setattr(cache.Cache, "__setitem__", watched)
@@ -41,7 +41,7 @@ def test_records_come_out_the_same_however_many_schemas_there_are(monkeypatch):
     for number in [*range(20), *range(20), 1, 1, 19]:
         outcome, _, value = process(Record("orders"), b"k", envelope(number))
         assert outcome.status == PASSED
-        found = json.loads(value)
-        assert found["payload"] == {"a": "", f"f{number}": number, "t": "orders"}
-        assert [f["field"] for f in found["schema"]["fields"]] == ["a", f"f{number}", "t"]
+        data = json.loads(value)
+        assert data["payload"] == {"a": "", f"f{number}": number, "t": "orders"}
+        assert [f["field"] for f in data["schema"]["fields"]] == ["a", f"f{number}", "t"]
     assert max(sizes) == 3 and len(sizes) > 5 * 40  # by text, by schema, two stages, the writer

@@ -127,15 +127,15 @@ def first_line(action):
 
 @pytest.mark.parametrize(("schema", "text", "value"), SAME, ids=lambda x: x if isinstance(x, str) else "")
 def test_there_and_back(schema, text, value):
-    found = read(schema, text)
-    assert (type(found), found) == (type(value), value)
-    assert written(schema, found) == text
+    data = read(schema, text)
+    assert (type(data), data) == (type(value), value)
+    assert written(schema, data) == text
 
 
 @pytest.mark.parametrize(("schema", "text", "value"), READ, ids=lambda x: x if isinstance(x, str) else "")
 def test_read(schema, text, value):
-    found = read(schema, text)
-    assert (type(found), str(found)) == (type(value), str(value))
+    data = read(schema, text)
+    assert (type(data), str(data)) == (type(value), str(value))
 
 
 @pytest.mark.parametrize(("schema", "text", "statement"), REFUSED, ids=lambda x: x[:40] if isinstance(x, str) else "")

@@ -38,18 +38,18 @@ def record(kind, name="R", **more):
 
 def doubled(levels):
     """A record that holds the one before it twice: two to the power of ``levels`` fields, in a line for each."""
-    found = record("int", "L0")
+    results = record("int", "L0")
     for level in range(1, levels + 1):
-        again = [{"name": "f", "type": found}, {"name": "g", "type": f"L{level - 1}"}]
-        found = {"type": "record", "name": f"L{level}", "fields": again}
-    return found
+        again = [{"name": "f", "type": results}, {"name": "g", "type": f"L{level - 1}"}]
+        results = {"type": "record", "name": f"L{level}", "fields": again}
+    return results
 
 
 def nested(levels):
-    found = "int"
+    result = "int"
     for level in range(levels - 1):
-        found = record(found, f"L{level}")
-    return found
+        result = record(result, f"L{level}")
+    return result
 
 
 NOTHING = {"type": "record", "name": "E", "fields": []}
@@ -128,8 +128,8 @@ TAKEN = {
 
 @pytest.mark.parametrize("schema", TAKEN.values(), ids=TAKEN)
 def test_avro_schemas_that_are_only_odd(schema):
-    found = avro_of(json.dumps(schema)).schema
-    assert hash(found) and found.levels <= MAX_LEVELS
+    result = avro_of(json.dumps(schema)).schema
+    assert hash(result) and result.levels <= MAX_LEVELS
 
 
 def test_few_bytes_do_not_stand_for_any_number_of_values(monkeypatch):
@@ -238,10 +238,10 @@ def struct(kind, **more):
 
 
 def struct_of(levels):
-    found = {"type": "int32"}
+    result = {"type": "int32"}
     for _ in range(levels - 1):
-        found = struct(found)
-    return found
+        result = struct(result)
+    return result
 
 
 ENVELOPES = {
@@ -436,11 +436,11 @@ def described_with(inner):
 @given(st.recursive(described_by, described_with, max_leaves=6), anything)
 def test_any_envelope(schema, payload):
     try:
-        found = EnvelopeReader(Format("envelope")).read(envelope(schema, payload))[0]
+        data = EnvelopeReader(Format("envelope")).read(envelope(schema, payload))[0]
     except DataError as error:
         assert error.problem.code in ("SMT206", "SMT401", "SMT411", "SMT412", "SMT414", "SMT417", "SMT459", "SMT467")
     else:
-        assert found is None or hash(found) is not None
+        assert data is None or hash(data) is not None
 
 
 @MANY
@@ -452,12 +452,12 @@ def test_any_change_of_a_descriptor(data):
         raw[place] = data.draw(st.integers(0, 255))
     name = data.draw(st.sampled_from(["M", "L0", (0,), (4,), (9,)]))
     try:
-        made = protobuf_of([bytes(raw)], name)
+        result = protobuf_of([bytes(raw)], name)
     except ConfigError as error:
         assert error.problems[0].code == "SMT273"
         return
     try:
-        made.read(data.draw(bytes_))
+        result.read(data.draw(bytes_))
     except DataError as error:
         assert error.problem.code in ("SMT416", "SMT459")
 

@@ -7,7 +7,7 @@ import pytest
 from dagster_smt.interpret.infer import inferred_schema
 from dagster_smt.model.reports.run_report import leaf_labels
 
-LOOKS = [
+INFERENCES = [
     ([{"a": 1}], {"a": "int64"}),
     ([{"a": 1}, {"a": 2.5}], {"a": "float64"}),
     ([{"a": 1}, {"a": "x"}], {"a": "string"}),
@@ -28,7 +28,7 @@ LOOKS = [
 ]
 
 
-@pytest.mark.parametrize(("values", "labels"), LOOKS)
+@pytest.mark.parametrize(("values", "labels"), INFERENCES)
 def test_what_records_look_like(values, labels):
     schema = inferred_schema([json.dumps(v).encode() if v is not None else None for v in values])
     assert leaf_labels(schema) == labels

@@ -32,15 +32,15 @@ def record(topic="orders"):
     return Record(topic, 1, 7, 1000, "CreateTime", headers=[Header("trace", None, "x", b"x", from_stage=False)])
 
 
-def process(*stages, key=b"k", value=b"{}", key_format=None, value_format=JSON, given=None):
+def process(*stages, key=b"k", value=b"{}", key_format=None, value_format=JSON, source=None):
     """(outcome, key bytes, value bytes, record) of one record's whole way."""
-    interpreter, given = Interpreter(chain_of(*stages), key_format, value_format), given or record()
-    return *interpreter.process(given, key, value), given
+    interpreter, source = Interpreter(chain_of(*stages), key_format, value_format), source or record()
+    return *interpreter.process(source, key, value), source
 
 
-def touched(stages, given):
+def touched(stages, source):
     entries = ledger_entries(chain_of(*stages))
-    return [e.path for n, e in enumerate(entries) if given.touched >> n & 1]
+    return [e.path for n, e in enumerate(entries) if source.touched >> n & 1]
 
 
 # -- what is not touched stays -----------------------------------------------------------------------------------------
@@ -51,7 +51,11 @@ SPELLED = b' { "a" : 1.0e2,"b":\t{"x":01.5, "x":[ 1 , 2 ]}, "secret" : "s" }\n'.
 
 def test_a_record_that_no_stage_changes_keeps_its_bytes():
     for stages in ([], [stage("Filter", when=TOMBSTONE)], [stage("RegexRouter", regex="(.*)", replacement="$1-x")]):
-        assert process(*stages, key=b"\xff", value=SPELLED, key_format=Format("bytes"))[:3] == (KEPT_, b"\xff", SPELLED)
+        assert process(*stages, key=b"\xff", value=SPELLED, key_format=Format("bytes"))[:3] == (
+            UNTOUCHED,
+            b"\xff",
+            SPELLED,
+        )
     assert process(stage("MaskField$Value", when=EUROPEAN, fields="a"), value=SPELLED)[2] == SPELLED
 
 
@@ -119,10 +123,10 @@ def test_any_other_field_keeps_its_bytes(stages, before, after, fields):
     texts = [f"{json.dumps(name)} : {text}" for name, text in fields.items()]
     outcome, _, value, _ = process(*stages, value=("{" + ",".join([*texts, f'"secret":{before}']) + "}").encode())
     assert outcome.status == PASSED
-    found = {name: bytes(raw).decode() for name, raw in decode(value).items()}
-    changed = found.pop("secret", found.pop("open", None))
-    assert (found, changed) == (fields, after)
-    assert list(found) == list(fields)
+    results = {name: bytes(raw).decode() for name, raw in decode(value).items()}
+    changed = results.pop("secret", results.pop("open", None))
+    assert (results, changed) == (fields, after)
+    assert list(results) == list(fields)
 
 
 # -- sides, topics, headers --------------------------------------------------------------------------------------------
@@ -130,9 +134,9 @@ def test_any_other_field_keeps_its_bytes(stages, before, after, fields):
 
 def test_the_key_does_not_change_with_the_value_it_was_made_from():
     stages = stage("ValueToKey", fields="p,q"), stage("MaskField$Key", fields="p.x,q", **V2)
-    outcome, key, value, given = process(*stages, value=b'{"p":{"x":"s","y":[1]},"q":"t"}')
-    assert (outcome, key, value) == (KEPT_, b'{"p":{"x":"","y":[1]},"q":""}', b'{"p":{"x":"s","y":[1]},"q":"t"}')
-    assert given.dirty == KEY_DIRTY
+    outcome, key, value, source = process(*stages, value=b'{"p":{"x":"s","y":[1]},"q":"t"}')
+    assert (outcome, key, value) == (UNTOUCHED, b'{"p":{"x":"","y":[1]},"q":""}', b'{"p":{"x":"s","y":[1]},"q":"t"}')
+    assert source.dirty == KEY_DIRTY
 
 
 def test_nor_the_value_with_the_key():
@@ -141,15 +145,15 @@ def test_nor_the_value_with_the_key():
         stage("ValueToKey", fields="p"),
         stage("MaskField$Value", fields="p.x", **V2),
     )
-    _, key, value, given = process(*stages, value=b'{"p":{"x":"s","y":1}}')
+    _, key, value, source = process(*stages, value=b'{"p":{"x":"s","y":1}}')
     assert (key, value) == (b'{"p":{"x":"s","y":0}}', b'{"p":{"x":"","y":0}}')
-    assert given.dirty == KEY_DIRTY | VALUE_DIRTY
+    assert source.dirty == KEY_DIRTY | VALUE_DIRTY
 
 
 def test_headers_taken_from_a_field_do_not_change_with_it():
     copy = stage("HeaderFrom$Value", fields="p", headers="h", operation="copy")
-    given = process(copy, stage("MaskField$Value", fields="p.x", **V2), value=b'{"p":{"x":"s"}}')[3]
-    assert [(h.key, h.value) for h in given.headers] == [("trace", "x"), ("h", {"x": "s"})]
+    outcome = process(copy, stage("MaskField$Value", fields="p.x", **V2), value=b'{"p":{"x":"s"}}')[3]
+    assert [(h.key, h.value) for h in outcome.headers] == [("trace", "x"), ("h", {"x": "s"})]
 
 
 @pytest.mark.parametrize(
@@ -163,13 +167,13 @@ def test_headers_taken_from_a_field_do_not_change_with_it():
     ],
 )
 def test_keys_of_every_format_pass(kind, key, after):
-    assert process(MASK, key=key, key_format=Format(kind))[:2] == (KEPT_, after)
+    assert process(MASK, key=key, key_format=Format(kind))[:2] == (UNTOUCHED, after)
 
 
 def test_a_json_key_is_changed():
     stages = stage("ReplaceField$Key", renames="a:b"), stage("MaskField$Key", fields="b")
     outcome, key, value, _ = process(*stages, key=b'{"a":7,"c": 1}', key_format=JSON)
-    assert (outcome, json.loads(key), value) == (KEPT_, {"b": 0, "c": 1}, b"{}")
+    assert (outcome, json.loads(key), value) == (UNTOUCHED, {"b": 0, "c": 1}, b"{}")
 
 
 def test_a_text_key_can_be_hoisted_and_extracted():
@@ -181,7 +185,7 @@ def test_sides_of_different_forms():
     stages = stage("MaskField$Key", fields="k"), stage("MaskField$Value", fields="b")
     formats = {"key_format": JSON, "value_format": Format("json_schema", ROW)}
     assert process(*stages, key=b'{"k":1.0}', value=b'{"a":1,"b":"x","c":0}', **formats)[:3] == (
-        KEPT_, b'{"k":0.0}', b'{"a":1,"b":""}',
+        UNTOUCHED, b'{"k":0.0}', b'{"a":1,"b":""}',
     )  # fmt: skip
 
 
@@ -196,7 +200,7 @@ def test_envelopes_of_several_schemas_in_one_topic():
             }
             payload = {"n": {"x": 1 if inner == "int8" else "a"}}
             outcome, _, value = run(record(), None, json.dumps({"schema": schema, "payload": payload}).encode())
-            assert outcome == KEPT_
+            assert outcome == UNTOUCHED
             after = json.loads(value)
             assert [(f["field"], f["type"]) for f in after["schema"]["fields"]] == [("n.x", inner)]
     assert run(record(), None, b'{"schema":null,"payload":{"n":{"x":1}}}')[2] == b'{"schema":null,"payload":{"n.x":1}}'
@@ -218,23 +222,23 @@ def test_predicates_see_the_record_as_it_is_by_then():
         stage("ExtractField$Value", field="none"),
         stage("Filter", when=TOMBSTONE),
     )
-    outcome, _, _, given = process(*stages)
+    outcome, _, _, source = process(*stages)
     assert (outcome.status, outcome.stage, outcome.problem) == (DROPPED_STATUS, 5, None)
-    assert (given.topic, given.headers) == ("orders-eu", [])
+    assert (source.topic, source.headers) == ("orders-eu", [])
 
 
 def test_headers_are_carried_as_they_are():
-    given = record()
-    before = given.headers
-    assert process(MASK, stage("RegexRouter", regex=".*", replacement="x"), given=given)[0] == KEPT_
-    assert given.headers is before
+    source = record()
+    before = source.headers
+    assert process(MASK, stage("RegexRouter", regex=".*", replacement="x"), source=source)[0] == UNTOUCHED
+    assert source.headers is before
 
 
-KEPT_ = Interpreter(chain_of()).run(record())
+UNTOUCHED = Interpreter(chain_of()).run(record())
 
 
 def test_what_became_of_a_record_that_went_through():
-    assert (KEPT_.status, KEPT_.stage, KEPT_.problem) == (PASSED, NO_STAGE, None)
+    assert (UNTOUCHED.status, UNTOUCHED.stage, UNTOUCHED.problem) == (PASSED, NO_STAGE, None)
 
 
 # -- failures ----------------------------------------------------------------------------------------------------------
@@ -312,10 +316,10 @@ FAILURES = [
 
 
 @pytest.mark.parametrize(
-    ("stages", "given", "place", "problem"), [f[1:] for f in FAILURES], ids=[f[0] for f in FAILURES]
+    ("stages", "source", "place", "problem"), [f[1:] for f in FAILURES], ids=[f[0] for f in FAILURES]
 )
-def test_failures_have_a_place(stages, given, place, problem):
-    outcome, key, value, _ = process(*stages, **given)
+def test_failures_have_a_place(stages, source, place, problem):
+    outcome, key, value, _ = process(*stages, **source)
     assert (outcome.status, outcome.stage, key, value) == (FAILED, place, None, None)
     assert str(outcome.problem).splitlines()[0] == problem
     assert outcome.problem.connect_class in (DATA_EXCEPTION, "java.lang.IllegalArgumentException")
@@ -324,12 +328,12 @@ def test_failures_have_a_place(stages, given, place, problem):
 def test_reading_running_and_writing_are_the_same_way_in_three_steps():
     interpreter = Interpreter(chain_of(MASK, CAST))
     for value in (b'{"n":"7","secret":"s"}', b'{"n":"x"}', b"{", b'{"n":1'):
-        whole, given = record(), record()
-        outcome = interpreter.read(given, b"k", value)
-        outcome = interpreter.run(given) if outcome.status == PASSED else outcome
-        written = interpreter.write(given) if outcome.status == PASSED else (outcome, None, None)
+        whole, source = record(), record()
+        outcome = interpreter.read(source, b"k", value)
+        outcome = interpreter.run(source) if outcome.status == PASSED else outcome
+        written = interpreter.write(source) if outcome.status == PASSED else (outcome, None, None)
         assert interpreter.process(whole, b"k", value) == written
-        assert whole.touched == given.touched
+        assert whole.touched == source.touched
 
 
 # -- ledger ------------------------------------------------------------------------------------------------------------

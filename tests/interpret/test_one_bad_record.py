@@ -102,10 +102,10 @@ class Doubts(CodePredicate):
 
 def variant(base, **attributes):
     """A class of its own, with other attributes."""
-    made = type(base.__name__, (base,), {"__module__": __name__})
+    result = type(base.__name__, (base,), {"__module__": __name__})
     for name, value in attributes.items():
-        setattr(made, name, value)
-    return made()
+        setattr(result, name, value)
+    return result()
 
 
 def chain_of(error, *, predicate=False):
@@ -118,9 +118,9 @@ def chain_of(error, *, predicate=False):
 def breaks(read, error):
     """A reader or writer that raises for the one value."""
 
-    def broken(*given):
-        raise_if(any(_is_poison(one) for one in given), error)
-        return read(*given)
+    def broken(*arguments):
+        raise_if(any(_is_poison(one) for one in arguments), error)
+        return read(*arguments)
 
     return broken
 
@@ -150,12 +150,12 @@ def broken_interpreter(place, error):
     }
     options, form, side = kinds[place]
     chain = Chain(()) if options is None else chain_of(error, **options)
-    made = Interpreter(chain, Format("bytes"), form)
+    result = Interpreter(chain, Format("bytes"), form)
     if side == "read":
-        made.value = SideCodec(breaks(made.value.read, error), made.value.write)
+        result.value = SideCodec(breaks(result.value.read, error), result.value.write)
     if side == "write":
-        made.value = SideCodec(made.value.read, breaks(made.value.write, error))
-    return made
+        result.value = SideCodec(result.value.read, breaks(result.value.write, error))
+    return result
 
 
 PLACES = ["a stage", "a predicate", "a stage with a schema", "the decoder", "the encoder"]
@@ -176,32 +176,32 @@ def test_exactly_that_record_fails(place, error):
 
 @pytest.mark.parametrize("side", ["key", "value"])
 def test_the_side_that_fails_is_told(side):
-    made = Interpreter(Chain(()), Format("bytes"), Format("bytes"))
-    setattr(made, side, SideCodec(breaks(getattr(made, side).read, OddError), getattr(made, side).write))
-    lost, _, _ = evaluated(made, VALUES)
+    result = Interpreter(Chain(()), Format("bytes"), Format("bytes"))
+    setattr(result, side, SideCodec(breaks(getattr(result, side).read, OddError), getattr(result, side).write))
+    lost, _, _ = evaluated(result, VALUES)
     assert [o[1] for o in lost.values()] == [KEY_CONVERTER if side == "key" else VALUE_CONVERTER]
 
 
 @pytest.mark.parametrize("error", [MemoryError(), ImportError(), ConfigError([]), EngineError([])], ids=repr)
 def test_what_no_record_is_to_blame_for_ends_the_run(error):
-    made = Interpreter(Chain(()), Format("bytes"), Format("bytes"))
+    result = Interpreter(Chain(()), Format("bytes"), Format("bytes"))
 
-    def read(*given):
+    def read(*arguments):
         raise error
 
-    made.value = SideCodec(read, made.value.write)
+    result.value = SideCodec(read, result.value.write)
     with pytest.raises(type(error)):
-        evaluated(made, VALUES)
+        evaluated(result, VALUES)
 
 
 def test_a_function_for_all_records_that_comes_to_none_ends():
-    made = Interpreter(Chain(()))
+    result = Interpreter(Chain(()))
 
     def fails_at_once(records):
         raise OddError
 
     with pytest.raises(OddError):
-        made._for_all(0, fails_at_once, [Record("t")], interpreting.Batch(None, [None]))
+        result._for_all(0, fails_at_once, [Record("t")], interpreting.Batch(None, [None]))
 
 
 def test_a_refused_plan_is_the_problem_of_its_records():

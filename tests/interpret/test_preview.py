@@ -46,14 +46,14 @@ def shown(*stages, lines, schema=None, topic="t"):
     """The steps as lines: topic and value after each stage, or the note."""
     value = Format("json_schema", schema) if schema is not None else Format()
     samples = [Sample(topic, 0, number, value=line) for number, line in enumerate(lines)]
-    found = []
+    results = []
     for sample, steps in preview(chain_of(*stages), samples, None, value):
-        found.append(f"record {sample.offset}")
+        results.append(f"record {sample.offset}")
         for step in steps:
             note = step.note if step.failed or step.note.startswith("SMT") else step.note and f"({step.note})"
             text = note or f"{step.record.topic}: {'null' if step.record.value is None else step.record.value}"
-            found.append(f"  {step.stage:20} {text.splitlines()[0]}")
-    return "\n".join(found)
+            results.append(f"  {step.stage:20} {text.splitlines()[0]}")
+    return "\n".join(results)
 
 
 def steps_of(*stages, line):
@@ -101,11 +101,11 @@ def test_an_array_is_shown_row_by_row_where_arrays_are_rows():
     schema = Schema(Type.STRUCT, optional=True, fields=(("id", INT64),))
     form = Format("json_schema", schema, options={"arrays-as-rows": "true"})
     samples = [Sample("t", 0, number, value=line) for number, line in enumerate(lines)]
-    found = [
+    results = [
         (sample.offset, steps[-1].record.value if steps[-1].record else steps[-1].note)
         for sample, steps in preview(chain_of(), samples, None, form)
     ]
-    assert found == [
+    assert results == [
         (0, '{"id":1}'), (0, '{"id":2}'), (1, "an array without elements: no row"), (2, '{"id":3}'), (3, '{"id":4}'),
         (3, "null"),
     ]  # fmt: skip

@@ -45,14 +45,14 @@ DEPENDENCIES = (TIMESTAMP, WRAPPERS, DATE, TIME, DECIMAL, "google/protobuf/any.p
 
 def message(name, *fields, nested=(), enums=(), options=None):
     """A message of fields ``[label ][oneof/]name:type[=number]``; a type with a capital or a dot is a message's."""
-    made = pb.DescriptorProto(name=name, nested_type=nested, enum_type=enums)
+    result = pb.DescriptorProto(name=name, nested_type=nested, enum_type=enums)
     oneofs, lone = [], []
     for number, text in enumerate(fields, 1):
         label, _, rest = text.rpartition(" ")
         union, _, rest = rest.rpartition("/")
         key, _, kind = rest.partition(":")
         kind, _, given_number = kind.partition("=")
-        field = made.field.add(name=key, number=int(given_number or number))
+        field = result.field.add(name=key, number=int(given_number or number))
         field.label = {"": 1, "optional": 1, "proto2": 1, "required": 2, "repeated": 3}[label]
         if kind in SCALARS:
             field.type = SCALARS[kind]
@@ -64,19 +64,19 @@ def message(name, *fields, nested=(), enums=(), options=None):
         if label == "optional":
             lone.append(field)
     for union in oneofs:
-        made.oneof_decl.add(name=union)
+        result.oneof_decl.add(name=union)
     for field in lone:  # proto3: a oneof of its own, which Connect does not see
-        field.proto3_optional, field.oneof_index = True, len(made.oneof_decl)
-        made.oneof_decl.add(name=f"_{field.name}")
+        field.proto3_optional, field.oneof_index = True, len(result.oneof_decl)
+        result.oneof_decl.add(name=f"_{field.name}")
     for key, params in (options or {}).items():
-        next(f for f in made.field if f.name == key).options.CopyFrom(field_options(params))
-    return made
+        next(f for f in result.field if f.name == key).options.CopyFrom(field_options(params))
+    return result
 
 
 def entry(name, key, value):
-    made = message(name, f"key:{key}", f"value:{value}")
-    made.options.map_entry = True
-    return made
+    result = message(name, f"key:{key}", f"value:{value}")
+    result.options.map_entry = True
+    return result
 
 
 def enum(name, **symbols):
@@ -86,9 +86,9 @@ def enum(name, **symbols):
 
 
 def file(*messages, syntax="proto3", package="", imports=DEPENDENCIES, name="test.proto", enums=()):
-    made = pb.FileDescriptorProto(name=name, syntax=syntax, package=package, message_type=messages, enum_type=enums)
-    made.dependency.extend(imports)
-    return made.SerializeToString()
+    result = pb.FileDescriptorProto(name=name, syntax=syntax, package=package, message_type=messages, enum_type=enums)
+    result.dependency.extend(imports)
+    return result.SerializeToString()
 
 
 def of(*fields, syntax="proto3", **more):
@@ -98,13 +98,13 @@ def of(*fields, syntax="proto3", **more):
 
 def runtime(raw, name="M"):
     """The class of a message, without anything of the project that converts values."""
-    pool, made = pool_of([raw], "test")
-    return message_factory.GetMessageClass(message_of(pool, made, name, "test"))
+    pool, result = pool_of([raw], "test")
+    return message_factory.GetMessageClass(message_of(pool, result, name, "test"))
 
 
 def tagged(schema, number=1, **parameters):
-    found = {**dict(schema.parameters), f"{OURS}Tag": str(number)} | {OURS + k: v for k, v in parameters.items()}
-    return schema.with_(optional=True, parameters=tuple(sorted(found.items())))
+    result = {**dict(schema.parameters), f"{OURS}Tag": str(number)} | {OURS + k: v for k, v in parameters.items()}
+    return schema.with_(optional=True, parameters=tuple(sorted(result.items())))
 
 
 def array(values, number=1):
@@ -154,20 +154,20 @@ SCALAR_CASES = [
 @pytest.mark.parametrize(("kind", "schema", "pairs"), SCALAR_CASES, ids=[case[0] for case in SCALAR_CASES])
 def test_scalars(kind, schema, pairs, syntax):
     raw = of(f"a:{kind}", f"repeated b:{kind}", syntax=syntax)
-    proto, made = protobuf_of([raw], "M"), runtime(raw)
+    proto, result = protobuf_of([raw], "M"), runtime(raw)
     assert proto.schema == struct("M", a=tagged(schema), b=array(schema, 2))
     for inside, value in pairs:
         both = {"a": value, "b": [value]}
-        found = proto.read(made(a=inside, b=[inside]).SerializeToString())
-        assert found == both and type(found["a"]) is type(value)
-        again = made.FromString(proto.write(both))
+        data = proto.read(result(a=inside, b=[inside]).SerializeToString())
+        assert data == both and type(data["a"]) is type(value)
+        again = result.FromString(proto.write(both))
         assert (again.a, list(again.b)) == (inside, [inside])
 
 
 def test_nan_and_a_negative_zero_are_kept():
     proto = protobuf_of([of("a:float", "b:double")], "M")
-    found = proto.read(proto.write({"a": math.nan, "b": -0.0}))
-    assert math.isnan(found["a"]) and math.copysign(1, found["b"]) == -1
+    data = proto.read(proto.write({"a": math.nan, "b": -0.0}))
+    assert math.isnan(data["a"]) and math.copysign(1, data["b"]) == -1
 
 
 NARROW = of("a:int32", "b:sint32", "c:uint32", options={n: {"connect.type": t} for n, t in zip("abc", ("int8", "int16", "int8"), strict=True)})  # fmt: skip # noqa: E501
@@ -190,11 +190,11 @@ ABSENT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("syntax", "field", "wanted"), ABSENT)
-def test_absent_fields(syntax, field, wanted):  # testToConnectOptionalProto2, getExpectedEmptyNestedTestProtoResult
+@pytest.mark.parametrize(("syntax", "field", "expected"), ABSENT)
+def test_absent_fields(syntax, field, expected):  # testToConnectOptionalProto2, getExpectedEmptyNestedTestProtoResult
     raw = file(message("M", field), INNER, enums=[STATUS], syntax=syntax)
     proto = protobuf_of([raw], "M")
-    assert proto.read(b"") == {"a": wanted} and proto.schema.by_name["a"].optional
+    assert proto.read(b"") == {"a": expected} and proto.schema.by_name["a"].optional
     assert proto.write({"a": None}) == b""
 
 
@@ -205,9 +205,9 @@ def test_present_fields_keep_their_defaults():
 
 
 def test_proto2_required_and_defaults():
-    made = message("M", "required a:int32", "proto2 b:int32")
-    made.field[1].default_value = "7"
-    proto = protobuf_of([file(made, syntax="proto2")], "M")
+    result = message("M", "required a:int32", "proto2 b:int32")
+    result.field[1].default_value = "7"
+    proto = protobuf_of([file(result, syntax="proto2")], "M")
     assert proto.read(b"\x08\x05") == {"a": 5, "b": None} and proto.schema.by_name["b"].default is None
     with pytest.raises(DataError, match=r"SMT416.*required"):
         proto.read(b"")
@@ -216,9 +216,9 @@ def test_proto2_required_and_defaults():
 
 
 def test_editions_have_their_defaults_for_absent_fields():
-    made = pb.FileDescriptorProto.FromString(file(message("M", "a:int32", "b:Inner"), INNER))
-    made.syntax, made.edition = "editions", pb.EDITION_2023
-    assert protobuf_of([made.SerializeToString()], "M").read(b"") == {"a": 0, "b": None}
+    result = pb.FileDescriptorProto.FromString(file(message("M", "a:int32", "b:Inner"), INNER))
+    result.syntax, result.edition = "editions", pb.EDITION_2023
+    assert protobuf_of([result.SerializeToString()], "M").read(b"") == {"a": 0, "b": None}
 
 
 # -- enums, messages, oneofs, maps ----------------------------------------------------------------------------------
@@ -235,9 +235,9 @@ def test_enums():
 
 
 def test_closed_enums_and_aliases():
-    made = enum("E", ONE=1, TWO=2, UNO=1)
-    made.options.allow_alias = True
-    proto = protobuf_of([file(message("M", "proto2 a:E"), enums=[made], syntax="proto2")], "M")
+    result = enum("E", ONE=1, TWO=2, UNO=1)
+    result.options.allow_alias = True
+    proto = protobuf_of([file(message("M", "proto2 a:E"), enums=[result], syntax="proto2")], "M")
     assert [proto.read(raw)["a"] for raw in (b"\x08\x01", b"\x08\x07")] == ["ONE", None]
     assert proto.write({"a": "UNO"}) == proto.write({"a": "ONE"}) == b"\x08\x01"
 
@@ -322,20 +322,20 @@ def test_maps():
     assert proto.read(proto.write(value)) == value
     assert proto.read(b"") == {key: {} for key in value}
     # testFromConnectComplex: a null in a map is written as what Protobuf has for absent
-    found = proto.read(proto.write({"texts": {"a": None}, "inners": {1: None}}))
-    assert (found["texts"], found["inners"]) == ({"a": ""}, {1: {"id": "", "ids": []}})
+    data = proto.read(proto.write({"texts": {"a": None}, "inners": {1: None}}))
+    assert (data["texts"], data["inners"]) == ({"a": ""}, {1: {"id": "", "ids": []}})
 
 
 def test_messages_that_look_like_entries_are_maps():  # testToConnectMultipleMapReferences
     alike = message("AttributeFieldEntry", "key:string", "value:Inner")
     raw = file(message("M", "repeated map1:AttributeFieldEntry", "no:AttributeFieldEntry"), alike, INNER)
-    proto, made = protobuf_of([raw], "M"), runtime(raw)
+    proto, result = protobuf_of([raw], "M"), runtime(raw)
     schema = proto.schema.by_name
     assert schema["map1"] == of_map("attribute_field", STRING, INNER_SCHEMA, 1)
     assert schema["no"].label == "struct?"
     value = {"map1": {"x": {"id": "y", "ids": []}}, "no": {"key": "k", "value": None}}
     assert proto.read(proto.write(value)) == value
-    twice = made(map1=[{"key": "x"}, {"key": "x", "value": {"id": "z"}}, {}])
+    twice = result(map1=[{"key": "x"}, {"key": "x", "value": {"id": "z"}}, {}])
     assert proto.read(twice.SerializeToString())["map1"] == {
         "x": {"id": "z", "ids": []}, "": {"id": "", "ids": []},
     }  # fmt: skip
@@ -345,8 +345,8 @@ def test_keys_that_only_java_allows():
     alike = message("AEntry", "key:Inner", "value:double")
     proto = protobuf_of([file(message("M", "repeated a:AEntry"), INNER, alike)], "M")
     raw = runtime(file(message("M", "repeated a:AEntry"), INNER, alike))(a=[{"key": {"id": "x"}, "value": 1.5}])
-    found = proto.read(raw.SerializeToString())
-    assert list(found["a"].items()) == [({"id": "x", "ids": []}, 1.5)] and proto.read(proto.write(found)) == found
+    data = proto.read(raw.SerializeToString())
+    assert list(data["a"].items()) == [({"id": "x", "ids": []}, 1.5)] and proto.read(proto.write(data)) == data
 
 
 # -- wrappers and logical types -------------------------------------------------------------------------------------
@@ -389,18 +389,18 @@ LOGICAL = [
 @pytest.mark.parametrize(("name", "schema", "parts", "millis"), LOGICAL)
 def test_moments(name, schema, parts, millis):
     raw = of(f"a:{name}", f"repeated b:{name}")
-    proto, made = protobuf_of([raw], "M"), runtime(raw)
+    proto, result = protobuf_of([raw], "M"), runtime(raw)
     assert proto.schema == struct("M", a=tagged(schema), b=array(schema, 2))
-    message_ = made(a=parts, b=[parts])
-    found = proto.read(message_.SerializeToString())
-    assert found == {"a": millis, "b": [millis]} and type(found["a"]) is JavaDate
-    assert made.FromString(proto.write(found)) == message_
+    message_ = result(a=parts, b=[parts])
+    data = proto.read(message_.SerializeToString())
+    assert data == {"a": millis, "b": [millis]} and type(data["a"]) is JavaDate
+    assert result.FromString(proto.write(data)) == message_
 
 
 def test_parts_of_a_millisecond_are_cut():
     raw = of("a:google.protobuf.Timestamp", "b:google.type.TimeOfDay")
-    found = runtime(raw)(a={"seconds": -1, "nanos": 999_999}, b={"nanos": 1_999_999})
-    assert protobuf_of([raw], "M").read(found.SerializeToString()) == {"a": -1000, "b": 1}
+    result = runtime(raw)(a={"seconds": -1, "nanos": 999_999}, b={"nanos": 1_999_999})
+    assert protobuf_of([raw], "M").read(result.SerializeToString()) == {"a": -1000, "b": 1}
 
 
 WRONG_MOMENTS = [
@@ -429,31 +429,31 @@ DECIMALS = ["12345.678", "0", "0.00", "-1.50", "1E+3", "-0.001", "9" * 60, "-128
 @pytest.mark.parametrize("text", DECIMALS)
 def test_decimals(text):  # testToConnectDecimal, testFromConnectDecimal
     raw = of("a:confluent.type.Decimal", options={"a": {"precision": "8", "scale": "3"}})
-    proto, made = protobuf_of([raw], "M"), runtime(raw)
-    wanted = decimal(3).with_(parameters=(("connect.decimal.precision", "8"), ("scale", "3")))
-    assert proto.schema == struct("M", a=tagged(wanted))
+    proto, result = protobuf_of([raw], "M"), runtime(raw)
+    expected = decimal(3).with_(parameters=(("connect.decimal.precision", "8"), ("scale", "3")))
+    assert proto.schema == struct("M", a=tagged(expected))
     value = Decimal(text)
-    inside = made.FromString(proto.write({"a": value})).a
+    inside = result.FromString(proto.write({"a": value})).a
     assert (inside.scale, inside.precision) == (-value.as_tuple().exponent, len(value.as_tuple().digits))
     assert str(proto.read(proto.write({"a": value}))["a"]) == str(value)  # the value's own scale, as in Connect
 
 
 def test_decimals_of_others():
     raw = of("a:confluent.type.Decimal", "b:confluent.type.Decimal", options={"b": {"precision": "x", "scale": "y"}})
-    proto, made = protobuf_of([raw], "M"), runtime(raw)
+    proto, built = protobuf_of([raw], "M"), runtime(raw)
     assert [child.label for _, child in proto.schema.fields] == ["Decimal(0)?"] * 2
     assert dict(proto.schema.by_name["b"].parameters) == {"scale": "0", f"{OURS}Tag": "2"}
-    found = made(a={"value": b"\x04\xd3", "precision": 3, "scale": 2}, b={"value": b"\x04\xd3", "scale": 2})
-    assert proto.read(found.SerializeToString()) == {"a": Decimal("12.4"), "b": Decimal("12.35")}  # MathContext
+    result = built(a={"value": b"\x04\xd3", "precision": 3, "scale": 2}, b={"value": b"\x04\xd3", "scale": 2})
+    assert proto.read(result.SerializeToString()) == {"a": Decimal("12.4"), "b": Decimal("12.35")}  # MathContext
     long = b"\x7f" * 4000  # more digits than Python prints
-    assert proto.read(proto.write(v := proto.read(made(a={"value": long}).SerializeToString()))) == v
+    assert proto.read(proto.write(v := proto.read(built(a={"value": long}).SerializeToString()))) == v
 
 
 def test_variants():
     raw = file(message("M", "a:confluent.type.Variant"), imports=("confluent/type/variant.proto",))
     proto = protobuf_of([raw], "M")
-    wanted = struct("org.apache.kafka.connect.data.Variant", metadata=BYTES, value=BYTES)
-    assert proto.schema == struct("M", a=tagged(wanted))
+    expected = struct("org.apache.kafka.connect.data.Variant", metadata=BYTES, value=BYTES)
+    assert proto.schema == struct("M", a=tagged(expected))
     value = {"a": {"metadata": b"\1", "value": b""}}
     assert proto.read(proto.write(value)) == value
     assert protobuf_of([descriptor_of(proto.schema)], (0,)).schema == proto.schema
@@ -465,9 +465,9 @@ INDEXED = file(message("A", nested=[message("B"), message("C", "x:int32")]), mes
 INDEXES = [("p.A.C", "C"), ((0,), "A"), ((), "A"), ((1,), "D"), ((0, 1), "C"), ([0, 0], "B")]
 
 
-@pytest.mark.parametrize(("wanted", "name"), INDEXES)
-def test_the_message_of_a_file(wanted, name):
-    assert protobuf_of([INDEXED], wanted).schema.name == name
+@pytest.mark.parametrize(("expected", "name"), INDEXES)
+def test_the_message_of_a_file(expected, name):
+    assert protobuf_of([INDEXED], expected).schema.name == name
 
 
 def test_files_use_others():
@@ -510,17 +510,17 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("files", "wanted", "what"), REFUSED, ids=[case[2] for case in REFUSED])
-def test_schemas_that_cannot_be(files, wanted, what):
+@pytest.mark.parametrize(("files", "expected", "what"), REFUSED, ids=[case[2] for case in REFUSED])
+def test_schemas_that_cannot_be(files, expected, what):
     with pytest.raises(ConfigError, match=rf"SMT273 here: .*{what}"):
-        protobuf_of(files, wanted, "here")
+        protobuf_of(files, expected, "here")
 
 
 def test_groups_are_refused():
-    made = message("M", "proto2 g:G", nested=[message("G")])
-    made.field[0].type = 10
+    result = message("M", "proto2 g:G", nested=[message("G")])
+    result.field[0].type = 10
     with pytest.raises(ConfigError, match=r"SMT273.*group 'g'"):
-        protobuf_of([file(made, syntax="proto2")], "M")
+        protobuf_of([file(result, syntax="proto2")], "M")
 
 
 # -- bytes ----------------------------------------------------------------------------------------------------------

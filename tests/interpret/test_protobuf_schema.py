@@ -49,8 +49,8 @@ def of_map(keys, values, name=None):
 
 
 def with_parameters(schema, **parameters):
-    found = {**dict(schema.parameters), **{OURS + key: value for key, value in parameters.items()}}
-    return schema.with_(parameters=tuple(sorted(found.items())))
+    results = {**dict(schema.parameters), **{OURS + key: value for key, value in parameters.items()}}
+    return schema.with_(parameters=tuple(sorted(results.items())))
 
 
 def tag(schema, number):
@@ -58,15 +58,15 @@ def tag(schema, number):
 
 
 def enum(name, **symbols):
-    found = {f"{OURS}Enum": name, **{f"{OURS}Enum.{key}": str(number) for key, number in symbols.items()}}
-    return Schema(Type.STRING, name=name, parameters=tuple(sorted(found.items())))
+    results = {f"{OURS}Enum": name, **{f"{OURS}Enum.{key}": str(number) for key, number in symbols.items()}}
+    return Schema(Type.STRING, name=name, parameters=tuple(sorted(results.items())))
 
 
 def union(name, **fields):
     return Schema(Type.STRUCT, True, f"{OURS}Union.{name}", fields=tuple(fields.items()))
 
 
-def made(schema, *name):
+def proto(schema, *name):
     return FileDescriptorProto.FromString(descriptor_of(schema, *name))
 
 
@@ -88,14 +88,14 @@ COMPLEX = struct(
 
 
 def test_names_numbers_and_types():  # testFromConnectComplex
-    file = made(COMPLEX)
+    file = proto(COMPLEX)
     (message,) = file.message_type
     assert (file.syntax, file.package, message.name) == ("proto3", "", "ConnectDefault1")
     kinds = ["int32", "int32", "int32", "int64", "float", "double", "bool", "string", "bytes", "string",
              "ConnectDefault2Entry", "ConnectDefault3Entry", "Status", "ConnectDefault4"]  # fmt: skip
     lists = ("array", "map", "mapNonStringKeys")
-    wanted = [(n, i, kind, n in lists) for i, (n, kind) in enumerate(zip(COMPLEX.by_name, kinds, strict=True), 1)]
-    assert fields(message) == wanted
+    results = [(n, i, kind, n in lists) for i, (n, kind) in enumerate(zip(COMPLEX.by_name, kinds, strict=True), 1)]
+    assert fields(message) == results
     assert [one.name for one in message.nested_type] == [kinds[10], kinds[11], kinds[13]]
     assert not message.nested_type[0].options.map_entry
     assert fields(message.nested_type[1]) == [("key", 1, "int32", False), ("value", 2, "int32", False)]
@@ -108,7 +108,7 @@ def test_names_numbers_and_types():  # testFromConnectComplex
 
 
 def test_logical_types_import_a_file_once():  # testFromConnectComplexDuplicateImports
-    file = made(struct(a=timestamp(), b=timestamp(), c=date(), d=time(), e=array(decimal(2))))
+    file = proto(struct(a=timestamp(), b=timestamp(), c=date(), d=time(), e=array(decimal(2))))
     assert list(file.dependency) == [
         "google/protobuf/timestamp.proto", "google/type/date.proto", "google/type/timeofday.proto",
         "confluent/type/decimal.proto",
@@ -118,7 +118,7 @@ def test_logical_types_import_a_file_once():  # testFromConnectComplexDuplicateI
         "confluent.type.Decimal",
     ]  # fmt: skip
     precise = with_parameters(decimal(2)).with_(parameters=(("connect.decimal.precision", "9"), ("scale", "2")))
-    options = made(struct(e=precise)).message_type[0].field[0].options
+    options = proto(struct(e=precise)).message_type[0].field[0].options
     assert options == field_options({"precision": "9", "scale": "2"})
 
 
@@ -129,15 +129,15 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "name", "wanted"), NAMES)
-def test_the_name_of_the_message(schema, name, wanted):
-    file = made(schema, *name)
-    assert (file.package, file.message_type[0].name) == wanted
+@pytest.mark.parametrize(("schema", "name", "expected"), NAMES)
+def test_the_name_of_the_message(schema, name, expected):
+    file = proto(schema, *name)
+    assert (file.package, file.message_type[0].name) == expected
 
 
 def test_names_of_nested_types():  # testFromConnectNameCollision
-    named = struct("org.nested", a=INT32)
-    message = made(struct("R", nested=named, other=named, more=struct(x=INT32), m=of_map(STRING, named, "my_tags")))
+    names = struct("org.nested", a=INT32)
+    message = proto(struct("R", nested=names, other=names, more=struct(x=INT32), m=of_map(STRING, names, "my_tags")))
     (message,) = message.message_type
     assert [kind for _, _, kind, _ in fields(message)] == ["nestedMessage", "nested", "ConnectDefault1", "MyTagsEntry"]
     assert [one.name for one in message.nested_type] == ["nestedMessage", "nested", "ConnectDefault1", "MyTagsEntry"]
@@ -145,8 +145,8 @@ def test_names_of_nested_types():  # testFromConnectNameCollision
 
 def test_a_type_that_is_used_again_is_there_once():  # testDiamond
     point = struct("Point", x=INT32, m=of_map(STRING, INT32))
-    (message,) = made(struct("R", a=point, b=array(point), c=of_map(STRING, INT32, "t"), d=of_map(STRING, INT32, "t")))\
-        .message_type  # fmt: skip
+    tags = of_map(STRING, INT32, "t")
+    (message,) = proto(struct("R", a=point, b=array(point), c=tags, d=tags)).message_type
     assert [one.name for one in message.nested_type] == ["Point", "tEntry"]
 
 
@@ -160,9 +160,9 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "wanted"), NUMBERS)
-def test_numbers(schema, wanted):
-    assert [field.number for field in made(schema).message_type[0].field] == wanted
+@pytest.mark.parametrize(("schema", "expected"), NUMBERS)
+def test_numbers(schema, expected):
+    assert [field.number for field in proto(schema).message_type[0].field] == expected
 
 
 SIGNED = ("sint32", "sfixed32"), ("uint32", "fixed32", "sint64", "sfixed64", "uint64", "fixed64")
@@ -173,7 +173,7 @@ def test_types_that_came_from_protobuf():  # testRoundTripConnectPreserveSignedA
         **{name: with_parameters(INT32, Type=name) for name in SIGNED[0]},
         **{name: with_parameters(INT64, Type=name) for name in SIGNED[1]},
     )
-    assert [(n, kind) for n, _, kind, _ in fields(made(schema).message_type[0])] == [(n, n) for n in sum(SIGNED, ())]
+    assert [(n, kind) for n, _, kind, _ in fields(proto(schema).message_type[0])] == [(n, n) for n in sum(SIGNED, ())]
 
 
 POINT = optional(tag(struct("Point", x=optional(tag(INT32, 1))), 4))
@@ -208,11 +208,11 @@ WRITTEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("schema", "value", "wanted"), WRITTEN)
-def test_values_of_other_schemas(schema, value, wanted):
+@pytest.mark.parametrize(("schema", "value", "expected"), WRITTEN)
+def test_values_of_other_schemas(schema, value, expected):
     out = protobuf_out(schema, "shop.Order")
     proto = protobuf_of([out.file], "shop.Order")
-    assert proto.read(out.write(value)) == wanted
+    assert proto.read(out.write(value)) == expected
     with pytest.raises(DataError, match="SMT440"):
         out.write([value])
 
@@ -311,9 +311,9 @@ def test_what_is_written_reads_as_what_it_was(data):
     assert [name for name, _ in proto.schema.fields] == [name for name, _ in schema.fields]
     for _ in range(3):
         value = data.draw(values)
-        found = proto.read(proto.write(value))
-        assert found == value and exact(found) == exact(value)
-        assert proto.write(found) == proto.write(value)
+        result = proto.read(proto.write(value))
+        assert result == value and exact(result) == exact(value)
+        assert proto.write(result) == proto.write(value)
 
 
 @settings(max_examples=200, deadline=None)

@@ -138,12 +138,12 @@ for path, name, value in (
     ("google/type/datetime.proto", "google.type.DateTime", {"year": 4}),
     ("google/protobuf/wrappers.proto", "google.protobuf.Int32Value", {"value": 4}),
 ):
-    made = file(message("Order", field("when", 1, f".{name}")), dependency=[path])
-    CASES[f"imports {path}"] = KNOWN.format(path, name), made, {"when": value}
+    order_file = file(message("Order", field("when", 1, f".{name}")), dependency=[path])
+    CASES[f"imports {path}"] = KNOWN.format(path, name), order_file, {"when": value}
 
 
-def base64_of(made):
-    return base64.b64encode(made.SerializeToString()).decode()
+def base64_of(result):
+    return base64.b64encode(result.SerializeToString()).decode()
 
 
 def same(one, other):
@@ -151,31 +151,31 @@ def same(one, other):
     return bare(one) == bare(other)
 
 
-def bare(made, *, name=False):
-    found = pb.FileDescriptorProto.FromString(made if isinstance(made, bytes) else made.SerializeToString())
-    found.ClearField("options")
+def bare(built, *, name=False):
+    result = pb.FileDescriptorProto.FromString(built if isinstance(built, bytes) else built.SerializeToString())
+    result.ClearField("options")
     if not name:
-        found.ClearField("name")
-    waiting = list(found.message_type)
-    for one in found.extension:
+        result.ClearField("name")
+    waiting = list(result.message_type)
+    for one in result.extension:
         one.ClearField("json_name")
     while waiting:
         one = waiting.pop()
         waiting += one.nested_type
         for part in (*one.field, *one.extension):
             part.ClearField("json_name")
-    return found
+    return result
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_text_is_what_its_serialized_form_is(case):
-    text, made, value = CASES[case]
-    (raw,), (wanted,) = proto_files(text), proto_files(base64_of(made))
-    assert same(raw, made) and wanted == made.SerializeToString(deterministic=True)
-    name = f"{made.package}.Order".lstrip(".")
-    one, other = (protobuf_of([each], name) for each in (raw, wanted))
+    text, result, value = CASES[case]
+    (raw,), (expected,) = proto_files(text), proto_files(base64_of(result))
+    assert same(raw, result) and expected == result.SerializeToString(deterministic=True)
+    name = f"{result.package}.Order".lstrip(".")
+    one, other = (protobuf_of([each], name) for each in (raw, expected))
     assert one.schema == other.schema
-    pool, parsed = pool_of([wanted], "here")
+    pool, parsed = pool_of([expected], "here")
     data = message_factory.GetMessageClass(message_of(pool, parsed, name, "here"))(**value).SerializeToString()
     assert one.read(data) == other.read(data)
 
@@ -190,10 +190,10 @@ POINTS, ROUTES = (POINT, base64_of(POINT_FILE)), (ROUTE, base64_of(ROUTE_FILE))
 @pytest.mark.parametrize("route", ROUTES, ids=["text", "serialized"])
 @pytest.mark.parametrize("point", POINTS, ids=["text", "serialized"])
 def test_references_are_imported_by_their_names_in_whatever_form_they_come(point, route, line):
-    found = proto_files(line, [("geo/point.proto", point), ("geo/route.proto", route)])
-    assert [same(*each) for each in zip(found, (POINT_FILE, ROUTE_FILE, LINE_FILE), strict=True)] == [True] * 3
-    assert [bare(each, name=True).name for each in found[:2]] == ["geo/point.proto", "geo/route.proto"]
-    assert protobuf_of(found, (0,)).read(b"\x0a\x0b\x0a\x09\x09" + bytes(8)) == {
+    result = proto_files(line, [("geo/point.proto", point), ("geo/route.proto", route)])
+    assert [same(*each) for each in zip(result, (POINT_FILE, ROUTE_FILE, LINE_FILE), strict=True)] == [True] * 3
+    assert [bare(each, name=True).name for each in result[:2]] == ["geo/point.proto", "geo/route.proto"]
+    assert protobuf_of(result, (0,)).read(b"\x0a\x0b\x0a\x09\x09" + bytes(8)) == {
         "r": {"points": [{"x": 0.0}]},
         "p": None,
     }
@@ -227,9 +227,9 @@ def test_the_texts_that_google_publishes_are_its_descriptors(path):
     package = "grpc_tools._proto" if "/protobuf/" in path else "google"
     text = files(package).joinpath(path if "/protobuf/" in path else path.removeprefix("google/")).read_text()
     module = import_module(path.removesuffix(".proto").replace("/", ".") + "_pb2")
-    wanted = pb.FileDescriptorProto.FromString(module.DESCRIPTOR.serialized_pb)
-    (found,) = proto_files(text)
-    assert same(found, wanted)
+    expected = pb.FileDescriptorProto.FromString(module.DESCRIPTOR.serialized_pb)
+    (result,) = proto_files(text)
+    assert same(result, expected)
 
 
 def test_what_confluents_options_say_of_a_field():
@@ -273,8 +273,8 @@ def test_names_of_references_stay_in_their_folder(name):
 
 @pytest.mark.parametrize("name", ["-x.proto", "@x.proto", "schema.proto", "grpc_tools/protoc.py", "a b.proto", "a..b"])
 def test_names_of_references_are_nothing_but_names(name):
-    found = proto_files(f'syntax = "proto3"; import "{name}"; message Order {{ geo.Point p = 1; }}', [(name, POINT)])
-    assert list(protobuf_of(found, (0,)).schema.by_name) == ["p"]
+    result = proto_files(f'syntax = "proto3"; import "{name}"; message Order {{ geo.Point p = 1; }}', [(name, POINT)])
+    assert list(protobuf_of(result, (0,)).schema.by_name) == ["p"]
 
 
 def test_a_reference_whose_folder_is_another_ones_file():
@@ -296,7 +296,7 @@ def test_a_broken_text_is_a_fault_of_the_records_that_name_it_and_shows_none_of_
 def test_protoc_runs_once_for_a_text(monkeypatch):
     ran = []
     run = protobuf_text._protoc
-    monkeypatch.setattr(protobuf_text, "_protoc", lambda *given: ran.append(1) or run(*given))
+    monkeypatch.setattr(protobuf_text, "_protoc", lambda *arguments: ran.append(1) or run(*arguments))
     for _ in range(3):
         proto_files('syntax = "proto3"; message Once { int32 a = 1; }')
     assert len(ran) == 1

@@ -16,11 +16,11 @@ from tests.chain.record_transforms import (
     DropIfKeyIsNull,
     DropIfNull,
     HasField,
-    Looks,
     LooksAside,
     LooksAtBoth,
     Peeks,
     Refers,
+    SeesOtherSide,
     chain,
 )
 from tests.transforms.helpers import envelope, record_of
@@ -39,16 +39,16 @@ def outcome(transform, text, part="value", **more):
     ("payload", "status", "touched"), [('{"a":"x","n":1}', PASSED, 1), ('{"a":null,"n":1}', DROPPED_STATUS, 0)]
 )
 def test_a_field_of_the_value_decides(form, payload, status, touched):
-    found, record = outcome(DropIfNull(field="a"), form(payload))
-    assert (found.status, record.touched) == (status, touched)
+    result, record = outcome(DropIfNull(field="a"), form(payload))
+    assert (result.status, record.touched) == (status, touched)
 
 
 @forms
 def test_what_a_dropped_record_met_before_still_counts(form):
     stages = (Stage("s", DropIfNull(field="n")), Stage("t", DropIfNull(field="a")))
     record = record_of(form('{"a":null,"n":1}'))
-    found = Interpreter(Chain(stages)).run(record)
-    assert (found.status, found.stage, record.touched) == (DROPPED_STATUS, 1, 1)
+    report = Interpreter(Chain(stages)).run(record)
+    assert (report.status, report.stage, record.touched) == (DROPPED_STATUS, 1, 1)
 
 
 @pytest.mark.parametrize(("behavior", "status"), [("pass", PASSED), ("reject", FAILED), ("drop", DROPPED_STATUS)])
@@ -68,8 +68,8 @@ def test_an_option_chooses_what_a_null_meets(text, behavior, status):
     ],
 )
 def test_the_decision_may_fail(form, payload, status):
-    found, _ = outcome(DropAbove(), form(payload))
-    assert (found.status, found.problem and found.problem.code) == (status, "ACME02" if status == FAILED else None)
+    result, _ = outcome(DropAbove(), form(payload))
+    assert (result.status, result.problem and result.problem.code) == (status, "ACME02" if status == FAILED else None)
 
 
 @pytest.mark.parametrize("part", ['{"k":null}', envelope("k:string?", '{"k":null}')], ids=SCHEMAS)
@@ -83,13 +83,13 @@ def test_a_field_of_the_key_decides(part):
 @pytest.mark.parametrize("negate", [False, True])
 def test_a_predicate_may_look_at_a_field(form, negate):
     for payload, met in (('{"a":null,"n":1}', True), ('{"a":"x","n":1}', False), ("null", False)):
-        found, _ = outcome(Filter(), form(payload), predicate=HasField(), negate=negate)
-        assert (found.status == DROPPED_STATUS) is (met is not negate)
+        result, _ = outcome(Filter(), form(payload), predicate=HasField(), negate=negate)
+        assert (result.status == DROPPED_STATUS) is (met is not negate)
 
 
 LOOKERS = [
-    (Looks(side="value"), "value"),
-    (Looks(side="key"), "key"),
+    (SeesOtherSide(side="value"), "value"),
+    (SeesOtherSide(side="key"), "key"),
     (Refers(side="value"), "value"),
     (Refers(side="key"), "key"),
 ]
@@ -139,11 +139,11 @@ def test_a_class_that_sees_nothing_may_still_give_a_side():
 
     from dagster_smt.model.cell import Cell, Const
 
-    class SetKey(Looks):
+    class SetKey(SeesOtherSide):
         """Make a key of nothing."""
 
         def plan_record(self, record, at):
             return replace(record, key=Cell(STRING, Const("k", STRING), frozenset()))
 
-    found, record = outcome(SetKey(side=""), '{"a":1}')
-    assert (found.status, record.key, record.key_schema) == (PASSED, "k", STRING)
+    result, record = outcome(SetKey(side=""), '{"a":1}')
+    assert (result.status, record.key, record.key_schema) == (PASSED, "k", STRING)

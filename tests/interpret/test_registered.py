@@ -85,18 +85,18 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_version_of_a_schema(registry, case):
-    schema, version, wanted = CASES[case]
+    schema, version, expected = CASES[case]
     number = registered(registry, json.dumps(schema), version)
-    found = reader(registry).schema(header(number), "orders")
-    assert found.version == wanted
+    result = reader(registry).schema(header(number), "orders")
+    assert result.version == expected
     avro = registered_avro(Format("avro-confluent", options=options(registry)), number, "value", ["orders"])
-    assert avro.schema == found
+    assert avro.schema == result
 
 
 def test_what_is_inside_has_no_version(registry):
     number = registered(registry, json.dumps(record(INNER, {"name": "n", "type": ["null", "int"]})), 2)
-    found = reader(registry).schema(header(number), "orders")
-    assert found.version == 2 and [(n, child.version) for n, child in found.fields] == [("i", None), ("n", None)]
+    schema = reader(registry).schema(header(number), "orders")
+    assert schema.version == 2 and [(n, child.version) for n, child in schema.fields] == [("i", None), ("n", None)]
 
 
 REFUSED = {
@@ -142,12 +142,12 @@ SUBJECTS = [
 ]
 
 
-@pytest.mark.parametrize(("given", "side", "subject"), SUBJECTS)
-def test_the_subject_is_that_of_the_strategy(registry, given, side, subject):
+@pytest.mark.parametrize(("source", "side", "subject"), SUBJECTS)
+def test_the_subject_is_that_of_the_strategy(registry, source, side, subject):
     number = registered(registry, json.dumps(record(ID)), 2, subject)
-    assert reader(registry, side, **given).schema(header(number), "orders").version == 2
+    assert reader(registry, side, **source).schema(header(number), "orders").version == 2
     assert registry.looked_up == [subject]
-    codec = side_codec(Format("avro-confluent", options=options(registry, **given)), side)
+    codec = side_codec(Format("avro-confluent", options=options(registry, **source)), side)
     schema, value = codec.read(header(number) + b"\2", "orders")
     assert (schema.version, value) == (2, {"id": 1})
 
@@ -196,24 +196,24 @@ def test_to_who_writes_a_deleted_version_is_gone(registry):
         codec.write(schema.with_(version=None), value, "orders")
 
 
-@pytest.mark.parametrize(("given", "wanted"), [("12", 12), ("-1", None), ("no", 1), (None, 1)])
-def test_metadata_of_the_schema_counts_more_than_the_subject(registry, given, wanted):
+@pytest.mark.parametrize(("source", "expected"), [("12", 12), ("-1", None), ("no", 1), (None, 1)])
+def test_metadata_of_the_schema_counts_more_than_the_subject(registry, source, expected):
     number = registry.add("orders-value", json.dumps(record(ID)))
-    properties = {"other": "x"} if given is None else {"confluent:version": given}
+    properties = {"other": "x"} if source is None else {"confluent:version": source}
     registry.schemas[number]["metadata"] = {"properties": properties}
-    assert reader(registry).schema(header(number), "orders").version == wanted
+    assert reader(registry).schema(header(number), "orders").version == expected
 
 
 def test_a_subject_is_asked_once(registry):
     numbers = [registered(registry, json.dumps(record(ID, name=f"R{n}")), n) for n in (1, 2)]
     registry.add("eu-value", json.dumps(record(ID, name="R1")))
-    found = reader(registry)
+    result = reader(registry)
     for _ in range(50):
         for number in numbers:
-            found.read(header(number) + b"\2", "orders")
-        found.read(header(numbers[0]) + b"\2", "eu")
+            result.read(header(number) + b"\2", "orders")
+        result.read(header(numbers[0]) + b"\2", "eu")
         with pytest.raises(DataError):
-            found.read(header(numbers[1]) + b"\2", "eu")
+            result.read(header(numbers[1]) + b"\2", "eu")
     assert sorted(registry.looked_up) == ["eu-value", "eu-value", "orders-value", "orders-value"]
     assert sorted(registry.asked) == numbers
     again = reader(registry)  # another one in the same process
@@ -226,8 +226,8 @@ def test_topics_with_the_same_version_share_their_schema_and_others_do_not(regis
     number = registered(registry, json.dumps(record(ID)), 1)
     registered(registry, json.dumps(record(ID)), 1, "eu-value")
     registered(registry, json.dumps(record(ID)), 2, "us-value")
-    found = reader(registry)
-    orders, eu, us = (found.schema(header(number), topic) for topic in ("orders", "eu", "us"))
+    result = reader(registry)
+    orders, eu, us = (result.schema(header(number), topic) for topic in ("orders", "eu", "us"))
     assert orders is eu and (orders.version, us.version) == (1, 2)
 
 
@@ -238,13 +238,13 @@ def test_without_a_topic_there_is_no_version(registry):
 
 def test_a_registry_that_is_silent_ends_the_run(registry):
     number = registry.add("orders-value", json.dumps(record(ID)))
-    found = reader(registry)
-    assert found.schema(header(number)) is not None
+    result = reader(registry)
+    assert result.schema(header(number)) is not None
     registry.status = 503
     with pytest.raises(EngineError, match=r"SMT636.*503"):
-        found.schema(header(number), "orders")
+        result.schema(header(number), "orders")
     registry.status = 200
-    assert found.schema(header(number), "orders").version == 1
+    assert result.schema(header(number), "orders").version == 1
 
 
 def test_it_stands_in_what_is_written(registry):
@@ -283,11 +283,11 @@ PROTOBUF = [
 ]
 
 
-@pytest.mark.parametrize(("indexes", "body", "given", "subject", "name"), PROTOBUF)
-def test_messages_have_the_version_of_their_file(registry, indexes, body, given, subject, name):
+@pytest.mark.parametrize(("indexes", "body", "source", "subject", "name"), PROTOBUF)
+def test_messages_have_the_version_of_their_file(registry, indexes, body, source, subject, name):
     """``ProtobufData.toConnectSchema``: the message that is the value, and none inside."""
     number = registered(registry, order_file(), 2, subject, kind="PROTOBUF")
-    schema, _ = reader(registry, kind="protobuf-confluent", **given).read(header(number) + indexes + body, "orders")
+    schema, _ = reader(registry, kind="protobuf-confluent", **source).read(header(number) + indexes + body, "orders")
     assert (schema.name, schema.version) == (name, 2)
     assert all(child.version is None for _, child in schema.fields)
     assert registry.looked_up == [subject]
@@ -321,12 +321,12 @@ MOVED = [
 ]
 
 
-@pytest.mark.parametrize(("given", "topic", "written"), MOVED)
-def test_what_goes_to_another_topic_is_registered_there(registry, given, topic, written):
+@pytest.mark.parametrize(("source", "topic", "written"), MOVED)
+def test_what_goes_to_another_topic_is_registered_there(registry, source, topic, written):
     text = json.dumps(record(ID))
     for subject in ("orders-value", "others-value", "orders-shop.Order", "shop.Order", "mine"):
         registry.add(subject, text)
-    form = Format("avro-confluent", options=options(registry, **given))
+    form = Format("avro-confluent", options=options(registry, **source))
     data = header(1) + b"\2"
     outcome, key, value = Interpreter(parse_chain([ROUTE]), None, form).process(Record(topic), b"k", data)
     assert outcome.problem is None and key == b"k"

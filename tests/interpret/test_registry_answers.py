@@ -79,8 +79,8 @@ def test_answers_have_bounds(address, monkeypatch, way, error, code):
     start = time.monotonic()
     with pytest.raises(error) as caught:
         schema_by_id((("url", f"{address}/{way}"),), 1, "AVRO")
-    found = caught.value.problem if error is DataError else caught.value.problems[0]
-    assert found.code == code and time.monotonic() - start < 10
+    result = caught.value.problem if error is DataError else caught.value.problems[0]
+    assert result.code == code and time.monotonic() - start < 10
 
 
 def test_other_answers_are_read(address):

@@ -12,7 +12,7 @@ from dagster_smt.model.topics.format import Format
 HIDE = {"alias": "hide", "type": "MaskField$Value", "options": {"fields": ["login"], "replacement": "*"}}
 
 
-def found(value, key=None, headers=(), chain=(HIDE,), topic="t"):
+def residue_in(value, key=None, headers=(), chain=(HIDE,), topic="t"):
     sample = Sample(topic, value=json.dumps(value).encode(), key=key, headers=headers)
     return dict(residue(parse_chain(list(chain)), [sample], Format("string"), Format()))
 
@@ -39,29 +39,29 @@ MATCH = [
 @pytest.mark.parametrize(("value", "places"), MATCH)
 def test_whole_words_in_other_fields(value, places):
     options = HIDE["options"] if isinstance(value["login"], str) else {"fields": ["login"]}
-    assert found(value, chain=({**HIDE, "options": options},)) == {("value.login", place): 1 for place in places}
+    assert residue_in(value, chain=({**HIDE, "options": options},)) == {("value.login", place): 1 for place in places}
 
 
 def test_key_headers_and_topic_are_searched():
-    hits = found({"login": "octocat"}, b"octocat", (("by", b"octocat"),), topic="octocat")
+    hits = residue_in({"login": "octocat"}, b"octocat", (("by", b"octocat"),), topic="octocat")
     assert set(hits) == {("value.login", p) for p in ("key", "header[0] by", "topic")}
 
 
 def test_what_a_later_stage_drops_is_no_residue():
     drop = {"alias": "drop", "type": "ReplaceField$Value", "options": {"exclude": ["url"]}}
-    assert found({"login": "octocat", "url": "/octocat"}, chain=(HIDE, drop)) == {}
+    assert residue_in({"login": "octocat", "url": "/octocat"}, chain=(HIDE, drop)) == {}
 
 
 def test_what_was_renamed_before_its_mask_is_found_under_its_new_name():
     rename = {"alias": "name", "type": "ReplaceField$Value", "options": {"renames": ["user:login"]}}
-    assert set(found({"user": "octocat", "x": "octocat"}, chain=(rename, HIDE))) == {("value.login", "value.x")}
+    assert set(residue_in({"user": "octocat", "x": "octocat"}, chain=(rename, HIDE))) == {("value.login", "value.x")}
 
 
 def test_dropped_and_failing_records_hold_nothing():
     gone = {"alias": "gone", "type": "Filter"}
-    assert found({"login": "octocat", "x": "octocat"}, chain=(HIDE, gone)) == {}
+    assert residue_in({"login": "octocat", "x": "octocat"}, chain=(HIDE, gone)) == {}
     fails = {"alias": "f", "type": "Cast$Value", "options": {"spec": "x:int32"}}
-    assert found({"login": "octocat", "x": "octocat"}, chain=(HIDE, fails)) == {}
+    assert residue_in({"login": "octocat", "x": "octocat"}, chain=(HIDE, fails)) == {}
 
 
 def test_records_are_counted_not_places():
@@ -73,4 +73,4 @@ def test_records_are_counted_not_places():
 
 def test_a_mask_that_did_not_act_took_nothing_away():
     guarded = {**HIDE, "predicate": {"type": "TopicNameMatches", "options": {"pattern": "other"}}}
-    assert found({"login": "octocat", "x": "octocat"}, chain=(guarded,)) == {}
+    assert residue_in({"login": "octocat", "x": "octocat"}, chain=(guarded,)) == {}

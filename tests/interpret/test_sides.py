@@ -88,8 +88,8 @@ REFUSED = [
 
 @pytest.mark.parametrize(("codec", "data", "schema", "value"), [r[1:] for r in READ], ids=[r[0] for r in READ])
 def test_read(codec, data, schema, value):
-    found = codec.read(data)
-    assert (found[0], whole(found[1])) == (schema, value)
+    result = codec.read(data)
+    assert (result[0], whole(result[1])) == (schema, value)
 
 
 @pytest.mark.parametrize(("codec", "data", "problem"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED])

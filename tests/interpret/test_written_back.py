@@ -114,9 +114,9 @@ def test_every_value_of_every_type_comes_back(format_, kind):
             if not allowed_to_refuse(format_, kind, value):
                 wrong.append((value, error.problem.statement))
             continue
-        found = codec.read(written)[1]
-        if not same(found["a"], value) and not (format_ == "protobuf" and value is None):
-            wrong.append((value, found["a"]))
+        data = codec.read(written)[1]
+        if not same(data["a"], value) and not (format_ == "protobuf" and value is None):
+            wrong.append((value, data["a"]))
     assert wrong == []
 
 
@@ -150,18 +150,18 @@ def test_pythons_csv_reads_our_lines(kind, style):
             continue
         (cells,) = csv.reader(io.StringIO(line.decode(), newline=""), strict=True, **PYTHON[style])
         assert cells[1] == "last"
-        wanted, found = cell_of(kind, value), cells[0]
+        expected, result = cell_of(kind, value), cells[0]
         if value is None or kind in ("STRING", "BYTES", "BOOLEAN"):
-            assert found == wanted
+            assert result == expected
         elif kind in ("FLOAT", "DOUBLE"):
-            parsed = float(found)
+            parsed = float(result)
             assert same(float(np.float32(parsed)) if kind == "FLOAT" else parsed, value)
         elif kind == "DATE" and value not in FAR and -719162 <= value // DAY <= 2932896:
-            assert date.fromisoformat(found) == date(1970, 1, 1) + timedelta(days=value // DAY)
+            assert date.fromisoformat(result) == date(1970, 1, 1) + timedelta(days=value // DAY)
         elif kind == "TIMESTAMP" and value not in FAR:
-            assert millis(found) == value
+            assert millis(result) == value
         elif kind not in ("DATE", "TIMESTAMP"):
-            assert Decimal(found) == value
+            assert Decimal(result) == value
 
 
 @pytest.mark.parametrize(
@@ -184,18 +184,18 @@ def test_pythons_json_reads_our_json(kind):
     schema = row_of(kind)
     codec = side_codec(Format("json_schema", schema, decimal_format="NUMERIC"))
     for value in all_values(kind):
-        found = json.loads(codec.write(schema, {"a": value, "b": "x"}), parse_float=Decimal)["a"]
+        data = json.loads(codec.write(schema, {"a": value, "b": "x"}), parse_float=Decimal)["a"]
         if value is None or kind in ("STRING", "BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT"):
-            assert found == value
+            assert data == value
         elif kind in ("FLOAT", "DOUBLE"):
-            number = float(found)
+            number = float(data)
             assert same(float(np.float32(number)) if kind == "FLOAT" else number, value)
         elif kind == "BYTES":
-            assert base64.b64decode(found) == value
+            assert base64.b64decode(data) == value
         elif kind.startswith("DECIMAL"):
-            assert found == value
+            assert data == value
         else:
-            assert found == value // (DAY if kind == "DATE" else 1)
+            assert data == value // (DAY if kind == "DATE" else 1)
 
 
 @pytest.mark.parametrize("kind", VALUES)
@@ -207,12 +207,12 @@ def test_fastavro_reads_our_avro(kind):
         raw = codec.write(schema, {"a": value, "b": "x"})
         if value is not None and kind in ("DATE", "TIMESTAMP") and not -62135596800000 <= value < 253402300800000:
             continue  # fastavro makes datetimes
-        found = fastavro.schemaless_reader(io.BytesIO(raw), fastavro.parse_schema(parsed), None)["a"]
-        if isinstance(found, datetime):
-            found = (found - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1)
-        if isinstance(found, date):
-            found = (found - date(1970, 1, 1)).days * DAY
-        assert same(found, value) or found == value
+        result = fastavro.schemaless_reader(io.BytesIO(raw), fastavro.parse_schema(parsed), None)["a"]
+        if isinstance(result, datetime):
+            result = (result - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1)
+        if isinstance(result, date):
+            result = (result - date(1970, 1, 1)).days * DAY
+        assert same(result, value) or result == value
 
 
 @pytest.mark.parametrize("kind", ["STRING", "INT", "FLOAT", "DOUBLE", "BOOLEAN", "DATE", "DECIMAL(9,2)"])
@@ -225,8 +225,8 @@ def test_nulls_in_arrays_come_back(format_, kind):
     for array in ([], values, [None, *values], [*values, None], [None, None]):
         if format_ == "protobuf" and None in array:
             continue  # repeated fields have no nulls
-        found = codec.read(codec.write(schema, {"a": array, "b": "x"}))[1]["a"]
-        assert same(found, array), (found, array)
+        data = codec.read(codec.write(schema, {"a": array, "b": "x"}))[1]["a"]
+        assert same(data, array), (data, array)
 
 
 @pytest.mark.parametrize("array", [["a;b"], ["", ";"], [""], [None], [NULL]])

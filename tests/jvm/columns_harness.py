@@ -27,16 +27,16 @@ def in_python(side, texts):
     """What Python reads of texts, likewise; what it refuses is LEFT."""
     batch = pa.RecordBatch.from_arrays([pa.array(texts, pa.binary())], names=["value"])
     fields = list(side.columns().values())
-    found = []
+    results = []
     for row in next(ReadColumns((side,), ())([batch])).to_pylist():
         if row[side.bad] is not None:
-            found.append((LEFT, None))
+            results.append((LEFT, None))
         elif row[side.there] is None:
-            found.append((NULL, None))
+            results.append((NULL, None))
         else:
             values = row[side.column].values()
-            found.append((READ, [_plain(value, schema) for value, schema in zip(values, fields, strict=True)]))
-    return found
+            results.append((READ, [_plain(value, schema) for value, schema in zip(values, fields, strict=True)]))
+    return results
 
 
 def agree(side, texts):

@@ -26,7 +26,7 @@ OPTIONS = {
     "MaskField": st.fixed_dictionaries({"fields": lists}, optional={"replacement": st.sampled_from(["*", "7"])}),
     "Cast": st.fixed_dictionaries(
         {"spec": st.lists(st.tuples(names, st.sampled_from("int8 int64 float32 float64 boolean string".split())))}
-    ).map(lambda found: {"spec": ",".join(map(":".join, found["spec"]))}),
+    ).map(lambda parts: {"spec": ",".join(map(":".join, parts["spec"]))}),
     "TimestampConverter": st.fixed_dictionaries(
         {"field": names, "target.type": st.sampled_from(["string", "unix", "Date", "Time", "Timestamp"])}
         | {"format": st.sampled_from(["yyyy-MM-dd"])}
@@ -43,7 +43,7 @@ OPTIONS = {
         st.sampled_from([f"{source}.field" for source in ("topic", "partition", "offset", "timestamp", "static")]),
         names,
         min_size=1,
-    ).map(lambda found: found | {"static.value": "7"}),
+    ).map(lambda parts: parts | {"static.value": "7"}),
     "TimestampRouter": st.fixed_dictionaries({"timestamp.format": st.sampled_from(["yyyyMMdd", "HH-mm.SSS", "y-M"])}),
     "Filter": st.just({}),
     "HoistField": st.fixed_dictionaries({"field": names}, optional={"hoisted": names}),
@@ -64,7 +64,7 @@ def on(kind):
 @st.composite
 def chains(draw, options=OPTIONS, first=()):
     """Chains of the stages that the lane runs: those of ``first``, then others, by their options."""
-    found = {}
+    results = {}
     kinds = [*draw(st.sampled_from(first))] if first else []
     others = [kind for kind in options if "Key" not in kind]
     kinds += draw(st.lists(st.sampled_from(others), min_size=1, max_size=5))
@@ -79,8 +79,8 @@ def chains(draw, options=OPTIONS, first=()):
             stage |= configured(draw, condition, f"predicates.p{alias}")
             stage |= {f"{prefix}.negate": "true"} if draw(st.booleans()) else {}
         if parsed(joined({alias: stage})) is not None:
-            found[alias] = stage
-    return parse_chain(joined(found))
+            results[alias] = stage
+    return parse_chain(joined(results))
 
 
 blanks = st.sampled_from(["", "", "", " ", "\n\t"])
@@ -90,7 +90,7 @@ spelled = st.sampled_from(
 )
 members = st.tuples(blanks, names.map(json.dumps) | names.map(lambda n: f'"{n}"'), blanks, blanks, spelled, blanks)
 objects = st.lists(members, max_size=6).map(
-    lambda found: "{" + ",".join(f"{a}{name}{b}:{c}{value}{d}" for a, name, b, c, value, d in found) + "}"
+    lambda parts: "{" + ",".join(f"{a}{name}{b}:{c}{value}{d}" for a, name, b, c, value, d in parts) + "}"
 )
 
 

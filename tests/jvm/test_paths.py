@@ -19,9 +19,9 @@ WEBHOOKS = Path(__file__).parents[2] / "definitions" / "chains" / "webhooks.prop
 def chain_of(*stages):
     """A chain of (kind, options) with paths of the extended syntax."""
     options = {"transforms": ",".join(f"s{n}" for n in range(len(stages)))}
-    for number, (kind, given_) in enumerate(stages):
+    for number, (kind, source) in enumerate(stages):
         options[f"transforms.s{number}.type"] = on(kind)
-        sided = {"field.syntax.version": "extended"} | given_
+        sided = {"field.syntax.version": "extended"} | source
         options |= {f"transforms.s{number}.{key}": value for key, value in sided.items()}
     return parse_chain(options)
 
@@ -181,8 +181,8 @@ again = st.sampled_from(["a", "b", "x"])
 def twice(value):
     """Objects of few names, which have most of them twice, side by side or around each other."""
     members = st.lists(st.tuples(again, value), min_size=1, max_size=4)
-    inside = members.map(lambda found: "{" + ",".join(f'"{name}":{text}' for name, text in found) + "}")
-    return inside | st.lists(value, max_size=2).map(lambda found: f"[{','.join(found)}]")
+    inside = members.map(lambda parts: "{" + ",".join(f'"{name}":{text}' for name, text in parts) + "}")
+    return inside | st.lists(value, max_size=2).map(lambda parts: f"[{','.join(parts)}]")
 
 
 doubled = st.recursive(st.sampled_from(["1", '"s"', "null", "{}"]), twice, max_leaves=10)
@@ -202,7 +202,20 @@ KEYS = {
     "a field inside": [key_of("a.b", "id")],
     "an element": [key_of("id", "a[0]")],
 }
-GIVEN = [b'{"a":1}', b'"k"', b"7", b" null ", b"", None, b"1e400", b"-0", b'"\\ud800"', b"[1,", b"x", b'{"a":1e400}']
+TEXTS = [
+    b'{"a":1}',
+    b'"k"',
+    b"7",
+    b" null ",
+    b"",
+    None,
+    b"1e400",
+    b"-0",
+    b'"\\ud800"',
+    b"[1,",
+    b"x",
+    b'{"a":1e400}',
+]
 
 
 @pytest.mark.parametrize("stages", KEYS.values(), ids=KEYS)
@@ -219,7 +232,7 @@ def test_keys_that_are_objects(stages):
     assert len(agree(chain, batch_of(scalars))) == len(scalars)  # as a text: only the interpreter can write it
 
 
-@pytest.mark.parametrize("key", GIVEN, ids=repr)
+@pytest.mark.parametrize("key", TEXTS, ids=repr)
 @pytest.mark.parametrize("kind", ["string", "json"])
 @pytest.mark.parametrize("topics", [("raw.eu",), ("other",)])
 def test_keys_that_are_given(key, kind, topics):
@@ -260,7 +273,7 @@ extended = st.fixed_dictionaries({"field.syntax.version": st.just("extended")})
 
 
 def both(*parts):
-    return st.tuples(*parts).map(lambda found: {key: value for part in found for key, value in part.items()})
+    return st.tuples(*parts).map(lambda parts: {key: value for part in parts for key, value in part.items()})
 
 
 def one_of(**options):
@@ -274,7 +287,7 @@ DEEP_OPTIONS = {
         extended,
         st.lists(
             st.tuples(paths | names, st.sampled_from("int8 float64 boolean string".split())), min_size=1, max_size=2
-        ).map(lambda found: {"spec": ",".join(map(":".join, found))}),
+        ).map(lambda parts: {"spec": ",".join(map(":".join, parts))}),
     ),
     "ReplaceField": one_of(exclude=deep_lists) | OPTIONS["ReplaceField"],
     "TimestampConverter": both(
@@ -300,14 +313,14 @@ def tight(value):
         st.tuples(names, value), max_size=2
     )
     inside = st.tuples(members, commas).map(
-        lambda found: "{" + found[1].join(f'"{name}":{text}' for name, text in found[0]) + "}"
+        lambda parts: "{" + parts[1].join(f'"{name}":{text}' for name, text in parts[0]) + "}"
     )
-    return inside | st.tuples(st.lists(value, max_size=3), commas).map(lambda found: f"[{found[1].join(found[0])}]")
+    return inside | st.tuples(st.lists(value, max_size=3), commas).map(lambda parts: f"[{parts[1].join(parts[0])}]")
 
 
 nested = st.recursive(spelled, tight, max_leaves=12)
 deep_objects = st.lists(st.tuples(names, nested), min_size=1, max_size=4, unique_by=lambda pair: pair[0]).map(
-    lambda found: "{" + ",".join(f'"{name}":{text}' for name, text in found) + "}"
+    lambda parts: "{" + ",".join(f'"{name}":{text}' for name, text in parts) + "}"
 )
 deep_records = st.lists(deep_objects.map(str.encode), min_size=1, max_size=5)
 

@@ -18,11 +18,11 @@ def numbers(intervals) -> set[int]:
 
 @given(INTERVALS, INTERVALS)
 def test_as_sets_of_numbers(one, other):
-    for ours, theirs in ((union, set.union), (minus, set.difference), (common, set.intersection)):
-        found = ours(one, other)
-        assert numbers(found) == theirs(numbers(one), numbers(other))
-        assert all(a < b for a, b in found)
-        assert all(left[1] < right[0] for left, right in itertools.pairwise(found)), "sorted, apart"
+    for ours, original in ((union, set.union), (minus, set.difference), (common, set.intersection)):
+        result = ours(one, other)
+        assert numbers(result) == original(numbers(one), numbers(other))
+        assert all(a < b for a, b in result)
+        assert all(left[1] < right[0] for left, right in itertools.pairwise(result)), "sorted, apart"
 
 
 @pytest.mark.parametrize(

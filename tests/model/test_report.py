@@ -85,8 +85,8 @@ def test_counts_of_topics_with_and_without_arrays_add_up():
     both = add_up([PLAIN, ARRAYS])
     assert both == TopicCounts(13, 2, (2,), (6,), further=8, empty=1, refused=6)
     assert add_up([PLAIN, PLAIN]).refused == 0 and add_up([PLAIN, PLAIN]).failed_records == 8
-    found = {"plain": PLAIN, "arrays": ARRAYS}
-    report = RunReport("r", Window(), both.records, both.rows_out, both.all_dropped, both.all_failed, topics=found)
+    results = {"plain": PLAIN, "arrays": ARRAYS}
+    report = RunReport("r", Window(), both.records, both.rows_out, both.all_dropped, both.all_failed, topics=results)
     assert (report.rows_in, report.empty, report.failed, report.failed_records) == (21, 1, 8, 6)
     twice = joined([report, report])
     assert (twice.records_in, twice.rows_in, twice.failed_records, twice.empty) == (26, 42, 12, 2)

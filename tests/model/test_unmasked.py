@@ -42,17 +42,17 @@ def test_the_same_entry_that_touches_records_later_was_right():
 
 
 def test_however_much_there_is_it_stays_small_and_no_record_is_forgotten():
-    found: tuple[Unmasked, ...] = ()
+    result: tuple[Unmasked, ...] = ()
     for n in range(300):
         scattered = offsets_of(Range("orders", 0, 10 * n + k, 10 * n + k + 1) for k in range(0, 10, 2))
         one = Unmasked(
             str(n), "hide", "renamed" if n else "masked", "value", f"f{n}", offsets=scattered, runs=(f"r{n}",)
         )
-        found = remembered(found, offsets(0, 0), (), [one])
-    assert len(found) == MOST_ENTRIES and sum(1 for u in found for _ in u.offsets.ranges()) <= MOST_RANGES
-    assert (found[0].path, found[0].entry, found[0].action) == (SEVERAL, "", "masked")
+        result = remembered(result, offsets(0, 0), (), [one])
+    assert len(result) == MOST_ENTRIES and sum(1 for u in result for _ in u.offsets.ranges()) <= MOST_RANGES
+    assert (result[0].path, result[0].entry, result[0].action) == (SEVERAL, "", "masked")
     every = offsets_of(Range("orders", 0, k, k + 1) for k in range(0, 3000, 2))
-    assert not every - offsets_on_record(found)
+    assert not every - offsets_on_record(result)
 
 
 def test_a_state_keeps_it_and_reads_what_older_versions_wrote():
@@ -111,9 +111,9 @@ LESS = [
 ]
 
 
-@pytest.mark.parametrize(("stages", "wanted"), [case[1:] for case in LESS], ids=[case[0] for case in LESS])
-def test_what_a_chain_hides_less_than_another(stages, wanted):
-    assert [entry.path for entry in less_hidden(parse_chain(stages), parse_chain([mask()]))] == wanted
+@pytest.mark.parametrize(("stages", "expected"), [case[1:] for case in LESS], ids=[case[0] for case in LESS])
+def test_what_a_chain_hides_less_than_another(stages, expected):
+    assert [entry.path for entry in less_hidden(parse_chain(stages), parse_chain([mask()]))] == expected
 
 
 def test_a_mask_without_its_predicate_hides_more():
@@ -122,10 +122,10 @@ def test_a_mask_without_its_predicate_hides_more():
     assert less_hidden(parse_chain([]), guarded)
 
 
-def kept_by_a_group(*found, **more):
+def kept_by_a_group(*result, **more):
     """A state, written as a group's commits and read again."""
     held = offsets(0, 500) | offsets(0, 500, "bills")
-    state = TableState(3, "x", "records", held=held, unmasked=found, **more)
+    state = TableState(3, "x", "records", held=held, unmasked=result, **more)
     commits = to_commits(state)
     assert max(len(c.metadata.encode()) for c in commits.values()) <= LIMIT
     return from_commits(commits)

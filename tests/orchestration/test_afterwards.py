@@ -48,8 +48,8 @@ def raising(error):
 
 @pytest.fixture(scope="module")
 def instance():
-    with dg.instance_for_test() as made:
-        yield made
+    with dg.instance_for_test() as result:
+        yield result
 
 
 @pytest.fixture(scope="module")
@@ -64,15 +64,15 @@ def people(tmp_path_factory):
     from dagster_smt.orchestration import build_smt_asset
 
     sink = DeltaSink(root / "lake", "columns")
-    made = build_smt_asset(
+    result = build_smt_asset(
         SmtTable(key=KEY, chain=[HIDE, DROP], table=table(root, "people", value=declared), sink=sink, checks=CONTRACT)
     )
-    return root, made
+    return root, result
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_a_committed_run_succeeds_whatever_fails_after_it(spark, instance, people, monkeypatch, place):
-    root, made = people
+    root, built = people
     append(root, "people", PERSON)
     if place == "every check":
         for name in CHECKS:
@@ -80,16 +80,16 @@ def test_a_committed_run_succeeds_whatever_fails_after_it(spark, instance, peopl
     else:
         error = TableError(Problem("SMT501", "other", "gone")) if "topics" in place else RuntimeError(SECRET)
         monkeypatch.setattr(place, raising(error))
-    result = dg.materialize([made], instance=instance, resources={"spark": spark}, raise_on_error=False)
+    result = dg.materialize([built], instance=instance, resources={"spark": spark}, raise_on_error=False)
     assert result.success
-    (told,) = events(result)
-    found = checks(result)
-    unknown = {name for name, check in found.items() if "not known" in (check.description or "")}
-    assert unknown == PLACES[place] & set(found)
-    assert all(not found[name].passed and found[name].severity.value == "WARN" for name in unknown)
+    (message,) = events(result)
+    outcome = checks(result)
+    unknown = {name for name, check in outcome.items() if "not known" in (check.description or "")}
+    assert unknown == PLACES[place] & set(outcome)
+    assert all(not outcome[name].passed and outcome[name].severity.value == "WARN" for name in unknown)
     if place != "every check":
-        assert UNSEEN in told.metadata
-    assert told.metadata["dagster_smt/status"].value == "committed"
+        assert UNSEEN in message.metadata
+    assert message.metadata["dagster_smt/status"].value == "committed"
     assert SECRET not in str([e.to_json() if hasattr(e, "to_json") else e for e in result.all_events])
 
 
@@ -114,11 +114,11 @@ def test_a_broken_neighbour_hides_nothing(spark, tmp_path):
     append(tmp_path, "people", PERSON)
     append(tmp_path, "broken", PERSON)
     (tmp_path / "topics" / "broken" / "0" / "rubbish").write_text("")
-    made = asset(tmp_path, topics=("people", "broken"), checks=SmtChecks(max_lag=0))
-    result = dg.materialize([made], resources={"spark": spark}, raise_on_error=False)
-    (told,) = events(result)
-    assert not result.success and told.metadata["dagster_smt/records_in"].value == 1
-    assert "SMT502" in str(told.metadata[UNSEEN].value)
+    built = asset(tmp_path, topics=("people", "broken"), checks=SmtChecks(max_lag=0))
+    result = dg.materialize([built], resources={"spark": spark}, raise_on_error=False)
+    (message,) = events(result)
+    assert not result.success and message.metadata["dagster_smt/records_in"].value == 1
+    assert "SMT502" in str(message.metadata[UNSEEN].value)
     assert not checks(result)["lag"].passed and checks(result)["rows_match_offsets"].passed
 
 

@@ -60,8 +60,8 @@ def observations(result):
 
 
 def checks(result):
-    found = [e.event_specific_data for e in result.all_events if e.event_type_value == "ASSET_CHECK_EVALUATION"]
-    return {c.check_name: c for c in found}
+    results = [e.event_specific_data for e in result.all_events if e.event_type_value == "ASSET_CHECK_EVALUATION"]
+    return {c.check_name: c for c in results}
 
 
 def value(event, name):
@@ -141,9 +141,9 @@ def test_a_wrong_config_fails_before_any_spark_work(tmp_path, name, config, mess
         resources={"spark": Untouchable()},
         raise_on_error=False,
     )
-    found = failure(result)
-    assert message in found.description and "hint: " in found.description
-    assert found.metadata["dagster_smt/problems"].records[0].data["code"].startswith("SMT0")
+    outcome = failure(result)
+    assert message in outcome.description and "hint: " in outcome.description
+    assert outcome.metadata["dagster_smt/problems"].records[0].data["code"].startswith("SMT0")
     assert not [e for e in result.all_events if e.is_step_up_for_retry]
 
 
@@ -193,8 +193,8 @@ def test_a_committed_window_that_dagster_never_heard_of_is_reported_once(spark, 
     run(spec, spark)
     with dg.instance_for_test() as instance:
         results = [dg.materialize([people], instance=instance, resources={"spark": spark}) for _ in range(3)]
-    (told,) = (e for result in results for e in events(result))
-    assert (value(told, "status"), value(told, "records_in")) == ("already committed", 2)
+    (message,) = (e for result in results for e in events(result))
+    assert (value(message, "status"), value(message, "records_in")) == ("already committed", 2)
     assert [len(observations(result)) for result in results] == [0, 1, 1]
 
 
@@ -218,16 +218,16 @@ def materialize_all(instance, definition, session, keys, config=None, **more):
 def test_many_partitions_are_one_run_with_metadata_for_each(spark, tmp_path, many):
     keys = ["a", topic_to_partition_key("c...d")]
     with dg.instance_for_test() as instance:
-        found = events(materialize_all(instance, many, spark, keys))
+        result = events(materialize_all(instance, many, spark, keys))
         again = dg.materialize([many], instance=instance, resources={"spark": spark}, partition_key=keys[1])
         append(tmp_path, "a", PERSON)
         mixed = events(materialize_all(instance, many, spark, keys))
-    found.sort(key=lambda e: e.partition)
-    assert [(e.partition, value(e, "records_in"), value(e, "dagster/partition_row_count")) for e in found] == [
+    result.sort(key=lambda e: e.partition)
+    assert [(e.partition, value(e, "records_in"), value(e, "dagster/partition_row_count")) for e in result] == [
         ("a", 1, 1),
         ("c%2E%2E%2Ed", 3, 3),
     ]
-    assert value(found[1], "end_offsets") == {"c...d": {"0": 3}}
+    assert value(result[1], "end_offsets") == {"c...d": {"0": 3}}
     assert events(again) == []
     (seen,) = observations(again)
     assert (seen.partition, value(seen, "status"), value(seen, "dagster/partition_row_count")) == (keys[1], "empty", 3)
@@ -284,11 +284,11 @@ def test_a_rebuild_of_every_partition_may_change_the_columns(spark, tmp_path):
         assert all("SMT521 id: the table has int, the run would write double" in text for text in texts)
         assert all("for every topic of the table: b name them too" in text for text in texts[:2])
         assert "launch the same with window.rebuild: true" in texts[2]
-        found = events(materialize_all(instance, of_type(tmp_path, "DOUBLE"), spark, ["a", "b"], REBUILD))
-        assert {e.partition: value(e, "records_out") for e in found} == {"a": 1, "b": 2}
+        result = events(materialize_all(instance, of_type(tmp_path, "DOUBLE"), spark, ["a", "b"], REBUILD))
+        assert {e.partition: value(e, "records_out") for e in result} == {"a": 1, "b": 2}
         assert {f.name: f.dataType.simpleString() for f in read(spark, tmp_path).schema}["id"] == "double"
         assert read(spark, tmp_path).count() == 3
-        found = events(materialize_all(instance, of_type(tmp_path, "INT", "records"), spark, ["a", "b"], REBUILD))
+        result = events(materialize_all(instance, of_type(tmp_path, "INT", "records"), spark, ["a", "b"], REBUILD))
         assert read(spark, tmp_path).count() == 3 and "key" in read(spark, tmp_path).columns
 
 
@@ -425,8 +425,8 @@ def test_a_window_for_all_topics_and_by_time(spark, tmp_path):
     with dg.instance_for_test() as instance:
         for window, count in zip(windows, (4, 0, 4), strict=True):
             config = {"ops": {"lake__people": {"config": {"window": window}}}}
-            found = events(dg.materialize([both], config, instance=instance, resources={"spark": spark}))
-            assert [value(e, "records_in") for e in found] == [count], window  # time without records is noted, too
+            result = events(dg.materialize([both], config, instance=instance, resources={"spark": spark}))
+            assert [value(e, "records_in") for e in result] == [count], window  # time without records is noted, too
     assert read(spark, tmp_path).count() == 6
 
 

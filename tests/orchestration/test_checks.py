@@ -49,7 +49,7 @@ def reported(**changes):
     return replace(GOOD, report=replace(GOOD.report, **changes))
 
 
-def found(**changes):
+def facts_with(**changes):
     return replace(GOOD, facts=replace(GOOD.facts, **changes))
 
 
@@ -77,32 +77,37 @@ WRONG = [
         "3 of 5 records failed; 2 dead letters could not be written",
         "ERROR",
     ),
-    ("offsets_contiguous", found(gaps={"orders": {"0": [[2, 5]]}}), "3 offsets were skipped permanently", "WARN"),
-    ("offsets_contiguous", found(holes={"orders": {"0": [[2, 5]]}}), "3 offsets between those that", "WARN"),
-    ("rows_match_offsets", found(counted=3), "the table has 3 rows, its commits have 4", "ERROR"),
-    ("rows_match_offsets", found(counted=5), "the table has 5 rows, its commits have 4", "ERROR"),
+    ("offsets_contiguous", facts_with(gaps={"orders": {"0": [[2, 5]]}}), "3 offsets were skipped permanently", "WARN"),
+    ("offsets_contiguous", facts_with(holes={"orders": {"0": [[2, 5]]}}), "3 offsets between those that", "WARN"),
+    ("rows_match_offsets", facts_with(counted=3), "the table has 3 rows, its commits have 4", "ERROR"),
+    ("rows_match_offsets", facts_with(counted=5), "the table has 5 rows, its commits have 4", "ERROR"),
     ("rows_match_offsets", reported(records_in=6), "6 records were read, 5 are accounted for", "ERROR"),
-    ("rows_match_offsets", found(counted=3, mode="upsert"), "the table has 3 keys, its commits have 4", "ERROR"),
-    ("keys_unique", found(mode="upsert", repeated_keys=2), "2 keys have more than one row", "ERROR"),
-    ("keys_unique", found(mode="scd2", repeated_keys=1), "1 keys have more than one current version", "ERROR"),
-    ("schema_matches_plan", found(schema_problems={"id": "planned as int"}), "1 columns differ", "ERROR"),
+    ("rows_match_offsets", facts_with(counted=3, mode="upsert"), "the table has 3 keys, its commits have 4", "ERROR"),
+    ("keys_unique", facts_with(mode="upsert", repeated_keys=2), "2 keys have more than one row", "ERROR"),
+    ("keys_unique", facts_with(mode="scd2", repeated_keys=1), "1 keys have more than one current version", "ERROR"),
+    ("schema_matches_plan", facts_with(schema_problems={"id": "planned as int"}), "1 columns differ", "ERROR"),
     ("dead_mask", reported(ledger=[DEAD]), "touched nothing although records reached it: nmae (hide)", "ERROR"),
     ("dead_mask", reported(ledger=[RENAMED]), "nmae (names)", "WARN"),
     ("dead_mask", reported(ledger=[RENAMED, DEAD]), "nmae (names), nmae (hide)", "ERROR"),
     (
         "dead_mask",
-        found(unmasked=(OLD,)),
+        facts_with(unmasked=(OLD,)),
         "on record: nmae (hide) touched nothing in orders-0 [2, 5), written by r1",
         "ERROR",
     ),
-    ("dead_mask", found(unmasked=(replace(OLD, action="renamed"),)), "on record", "WARN"),
+    ("dead_mask", facts_with(unmasked=(replace(OLD, action="renamed"),)), "on record", "WARN"),
     (
         "dead_mask",
-        found(unmasked=(replace(OLD, action="dropped", left_out=True),)),
+        facts_with(unmasked=(replace(OLD, action="dropped", left_out=True),)),
         "was not in the run's chain",
         "ERROR",
     ),
-    ("masked_values", found(residue={("value.a", "value.b"): 2}, sampled=9), "also in value.b (of value.a)", "WARN"),
+    (
+        "masked_values",
+        facts_with(residue={("value.a", "value.b"): 2}, sampled=9),
+        "also in value.b (of value.a)",
+        "WARN",
+    ),
     ("key_matches_value", reported(ledger=[DIFFERING]), "key and value differ in id (2 records)", "WARN"),
     ("tables_written", reported(destinations=(BROKEN,)), "1 of 1 tables were not written: orders", "ERROR"),
     ("tables_written", found(waiting=3), "3 offsets wait for a table", "ERROR"),
@@ -143,7 +148,7 @@ def test_a_share_is_above_nothing_and_at_most_all(share):
 
 
 def test_lag_up_to_a_limit_passes():
-    assert CHECKS["lag"](replace(found(lag={"orders": 3}), max_lag=3)).passed
+    assert CHECKS["lag"](replace(facts_with(lag={"orders": 3}), max_lag=3)).passed
 
 
 CONDITIONAL = {
@@ -185,7 +190,7 @@ def test_tables_have_the_checks_that_can_be_told_of_them():
 def test_a_broken_contract_names_who_reads_the_column():
     readers = {"id": ["below.number"], "a.b": ["below.x", "other.y"], "ab": ["below.z"]}
     broken = {"id": "gone", "a": "gone", "new": "gone"}
-    judged = CHECKS["contract"](replace(found(broken=broken), readers=readers))
+    judged = CHECKS["contract"](replace(facts_with(broken=broken), readers=readers))
     rows = {r.data["column"]: r.data["read by"] for r in judged.metadata["broken"].records}
     assert rows == {"id": "below.number", "a": "below.x, other.y", "new": ""}
 
@@ -218,14 +223,14 @@ def test_a_contract_is_kept_and_broken_in_runs(spark, tmp_path):
         lineage = dg.TableColumnLineage({"text": [dep]})
         return dg.MaterializeResult(metadata={"dagster/column_lineage": lineage})
 
-    kept, broken = (
+    rest, broken = (
         "id BIGINT NOT NULL, at STRUCT<x: INT>",
         "id INT, name STRING NOT NULL, at STRUCT<y: INT>, note STRING",
     )
     results = []
     with dg.instance_for_test() as instance:
         dg.materialize([below], instance=instance)
-        for contract in (kept, broken):
+        for contract in (rest, broken):
             append(tmp_path, "people", PERSON)
             both = [columns(contract), below]
             results.append(checks(run_all(instance, both, spark))["contract"])
@@ -346,11 +351,15 @@ def test_a_masked_value_that_is_elsewhere_is_found_and_never_shown(spark, tmp_pa
 def test_a_masked_value_may_stay_where_the_chain_says_why():
     chain = parse_chain({"transforms": "", "mask.exceptions": "a", "mask.exceptions.a.fields": "value.**.b", **REASON})
     hits = {("value.x", "value.b"): 2, ("value.x", "value.c[].b"): 3, ("value.x", "value.bb"): 1}
-    judged = CHECKS["masked_values"](replace(found(residue=hits, sampled=9), mask_exceptions=chain.mask_exceptions))
+    judged = CHECKS["masked_values"](
+        replace(facts_with(residue=hits, sampled=9), mask_exceptions=chain.mask_exceptions)
+    )
     assert not judged.passed and "value.bb" in judged.statement and "value.b," not in judged.statement
     assert judged.metadata["excepted"] == ["value.b: it is public", "value.c[].b: it is public"]
     del hits["value.x", "value.bb"]
-    judged = CHECKS["masked_values"](replace(found(residue=hits, sampled=9), mask_exceptions=chain.mask_exceptions))
+    judged = CHECKS["masked_values"](
+        replace(facts_with(residue=hits, sampled=9), mask_exceptions=chain.mask_exceptions)
+    )
     assert judged.passed and "except 2 fields that the chain permits" in judged.statement
 
 

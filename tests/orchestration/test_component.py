@@ -140,7 +140,7 @@ def test_everything_that_can_be_said():
 )
 def test_other_sources_sinks_and_partitions(changes, kind):
     component, defs = loaded({**LEAST, **changes})
-    found = {
+    results = {
         "table": isinstance(component.table.source, TableSource),
         "kafka": isinstance(component.sink, KafkaSink) and component.sink.topics.create is not None,
         "files": component.sink.storage == "file_topics",
@@ -148,16 +148,16 @@ def test_other_sources_sinks_and_partitions(changes, kind):
         "letters": isinstance(component.dead_letters, FileTopics | KafkaTopics),
         "time": isinstance(spec_of(defs).partitions_def, dg.TimeWindowPartitionsDefinition),
     }
-    assert found[kind]
+    assert results[kind]
 
 
 def problem(attributes, **files):
     with pytest.raises(Exception) as caught:
         loaded(attributes, **files)
-    return told(caught.value)
+    return messages_of(caught.value)
 
 
-def told(error):
+def messages_of(error):
     """All messages of an error and its causes."""
     texts = []
     while error is not None:
@@ -229,9 +229,9 @@ def test_the_topic_lists_what_the_columns_come_from():
     _, defs = loaded({**LEAST, "table": {**TABLES[0], "columns": columns}, "sink": sink})
     table, topic = spec_of(defs), spec_of(defs, dg.AssetKey(["kafka", "orders"]))
     listed = {column.name for column in topic.metadata["dagster/column_schema"].columns}
-    told = table.metadata["dagster/column_lineage"].deps_by_column
-    assert {dep.column_name for deps in told.values() for dep in deps} <= listed
-    assert [dep.column_name for dep in told["trace"]] == ["headers.trace-id"]
+    message = table.metadata["dagster/column_lineage"].deps_by_column
+    assert {dep.column_name for deps in message.values() for dep in deps} <= listed
+    assert [dep.column_name for dep in message["trace"]] == ["headers.trace-id"]
     assert "key" in listed  # the only column of a JSON key is the key itself, as in ksqlDB
 
 
@@ -408,24 +408,24 @@ WITHOUT = {"translation"}  # its resolver takes no description
 def documented(component):
     """Each attribute of a component and of its models, with its schema; Dagster's own models left out."""
     schema = component.get_model_cls().model_json_schema()
-    ours = {name for name in schema["$defs"] if name not in NOT_OURS and not name.endswith(THEIRS)}
+    ours = {name for name in schema["$defs"] if name not in NOT_OURS and not name.endswith(DAGSTERS_MODELS)}
     for model in [schema, *(schema["$defs"][name] for name in ours)]:
         for name, attribute in model.get("properties", {}).items():
             if name not in WITHOUT:
                 yield f"{model['title']}.{name}", attribute
 
 
-THEIRS = ("PartitionsDefinitionModel", "BackfillPolicyModel")
+DAGSTERS_MODELS = ("PartitionsDefinitionModel", "BackfillPolicyModel")
 
 
 def values_of(attribute):
     """The values of an enumeration, wherever they stand in a schema."""
-    found = [*attribute.get("enum", ()), *([attribute["const"]] if "const" in attribute else ())]
+    result = [*attribute.get("enum", ()), *([attribute["const"]] if "const" in attribute else ())]
     inner = [part for form in ("anyOf", "oneOf", "allOf") for part in attribute.get(form, ())]
     values = attribute.get("additionalProperties")
     for part in [*inner, *([values] if isinstance(values, dict) else ())]:
-        found += values_of(part)
-    return [value for value in found if isinstance(value, str)]
+        result += values_of(part)
+    return [value for value in result if isinstance(value, str)]
 
 
 @pytest.mark.parametrize("component", [SmtChainComponent, SmtTopicCollectionComponent])
@@ -525,19 +525,19 @@ def shop(tmp_path):
 
 def test_topics_are_assets_with_their_real_columns(shop, tmp_path):
     assert list(collection(shop, refresh=False).assets or ()) == []  # nobody was asked yet
-    found = columns_of(collection(shop))
-    assert set(found) == {"topics/shop.orders", "topics/shop.bills"}
-    inside = {name: kind for name, kind in found["topics/shop.orders"].items() if name.startswith("value.")}
+    result = columns_of(collection(shop))
+    assert set(result) == {"topics/shop.orders", "topics/shop.bills"}
+    inside = {name: kind for name, kind in result["topics/shop.orders"].items() if name.startswith("value.")}
     assert inside == {"value.id": "int64", "value.who": "struct", "value.who.mail": "string"}
-    assert not any(name.startswith("value.") for name in found["topics/shop.bills"])
+    assert not any(name.startswith("value.") for name in result["topics/shop.bills"])
 
 
 def test_envelopes_bring_their_columns_along(tmp_path):
     schema = {"type": "struct", "fields": [{"field": "id", "type": "int32", "default": 7}]}
     value = json.dumps({"schema": schema, "payload": {"id": 1}}).encode()
     append_records(FileTopics(tmp_path), "shop", [NewRecord(None, value), NewRecord(None, None)])
-    found = columns_of(collection({"source": {"files": str(tmp_path)}, "value": {"kind": "envelope"}}))
-    assert found["topics/shop"]["value.id"] == "int32"
+    result = columns_of(collection({"source": {"files": str(tmp_path)}, "value": {"kind": "envelope"}}))
+    assert result["topics/shop"]["value.id"] == "int32"
 
 
 def test_the_state_has_no_values_and_a_limit(shop, tmp_path):
@@ -554,8 +554,8 @@ def test_one_topic_that_cannot_be_told_does_not_stop_the_others(tmp_path):
     values = {"empty.name": b'{"": 1}', "deep": b"[" * 100_000, "broken": b"{", "good": b'{"id": 1}'}
     for topic, value in values.items():
         append_records(topics, topic, [NewRecord(None, value)])
-    found = columns_of(collection({"source": {"files": str(tmp_path)}}))
-    inside = {key: [n for n in names if n.startswith("value.")] for key, names in found.items()}
+    result = columns_of(collection({"source": {"files": str(tmp_path)}}))
+    inside = {key: [n for n in names if n.startswith("value.")] for key, names in result.items()}
     assert inside.pop("topics/good") == ["value.id"]
     assert set(inside) == {"topics/empty.name", "topics/deep", "topics/broken"}
     broken = {"source": {"files": str(tmp_path)}, "value": {"kind": "envelope"}}
@@ -567,12 +567,12 @@ def test_columns_of_a_topic_are_those_of_the_rows_in_its_arrays(tmp_path):
     for topic, values in {"rows": [b'[{"id": 1}, {"name": "x"}]', b"[]"], "broken": [b"{"], "empty": [b"[]"]}.items():
         append_records(topics, topic, [NewRecord(None, value) for value in values])
     value = {"kind": "json", "options": {"arrays-as-rows": "true"}}
-    found = columns_of(collection({"source": {"files": str(tmp_path)}, "value": value}))
-    inside = {key: [n for n in names if n.startswith("value.")] for key, names in found.items()}
+    result = columns_of(collection({"source": {"files": str(tmp_path)}, "value": value}))
+    inside = {key: [n for n in names if n.startswith("value.")] for key, names in result.items()}
     assert inside == {"topics/rows": ["value.id", "value.name"], "topics/broken": [], "topics/empty": []}
 
 
 def test_a_table_is_no_place_of_topics():
     with pytest.raises(Exception) as error:
         collection({"source": {"table": {"name": "lake.t"}}}, refresh=False)
-    assert "SMT038 source.table: a table is an asset itself" in told(error.value)
+    assert "SMT038 source.table: a table is an asset itself" in messages_of(error.value)

@@ -101,14 +101,14 @@ def test_a_new_option_of_a_window_needs_no_second_declaration():
         again: bool = False
         hidden: Path = Path()
 
-    found = config_fields(Window, omit=("hidden",))
-    assert {name: option.description for name, option in found.items()} == {
+    result = config_fields(Window, omit=("hidden",))
+    assert {name: option.description for name, option in result.items()} == {
         "least": "At least this many.",
         "most": "At most this many.",
         "again": "Read again.",
     }
-    assert found["least"].is_required and not found["most"].is_required
-    assert found["most"].default_value is None and found["again"].default_value is False
+    assert result["least"].is_required and not result["most"].is_required
+    assert result["most"].default_value is None and result["again"].default_value is False
 
 
 def test_every_option_of_a_window_is_in_the_run_config():

@@ -55,8 +55,8 @@ def catalog(spark, tmp_path_factory):
         assert dg.materialize([asset], instance=instance, resources={"spark": spark}).success
         with define_out_of_process_context(str(Path(__file__)), "no_definitions", instance) as context:
             answer = execute_dagster_graphql(context, QUERY, {"key": {"path": KEY.path}})
-    (told,) = answer.data["assetOrError"]["assetMaterializations"]
-    (entry,) = (e for e in told["metadataEntries"] if "lineage" in e)
+    (message,) = answer.data["assetOrError"]["assetMaterializations"]
+    (entry,) = (e for e in message["metadataEntries"] if "lineage" in e)
     frame = spark.read.format("delta").load(str(root / "lake"))
     rows = {row["_source_offset"]: json.loads(row["row"]) for row in rows_of(frame)}
     return rows, {line["columnName"]: line["columnDeps"] for line in entry["lineage"]}

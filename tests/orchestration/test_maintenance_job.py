@@ -127,9 +127,9 @@ def test_a_step_that_fails_stops_neither_the_next_one_nor_the_next_table(spark, 
     first, second = observations(result)
     assert [line["status"] for line in rows_of(first)] == ["failed: SMT623", "done"]
     assert [line["status"] for line in rows_of(second)] == ["done"] * 4
-    told = failure(result)
-    assert "SMT623" in told.description and "compact: the disk is full" in told.description
-    assert [record.data["code"] for record in told.metadata["dagster_smt/problems"].records] == ["SMT623"]
+    message = failure(result)
+    assert "SMT623" in message.description and "compact: the disk is full" in message.description
+    assert [record.data["code"] for record in message.metadata["dagster_smt/problems"].records] == ["SMT623"]
 
 
 def test_an_error_of_spark_is_named_without_its_text(spark, tmp_path, monkeypatch):
@@ -166,12 +166,12 @@ def test_many_small_files_are_named_by_runs_and_the_job(spark, tmp_path, monkeyp
         green = launch(instance, spark, asset, build_maintenance_job(asset, NOW))
         append(tmp_path, "people", PERSON)
         after = dg.materialize([asset], instance=instance, resources={"spark": spark})
-    told = [checks(result)[SMALL_FILES] for result in (red, no_compaction, green, after)]
-    assert red.success and [check.passed for check in told] == [False, False, True, True]
-    for check in told[:2]:
+    results = [checks(result)[SMALL_FILES] for result in (red, no_compaction, green, after)]
+    assert red.success and [check.passed for check in results] == [False, False, True, True]
+    for check in results[:2]:
         assert check.severity.value == "WARN"
         assert check.description.startswith("3 of 3 files are smaller than 16 MB; launch the maintenance job")
-    assert told[0].metadata["small_files"].value == 3 and told[2].metadata["files"].value == 1
+    assert results[0].metadata["small_files"].value == 3 and results[2].metadata["files"].value == 1
 
 
 def test_a_compaction_that_leaves_small_files_says_why(monkeypatch):

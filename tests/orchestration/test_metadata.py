@@ -81,19 +81,19 @@ def test_a_table_with_keys_shows_its_keys_and_has_no_column_for_deletions():
     assert [[d.column_name for d in deps[name]] for name in ("id", "region")] == [["value.id"], ["key.region"]]
     assert "__deleted" not in deps
     whole = plan_chain(parse_chain([]), parse_ddl("id BIGINT").by_name["id"], value, topics=("orders",), typed=True)
-    named = DeltaSink(Path("lake/orders"), "columns", mode="scd2", keys=["number"])
-    columns = {c.name: c for c in column_schema(whole, named).columns}
+    names = DeltaSink(Path("lake/orders"), "columns", mode="scd2", keys=["number"])
+    columns = {c.name: c for c in column_schema(whole, names).columns}
     assert (columns["number"].type, columns["valid_from"].type, columns["is_current"].type) == (
         "int64",
         "timestamp",
         "boolean",
     )
-    assert [d.column_name for d in column_lineage(whole, named, [TOPIC]).deps_by_column["number"]] == ["key"]
+    assert [d.column_name for d in column_lineage(whole, names, [TOPIC]).deps_by_column["number"]] == ["key"]
 
 
 def test_schema_and_lineage_are_known_before_any_run():
-    found = definition_metadata(typed_plan(), dg.AssetKey(["lake", "orders"]), COLUMNS, [TOPIC], Path("chain.yaml"))
-    columns = {c.name: c for c in found["dagster/column_schema"].columns}
+    result = definition_metadata(typed_plan(), dg.AssetKey(["lake", "orders"]), COLUMNS, [TOPIC], Path("chain.yaml"))
+    columns = {c.name: c for c in result["dagster/column_schema"].columns}
     assert {n: c.type for n, c in columns.items()} == {
         "number": "int32",
         "who": "struct",
@@ -108,7 +108,7 @@ def test_schema_and_lineage_are_known_before_any_run():
     masked = {n: c.tags["dagster_smt/masked"] for n, c in columns.items() if "dagster_smt/masked" in c.tags}
     assert masked == {"who": "partly", "who.mail": ""}
     assert columns["number"].description == "how many"
-    lineage = found["dagster/column_lineage"].deps_by_column
+    lineage = result["dagster/column_lineage"].deps_by_column
     assert set(lineage) == set(columns)
     assert {n: [(d.asset_key, d.column_name) for d in deps] for n, deps in lineage.items()} == {
         "number": [(TOPIC, "value.n")],
@@ -120,10 +120,10 @@ def test_schema_and_lineage_are_known_before_any_run():
         "_source_partition": [(TOPIC, "partition")],
         "_source_offset": [(TOPIC, "offset")],
     }
-    assert found["dagster/table_name"] == "lake.orders"
-    assert found["dagster/uri"].startswith("file:///") and found["dagster/storage_kind"] == "delta"
-    assert found["dagster/code_references"].code_references[0].file_path == str(Path("chain.yaml").absolute())
-    assert "source\\|topic!" in found["dagster_smt/chain"].value
+    assert result["dagster/table_name"] == "lake.orders"
+    assert result["dagster/uri"].startswith("file:///") and result["dagster/storage_kind"] == "delta"
+    assert result["dagster/code_references"].code_references[0].file_path == str(Path("chain.yaml").absolute())
+    assert "source\\|topic!" in result["dagster_smt/chain"].value
 
 
 DDL = (
@@ -152,33 +152,33 @@ def test_masked_elements_are_in_the_tags(fields, masked):
 
 
 def test_records_without_schema_have_kafkas_columns():
-    found = definition_metadata(schemaless_plan(), dg.AssetKey("a"), RECORDS, [TOPIC])
-    names = [c.name for c in found["dagster/column_schema"].columns]
+    result = definition_metadata(schemaless_plan(), dg.AssetKey("a"), RECORDS, [TOPIC])
+    names = [c.name for c in result["dagster/column_schema"].columns]
     assert names[:3] == ["key", "value", "topic"] and names[-1] == "source_topic"
-    assert found["dagster/column_lineage"].deps_by_column["source_topic"][0].column_name == "topic"
-    assert found["dagster_smt/masked_fields"].data == ["who.mail"]
-    assert "dagster/code_references" not in found
+    assert result["dagster/column_lineage"].deps_by_column["source_topic"][0].column_name == "topic"
+    assert result["dagster_smt/masked_fields"].data == ["who.mail"]
+    assert "dagster/code_references" not in result
 
 
 def test_columns_without_schema_are_left_to_the_run():
-    found = definition_metadata(schemaless_plan(), dg.AssetKey("a"), COLUMNS, [TOPIC])
-    assert "dagster/column_schema" not in found and "dagster/column_lineage" not in found
+    result = definition_metadata(schemaless_plan(), dg.AssetKey("a"), COLUMNS, [TOPIC])
+    assert "dagster/column_schema" not in result and "dagster/column_lineage" not in result
 
 
 def test_a_report_becomes_metadata_that_dagster_takes():
     ends = {"orders": {"0": 20, "1": 4}}
     context = RunContext(typed_plan(), COLUMNS, [TOPIC], rows=200, ends=ends, app_id="local-1", window_id="w")
     event = dg.AssetMaterialization("a", metadata=run_metadata(report(), context))
-    found = event.metadata
-    values = {n.removeprefix("dagster_smt/"): m.value for n, m in found.items() if n.startswith("dagster_smt/")}
+    result = event.metadata
+    values = {n.removeprefix("dagster_smt/"): m.value for n, m in result.items() if n.startswith("dagster_smt/")}
     assert (values["records_in"], values["records_out"]) == (14, 11)
     assert (values["records_dropped"], values["records_dead_lettered"]) == (1, 2)
     assert (values["seconds"], values["seconds_by_phase"]) == (1.75, {"read": 0.25, "write": 1.5})
     assert (values["start_offsets"], values["end_offsets"]) == ({"orders": {"0": 10, "1": 0}}, ends)
     assert (values["status"], values["spark_app_id"], values["window_id"]) == ("committed", "local-1", "w")
     assert (values["chain_hash"], values["chain_overridden"]) == (CHAIN.hash, False)
-    assert found["dagster/row_count"].value == 200
-    assert {"dagster/column_schema", "dagster/column_lineage"} <= set(found)
+    assert result["dagster/row_count"].value == 200
+    assert {"dagster/column_schema", "dagster/column_lineage"} <= set(result)
 
 
 def test_what_was_not_read_stands_in_the_metadata_and_the_report():
@@ -187,12 +187,12 @@ def test_what_was_not_read_stands_in_the_metadata_and_the_report():
         Unread("orders-eu", 0, "hide", 5, (Range("orders-eu", 0, 0, 5),), counted=False),
     )
     stages = [StageCounts("hide", "MaskField$Value", 1014, 1006, 2)]
-    found = run_metadata(report(unread=unread, stages=stages), RunContext(typed_plan(), COLUMNS, [TOPIC]))
-    assert [r.data for r in found["dagster_smt/not_read"].records] == [
+    metadata = run_metadata(report(unread=unread, stages=stages), RunContext(typed_plan(), COLUMNS, [TOPIC]))
+    assert [r.data for r in metadata["dagster_smt/not_read"].records] == [
         {"topic": "orders", "stage": "hide", "offsets": "orders-0 [10, 1010)", "number": 1000, "of": "records"},
         {"topic": "orders-eu", "stage": "hide", "offsets": "orders-eu-0 [0, 5)", "number": 5, "of": "offsets"},
     ]
-    assert "dropped 1,006 records, 1,005 of them unread" in found["dagster_smt/report"].value
+    assert "dropped 1,006 records, 1,005 of them unread" in metadata["dagster_smt/report"].value
     assert "dagster_smt/not_read" not in run_metadata(report(), RunContext(typed_plan(), COLUMNS, [TOPIC]))
 
 
@@ -231,18 +231,18 @@ TABLES = [
 
 @pytest.mark.parametrize(("name", "rows"), TABLES, ids=[t[0] for t in TABLES])
 def test_tables(name, rows):
-    found = run_metadata(report(), RunContext(typed_plan(), COLUMNS))[f"dagster_smt/{name}"]
-    assert [r.data for r in found.records] == rows
-    assert [c.name for c in found.schema.columns] == list(rows[0])
+    metadata = run_metadata(report(), RunContext(typed_plan(), COLUMNS))[f"dagster_smt/{name}"]
+    assert [r.data for r in metadata.records] == rows
+    assert [c.name for c in metadata.schema.columns] == list(rows[0])
 
 
 def test_an_empty_report_has_tables_with_columns():
-    found = run_metadata(
+    metadata = run_metadata(
         RunReport("a", Window()), RunContext(schemaless_plan(), RECORDS, rows=None, rows_of_partition=0)
     )
-    assert found["dagster_smt/ledger"].records == [] and found["dagster_smt/ledger"].schema.columns
-    assert found["dagster/partition_row_count"] == 0 and "dagster/row_count" not in found
-    dg.AssetMaterialization("a", metadata=found)
+    assert metadata["dagster_smt/ledger"].records == [] and metadata["dagster_smt/ledger"].schema.columns
+    assert metadata["dagster/partition_row_count"] == 0 and "dagster/row_count" not in metadata
+    dg.AssetMaterialization("a", metadata=metadata)
 
 
 def test_without_a_schema_the_diff_is_what_the_ledger_counted():
@@ -254,8 +254,8 @@ def test_without_a_schema_the_diff_is_what_the_ledger_counted():
         LedgerLine(LedgerEntry(0, "a", "added", "source", target="topic"), 3),  # where it comes from is no type
     ]
     plain = report(before=None, after=None, ledger=lines)
-    found = run_metadata(plain, RunContext(schemaless_plan(), RECORDS))["dagster_smt/schema_diff"]
-    assert [(r.data["change"], r.data["field"], r.data["after"]) for r in found.records] == [
+    metadata = run_metadata(plain, RunContext(schemaless_plan(), RECORDS))["dagster_smt/schema_diff"]
+    assert [(r.data["change"], r.data["field"], r.data["after"]) for r in metadata.records] == [
         ("removed", "note", ""),
         ("renamed", "n", "number"),
         ("added", "source", ""),

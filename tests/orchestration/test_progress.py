@@ -30,9 +30,9 @@ class Tracker:
 
 @pytest.fixture
 def known():
-    found = RunProgress.__new__(RunProgress)
-    found._tracker, found._group, found._began, found._records, found.phase = Tracker(), "mine", 0.0, 0, ""
-    return found
+    result = RunProgress.__new__(RunProgress)
+    result._tracker, result._group, result._began, result._records, result.phase = Tracker(), "mine", 0.0, 0, ""
+    return result
 
 
 def test_while_evaluating_records_and_time_are_estimated(known, monkeypatch):
@@ -52,13 +52,13 @@ def test_jobs_of_others_do_not_count(known):
 
 
 def test_lines_come_while_the_block_runs_and_stop_with_it():
-    told = []
-    with log_every(0.01, lambda: "line", told.append):
+    results = []
+    with log_every(0.01, lambda: "line", results.append):
         time.sleep(0.2)
-    count = len(told)
+    count = len(results)
     assert count > 2
     time.sleep(0.05)
-    assert len(told) <= count + 1
+    assert len(results) <= count + 1
 
 
 def test_a_question_that_fails_does_not_end_the_work():
@@ -74,7 +74,7 @@ def test_a_run_of_spark_tells_its_tasks(spark, monkeypatch):
     from dagster_smt.orchestration.runs import guard
 
     monkeypatch.setattr(guard, "SECONDS", 0.2)
-    known, told = RunProgress(spark, "slow"), []
+    known, results = RunProgress(spark, "slow"), []
 
     def work(progress):
         known.begun(Window((Range("t", 0, 0, 8),)))
@@ -86,5 +86,5 @@ def test_a_run_of_spark_tells_its_tasks(spark, monkeypatch):
 
         return spark.sparkContext.parallelize(range(8), 8).mapPartitions(slow).count()
 
-    assert run_cancellable(spark, "slow", work, log=told.append, beat=known.line) == 8
-    assert any("of 8 tasks, about" in line and "of 8 records" in line for line in told), told
+    assert run_cancellable(spark, "slow", work, log=results.append, beat=known.line) == 8
+    assert any("of 8 tasks, about" in line and "of 8 records" in line for line in results), results

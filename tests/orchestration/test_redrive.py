@@ -60,16 +60,16 @@ def test_a_job_of_partitioned_topics_is_launched_without_one_and_opens_ready(tmp
     dg.Definitions.validate_loadable(defs)
     job = defs.resolve_job_def(f"lake__people_{flag}")
     assert job.partitions_def is None
-    ((step, given),) = job.run_config["ops"].items()
-    assert (step, given["config"]["window"][flag]) == (f"lake__people_{flag}_topics", True)
+    ((step, source),) = job.run_config["ops"].items()
+    assert (step, source["config"]["window"][flag]) == (f"lake__people_{flag}_topics", True)
 
 
 def test_failed_records_of_all_topics_come_in_as_partitions(spark, tmp_path):
     bad = {**PERSON, "id": "none"}
     for topic in ("people", "pets", "plants"):
         append(tmp_path, topic, PERSON, *([bad] if topic != "plants" else []))
-    given = {**LETTERS, "topics": ("people", "pets", "plants"), "partitions_def": TOPICS_OF_JOB}
-    broken, mended = asset(tmp_path, chain=[HIDE, CAST], **given), asset(tmp_path, chain=[HIDE], **given)
+    results = {**LETTERS, "topics": ("people", "pets", "plants"), "partitions_def": TOPICS_OF_JOB}
+    broken, mended = asset(tmp_path, chain=[HIDE, CAST], **results), asset(tmp_path, chain=[HIDE], **results)
     with dg.instance_for_test() as instance:
         nothing = launched(instance, broken, spark)
         assert nothing.success and not nothing.get_asset_materialization_events()
@@ -101,10 +101,10 @@ TOPICS = dg.StaticPartitionsDefinition(["people"])
 TIMES = dg.DailyPartitionsDefinition("2026-01-01")
 
 
-@pytest.mark.parametrize(("given", "build"), [({}, build_dead_letters_asset), ({}, build_redrive_job)])
-def test_without_dead_letters_there_is_nothing_to_show(tmp_path, given, build):
+@pytest.mark.parametrize(("source", "build"), [({}, build_dead_letters_asset), ({}, build_redrive_job)])
+def test_without_dead_letters_there_is_nothing_to_show(tmp_path, source, build):
     with pytest.raises(ConfigError, match="SMT043"):
-        build(asset(tmp_path, **given))
+        build(asset(tmp_path, **source))
 
 
 @pytest.mark.parametrize("partitions", [TIMES, dg.MultiPartitionsDefinition({"day": TIMES, "topic": TOPICS})])

@@ -21,10 +21,10 @@ def people(folder):
     """The job, which Dagster builds again from this file; it runs in this process, with its Spark session."""
     from pyspark.sql import SparkSession
 
-    made = asset(Path(folder), allow_chain_override=True)
+    result = asset(Path(folder), allow_chain_override=True)
     session = dg.resource(lambda _: SparkSession.getActiveSession())
-    job = dg.define_asset_job("people", [made], executor_def=dg.in_process_executor)
-    return dg.Definitions([made], resources={"spark": session}, jobs=[job]).get_job_def("people")
+    job = dg.define_asset_job("people", [result], executor_def=dg.in_process_executor)
+    return dg.Definitions([result], resources={"spark": session}, jobs=[job]).get_job_def("people")
 
 
 class Runs:
@@ -38,8 +38,10 @@ class Runs:
         config = {"ops": {"lake__people": {"config": {"chain": chain, "window": window or {}}}}}
         options = dg.ReexecutionOptions(parent_run_id=again.run_id) if again is not None else None
         result = dg.execute_job(self.job, self.instance, config, reexecution_options=options, raise_on_error=False)
-        self.told = [e for e in result.all_events if e.is_step_materialization]
-        (self.event,) = (e.step_materialization_data.materialization for e in self.told) if self.told else (None,)
+        self.materializations = [e for e in result.all_events if e.is_step_materialization]
+        self.event = None
+        if self.materializations:
+            (self.event,) = (e.step_materialization_data.materialization for e in self.materializations)
         return result.dagster_run
 
     @property

@@ -32,9 +32,9 @@ STEP = "lake__people"
 
 def launch(instance, one, spark, job=None, **config):
     """Materialize an asset, or launch its repair job; gives its check dead_mask."""
-    given = {"ops": {one.op.name: {"config": config}}} if config else {}
+    source = {"ops": {one.op.name: {"config": config}}} if config else {}
     if job is None:
-        result = dg.materialize([one], given, instance=instance, resources={"spark": spark}, raise_on_error=False)
+        result = dg.materialize([one], source, instance=instance, resources={"spark": spark}, raise_on_error=False)
     else:
         defs = dg.Definitions([one], jobs=[build_repair_job(one)], resources={"spark": spark})
         result = defs.resolve_job_def(job).execute_in_process(instance=instance, raise_on_error=False)
@@ -117,8 +117,8 @@ def test_a_run_that_masks_less_than_the_definition_is_red_until_it_is_run_again(
         _, green = launch(instance, one, spark, "lake__people_repair")
     assert [check.passed for check in (red, still, green)] == [False, False, True]
     (row,) = rows_of(still)
-    wanted = ("name", "not in the run's chain", "people-0 [0, 1)", less.run_id)
-    assert (row["path"], row["why"], row["ranges"], row["runs"]) == wanted and still.severity.value == "ERROR"
+    results = ("name", "not in the run's chain", "people-0 [0, 1)", less.run_id)
+    assert (row["path"], row["why"], row["ranges"], row["runs"]) == results and still.severity.value == "ERROR"
     assert names(spark, tmp_path) == ["*", "*"]
 
 
@@ -136,20 +136,20 @@ OTHERS = [
 @pytest.mark.parametrize(("stages", "allowed", "refused"), OTHERS)
 @pytest.mark.parametrize("kind", ["asset", "assets", "op"])
 def test_another_chain_in_the_run_config_is_refused_before_anything_is_read(tmp_path, kind, stages, allowed, refused):
-    given = {"chain": stages, "table": table(tmp_path, "people"), "sink": DeltaSink(tmp_path / "lake")}
-    given |= {"allow_chain_override": allowed}
+    source = {"chain": stages, "table": table(tmp_path, "people"), "sink": DeltaSink(tmp_path / "lake")}
+    source |= {"allow_chain_override": allowed}
     other = {"chain": {"stages": [{**HIDE, "alias": "other"}]}}
     with dg.instance_for_test() as instance:
         if kind == "op":
-            op = build_smt_op(SmtTable(**given), name="people")
+            op = build_smt_op(SmtTable(**source), name="people")
             config = {"ops": {"people": {"config": other}}}
             job = dg.GraphDefinition("j", node_defs=[op]).to_job(resource_defs={"spark": SPARK})
             result = job.execute_in_process(config, instance=instance, raise_on_error=False)
         else:
             if kind == "asset":
-                one, config = build_smt_asset(SmtTable(key=KEY, **given)), {"ops": {STEP: {"config": other}}}
+                one, config = build_smt_asset(SmtTable(key=KEY, **source)), {"ops": {STEP: {"config": other}}}
             else:
-                one = build_smt_assets(name="all", tables=[SmtTable(key=KEY, **given)])
+                one = build_smt_assets(name="all", tables=[SmtTable(key=KEY, **source)])
                 config = {"ops": {"all": {"config": {STEP: other}}}}
             resources = {"spark": Untouchable()}
             result = dg.materialize([one], config, instance=instance, resources=resources, raise_on_error=False)
@@ -186,14 +186,14 @@ def test_a_misspelt_field_of_a_declared_schema_does_not_load(tmp_path):
     from dagster_smt.tables.ddl import parse_ddl
 
     declared = Format("json_schema", parse_ddl("id BIGINT, name STRING"))
-    given = {
+    results = {
         "key": KEY,
         "chain": [MISSPELT],
         "table": table(Path("t"), "people", value=declared),
         "sink": DeltaSink("l"),
     }
     with pytest.raises(PlanError, match=r"(?s)SMT303.*did you mean 'name'"):
-        build_smt_asset(SmtTable(**given))
-    loaded = build_smt_asset(SmtTable(dead_paths="warn", **given))
+        build_smt_asset(SmtTable(**results))
+    loaded = build_smt_asset(SmtTable(dead_paths="warn", **results))
     (spec,) = loaded.specs
     assert [r.data["code"] for r in spec.metadata["dagster_smt/plan_warnings"].records] == ["SMT303"]

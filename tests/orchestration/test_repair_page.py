@@ -32,10 +32,10 @@ def launched(instance, one, spark, config=None):
 
 
 def names_in_files(folder: Path):
-    found = set()
+    result = set()
     for file in folder.rglob("*.parquet"):
-        found |= set(pyarrow.parquet.ParquetFile(file).read(["name"]).column(0).to_pylist())
-    return found
+        result |= set(pyarrow.parquet.ParquetFile(file).read(["name"]).column(0).to_pylist())
+    return result
 
 
 def statements(number, **places):

@@ -91,9 +91,9 @@ def test_it_says_what_each_stage_did():
 def test_it_shows_how_the_schema_changed_and_where_columns_come_from():
     changes = [FieldChange("note", "removed", "string?"), FieldChange("n", "renamed", "int32", "number")]
     lineage = {"email": ["value.email"], "total": ["value.price", "value.count"], "origin": []}
-    found = text(changes=changes, lineage=lineage)
-    assert "| `n` | renamed | `int32` | `number` |" in found
-    picture = found[found.index("```text") :]
+    result = text(changes=changes, lineage=lineage)
+    assert "| `n` | renamed | `int32` | `number` |" in result
+    picture = result[result.index("```text") :]
     assert "email" in picture and "hide: masked" in picture
     assert "count, price" in picture and "(a constant)" in picture
     starts = {line.index("▶") for line in picture.split("\n") if "▶" in line}
@@ -103,25 +103,25 @@ def test_it_shows_how_the_schema_changed_and_where_columns_come_from():
 def test_masked_elements_of_an_array_are_in_the_picture():
     entry = LedgerEntry(0, "hide", "masked", "addresses[*].street")
     lineage = {"addresses[].street": ["value.addresses[].street"], "addresses[].no": ["value.addresses[].no"]}
-    found = text(replace(REPORT, ledger=[LedgerLine(entry, 196)]), lineage=lineage)
-    lines = [line for line in found.split("\n") if "▶" in line]
+    result = text(replace(REPORT, ledger=[LedgerLine(entry, 196)]), lineage=lineage)
+    lines = [line for line in result.split("\n") if "▶" in line]
     assert ["hide: masked" in line for line in lines] == [True, False]
 
 
 def test_it_shows_what_changed_since_the_run_before():
     before = Schema(Type.STRUCT, fields=(("a", STRING),))
     after = Schema(Type.STRUCT, fields=(("a", STRING), ("b", INT64)))
-    found = text(since=schema_diff(before, after))
-    assert "**Schema: since the run before**" in found
-    assert "| `b` | added |  | `int64` |" in found
+    result = text(since=schema_diff(before, after))
+    assert "**Schema: since the run before**" in result
+    assert "| `b` | added |  | `int64` |" in result
     assert "since the run before" not in text(since=schema_diff(after, after))
 
 
 def test_long_parts_are_cut_and_say_so():
     changes = [FieldChange(f"f{n}", "added", "", "int32") for n in range(100)]
-    found = text(changes=changes, lineage={f"f{n}": ["value.x"] for n in range(100)})
-    assert found.count("60 more in the tables below.") == 2
-    assert len(found) < 10_000
+    result = text(changes=changes, lineage={f"f{n}": ["value.x"] for n in range(100)})
+    assert result.count("60 more in the tables below.") == 2
+    assert len(result) < 10_000
 
 
 def test_nothing_to_say_of_an_empty_run():

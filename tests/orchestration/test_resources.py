@@ -100,8 +100,8 @@ def test_settings_that_a_running_session_ignores_are_named_once(spark, caplog):
     conf = {"spark.master": master, "spark.executor.cores": "7", "spark.sql.ansi.enabled": "true"}
     for _ in range(2):
         assert SparkSessionResource(conf=conf).spark_session.sparkContext is spark.sparkContext
-    (found,) = [r.getMessage() for r in caplog.records if "keeps its own" in r.getMessage()]
-    assert "keeps its own spark.executor.cores: use one Spark resource" in found
+    (result,) = [r.getMessage() for r in caplog.records if "keeps its own" in r.getMessage()]
+    assert "keeps its own spark.executor.cores: use one Spark resource" in result
 
 
 @pytest.mark.parametrize(
@@ -120,16 +120,16 @@ def test_settings_that_a_running_session_ignores_are_named_once(spark, caplog):
     ],
 )
 def test_local_sessions_get_a_collector_if_nobody_has_chosen_one(conf, environ, added):
-    found = local_java_options(conf, environ)
-    assert found == ({} if added is None else {"spark.driver.defaultJavaOptions": added})
+    result = local_java_options(conf, environ)
+    assert result == ({} if added is None else {"spark.driver.defaultJavaOptions": added})
 
 
 @pytest.mark.parametrize("own", ["", "-Xss4m"])
 def test_java_options_of_packages_join_those_of_the_session(own):
-    given = {"spark.driver.defaultJavaOptions": own} if own else {}
-    found = session_settings(["avro"], {**JVM_OPTIONS, **given}, "4.0.1")
-    assert found["spark.driver.defaultJavaOptions"] == f"{own or '-XX:-DontCompileHugeMethods'} {JAVA_OPTIONS}"
-    assert found["spark.executor.defaultJavaOptions"] == f"-XX:-DontCompileHugeMethods {JAVA_OPTIONS}"
+    source = {"spark.driver.defaultJavaOptions": own} if own else {}
+    result = session_settings(["avro"], {**JVM_OPTIONS, **source}, "4.0.1")
+    assert result["spark.driver.defaultJavaOptions"] == f"{own or '-XX:-DontCompileHugeMethods'} {JAVA_OPTIONS}"
+    assert result["spark.executor.defaultJavaOptions"] == f"-XX:-DontCompileHugeMethods {JAVA_OPTIONS}"
 
 
 def test_a_batch_too_large_for_arrow_says_which_setting_helps():
@@ -194,13 +194,13 @@ def test_jars_that_were_fetched_are_not_looked_up(conf, known, tmp_path, monkeyp
     jars = [tmp_path / "jars" / f"{name}.jar" for name in f"{JARS[DELTA]} {JARS[KAFKA]}".split()]
     for jar in jars:
         archive(jar)
-    found = with_fetched_jars(conf)
+    result = with_fetched_jars(conf)
     if not known:
-        assert found == conf
+        assert result == conf
         return
-    wanted = jars if KAFKA in conf["spark.jars.packages"] else jars[: len(JARS[DELTA].split())]
+    expected = jars if KAFKA in conf["spark.jars.packages"] else jars[: len(JARS[DELTA].split())]
     own = [conf["spark.jars"]] if "spark.jars" in conf else []
-    assert found == {"spark.jars": ",".join([*own, *(jar.as_uri() for jar in wanted)])}
+    assert result == {"spark.jars": ",".join([*own, *(jar.as_uri() for jar in expected)])}
     for spoil in (lambda: jars[0].write_bytes(jars[0].read_bytes()[:-5]), jars[0].unlink):
         spoil()
         assert with_fetched_jars(conf) == conf

@@ -22,8 +22,8 @@ def tick(schedule, instance, definition, moment=MOMENT):
 
 @pytest.fixture
 def instance():
-    with dg.instance_for_test() as found:
-        yield found
+    with dg.instance_for_test() as result:
+        yield result
 
 
 def test_without_partitions_each_tick_is_a_run(tmp_path, instance):

@@ -52,17 +52,17 @@ def days(first, last):
     }
 
 
-def told(result):
+def metadata_of(result):
     """What each partition says of itself."""
-    found = {}
+    results = {}
     for event in events(result):
         if event.asset_key.path == ["lake", "people"]:
             counts = {name: value(event, name) for name in COUNTS}
             stages = event.metadata["dagster_smt/stage_stats"].records
             counts["stages"] = [(s.data["records_in"], s.data["dropped"]) for s in stages if counts["records_in"]]
             counts["rows"] = value(event, "dagster/partition_row_count")
-            found[event.partition] = counts
-    return found
+            results[event.partition] = counts
+    return results
 
 
 def test_each_partition_of_a_backfill_is_told_what_is_its_own(spark, tmp_path):
@@ -72,15 +72,15 @@ def test_each_partition_of_a_backfill_is_told_what_is_its_own(spark, tmp_path):
     append_records(FileTopics(tmp_path / "topics"), "pets", [at(2), at(4), at(4)])
     one = asset(tmp_path)
     with dg.instance_for_test() as instance:
-        given = {"instance": instance, "resources": {"spark": spark}}
-        together, alone = told(dg.materialize([one], tags=days(1, 5), **given)), {}
+        source = {"instance": instance, "resources": {"spark": spark}}
+        together, alone = metadata_of(dg.materialize([one], tags=days(1, 5), **source)), {}
         rows = read(spark, tmp_path).count()
         for key in list(together)[1::2]:  # of records, of late ones and of some that fail; and of two topics
-            alone |= told(dg.materialize([one], partition_key=key, **given))
+            alone |= metadata_of(dg.materialize([one], partition_key=key, **source))
         assert read(spark, tmp_path).count() == rows == 8
     assert alone == {key: together[key] for key in alone} and len(alone) == 2
-    found = {key[-2:]: (t["records_in"], t["records_out"], t["rows"]) for key, t in together.items()}
-    assert found == {"01": (2, 2, 2), "02": (4, 3, 3), "03": (0, 0, 0), "04": (4, 3, 3), "05": (1, 0, 0)}
+    results = {key[-2:]: (t["records_in"], t["records_out"], t["rows"]) for key, t in together.items()}
+    assert results == {"01": (2, 2, 2), "02": (4, 3, 3), "03": (0, 0, 0), "04": (4, 3, 3), "05": (1, 0, 0)}
     second = together["2026-01-02"]
     assert second["start_offsets"] == {"people": {"0": 2}, "pets": {"0": 0}}
     assert second["end_offsets"] == {"people": {"0": 5}, "pets": {"0": 1}}
@@ -100,10 +100,11 @@ def test_a_day_is_run_again_with_its_late_records(spark, tmp_path):
         return sorted((r.source_topic, r.offset) for r in rows)
 
     with dg.instance_for_test() as instance:
-        given = {"instance": instance, "resources": {"spark": spark}}
+        results = {"instance": instance, "resources": {"spark": spark}}
 
         def run(day, **more):
-            return told(dg.materialize([one], partition_key=f"2026-01-0{day}", **given, **more))[f"2026-01-0{day}"]
+            key = f"2026-01-0{day}"
+            return metadata_of(dg.materialize([one], partition_key=key, **results, **more))[key]
 
         assert run(1)["records_in"] == 1
         assert (run(1, run_config=include)["rows"], len(offsets())) == (4, 4)
@@ -142,6 +143,6 @@ def test_a_partition_says_no_count_that_nobody_knows(report, cuts, counts):
         facts=facts,
         afterwards=afterwards,
     )
-    found = run.outcome_of_time("2026-01-01", 0).metadata
-    assert found["dagster/row_count"] == 9 and found["dagster_smt/status"] == report.status
-    assert found.get("dagster_smt/records_in") == found.get("dagster/partition_row_count") == counts
+    result = run.outcome_of_time("2026-01-01", 0).metadata
+    assert result["dagster/row_count"] == 9 and result["dagster_smt/status"] == report.status
+    assert result.get("dagster_smt/records_in") == result.get("dagster/partition_row_count") == counts

@@ -23,8 +23,8 @@ def at(day):
 def asset(root, partitions=BOTH, **more):
     names = ("people", "pets")
     sink = DeltaSink(root / "lake")
-    given = {"chain": [HIDE], "table": table(root, *names), "sink": sink, "partitions_def": partitions}
-    return build_smt_asset(SmtTable(key=["lake", "people"], **given, **more))
+    results = {"chain": [HIDE], "table": table(root, *names), "sink": sink, "partitions_def": partitions}
+    return build_smt_asset(SmtTable(key=["lake", "people"], **results, **more))
 
 
 def key(day, topic):

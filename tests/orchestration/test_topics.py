@@ -28,8 +28,8 @@ START, END = "dagster/asset_partition_range_start", "dagster/asset_partition_ran
 
 @pytest.fixture
 def instance():
-    with dg.instance_for_test() as found:
-        yield found
+    with dg.instance_for_test() as result:
+        yield result
 
 
 def add(root, topic, count=1):
@@ -67,8 +67,8 @@ def spans(result):
 
 def materialize(instance, *keys, ends=None):
     for key in keys:
-        told = {"dagster_smt/end_offsets": ends if ends is not None else {key: {"0": 1}}}
-        instance.report_runless_asset_event(dg.AssetMaterialization(KEY, partition=key, metadata=told))
+        results = {"dagster_smt/end_offsets": ends if ends is not None else {key: {"0": 1}}}
+        instance.report_runless_asset_event(dg.AssetMaterialization(KEY, partition=key, metadata=results))
 
 
 # -- new topics ------------------------------------------------------------------------------------------------------
@@ -287,8 +287,8 @@ def test_a_lag_that_cannot_be_told_is_refused(tmp_path):
 
 def observe(instance, definition):
     result = observe_assets([definition], instance=instance)
-    found = [e.asset_observation_data.asset_observation for e in result.all_events if e.is_asset_observation]
-    return {o.asset_key.path[-1]: o for o in found}
+    results = [e.asset_observation_data.asset_observation for e in result.all_events if e.is_asset_observation]
+    return {o.asset_key.path[-1]: o for o in results}
 
 
 def test_topics_are_observed_with_offsets_and_change_with_their_records(tmp_path, instance):

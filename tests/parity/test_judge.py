@@ -23,19 +23,19 @@ def recorded():
 
 
 def verdict(case, answer):
-    found = verdict_of(case, answer)
-    return found.verdict, found.decision
+    result = verdict_of(case, answer)
+    return result.verdict, result.decision
 
 
 def record(value, **others):
-    found = {"topic": "orders", "partition": 0, "offset": 42, "timestamp": 1, "timestampType": "CreateTime"}
-    return {**found, "kind": "sink", "key": None, "value": value, "headers": [], **others}
+    results = {"topic": "orders", "partition": 0, "offset": 42, "timestamp": 1, "timestampType": "CreateTime"}
+    return {**results, "kind": "sink", "key": None, "value": value, "headers": [], **others}
 
 
-def made(given, want, config=NOTHING):
+def case_of(source, want, config=NOTHING):
     """A case of one record whose result is a record."""
     expect = {"results": [{"record": record(want)}]}
-    return {"id": "made", "tags": [], "config": config, "records": [record(given)], "expect": expect}
+    return {"id": "made", "tags": [], "config": config, "records": [record(source)], "expect": expect}
 
 
 def free(text):
@@ -46,12 +46,12 @@ def typed(schema, payload):
     return {"envelope": f'{{"schema":{schema},"payload":{payload}}}'}
 
 
-def judged(given, want, got, config=NOTHING, **mark):
-    return verdict(made(given, want, config), {"results": [{"record": record(got), **mark}]})
+def judged(source, want, got, config=NOTHING, **mark):
+    return verdict(case_of(source, want, config), {"results": [{"record": record(got), **mark}]})
 
 
 DOUBLE, FLOAT, STRING = ('{"type":"%s","optional":false}' % t for t in ("double", "float", "string"))  # noqa: UP031
-NAMED, NUMBERED = '{"type":"string","name":"%s"}', '{"type":"string","version":%s}'
+WITH_NAME, NUMBERED = '{"type":"string","name":"%s"}', '{"type":"string","version":%s}'
 INFINITY_WAR = free('{"Infinity War":1,"NaN":"NaN","a":"x"}')
 
 # Values: what Kafka wrote, what we wrote instead.
@@ -75,7 +75,7 @@ VALUES = [
     ("another order of an array", free("[1,2]"), free("[2,1]"), NOTHING),
     ("true for version 1", typed(NUMBERED % 1, '"x"'), typed(NUMBERED % "true", '"x"'), NOTHING),
     ("optional", typed('{"type":"string","optional":true}', '"x"'), typed(STRING, '"x"'), NOTHING),
-    ("another name", typed(NAMED % "a", '"x"'), typed(NAMED % "b", '"x"'), NOTHING),
+    ("another name", typed(WITH_NAME % "a", '"x"'), typed(WITH_NAME % "b", '"x"'), NOTHING),
     ("no schema", typed(STRING, '"x"'), free('"x"'), NOTHING),
     ("a null with a schema", typed('{"type":"string","optional":true}', "null"), None, NOTHING),
     ("an unmasked value beside infinity", free('{"a":"Infinity","b":""}'), free('{"a":"Infinity","b":"secret"}'), CAST),
@@ -124,10 +124,10 @@ def config_error(code):
 def crash(text):
     """A recorded case of one record, on which Kafka crashes."""
     for case in recorded().values():
-        for given, result in zip(case["records"], case["expect"].get("results", ()), strict=False):
+        for source, result in zip(case["records"], case["expect"].get("results", ()), strict=False):
             error = result.get("error", {"class": ""})
             if error["class"].startswith("java.lang.") and text in (error["message"] or ""):
-                return {**case, "records": [given], "expect": {"results": [result]}}
+                return {**case, "records": [source], "expect": {"results": [result]}}
     raise AssertionError(text)
 
 
@@ -137,7 +137,7 @@ CRASHES = [("Field.schema()", "SMT102"), ("No group 2", "SMT406"), ('"config.for
 @pytest.mark.parametrize(("text", "code"), CRASHES)
 def test_a_crash_is_one_coded_problem_and_nothing_else(text, code):
     case = crash(text)
-    stage, given = case["expect"]["results"][0]["error"]["stage"], case["records"][0]
+    stage, source = case["expect"]["results"][0]["error"]["stage"], case["records"][0]
     assert verdict(case, {"results": [failed(code, stage)]}) == ("deliberate", "D2")
     wrong = [
         failed("SMT999", stage),
@@ -146,7 +146,7 @@ def test_a_crash_is_one_coded_problem_and_nothing_else(text, code):
         failed(code, "elsewhere"),
         dropped(),
         {"record": record(free('{"a":999}'))},
-        {"record": given},
+        {"record": source},
     ]
     assert [verdict(case, {"results": [result]}) for result in wrong] == [("different", "")] * len(wrong)
     assert [verdict(case, config_error(c)) for c in ("SMT011", "SMT013", "SMT014")] == [("different", "")] * 3
@@ -239,15 +239,15 @@ def test_a_refusal_in_a_vendors_transform_is_that_problem_of_that_stage_and_no_v
     answer = answer_to(case)
     assert verdict(case, answer) == ("deliberate", decision)
     number = next(n for n, result in enumerate(answer["results"]) if "error" in result)
-    stage, given = answer["results"][number]["error"]["stage"], case["records"][number]
+    stage, source = answer["results"][number]["error"]["stage"], case["records"][number]
     spoilt = [
         failed("SMT999", stage, ""),
         failed("SMT414", stage, ""),
         failed(answer["results"][number]["error"]["code"], "elsewhere"),
         failed(answer["results"][number]["error"]["code"], "value.converter"),
         dropped(),
-        {"record": given},
-        {"record": {**given, "value": free('{"a":999}')}},
+        {"record": source},
+        {"record": {**source, "value": free('{"a":999}')}},
     ]
     results = [[*answer["results"][:number], wrong, *answer["results"][number + 1 :]] for wrong in spoilt]
     assert [verdict(case, {"results": wrong}) for wrong in results] == [("different", "")] * len(results)
@@ -326,7 +326,7 @@ def test_columns_may_lack_the_names_that_data_gives_and_nothing_else():
 def unserialisable_header():
     """Kafka has a header that JSON cannot carry; the stage masks the value."""
     config = {"transforms": "m", "transforms.m.type": P + "MaskField$Value", "transforms.m.fields": "a"}
-    case = made(free('{"a":"secret"}'), free('{"a":""}'), config)
+    case = case_of(free('{"a":"secret"}'), free('{"a":""}'), config)
     java = {"unserialisable": "no", "java": {"map": [["k", {"date_ms": 5}]]}}
     case["expect"]["results"][0]["record"]["headers"] = [{"key": "h", "value": java}]
     return case
@@ -348,16 +348,16 @@ def test_what_json_cannot_carry_is_compared_too(value, header, expected):
     assert verdict(case, answer)[0] == expected
 
 
-@pytest.mark.parametrize("given", [INFINITY_WAR, free('{"a":1}'), typed(DOUBLE, "1.5"), free('["Infinity"]')])
-def test_a_good_record_must_not_be_refused(given):
+@pytest.mark.parametrize("source", [INFINITY_WAR, free('{"a":1}'), typed(DOUBLE, "1.5"), free('["Infinity"]')])
+def test_a_good_record_must_not_be_refused(source):
     for code in ("SMT411", "SMT412", "SMT414", "SMT417"):
         answer = {"results": [failed(code, "value.converter")]}
-        assert verdict(made(given, given), answer) == ("different", "")
+        assert verdict(case_of(source, source), answer) == ("different", "")
 
 
 @pytest.mark.parametrize("stage", ["key.converter", "header.converter", "t"])
 def test_a_refusal_belongs_to_the_side_that_connect_coerces(stage):
-    case = made(free("12345678901234567890"), free("-6101065172474983726"))
+    case = case_of(free("12345678901234567890"), free("-6101065172474983726"))
     assert verdict(case, {"results": [failed("SMT412", "value.converter")]}) == ("deliberate", "D5")
     assert verdict(case, {"results": [failed("SMT412", stage)]}) == ("different", "")
     assert verdict(case, {"results": [failed("SMT401", "value.converter")]}) == ("different", "")
@@ -365,13 +365,13 @@ def test_a_refusal_belongs_to_the_side_that_connect_coerces(stage):
 
 def test_a_map_with_optional_text_keys_is_no_coercion():
     keys = '{"type":"map","keys":{"type":"string","optional":true},"values":{"type":"int8"}}'
-    given = typed(keys, '{"a":1}')
-    assert judged(given, given, given) == ("equal", "")
-    assert verdict(made(given, given), {"results": [failed("SMT414", "value.converter")]}) == ("different", "")
+    source = typed(keys, '{"a":1}')
+    assert judged(source, source, source) == ("equal", "")
+    assert verdict(case_of(source, source), {"results": [failed("SMT414", "value.converter")]}) == ("different", "")
 
 
 def untouched(text, wrapped):
-    return made(free('{"a":%s,"b":1}' % text), free('{"a":%s,"b":1}' % wrapped))  # noqa: UP031
+    return case_of(free('{"a":%s,"b":1}' % text), free('{"a":%s,"b":1}' % wrapped))  # noqa: UP031
 
 
 @pytest.mark.parametrize(
@@ -380,12 +380,12 @@ def untouched(text, wrapped):
 )
 def test_an_untouched_number_keeps_its_spelling(text, wrapped):
     case = untouched(text, wrapped)
-    kept = {"results": [{"record": record(free('{"a":%s,"b":1}' % text))}]}  # noqa: UP031
-    assert verdict(case, kept) == ("deliberate", "D5")
-    assert verdict(case, text_changed(kept, 0, "value", '"b":1', '"b":2')) == ("different", "")
-    assert verdict(case, text_changed(kept, 0, "value", text, "7")) == ("different", "")
+    results = {"results": [{"record": record(free('{"a":%s,"b":1}' % text))}]}  # noqa: UP031
+    assert verdict(case, results) == ("deliberate", "D5")
+    assert verdict(case, text_changed(results, 0, "value", '"b":1', '"b":2')) == ("different", "")
+    assert verdict(case, text_changed(results, 0, "value", text, "7")) == ("different", "")
     other = untouched(text, "7")  # Kafka made something else of it
-    assert verdict(other, kept) == ("different", "")
+    assert verdict(other, results) == ("different", "")
 
 
 RENAMES = {"transforms": "x,r", "transforms.x.type": P + "InsertField$Value", "transforms.x.topic.field": "t"} | {
@@ -413,7 +413,7 @@ def leak(b, a=""):
     ids=["right", "another topic", "another value", "nothing excluded", "an earlier stage", "a field less"],
 )
 def test_the_excluded_value_that_leaks_in_kafka(got, expected):
-    case = made(typed(FIELDS % f"{INT_A},{INT_B}", '{"a":1,"b":2}'), leak('{"b":1,"t":"orders"}'), RENAMES)
+    case = case_of(typed(FIELDS % f"{INT_A},{INT_B}", '{"a":1,"b":2}'), leak('{"b":1,"t":"orders"}'), RENAMES)
     assert verdict(case, {"results": [{"record": record(got)}]}) == expected
     on_key = {"results": [{"record": record(case["records"][0]["value"], key=got)}]}
     assert verdict(case, on_key) == ("different", "")
@@ -441,7 +441,7 @@ TO_TEXT = {"transforms": "t", "transforms.t.type": P + "Cast$Value", "transforms
 
 
 @pytest.mark.parametrize(
-    ("given", "want", "got", "config", "decision"),
+    ("source", "want", "got", "config", "decision"),
     [
         (NULL, NULL, None, NOTHING, "D6"),
         (NULL, NULL, free('""'), NOTHING, ""),
@@ -451,22 +451,22 @@ TO_TEXT = {"transforms": "t", "transforms.t.type": P + "Cast$Value", "transforms
         (typed(DECIMAL, '"AA=="'), typed(STRING, '"0"'), typed(STRING, '"0.00"'), NOTHING, ""),
     ],
 )
-def test_differences_of_spark(given, want, got, config, decision):
+def test_differences_of_spark(source, want, got, config, decision):
     expected = ("deliberate", decision) if decision else ("different", "")
-    assert judged(given, want, got, config, spark=True) == expected
-    assert judged(given, want, got, config) == ("different", "")
+    assert judged(source, want, got, config, spark=True) == expected
+    assert judged(source, want, got, config) == ("different", "")
 
 
 def test_instants_beyond_spark():
     far, near = typed(STAMP, "9223372036854775807"), typed(STAMP, "5")
-    for given, code, expected in [
+    for source, code, expected in [
         (far, "SMT414", ("deliberate", "D8")),
         (near, "SMT414", ("different", "")),
         (far, "SMT401", ("different", "")),
     ]:
         answer = {"results": [{**failed(code, "value.converter"), "spark": True}]}
-        assert verdict(made(given, given), answer) == expected
-        assert verdict(made(given, given), {"results": [failed(code, "value.converter")]}) == ("different", "")
+        assert verdict(case_of(source, source), answer) == expected
+        assert verdict(case_of(source, source), {"results": [failed(code, "value.converter")]}) == ("different", "")
 
 
 @pytest.mark.parametrize(
@@ -475,7 +475,7 @@ def test_instants_beyond_spark():
 def test_headers_on_spark_are_bytes(written, decision):
     config = {"transforms": "h", "transforms.h.type": P + "InsertHeader"}
     config |= {"transforms.h.header": "h", "transforms.h.value.literal": "1"}
-    case = made(NULL, NULL, config)
+    case = case_of(NULL, NULL, config)
     one = typed('{"type":"int8","optional":false}', "1")
     case["expect"]["results"][0]["record"]["headers"] = [{"key": "h", "value": one}]
     header = {"key": "h", "value": typed(STRING, '"1"'), "bytes": written}
@@ -485,21 +485,21 @@ def test_headers_on_spark_are_bytes(written, decision):
 
 def test_no_case_ends_the_run():
     deep = '{"a":' * 999 + "1" + "}" * 999
-    good = made(free(deep), free(deep))
+    good = case_of(free(deep), free(deep))
     del good["tags"]
-    bent = made(free("1"), {"envelope": "{"})
-    lone = made({"schemaless": '{"a":"\ud800"}'}, free("1"))
-    report = run_cases([good, {"id": "empty"} | made(free("1"), free("1")), bent, lone], on_python)
+    bent = case_of(free("1"), {"envelope": "{"})
+    lone = case_of({"schemaless": '{"a":"\ud800"}'}, free("1"))
+    report = run_cases([good, {"id": "empty"} | case_of(free("1"), free("1")), bent, lone], on_python)
     assert [v.verdict for v in report.verdicts] == ["equal", "equal", "different", "different"]
 
 
 def test_an_evaluator_that_breaks_off_is_different():
-    (found,) = run_cases([made(free("1"), free("1"))], lambda cases: [{"broken": "KeyError"}]).verdicts
-    assert (found.verdict, found.reason) == ("different", "the evaluator broke off: KeyError")
+    (result,) = run_cases([case_of(free("1"), free("1"))], lambda cases: [{"broken": "KeyError"}]).verdicts
+    assert (result.verdict, result.reason) == ("different", "the evaluator broke off: KeyError")
 
 
 def test_results_have_to_be_as_many():
-    case = made(free("1"), free("1"))
+    case = case_of(free("1"), free("1"))
     answer = {"results": [{"record": record(free("1"))}] * 2}
     assert verdict(case, answer) == ("different", "")
     assert json.loads(json.dumps(answer)) == answer
@@ -515,6 +515,6 @@ KEPT_UNDER_A_SCHEMA = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "given", "want", "got"), KEPT_UNDER_A_SCHEMA)
-def test_only_json_without_a_schema_keeps_its_spelling(schema, given, want, got):
-    assert judged(typed(schema, given), typed(schema, want), typed(schema, got))[0] == "different"
+@pytest.mark.parametrize(("schema", "source", "want", "got"), KEPT_UNDER_A_SCHEMA)
+def test_only_json_without_a_schema_keeps_its_spelling(schema, source, want, got):
+    assert judged(typed(schema, source), typed(schema, want), typed(schema, got))[0] == "different"

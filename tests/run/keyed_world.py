@@ -141,7 +141,7 @@ class History:
 
 def versions(events: list[Event], *, track=("name", "note"), columns=("name", "note")) -> list[dict]:
     """Every version of each key after all events: its values, from when until when it holds."""
-    found: list[dict] = []
+    results: list[dict] = []
     rows: dict[int, dict] = {}
     for event in sorted(events, key=lambda e: (e.topic, e.partition, e.offset)):
         version = rows.get(event.key)
@@ -161,5 +161,5 @@ def versions(events: list[Event], *, track=("name", "note"), columns=("name", "n
             version["valid_to"], version["current"] = event.millis, False
         place = {"id": event.key, "at": (event.topic, event.partition, event.offset)}
         rows[event.key] = {**new, **place, "valid_from": event.millis, "valid_to": None, "current": True}
-        found.append(rows[event.key])
-    return sorted(found, key=lambda row: (row["id"], row["at"]))
+        results.append(rows[event.key])
+    return sorted(results, key=lambda row: (row["id"], row["at"]))

@@ -66,10 +66,10 @@ def around(owner: Any, name: str, before: str, after: str) -> None:
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         reach(before)
         say(f"PHASE in {name.strip('_')}")
-        found = function(*args, **kwargs)
+        result = function(*args, **kwargs)
         reach(after)
         say(f"PHASE after {name.strip('_')}")
-        return found
+        return result
 
     setattr(owner, name, wrapped)
 
@@ -84,10 +84,10 @@ def count_statements() -> None:
                 os.killpg(0, signal.SIGKILL)
                 time.sleep(60)
             armed["statement"] -= 1
-        found = sql(self, text, *rest, **more)
+        result = sql(self, text, *rest, **more)
         if "fast_forward" in str(text):
             say("PHASE after fast_forward")
-        return found
+        return result
 
     SparkSession.sql = counted
 
@@ -201,8 +201,8 @@ def main() -> None:
     jars = sys.argv[1]
     session = start(jars)
     prepare()
-    found = session.conf.get("spark.jars", "").replace("file://", "").replace(",", ":")
-    say("READY " + json.dumps(jars or found))
+    copy = session.conf.get("spark.jars", "").replace("file://", "").replace(",", ":")
+    say("READY " + json.dumps(jars or copy))
     for line in sys.stdin:
         say("DONE " + carry_out(json.loads(line), session))
 

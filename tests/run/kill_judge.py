@@ -53,7 +53,7 @@ class Ledger:
 
 
 @dataclass
-class Found:
+class Evidence:
     """What is there.
 
     Attributes:
@@ -72,10 +72,10 @@ class Found:
 
 
 def _last(offsets: Iterable[Offset]) -> dict[tuple[str, int], int]:
-    found: dict[tuple[str, int], int] = {}
+    results: dict[tuple[str, int], int] = {}
     for topic, partition, offset in offsets:
-        found[topic, partition] = max(offset, found.get((topic, partition), -1))
-    return found
+        results[topic, partition] = max(offset, results.get((topic, partition), -1))
+    return results
 
 
 # --- what is there ---
@@ -107,26 +107,26 @@ def state_of(text: str | None) -> State | None:
     return json.loads(text)["dagster_smt"] if text and text.startswith('{"dagster_smt":') else None
 
 
-def read_delta(folder: Path) -> Found:
+def read_delta(folder: Path) -> Evidence:
     """A Delta table as ``deltalake`` reads it."""
     from deltalake import DeltaTable
 
     if not (folder / "_delta_log").is_dir() or not any((folder / "_delta_log").glob("*.json")):
-        return Found()
+        return Evidence()
     table = DeltaTable(str(folder))
     commits = sorted(table.history(), key=lambda commit: commit["version"])
     states = [state_of(commit.get("userMetadata")) for commit in commits]
     data = table.to_pyarrow_table(columns=["source_topic", "partition", "offset", "value"])
-    return Found(list(_rows(data)), [state for state in states if state is not None])
+    return Evidence(list(_rows(data)), [state for state in states if state is not None])
 
 
-def read_iceberg(folder: Path) -> Found:
+def read_iceberg(folder: Path) -> Evidence:
     """An Iceberg table as ``pyiceberg`` reads it."""
     from pyiceberg.table import StaticTable
 
     versions = [int(f.name[1:].split(".")[0]) for f in (folder / "metadata").glob("v*.metadata.json")]
     if not versions:
-        return Found()
+        return Evidence()
     table = StaticTable.from_metadata(str(folder / "metadata" / f"v{max(versions)}.metadata.json"))
     states, at = [], table.current_snapshot()
     while at is not None:
@@ -134,7 +134,7 @@ def read_iceberg(folder: Path) -> Found:
             states.append(_marked(mark, table.properties))
         at = table.snapshot_by_id(at.parent_snapshot_id) if at.parent_snapshot_id is not None else None
     data = table.scan(selected_fields=("source_topic", "partition", "offset", "value")).to_arrow()
-    return Found(list(_rows(data)), states[::-1])
+    return Evidence(list(_rows(data)), states[::-1])
 
 
 def _marked(mark: str, properties: Mapping[str, str]) -> State:
@@ -157,47 +157,47 @@ def _rows(data: Any) -> Iterator[Row]:
 
 def read_letters(topic: Path) -> list[Row]:
     """The letters in a file topic, in the order of its lines."""
-    found = []
+    results = []
     for segment in sorted(topic.glob("[0-9]*/*.jsonl")):
         for line in segment.read_text(encoding="utf-8").splitlines():
             record = json.loads(line)
             names = {header["key"]: header["value"] for header in record["headers"]}
             place = [names[_HEADER + part] for part in ("topic", "partition", "offset")]
             value = record["value"]
-            found.append((place[0], int(place[1]), int(place[2]), None if value is None else value.encode()))
-    return found
+            results.append((place[0], int(place[1]), int(place[2]), None if value is None else value.encode()))
+    return results
 
 
 def leftovers(folder: Path, topics: Path) -> list[str]:
     """Files of killed runs that should be gone, and files outside of the topics that hold raw values."""
-    found = [f"left over: {p.name}" for p in sorted(topics.rglob(".*tmp")) + sorted(topics.glob(".staging-*"))]
+    results = [f"left over: {p.name}" for p in sorted(topics.rglob(".*tmp")) + sorted(topics.glob(".staging-*"))]
     for path in sorted(folder.rglob("*")):
         if path.is_file() and topics not in path.parents and SECRET in path.read_bytes():
-            found.append(f"raw values in {path.relative_to(folder)}")
-    return found
+            results.append(f"raw values in {path.relative_to(folder)}")
+    return results
 
 
 # --- what is wrong with it ---
 
 
-def check(ledger: Ledger, found: Found) -> list[str]:
+def check(ledger: Ledger, result: Evidence) -> list[str]:
     """What must hold at any time: the table is what its state says, and no letter is missing, doubled or wrong."""
-    there = held(found.state)
-    wanted = {offset: ledger.entries[offset] for offset in there & ledger.of("kept")}
-    rows = Counter(row[:3] for row in found.rows)
+    there = held(result.state)
+    results = {offset: ledger.entries[offset] for offset in there & ledger.of("kept")}
+    rows = Counter(row[:3] for row in result.rows)
     problems = [f"{_text(o)} is held, but was never produced" for o in _few(there - ledger.entries.keys())]
     problems += [f"{_text(o)} is {n} times in the table" for o, n in sorted(rows.items()) if n > 1]
-    problems += [f"{_text(o)} is missing in the table" for o in _few(wanted.keys() - rows.keys())]
-    strange = rows.keys() - wanted.keys()
+    problems += [f"{_text(o)} is missing in the table" for o in _few(results.keys() - rows.keys())]
+    strange = rows.keys() - results.keys()
     problems += [f"{_text(o)} is in the table, but {_fate(ledger, o)}" for o in _few(strange - ledger.of("kept"))]
     problems += [f"{_text(o)} is in the table, but is not held" for o in _few(strange & ledger.of("kept"))]
-    for topic, partition, offset, value in found.rows:
-        entry = wanted.get((topic, partition, offset))
+    for topic, partition, offset, value in result.rows:
+        entry = results.get((topic, partition, offset))
         if entry is not None and (value is None or json.loads(value) != entry.output):
             problems.append(f"{_text((topic, partition, offset))} has another value in the table")
-    if found.state is not None:
-        problems += _check_counts(found) + _check_failed(ledger, found.state, there)
-    return problems + _check_letters(ledger, found, there)
+    if result.state is not None:
+        problems += _check_counts(result) + _check_failed(ledger, result.state, there)
+    return problems + _check_letters(ledger, result, there)
 
 
 def _fate(ledger: Ledger, offset: Offset) -> str:
@@ -205,14 +205,14 @@ def _fate(ledger: Ledger, offset: Offset) -> str:
     return "was never produced" if entry is None else f"is {entry.fate}"
 
 
-def _check_counts(found: Found) -> list[str]:
-    assert found.state is not None
-    counts = Counter(row[0] for row in found.rows)
-    said = {topic: count for topic, count in found.state["rows"].items() if count}
+def _check_counts(result: Evidence) -> list[str]:
+    assert result.state is not None
+    counts = Counter(row[0] for row in result.rows)
+    said = {topic: count for topic, count in result.state["rows"].items() if count}
     problems = [] if said == dict(counts) else [f"the state counts rows {said}, the table has {dict(counts)}"]
-    if found.state["gaps"]:
-        problems.append(f"the state has gaps {found.state['gaps']}")
-    asked = Counter((key, request) for key, request, *_, left_out in found.state["runs"] if key and not left_out)
+    if result.state["gaps"]:
+        problems.append(f"the state has gaps {result.state['gaps']}")
+    asked = Counter((key, request) for key, request, *_, left_out in result.state["runs"] if key and not left_out)
     problems += [f"the run {key} committed {n} times" for (key, _), n in asked.items() if n > 1]
     return problems
 
@@ -226,30 +226,30 @@ def _check_failed(ledger: Ledger, state: State, there: set[Offset]) -> list[str]
     return problems + [f"the state says that {_text(o)} failed" for o in _few(said - refused)]
 
 
-def _check_letters(ledger: Ledger, found: Found, there: set[Offset]) -> list[str]:
-    letters, refused = Counter(letter[:3] for letter in found.letters), ledger.of("refused")
+def _check_letters(ledger: Ledger, result: Evidence, there: set[Offset]) -> list[str]:
+    letters, refused = Counter(letter[:3] for letter in result.letters), ledger.of("refused")
     problems = [f"{_text(o)} has {n} dead letters" for o, n in sorted(letters.items()) if n > 1]
     problems += [f"{_text(o)} has no dead letter" for o in _few((there & refused) - letters.keys())]
     problems += [f"{_text(o)} has a dead letter, but {_fate(ledger, o)}" for o in _few(letters.keys() - refused)]
-    for topic, partition, offset, value in found.letters:
+    for topic, partition, offset, value in result.letters:
         entry = ledger.entries.get((topic, partition, offset))
         if entry is not None and entry.value != value:
             problems.append(f"{_text((topic, partition, offset))} has another value in its dead letter")
     return problems
 
 
-def check_end(ledger: Ledger, found: Found) -> list[str]:
+def check_end(ledger: Ledger, result: Evidence) -> list[str]:
     """What must hold when nothing is new: everything that was produced is taken in, in one piece."""
     everything = set(ledger.entries)
-    problems = [f"{_text(o)} was not taken in" for o in _few(everything - held(found.state))]
-    parts = [i for parts in (found.state or {"held": {}})["held"].values() for i in parts.values()]
+    problems = [f"{_text(o)} was not taken in" for o in _few(everything - held(result.state))]
+    parts = [i for parts in (result.state or {"held": {}})["held"].values() for i in parts.values()]
     problems += [f"the state is in pieces: {intervals}" for intervals in parts if len(intervals) != 1]
-    letters = {letter[:3] for letter in found.letters}
+    letters = {letter[:3] for letter in result.letters}
     problems += [f"{_text(o)} has no dead letter" for o in _few(ledger.of("refused") - letters)]
     return problems
 
 
-def check_commits(ledger: Ledger, before: Found, now: Found, order: Mapping[str, Any]) -> list[str]:
+def check_commits(ledger: Ledger, before: Evidence, now: Evidence, order: Mapping[str, Any]) -> list[str]:
     """The commits since the last look are those that the order asked for, whole windows each.
 
     Args:
@@ -306,7 +306,7 @@ def _check_prefix(read: set[Offset], had: set[Offset], most: int | None) -> list
     return problems
 
 
-def check_topic(ledger: Ledger, before: Found, now: Found) -> list[str]:
+def check_topic(ledger: Ledger, before: Evidence, now: Evidence) -> list[str]:
     """What must hold of records in topics: each that is held is there once or more often, each copy told by its source.
 
     Letters are there once, as beside a table. A group only goes on.

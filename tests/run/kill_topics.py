@@ -45,9 +45,9 @@ class Cluster:
         """Every record of some topics."""
         there = self.admin.list_topics(timeout=30).topics
         places = [TopicPartition(t, p) for t in topics if t in there for p in there[t].partitions]
-        found: list[Message] = []
+        results: list[Message] = []
         if not places:
-            return found
+            return results
         consumer = Consumer({"bootstrap.servers": self.servers, "group.id": "judge", "enable.partition.eof": True,
                              "enable.auto.commit": False})  # fmt: skip
         consumer.assign([TopicPartition(p.topic, p.partition, 0) for p in places])
@@ -57,40 +57,40 @@ class Cluster:
                 if message.error() is not None:
                     open_.discard((message.topic(), message.partition()))
                 else:
-                    found.append(message)
+                    results.append(message)
         consumer.close()
-        return found
+        return results
 
     def letters(self, topic: str) -> list[judge.Row]:
         """The letters in a topic."""
-        found = []
+        results = []
         for message in self.read([topic]):
             names = {key: value.decode() for key, value in message.headers() if value is not None}
             place = [names["__connect.errors." + part] for part in ("topic", "partition", "offset")]
-            found.append((place[0], int(place[1]), int(place[2]), message.value()))
-        return found
+            results.append((place[0], int(place[1]), int(place[2]), message.value()))
+        return results
 
     def rows(self, topics: Iterable[str]) -> list[judge.Row]:
         """Where the records in some topics say that they come from, and their values."""
-        found = []
+        results = []
         for message in self.read(topics):
             source = dict(message.headers())["dagster_smt.source"].decode()
             place, _, offset = source.rpartition("@")
             topic, _, partition = place.rpartition("-")
-            found.append((topic, int(partition), int(offset), message.value()))
-        return found
+            results.append((topic, int(partition), int(offset), message.value()))
+        return results
 
     def state(self, topics: dict[str, int]) -> judge.State | None:
         """What the group has committed, as the state of a table."""
         consumer = Consumer({"bootstrap.servers": self.servers, "group.id": GROUP})
         places = [TopicPartition(t, n) for t, count in topics.items() for n in range(count)]
-        told = [p for p in committed(consumer, places) if p.offset >= 0]
+        results = [p for p in committed(consumer, places) if p.offset >= 0]
         consumer.close()
-        if not told:
+        if not results:
             return None
-        texts = {(p.topic, p.partition): json.loads(p.metadata) for p in told}
+        texts = {(p.topic, p.partition): json.loads(p.metadata) for p in results}
         held: dict[str, dict[str, Any]] = {}
-        for p in told:
+        for p in results:
             intervals = texts[p.topic, p.partition]["h"]
             assert intervals[0][1] == p.offset, "the offset is not where the prefix ends"
             held.setdefault(p.topic, {})[str(p.partition)] = intervals

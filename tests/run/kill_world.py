@@ -28,7 +28,7 @@ class World:
     def __init__(self, folder: Path, sink: str, seed: int, servers: str = ""):
         self.folder, self.sink, self.random = folder, sink, random.Random(seed)
         self.topics, self.table = folder / "topics", folder / "table"
-        self.ledger, self.found = judge.Ledger(), judge.Found()
+        self.ledger, self.evidence = judge.Ledger(), judge.Evidence()
         self.number, self.lock = 0, threading.Lock()
         self.cluster = Cluster(servers) if servers else None
         if self.cluster is not None:
@@ -113,7 +113,7 @@ class World:
 
     def _explicit(self) -> dict[str, Any] | None:
         """A part of what is held, sometimes with what follows it."""
-        held = judge.held(self.found.state)
+        held = judge.held(self.evidence.state)
         parts = []
         for topic, partition in self.random.sample(PLACES, self.random.randint(1, 3)):
             numbers = sorted(o for t, p, o in held if (t, p) == (topic, partition))
@@ -144,32 +144,32 @@ class World:
 
     # --- looking ---
 
-    def look(self) -> judge.Found:
+    def look(self) -> judge.Evidence:
         """What is there now."""
         if self.cluster is None:
-            found = judge.READERS[self.sink](self.table)
-            found.letters = judge.read_letters(self.topics / LETTERS)
-            return found
+            result = judge.READERS[self.sink](self.table)
+            result.letters = judge.read_letters(self.topics / LETTERS)
+            return result
         if self.sink == "kafka-kafka":
-            state, states = self.cluster.state(PARTITIONS), list(self.found.states)
+            state, states = self.cluster.state(PARTITIONS), list(self.evidence.states)
             if state is not None and (not states or states[-1]["attempt"] != state["attempt"]):
                 states.append(state)
-            found = judge.Found(self.cluster.rows([f"clean.{t}" for t in PARTITIONS]), states)
+            result = judge.Evidence(self.cluster.rows([f"clean.{t}" for t in PARTITIONS]), states)
         else:
-            found = judge.READERS[self.sink.removeprefix("kafka-")](self.table)
-        found.letters = self.cluster.letters(LETTERS)
-        return found
+            result = judge.READERS[self.sink.removeprefix("kafka-")](self.table)
+        result.letters = self.cluster.letters(LETTERS)
+        return result
 
     def judge(self, order: dict[str, Any]) -> list[str]:
         """What is wrong after an order, whether it was killed or not."""
         now = self.look()
         if self.sink == "kafka-kafka":
-            problems = judge.check_topic(self.ledger, self.found, now)
+            problems = judge.check_topic(self.ledger, self.evidence, now)
         else:
-            problems = judge.check(self.ledger, now) + judge.check_commits(self.ledger, self.found, now, order)
-        self.found = now
+            problems = judge.check(self.ledger, now) + judge.check_commits(self.ledger, self.evidence, now, order)
+        self.evidence = now
         return problems
 
     def judge_end(self) -> list[str]:
         """What is wrong when nothing is new."""
-        return judge.check_end(self.ledger, self.found) + judge.leftovers(self.folder, self.topics)
+        return judge.check_end(self.ledger, self.evidence) + judge.leftovers(self.folder, self.topics)

@@ -92,8 +92,8 @@ class Lengths:
             self.seen[kind, phase].append(end - start)
 
     def of(self, kind: str, phase: str) -> float:
-        found = self.seen[kind, phase] or [s for (_, p), all_ in self.seen.items() if p == phase for s in all_]
-        return statistics.median(found[-9:]) if found else {"anywhere": 5.0}.get(phase, 1.5)
+        result = self.seen[kind, phase] or [s for (_, p), all_ in self.seen.items() if p == phase for s in all_]
+        return statistics.median(result[-9:]) if result else {"anywhere": 5.0}.get(phase, 1.5)
 
 
 class Game:
@@ -115,7 +115,7 @@ class Game:
         while self.tally.kills.total() < kills and not self.tally.problems and time.monotonic() < end:
             child = child or self.pool.take()
             order, plan = self.next_order(), self.plan()
-            before = len(self.world.found.states)
+            before = len(self.world.evidence.states)
             with self.world.producing():
                 outcome = self.order(child, order, plan)
             self.judged(order, plan, outcome, before)
@@ -148,9 +148,9 @@ class Game:
             if text == "GONE":
                 child.kill()
                 return Outcome(True, phase, at - start, plan.point)
-            found = next((p for begin, p in PHASES.items() if text.startswith(begin)), None)
-            if found is not None:
-                phase = found
+            result = next((p for begin, p in PHASES.items() if text.startswith(begin)), None)
+            if result is not None:
+                phase = result
                 times.setdefault(phase, at)
                 if phase == plan.aim and deadline > start + 299:
                     deadline = at + plan.share * 1.1 * self.lengths.of(order["kind"], phase)
@@ -160,7 +160,7 @@ class Game:
     def judged(self, order: dict[str, Any], plan: Plan, outcome: Outcome, before: int) -> None:
         """Judge what is there, and keep count."""
         problems = self.world.judge(order)
-        new, kind = len(self.world.found.states) - before, order["kind"]
+        new, kind = len(self.world.evidence.states) - before, order["kind"]
         self.tally.orders[kind] += 1
         self.tally.committed[kind] += new
         if outcome.killed:
@@ -175,7 +175,7 @@ class Game:
             what = f"died {outcome.answer}"
         self.say(
             f"{self.tally.kills.total():4} {self.world.sink} {kind:8} {outcome.seconds:5.1f} s  {what}; "
-            f"{new} commits, {len(self.world.found.rows)} rows, {len(self.world.found.letters)} letters"
+            f"{new} commits, {len(self.world.evidence.rows)} rows, {len(self.world.evidence.letters)} letters"
         )
         self.tally.problems += [f"{p} (after {order}, {what})" for p in problems]
 
@@ -195,7 +195,7 @@ class Game:
         try:
             self.world.produce(1, fate="refused")  # whoever publishes letters clears away what dead ones left
             for _ in range(5):
-                order, before = self.world.of("plain"), len(self.world.found.states)
+                order, before = self.world.of("plain"), len(self.world.evidence.states)
                 outcome = self.order(child, order, Plan("never", 0, 0))
                 self.judged(order, Plan("never", 0, 0), outcome, before)
                 if outcome.answer == "empty":
@@ -215,8 +215,8 @@ class Game:
         for kind, count in tally.orders.most_common():
             done, commits = tally.survived[kind], tally.committed[kind]
             lines.append(f"  {kind:9}{count:4} ordered {done:4} finished {commits:4} commits")
-        rows, letters = len(world.found.rows), len(world.found.letters)
-        lines.append(f"  {len(world.found.states)} commits, {len(world.ledger.entries)} records, {rows} rows, ")
+        rows, letters = len(world.evidence.rows), len(world.evidence.letters)
+        lines.append(f"  {len(world.evidence.states)} commits, {len(world.ledger.entries)} records, {rows} rows, ")
         lines[-1] += f"{letters} dead letters, {len(tally.problems)} problems"
         return "\n".join(lines + [f"  PROBLEM {problem}" for problem in tally.problems])
 
@@ -226,8 +226,8 @@ def play(
 ) -> Game:
     """A whole game over one sink; those from a broker have one of their own."""
     (folder / sink).mkdir()
-    with ExitStack() as kept:
-        broker = kept.enter_context(KafkaBroker(folder / f"broker of {sink}")) if "kafka" in sink else None
+    with ExitStack() as stack:
+        broker = stack.enter_context(KafkaBroker(folder / f"broker of {sink}")) if "kafka" in sink else None
         game = Game(World(folder / sink, sink, seed, broker.servers if broker else ""), pool, seed, say)
         game.play(kills, seconds)
         if not game.tally.problems:
@@ -242,17 +242,17 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=float("inf"), help="kill no more after this time")
     parser.add_argument("--keep", action="store_true", help="leave the folder for a look")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="kills-"))
     pool, start = Pool(folder), time.monotonic()
     try:
         say = partial(print, flush=True)
-        game = play(folder, given.sink, given.kills, given.seed, pool, say, 60 * given.minutes)
+        game = play(folder, arguments.sink, arguments.kills, arguments.seed, pool, say, 60 * arguments.minutes)
     finally:
         pool.close()
     print(game.summary())
-    print(f"{time.monotonic() - start:.0f} s, {pool.started} processes, seed {given.seed}")
-    if given.keep or game.tally.problems:
+    print(f"{time.monotonic() - start:.0f} s, {pool.started} processes, seed {arguments.seed}")
+    if arguments.keep or game.tally.problems:
         print(f"kept in {folder}")
     else:
         shutil.rmtree(folder)

@@ -115,8 +115,8 @@ def test_values(world):
     """One window with all of them: each is read as it would be alone."""
     world.add(*(NewRecord(b"k", v if isinstance(v, bytes) else v.encode()) for v, *_ in ONE_VALUE))
     report = world.run(**LETTERS)
-    wanted = [(0, n, i) for n, (_, found, *_) in enumerate(ONE_VALUE) for i in found]
-    assert world.places() == sorted(wanted)
+    results = [(0, n, i) for n, (_, result, *_) in enumerate(ONE_VALUE) for i in result]
+    assert world.places() == sorted(results)
     letters = {int(header(r, "offset")): header(r, "exception.message") for r in world.dead()}
     assert letters == {n: problem for n, (*_, problem) in enumerate(ONE_VALUE) if problem}
     assert len(world.dead()) == len(letters) == report.failed_records
@@ -171,9 +171,9 @@ def test_what_is_wrong_with_the_whole_record_is_one_letter(world, bad):
 SINKS = [lambda f: DeltaSink(f / "table", "columns"), lambda f: IcebergSink(f / "table", "columns")]
 
 
-@pytest.mark.parametrize("made", [SINKS[0], pytest.param(SINKS[1], marks=pytest.mark.long)], ids=["delta", "iceberg"])
-def test_a_redrive_replaces_the_rows_of_the_whole_record(world, made):
-    world.sink = made(world.folder)
+@pytest.mark.parametrize("result", [SINKS[0], pytest.param(SINKS[1], marks=pytest.mark.long)], ids=["delta", "iceberg"])
+def test_a_redrive_replaces_the_rows_of_the_whole_record(world, result):
+    world.sink = result(world.folder)
     strict = {**COLUMNS, "name": "STRING NOT NULL"}
     world.add(record(one(1), '{"id":2}', one(3)), record(one(4), one(5)), record("[]", array=False))
     world.add(record('{"id":6}', '{"id":7}'), record(one(8), array=False), record('{"id":9}'), partition=1)
@@ -261,10 +261,10 @@ def test_checks_and_metadata_show_rows_beside_records(world):
     assert [(s.alias, s.records_in) for s in report.stages] == [("columns", 2), ("mask", 2)]
     plan = plan_sink(spec.chain, spec.table, spec.sink)
     facts = table_facts(spec, plan, world.session, report.window)
-    found = Evidence(report=report, facts=facts)
-    judged = rows_match_offsets(found)
+    evidence = Evidence(report=report, facts=facts)
+    judged = rows_match_offsets(evidence)
     assert (judged.passed, judged.metadata["rows_in"], judged.metadata["rows_counted"]) == (True, 5, 2)
-    assert no_dead_letters(found).statement == "1 of 2 records failed"
+    assert no_dead_letters(evidence).statement == "1 of 2 records failed"
     assert "2 records in (5 rows), 2 out, 1 dropped, 1 dead letters" in summary(report)
     metadata = run_metadata(report, RunContext(plan, spec.sink, rows=2))
     names = ("records_in", "rows_in", "records_out", "records_dropped", "records_without_rows", "rows_failed")
@@ -327,12 +327,12 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("made", "error", "message"), REFUSED)
-def test_where_it_does_not_fit(tmp_path, made, error, message):
+@pytest.mark.parametrize(("result", "error", "message"), REFUSED)
+def test_where_it_does_not_fit(tmp_path, result, error, message):
     from dagster_smt.tables.spec import FileTopics
 
     with pytest.raises(error) as caught:
-        TopicTable(FileTopics(tmp_path), ("orders",), **made())
+        TopicTable(FileTopics(tmp_path), ("orders",), **result())
     assert message in str(caught.value)
 
 

@@ -200,8 +200,8 @@ def test_rebuild_starts_over_in_one_step(world):
     assert report.window == window(0, 2)
     assert [r.id for r in world.rows()] == [0, 1]
     assert world.run(kind="columns", value=COLUMNS).window == window(2, 4)
-    found = [r.asDict() for r in world.rows()]
-    assert found == [{"id": n, "name": "", "amount": 5, **source(n)} for n in range(4)]
+    rows = [r.asDict() for r in world.rows()]
+    assert rows == [{"id": n, "name": "", "amount": 5, **source(n)} for n in range(4)]
     with pytest.raises(TableError, match="SMT525"):
         world.run(kind="records", window=WindowRequest(explicit=window(0, 2)))
 
@@ -257,8 +257,8 @@ def test_report_survives_the_sink(world):
     report = world.run(kind="columns", value=COLUMNS)
     assert report_from_json(json.loads(json.dumps(report_to_json(report)))) == report
     assert report.before == COLUMNS.schema and report.after is not None
-    kept = report_from_json(dict(world.state.report))
-    assert replace(kept, seconds={}) == replace(report, seconds={}, files=0, bytes=0, rows_written=None)
+    rest = report_from_json(dict(world.state.report))
+    assert replace(rest, seconds={}) == replace(report, seconds={}, files=0, bytes=0, rows_written=None)
 
 
 def test_a_plan_that_does_not_fit_reads_nothing(world):

@@ -40,9 +40,9 @@ class Changes(World):
 
 @pytest.fixture
 def world(spark, tmp_path):
-    found = Changes(tmp_path, spark)
-    found.add(*(NewRecord(KEY, text and text.encode()) for text in STREAM))
-    return found
+    result = Changes(tmp_path, spark)
+    result.add(*(NewRecord(KEY, text and text.encode()) for text in STREAM))
+    return result
 
 
 def test_a_history_with_deleted_rows(world):

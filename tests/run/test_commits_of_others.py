@@ -17,9 +17,9 @@ RECORDS_EMPTY_COMMITS = "spark.databricks.delta.skipRecordingEmptyCommits"
 
 @pytest.fixture
 def world(spark, tmp_path):
-    made = World(tmp_path, spark)
-    made.add(order(1), order(2), order(3))
-    return made
+    result = World(tmp_path, spark)
+    result.add(order(1), order(2), order(3))
+    return result
 
 
 def test_a_commit_that_lost_a_row_is_told_and_mended_as_the_hint_says(world, monkeypatch):

@@ -28,7 +28,7 @@ def test_a_record_is_of_the_part_whose_window_holds_its_offset(spark):
     for seed, parts in enumerate([1, 2, 3, 4, 5, 8, 9, 40]):
         divided = division(random.Random(seed), parts)
         joined, part = with_part(frame, divided)
-        found = joined.select("__topic", "__partition", "__offset", part.alias(PART)).where(F.col("__topic") != "c")
+        result = joined.select("__topic", "__partition", "__offset", part.alias(PART)).where(F.col("__topic") != "c")
         windows = divided.of(window) if parts > 1 else [window]
         expected = {
             (r.topic, r.partition, offset): number
@@ -36,6 +36,6 @@ def test_a_record_is_of_the_part_whose_window_holds_its_offset(spark):
             for r in own.ranges
             for offset in range(r.start, r.end)
         }
-        assert {tuple(row[:3]): row[3] for row in found.collect()} == expected, (seed, parts)
+        assert {tuple(row[:3]): row[3] for row in result.collect()} == expected, (seed, parts)
         assert set(joined.where("__topic = 'c'").select(part).collect()) == {(0,)}
     frame.unpersist()

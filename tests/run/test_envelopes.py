@@ -62,9 +62,9 @@ class Envelopes(World):
     def codes(self):
         """Offset to code of all dead letters."""
         headers = [{h.key: bytes(h.value).decode() for h in r.headers} for r in self.dead()]
-        told = {int(h["__connect.errors.offset"]): h["__connect.errors.exception.message"] for h in headers}
-        assert SECRET not in str(told)
-        return {offset: text.split()[0] for offset, text in told.items()}
+        results = {int(h["__connect.errors.offset"]): h["__connect.errors.exception.message"] for h in headers}
+        assert SECRET not in str(results)
+        return {offset: text.split()[0] for offset, text in results.items()}
 
 
 @pytest.fixture
@@ -80,8 +80,8 @@ def test_a_contract_knows_what_may_be_null_in_the_envelopes(world):
     report = world.run(MASK)
     spec, declared = world.spec(MASK), parse_ddl("id INT NOT NULL, name STRING NOT NULL, gone INT")
     plan = plan_table(spec.chain, spec.table)
-    found = table_facts(spec, plan, world.session, report.window, contract=declared)
-    assert found.broken == {
+    facts = table_facts(spec, plan, world.session, report.window, contract=declared)
+    assert facts.broken == {
         "name": "it is promised never to be null, but it may be",
         "gone": "int is promised, but there is no such column",
     }
@@ -251,8 +251,8 @@ def test_structs_inside_arrays_and_maps_are_joined_too(world):
     world.add(envelope(row(y=TEXT), {"s": {"y": "b"}, "l": [{"y": "b"}], "m": {"k": {"y": "b"}}}))
     world.run()
     joined = [{"x": 1, "y": None}, {"x": None, "y": "b"}]
-    found = [r.asDict(recursive=True) for r in world.rows()]
-    assert sorted(found, key=repr) == sorted(({"s": j, "l": [j], "m": {"k": j}} for j in joined), key=repr)
+    rows = [r.asDict(recursive=True) for r in world.rows()]
+    assert sorted(rows, key=repr) == sorted(({"s": j, "l": [j], "m": {"k": j}} for j in joined), key=repr)
 
 
 def test_counts_and_ledger(world):

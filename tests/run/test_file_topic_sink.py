@@ -42,8 +42,8 @@ def test_routers_choose_the_topic(world):
     world.add(order(4), topic="people")
     report = world.run(topics=("orders", "people"))
     assert (report.records_out, report.files) == (4, 3)
-    found = [(r.topic, r.partition, r.offset, bytes(r.key), r.timestampType) for r in world.written()]
-    assert found == [
+    results = [(r.topic, r.partition, r.offset, bytes(r.key), r.timestampType) for r in world.written()]
+    assert results == [
         ("clean.orders", 0, 0, b"k1", 0),
         ("clean.orders", 0, 1, b"k2", 1),
         ("clean.orders", 1, 0, b"k3", 0),

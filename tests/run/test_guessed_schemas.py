@@ -82,7 +82,7 @@ class Both:
     def run(self, monkeypatch, chain=MASK, key="string", topics=("orders",)):
         """The lines and the report of the run that may guess, once it is seen to be what the other one is."""
         avro = Format("avro-confluent", options={"url": self.url})
-        found = []
+        results = []
         for world in self.worlds:
             table = TopicTable(world.topics, topics, key=avro if key == "avro" else Format(key), value=avro)
             spec = replace(world.spec(chain, kind="columns"), table=table, errors_tolerance="all")
@@ -90,8 +90,8 @@ class Both:
             with monkeypatch.context() as patched:
                 if world is self.worlds[1]:
                     patched.setattr(batch, "guessed_forms", lambda frame, table: None)
-                found.append(result(replace(spec, dead_letter_topic="dead"), world))
-        (guessed, report), (looked, _) = found
+                results.append(result(replace(spec, dead_letter_topic="dead"), world))
+        (guessed, report), (looked, _) = results
         assert guessed == looked
         assert not [line for line in self.worlds[1].lines if line.startswith(GUESS)]
         return self.worlds[0].lines, report
@@ -103,9 +103,9 @@ def result(spec, world):
         report = run(spec, world.session, world.lines.append)
     except SmtError as error:
         return [str(problem).replace(world.folder.name, "") for problem in error.problems], None
-    told = {name: part for name, part in report_to_json(report).items() if name not in ("seconds", "bytes", "files")}
+    results = {name: part for name, part in report_to_json(report).items() if name not in ("seconds", "bytes", "files")}
     letters = [(r.key, r.value, connect_headers(r)) for r in world.dead("dead")] if report.failed else []
-    return [json.dumps(told, sort_keys=True), world.rows(), str(letters)], report
+    return [json.dumps(results, sort_keys=True), world.rows(), str(letters)], report
 
 
 def connect_headers(letter):

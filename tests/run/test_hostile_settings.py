@@ -94,7 +94,7 @@ def value(number, at=1_700_000_000_123, amount="7"):
 
 def records():
     """Rows of all types, moments of all times, and three that fail in different ways."""
-    found = [
+    result = [
         value(0),
         value(1, ANCIENT),
         value(2, FAR),
@@ -104,9 +104,14 @@ def records():
         {"id": 6},
         {"id": "x"},
     ]
-    texts = [json.dumps(one).encode() for one in found]
-    made = [NewRecord(b'"k"', text, (("h", b"\xff"),), 1_700_000_000_000 + n) for n, text in enumerate(texts)]
-    return [*made, NewRecord(b'"k"', None, (), 5), NewRecord(b'"k"', b"{", (), 6), NewRecord(b'"k"', texts[0], (), 7)]
+    texts = [json.dumps(one).encode() for one in result]
+    results = [NewRecord(b'"k"', text, (("h", b"\xff"),), 1_700_000_000_000 + n) for n, text in enumerate(texts)]
+    return [
+        *results,
+        NewRecord(b'"k"', None, (), 5),
+        NewRecord(b'"k"', b"{", (), 6),
+        NewRecord(b'"k"', texts[0], (), 7),
+    ]
 
 
 def envelope(text):
@@ -122,8 +127,8 @@ def envelope(text):
 def avro(registry, text):
     """A record that names its schema."""
     number = registry.add("avro-value", json.dumps(AVRO))
-    found, out = json.loads(text), io.BytesIO()
-    row = {"id": found["id"], "name": found["name"], "day": found["day"], "at": found["at"], "big": b"\x03"}
+    data, out = json.loads(text), io.BytesIO()
+    row = {"id": data["id"], "name": data["name"], "day": data["day"], "at": data["at"], "big": b"\x03"}
     fastavro.schemaless_writer(out, fastavro.parse_schema(bare(AVRO)), row)
     return b"\0" + number.to_bytes(4, "big") + out.getvalue()
 
@@ -143,13 +148,13 @@ class Runs:
     def __init__(self, folder: Path, session, registry):
         self.folder, self.session = folder, session
         self.topics, self.bronze = FileTopics(folder / "topics"), folder / "bronze"
-        made = records()
-        append_records(self.topics, "orders", made, 0)
-        whole = [record for record in made if record.value and b'"at"' in record.value]
+        result = records()
+        append_records(self.topics, "orders", result, 0)
+        whole = [record for record in result if record.value and b'"at"' in record.value]
         described = [replace(record, value=envelope(record.value)) for record in whole]
         append_records(self.topics, "enveloped", [*described, NewRecord(None, b"{}", (), 1)], 0)
         append_records(self.topics, "avro", [replace(r, value=avro(registry, r.value)) for r in whole], 0)
-        rows = arrow([(topic, 0, record) for topic in ODD_TOPICS for record in made], {})
+        rows = arrow([(topic, 0, record) for topic in ODD_TOPICS for record in result], {})
         session.createDataFrame(rows).write.format("parquet").save(self.bronze.as_uri())
         declared, url = Format("json_schema", parse_ddl(DDL)), {"url": registry.url}
         bronze = TableSource(path=self.bronze.as_uri(), format="parquet")
@@ -166,8 +171,8 @@ class Runs:
         """Where the runs of a kind write."""
         if kind == "topics":
             return FileTopicSink(self.folder / kind)
-        made = IcebergSink if kind == "iceberg" else DeltaSink
-        return made(self.folder / kind, "records" if kind == "records" else "columns")
+        result = IcebergSink if kind == "iceberg" else DeltaSink
+        return result(self.folder / kind, "records" if kind == "records" else "columns")
 
     def run(self, kind, **changes):
         """A run, and what it counts."""
@@ -238,12 +243,12 @@ def registry():
 @pytest.fixture(scope="module")
 def expected(spark, registry, tmp_path_factory):
     """What each kind gives under the settings of the tests, made when it is asked for."""
-    made = Runs(tmp_path_factory.mktemp("expected"), spark, registry)
+    runs = Runs(tmp_path_factory.mktemp("expected"), spark, registry)
     known = {}
 
     def of(kind):
         if kind not in known:
-            known[kind] = made.results(kind, {})
+            known[kind] = runs.results(kind, {})
         return known[kind]
 
     return of
@@ -274,11 +279,11 @@ def test_the_same_under_hostile_settings(spark, registry, expected, tmp_path, ki
 
 @pytest.mark.parametrize("setting", UNABLE.items(), ids=UNABLE)
 def test_a_session_is_refused_under_which_sql_means_something_else(spark, tmp_path, setting):
-    made = World(tmp_path, spark)
-    made.add(order(1))
+    world = World(tmp_path, spark)
+    world.add(order(1))
     with under(spark, dict([setting])), pytest.raises(UnsupportedError, match=f"SMT639 {setting[0]}"):
-        made.run()
-    assert made.run().records_out == 1
+        world.run()
+    assert world.run().records_out == 1
 
 
 @pytest.mark.long

@@ -46,8 +46,8 @@ class World:
         own = {n: changes.pop(n) for n in ("start", "on_data_loss", "group") if n in changes}
         names = () if pattern else topics or (self.orders,)
         table = TopicTable(source or self.topics, names, pattern, value=value or Format(), **own)
-        made = RunSpec("lake/orders", parse_chain(chain), table, sink or DeltaSink(self.folder / "table", kind))
-        return replace(made, **changes)
+        result = RunSpec("lake/orders", parse_chain(chain), table, sink or DeltaSink(self.folder / "table", kind))
+        return replace(result, **changes)
 
     def to_kafka(self, **changes):
         return self.spec(ROUTE, sink=KafkaSink(self.topics, f"group-{self.id}"), **changes)
@@ -121,11 +121,11 @@ def test_every_part_of_a_record(world):
     ]
     world.add(*sent)
     assert world.run(chain=[]).records_out == 3
-    found = world.rows().collect()
-    assert [(r.key, r.offset) for r in found] == [(None, 0), (b"k", 1), (b"\xff", 2)]
-    assert [None if r.value is None else bytes(r.value) for r in found] == [b'{"a":1}', None, b'{"name":"x"}']
-    assert [[(h.key, h.value) for h in r.headers] for r in found] == [list(r.headers) for r in sent]
-    assert [round(r.timestamp.timestamp() * 1000) for r in found] == [1700000000123, 1700000000124, 1]
+    rows = world.rows().collect()
+    assert [(r.key, r.offset) for r in rows] == [(None, 0), (b"k", 1), (b"\xff", 2)]
+    assert [None if r.value is None else bytes(r.value) for r in rows] == [b'{"a":1}', None, b'{"name":"x"}']
+    assert [[(h.key, h.value) for h in r.headers] for r in rows] == [list(r.headers) for r in sent]
+    assert [round(r.timestamp.timestamp() * 1000) for r in rows] == [1700000000123, 1700000000124, 1]
 
 
 def test_failed_records_are_run_again_from_the_topic(world):
@@ -167,8 +167,8 @@ def test_a_record_without_a_timestamp(world):
 
     record = NewRecord(b"", b"{}", (), -1)
     world.add(record)
-    (kept,) = world.there.read(world.orders)
-    assert kept.timestamp()[1] == -1
+    (rest,) = world.there.read(world.orders)
+    assert rest.timestamp()[1] == -1
     files = FileTopics(world.folder / "topics")
     append_records(files, world.orders, [record])
     world.run()
@@ -309,13 +309,13 @@ def assert_the_client_reads_what_spark_reads(world, step, **changes):
     bounds = range(whole.start + step, whole.end, step)
     ranges = [whole, *(replace(whole, start=b) for b in bounds), *(replace(whole, end=b) for b in bounds)]
     read = source.client_reading(ranges, epochs=True)
-    found = [[row for batch in read([pa.record_batch({"id": [n]})]) for row in batch.to_pylist()]
+    result = [[row for batch in read([pa.record_batch({"id": [n]})]) for row in batch.to_pylist()]
              for n in range(len(ranges))]  # fmt: skip
     after = {row["offset"] for row in source.read(Window((whole,))).toArrow().to_pylist()}  # compaction goes on
-    for r, rows in zip(ranges, found, strict=True):
-        wanted = [{**row, "leaderEpoch": 0} for row in before if r.start <= row["offset"] < r.end]
+    for r, rows in zip(ranges, result, strict=True):
+        results = [{**row, "leaderEpoch": 0} for row in before if r.start <= row["offset"] < r.end]
         offsets = after | {row["offset"] for row in rows}
-        assert rows == [row for row in wanted if row["offset"] in offsets], r
+        assert rows == [row for row in results if row["offset"] in offsets], r
 
 
 def test_a_compacted_topic(world):
@@ -471,12 +471,12 @@ def test_records_to_topics(world):
     world.add(order(3), partition=1)
     report = world.run(world.to_kafka())
     assert report.records_out == 4
-    found = world.written()
-    assert sorted(source for _, source in found) == [f"{world.orders}-0@{n}" for n in range(3)] + [
+    result = world.written()
+    assert sorted(source for _, source in result) == [f"{world.orders}-0@{n}" for n in range(3)] + [
         f"{world.orders}-1@0"
     ]
-    assert all(SECRET.encode() not in (m.value() or b"") for m, _ in found)
-    assert [m.headers()[0] for m, s in found if s.endswith("-0@0")] == [("trace", b"\xff0")]
+    assert all(SECRET.encode() not in (m.value() or b"") for m, _ in result)
+    assert [m.headers()[0] for m, s in result if s.endswith("-0@0")] == [("trace", b"\xff0")]
     assert world.run(world.to_kafka()).status == "empty"
     world.add(order(4))
     assert world.run(world.to_kafka()).records_out == 1
@@ -487,11 +487,11 @@ def test_records_to_topics(world):
 
 def test_a_group_is_committed_anew_while_nothing_is_new(world):
     def commits():  # brokers show the end of a transaction a moment after it
-        found = [-1]
-        while len(found) < 3 or found[-1] != found[-3]:
-            found.append(sum(r.end for r in world.there.client.ranges(["__consumer_offsets"])))
+        results = [-1]
+        while len(results) < 3 or results[-1] != results[-3]:
+            results.append(sum(r.end for r in world.there.client.ranges(["__consumer_offsets"])))
             time.sleep(0.3)
-        return found[-1]
+        return results[-1]
 
     world.add(order(1), order(2))
     world.run(world.to_kafka())

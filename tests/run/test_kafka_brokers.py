@@ -172,5 +172,5 @@ def test_a_login_over_tls(spark, tmp_path, guarded, monkeypatch, capfd):
             world.run(world.spec(source=topics))
         assert [p.code for p in caught.value.problems] == [code] and time.monotonic() - started < 20
         assert PASSWORD not in str(caught.value)
-    told = "\n".join([*world.lines, repr(world.topics), repr(into), str(world.state()), *capfd.readouterr()])
-    assert PASSWORD not in told
+    message = "\n".join([*world.lines, repr(world.topics), repr(into), str(world.state()), *capfd.readouterr()])
+    assert PASSWORD not in message

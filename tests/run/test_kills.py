@@ -22,7 +22,7 @@ def test_killed_at_random(tmp_path, request, sink):
     try:
         game = play(tmp_path, sink, kills, 7, pool)
         assert game.tally.problems == []
-        assert game.tally.kills.total() == kills and game.world.found.rows and game.world.found.letters
+        assert game.tally.kills.total() == kills and game.world.evidence.rows and game.world.evidence.letters
     finally:
         pool.close()
 
@@ -50,14 +50,14 @@ def letter(number):
 
 
 def state(number, start, end, held, rows, **changes):
-    made = {"number": number, "attempt": f"a{number}", "window": {"t": {"0": [start, end]}}, "gaps": {}, "runs": []}
+    results = {"number": number, "attempt": f"a{number}", "window": {"t": {"0": [start, end]}}, "gaps": {}, "runs": []}
     failed = {"t": {"0": [[n, n + 1] for n in range(end) if FATES[n % len(FATES)] == "refused"]}}
-    return {**made, "held": {"t": {"0": held}}, "failed": failed, "rows": {"t": rows}, **changes}
+    return {**results, "held": {"t": {"0": held}}, "failed": failed, "rows": {"t": rows}, **changes}
 
 
 FIRST, SECOND = state(1, 0, 3, [[0, 3]], 2), state(2, 3, 6, [[0, 6]], 3)
-BEFORE = judge.Found([row(0), row(1)], [FIRST], [letter(2)])
-NOW = judge.Found([row(0), row(1), row(4)], [FIRST, SECOND], [letter(2), letter(5)])
+BEFORE = judge.Evidence([row(0), row(1)], [FIRST], [letter(2)])
+NOW = judge.Evidence([row(0), row(1), row(4)], [FIRST, SECOND], [letter(2), letter(5)])
 PLAIN = {"kind": "plain"}
 
 
@@ -68,7 +68,7 @@ def judged(now, order=PLAIN, before=BEFORE, produced=None):
 
 def test_what_is_right_passes():
     assert judged(NOW) == [] and judge.check_end(ledger(), NOW) == []
-    assert judged(BEFORE) == [] and judged(judge.Found(), before=judge.Found()) == []
+    assert judged(BEFORE) == [] and judged(judge.Evidence(), before=judge.Evidence()) == []
     early = replace(BEFORE, letters=[letter(2), letter(5)])  # published by a run that died before its commit
     assert judged(early) == []
 
@@ -115,8 +115,8 @@ ATTACKS = {
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_the_judge_sees(name):
-    found, complaint = ATTACKS[name]
-    problems = judged(found)
+    result, complaint = ATTACKS[name]
+    problems = judged(result)
     assert any(complaint in p for p in problems), problems
 
 
@@ -164,7 +164,7 @@ def test_the_judge_sees_what_is_left_over(tmp_path):
 
 # --- the judge of topics ---
 
-IN_TOPIC = judge.Found([row(0), row(1)], [FIRST], [letter(2)])
+IN_TOPIC = judge.Evidence([row(0), row(1)], [FIRST], [letter(2)])
 TOPIC = {
     "copies": (replace(IN_TOPIC, rows=[row(0), row(1), row(0)]), ""),
     "beyond the commit": (replace(IN_TOPIC, rows=[row(0), row(1), row(4)]), ""),

@@ -131,10 +131,10 @@ LAYOUTS = [
      (["identity it's a \"b", "truncate[1] it's a \"b"], ["it's a \"b"])),
     ("iceberg", {"cluster_by": ["place.city"]}, ([], ["place.city"])),
 ]  # fmt: skip
-MADE = [(*case, ("path", "name")[number % 2]) for number, case in enumerate(LAYOUTS)]
+LAYOUTS = [(*case, ("path", "name")[number % 2]) for number, case in enumerate(LAYOUTS)]
 
 
-@pytest.mark.parametrize(("kind", "options", "layout", "by"), MADE)
+@pytest.mark.parametrize(("kind", "options", "layout", "by"), LAYOUTS)
 def test_a_new_table_has_its_layout(spark, tmp_path, kind, options, layout, by):
     place = Place(spark, tmp_path, kind, by)
     place.add(1, 2, 3)

@@ -49,9 +49,9 @@ def test_file_topics_have_the_partitions_that_the_chain_chooses(spark, tmp_path)
     world.add(sent(5, 2), partition=1)
     spec = replace(world.spec(CHOOSE), table=TopicTable(world.topics, ("orders",), columns=COLUMNS))
     report = run(replace(spec, errors_tolerance="all", dead_letters=world.topics, dead_letter_topic="dead"), spark)
-    found = [(r.topic, r.partition, json.loads(r.value)["id"]) for r in world.written()]
+    results = [(r.topic, r.partition, json.loads(r.value)["id"]) for r in world.written()]
     # without a choice a record keeps its partition
-    assert found == [("clean.orders", 0, 2), ("clean.orders", 0, 3), ("clean.orders", 2, 1), ("clean.orders", 2, 5)]
+    assert results == [("clean.orders", 0, 2), ("clean.orders", 0, 3), ("clean.orders", 2, 1), ("clean.orders", 2, 5)]
     assert (report.records_out, report.failed) == (4, 1)
     assert [r.problem.code for r in report.rejects] == ["SMT444"]
     assert run(spec, spark).status == "empty"
@@ -66,9 +66,9 @@ def test_topics_of_a_broker(spark, tmp_path, broker):
     spec = replace(world.to_kafka(), chain=parse_chain(CHOOSE))
     spec = replace(spec, table=TopicTable(world.topics, (world.orders,), columns=COLUMNS))
     run(spec, spark)
-    found = {json.loads(m.value())["id"]: m.partition() for m, _ in world.written()}
-    by_key = found.pop(3)  # without a choice the producer places a record by its key
-    assert found == {1: 2, 2: 0, 4: 2} and by_key in (0, 1, 2)
+    results = {json.loads(m.value())["id"]: m.partition() for m, _ in world.written()}
+    by_key = results.pop(3)  # without a choice the producer places a record by its key
+    assert results == {1: 2, 2: 0, 4: 2} and by_key in (0, 1, 2)
     world.add(sent(5, 3))
     before = len(world.written())
     with pytest.raises(TableError) as raised:

@@ -103,7 +103,7 @@ def listening(world, monkeypatch):
     return world
 
 
-def told(report: RunReport):
+def counts_in(report: RunReport):
     """What a report says, but for what the stages have changed in records that were read."""
     topics = {t: (c.records, c.converters, c.dropped, c.failed) for t, c in report.topics.items()}
     return report.window, report.stages, topics, report.records_in, report.records_out, report.dropped, report.failed
@@ -116,14 +116,14 @@ def both(world, *stages, push_down="no-tombstones", **options):
     if expected.failed:  # what is not read cannot fail
         return None, expected
     world.asked.clear()
-    found = world.run(with_)
-    assert told(found) == told(expected) and not expected.unread
+    report = world.run(with_)
+    assert counts_in(report) == counts_in(expected) and not expected.unread
     assert world.rows(with_) == world.rows(without)
     assert world.state(with_).held == world.state(without).held
     (asked,) = world.asked
-    assert asked.records + sum(u.records for u in found.unread) == found.window.records
-    assert report_from_json(report_to_json(found)).unread == found.unread
-    return asked, found
+    assert asked.records + sum(u.records for u in report.unread) == report.window.records
+    assert report_from_json(report_to_json(report)).unread == report.unread
+    return asked, report
 
 
 CHAINS = [
@@ -173,8 +173,8 @@ def test_so_they_are_in_other_forms(world, form):
     fill(world)
     options = {"kind": "columns"} if form == "columns" else {"columns": WITHOUT_SCHEMA}
     stages = (keep("$[?(@.offset >= 4 && @.at >= 70)]"), aiven(name="topic", value="orders"), MASK)
-    asked, found = both(world, *stages, **options)
-    unread = {(u.topic, u.alias): u.records for u in found.unread}
+    asked, result = both(world, *stages, **options)
+    unread = {(u.topic, u.alias): u.records for u in result.unread}
     # the first of 70 or more is at 3; of those behind it nobody knows whether the first stage keeps them
     assert asked.records == 24 and unread == {("orders", "s0"): 12, ("other", "s0"): 4}
 
@@ -194,8 +194,8 @@ def test_tombstones_are_read_where_they_pass(world):
     assert both(world, tail, push_down="exact")[0].records == 10
     assert both(world, TOMBSTONES, tail, push_down="exact")[0].records == 10  # which of the two drops 1?
     assert both(world, if_(ALL, "!third"), push_down="exact")[0].records == 0
-    found = world.run(world.spec(TOMBSTONES, tail))
-    assert (found.records_out, found.dropped, [s.dropped for s in found.stages[1:3]]) == (4, 6, [1, 5])
+    report = world.run(world.spec(TOMBSTONES, tail))
+    assert (report.records_out, report.dropped, [s.dropped for s in report.stages[1:3]]) == (4, 6, [1, 5])
     assert world.run(world.spec(tail)).records_out == 5  # 1 was promised not to be there
 
 
@@ -215,9 +215,9 @@ def test_a_record_that_is_not_read_cannot_fail(world):
 def test_a_topic_that_fails_takes_what_was_not_read_of_it_along(world):
     fill(world)
     world.add([record(0, b"no JSON")])
-    found = world.run(world.spec(keep("$[?(@.offset >= 4)]")))
-    assert set(found.failures) == {"orders"} and {u.topic for u in found.unread} == {"other"} == set(found.topics)
-    assert (found.records_in, found.dropped, found.records_out) == (10, 4, 6)
+    report = world.run(world.spec(keep("$[?(@.offset >= 4)]")))
+    assert set(report.failures) == {"orders"} and {u.topic for u in report.unread} == {"other"} == set(report.topics)
+    assert (report.records_in, report.dropped, report.records_out) == (10, 4, 6)
 
 
 def test_progress_goes_on_behind_what_was_not_read(world):
@@ -249,7 +249,7 @@ def test_a_backlog_in_batches(world):
         run_batches(world.spec(*stages, push_down=word, to=word), world.session, MicroBatches(3))
         for word in ("off", "no-tombstones")
     ]
-    assert list(map(told, reports[0])) == list(map(told, reports[1]))
+    assert list(map(counts_in, reports[0])) == list(map(counts_in, reports[1]))
     assert [w.records for w in world.asked[4:]] == [0, 2, 3, 1]
 
 
@@ -271,9 +271,9 @@ def test_a_table_that_lacks_offsets_is_counted(world):
     whole.read(window).where("offset % 3 != 1").write.format("delta").save(bronze)
     source = TableSource(path=bronze)
     without, with_ = (world.spec(OFF4, MASK, source=source, push_down=word) for word in ("off", "no-tombstones"))
-    expected, found = world.run(without), world.run(with_)
-    assert told(found) == told(expected) and world.rows(with_) == world.rows(without)
-    assert {u.topic: (u.records, u.counted) for u in found.unread} == {"orders": (9, True), "other": (3, True)}
+    expected, report = world.run(without), world.run(with_)
+    assert counts_in(report) == counts_in(expected) and world.rows(with_) == world.rows(without)
+    assert {u.topic: (u.records, u.counted) for u in report.unread} == {"orders": (9, True), "other": (3, True)}
 
 
 OFF4 = keep("$[?(@.offset >= 4)]")
@@ -339,8 +339,8 @@ MORE_BROKER_CHAINS = [
 def test_topics_of_a_broker(kafka, chains):
     fill(kafka)
     for stage, read in chains:
-        asked, found = both(kafka, stage, MASK)
-        assert asked.records == read and not any(u.counted for u in found.unread)
+        asked, result = both(kafka, stage, MASK)
+        assert asked.records == read and not any(u.counted for u in result.unread)
 
 
 def test_where_offsets_have_no_record_offsets_are_counted(kafka):

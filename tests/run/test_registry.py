@@ -100,9 +100,9 @@ NUMBERS, CURRENT = {"int64": 3, "string": 9}, {"use.deprecated.format": False}
 def message(fields):
     """The class of a message ``shop.Order`` with fields of proto3, as ``protoc`` would make it."""
     file = FileDescriptorProto(name=f"order{len(fields)}.proto", package="shop", syntax="proto3")
-    made = file.message_type.add(name="Order")
+    result = file.message_type.add(name="Order")
     for number, (name, kind) in enumerate(fields.items(), 1):
-        made.field.add(name=name, number=number, type=NUMBERS[kind], label=1)
+        result.field.add(name=name, number=number, type=NUMBERS[kind], label=1)
     pool = DescriptorPool()
     pool.Add(file)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("shop.Order"))
@@ -141,8 +141,12 @@ def test_three_versions_of_a_message_are_one_table_and_written_as_messages_again
     assert copies.records_out == 3 and {*copies.schemas} == {*report.schemas}
     deserializer = ProtobufDeserializer(order, CURRENT, client)
     context = SerializationContext(f"clean.{topic}", MessageField.VALUE)
-    found = [deserializer(r.value(), context) for r in Topics(cluster).read(f"clean.{topic}")]
-    assert [(m.id, m.name, m.state, m.more) for m in found] == [(1, "", "", 0), (2, "", SECRET, 0), (3, "", SECRET, 3)]
+    results = [deserializer(r.value(), context) for r in Topics(cluster).read(f"clean.{topic}")]
+    assert [(m.id, m.name, m.state, m.more) for m in results] == [
+        (1, "", "", 0),
+        (2, "", SECRET, 0),
+        (3, "", SECRET, 3),
+    ]
 
 
 PLACE = (
@@ -234,9 +238,9 @@ def test_avro_is_written_as_avro_to_a_broker(world, apicurio, broker):
     spec = replace(spec, chain=parse_chain(ROUTE), errors_tolerance="all", dead_letter_topic=f"dead-{topic}")
     report = run(spec, world.session)
     assert (report.records_out, report.failed) == (4, 3)
-    named = {**{int.from_bytes(value[1:5], "big"): 1 for value in values[1:]}, 0xFF000000: 1}
-    named[int.from_bytes(values[0][1:5], "big")] = 2
-    assert {int(use.schema): use.records for use in report.schemas} == named
+    results = {**{int.from_bytes(value[1:5], "big"): 1 for value in values[1:]}, 0xFF000000: 1}
+    results[int.from_bytes(values[0][1:5], "big")] = 2
+    assert {int(use.schema): use.records for use in report.schemas} == results
     written = Topics(cluster).read(f"clean.{topic}")
     assert [read_back(apicurio, r.value()) for r in written][:3] == [
         {"id": 1, "name": ""}, {"id": 2, "name": "", "state": "DONE"},
@@ -253,8 +257,8 @@ def test_json_becomes_avro_with_a_key(world, registry):
     run(replace(world.spec(MASK, kind="records"), sink=sink, table=table), world.session)
     source = open_source(FileTopics(world.folder / "out"), world.session)
     rows = sorted(source.read(window(0, 2)).collect(), key=lambda r: r.offset)
-    found = [tuple(data and read_back(registry.url, bytes(data)) for data in (r.key, r.value)) for r in rows]
-    assert found == [("eu", {"id": 1, "name": ""}), (None, {"id": 2, "name": ""})]
+    results = [tuple(data and read_back(registry.url, bytes(data)) for data in (r.key, r.value)) for r in rows]
+    assert results == [("eu", {"id": 1, "name": ""}), (None, {"id": 2, "name": ""})]
     assert sorted(registry.subjects) == ["orders-key", "orders-value"]
 
 
@@ -296,8 +300,8 @@ def test_values_without_a_schema_are_written_as_connect_writes_them_and_read_aga
     json_sink = FileTopicSink(world.folder / "json", key=Format("json"), value=Format("json"))
     run(replace(back, sink=json_sink), world.session)
     rows = open_source(FileTopics(world.folder / "json"), world.session).read(window(0, 4, topic)).collect()
-    found = [(json.loads(r.key), r.value and json.loads(r.value)) for r in sorted(rows, key=lambda r: r.offset)]
-    assert found == [({"k": 1}, text and json.loads(text)) for text in texts]
+    results = [(json.loads(r.key), r.value and json.loads(r.value)) for r in sorted(rows, key=lambda r: r.offset)]
+    assert results == [({"k": 1}, text and json.loads(text)) for text in texts]
 
 
 def test_a_registry_that_refuses_makes_dead_letters_and_one_that_is_silent_ends_the_run(world, registry):

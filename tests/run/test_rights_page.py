@@ -72,17 +72,17 @@ def guarded(broker, tmp_path_factory):
 @pytest.fixture
 def world(spark, tmp_path, guarded, monkeypatch):
     monkeypatch.setenv(VARIABLE, "lake-4711")
-    made = World(tmp_path, spark, guarded.servers)
+    result = World(tmp_path, spark, guarded.servers)
     options = {
         "kafka.security.protocol": "SASL_PLAINTEXT",
         "kafka.sasl.mechanism": "PLAIN",
         "kafka.sasl.jaas.config": f'{MODULE} username="lake" password="${{env:{VARIABLE}}}";',
     }
-    made.topics = KafkaTopics(guarded.servers_of("SASL_PLAINTEXT"), options, create=NewTopics(), timeout=6)
-    admin = made.there.client.admin()
+    result.topics = KafkaTopics(guarded.servers_of("SASL_PLAINTEXT"), options, create=NewTopics(), timeout=6)
+    admin = result.there.client.admin()
     for future in admin.delete_acls([ANY]).values():
         future.result()
-    yield made
+    yield result
     for future in admin.delete_acls([ANY]).values():
         future.result()
 

@@ -167,8 +167,8 @@ def test_the_hint_for_a_topic_made_anew_leads_out(world, again, code):
         world.run()
     spec = spec_of(world, "orders", "other", rebuild=True, window=WindowRequest(("orders",)))
     assert run(spec, world.session).records_out == again
-    found = sorted((r.source_topic, r.offset) for r in world.rows())
-    assert found == [*(("orders", n) for n in range(again)), ("other", 0), ("other", 1)]
+    results = sorted((r.source_topic, r.offset) for r in world.rows())
+    assert results == [*(("orders", n) for n in range(again)), ("other", 0), ("other", 1)]
     assert world.state.rows == {"orders": again, "other": 2}
 
 

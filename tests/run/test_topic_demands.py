@@ -46,18 +46,18 @@ def sized(part, size, more):
 
     filling = size
     while True:
-        made = record(filling)
-        over = record_size(made.key, made.value, [*made.headers, *more]) - size
+        result = record(filling)
+        over = record_size(result.key, result.value, [*result.headers, *more]) - size
         if not over:
-            return made
+            return result
         filling -= over
 
 
 def counted(names, into):
     """Names, noted before somebody asks for them."""
-    found = [*names]
-    into += found
-    return found
+    results = [*names]
+    into += results
+    return results
 
 
 def test_a_record_too_large_for_its_topic_is_a_dead_letter(world, monkeypatch):
@@ -174,9 +174,9 @@ def test_a_record_without_a_key_for_a_topic_that_is_compacted_is_a_dead_letter(w
         assert [problem.code for problem in caught.value.problems] == ["SMT641"] and SECRET not in str(caught.value)
         assert "DescribeConfigs" in str(caught.value) and world.state(spec) is None
     problems = [problem for of_topic in world.run(spec).failures.values() for problem in of_topic]
-    named = [problem.place for problem in problems if problem.code == "SMT469"]
+    results = [problem.place for problem in problems if problem.code == "SMT469"]
     places = [f"{name}-0@{offset}" for name in names[1:] for offset in range(len(KEYLESS))]
-    assert sorted(named) == sorted(f"{place} transforms.route (RegexRouter)" for place in places)
+    assert sorted(results) == sorted(f"{place} transforms.route (RegexRouter)" for place in places)
     assert SECRET not in str(problems) and f"clean.{names[3]}" not in world.there.client.names()
     report = world.run(tolerant)
     assert (report.failed, report.unwritten) == (len(places), ())
@@ -210,21 +210,23 @@ def test_records_that_a_broker_refuses(broker):
             producer.send(record)
         assert producer.commit() == []  # there is a mark after each transaction
     assert [record.source for record in producer.unwritten] == [(3,), (5,)]
-    found = there.read(name)
-    assert [m.value() for m in found[:5]] == [small.value] * 5
-    assert [m.key() for m in found[5:]] == [b"%d" % number for number in range(60)]
+    data = there.read(name)
+    assert [m.value() for m in data[:5]] == [small.value] * 5
+    assert [m.key() for m in data[5:]] == [b"%d" % number for number in range(60)]
 
 
-WHOLE, WITHOUT_VALUE, CONTEXT_ALONE, NAMED = range(4)
+WHOLE, WITHOUT_VALUE, CONTEXT_ALONE, LAST_FORM = range(4)
 OWN = (("h", b"x" * 2_000),)
 
 
 @pytest.mark.parametrize(
-    ("limit", "forms"), [(1_300, (WHOLE, WITHOUT_VALUE, CONTEXT_ALONE)), (400, (NAMED,) * 3)], ids=["known", "unknown"]
+    ("limit", "forms"),
+    [(1_300, (WHOLE, WITHOUT_VALUE, CONTEXT_ALONE)), (400, (LAST_FORM,) * 3)],
+    ids=["known", "unknown"],
 )
 def test_letters_that_are_larger_than_their_topic_takes(world, monkeypatch, limit, forms):
     """With the right to ask for limits as without it: no run ends, and each letter says as much as it can."""
-    if forms[0] == NAMED:
+    if forms[0] == LAST_FORM:
         monkeypatch.setattr(KafkaClient, "_settings", lambda *of: {})
     dead = world.name("dead")
     world.there.make(dead, max_message_bytes=str(limit))
@@ -235,7 +237,7 @@ def test_letters_that_are_larger_than_their_topic_takes(world, monkeypatch, limi
     assert [headers["__connect.errors.offset"] for _, headers in letters] == [b"0", b"1", b"2"]
     for form, (message, headers) in zip(forms, letters, strict=True):
         assert (message.key() is None) == (form != WHOLE) == (LEFT_OUT in headers)
-        assert ("__connect.errors.exception.message" in headers) == (form != NAMED)
+        assert ("__connect.errors.exception.message" in headers) == (form != LAST_FORM)
         assert headers["__connect.errors.topic"] == world.orders.encode()
         assert headers["__connect.errors.connector.name"] == b"lake/orders"
 
@@ -310,22 +312,22 @@ def test_settings_that_brokers_do_not_tell(code, known, monkeypatch):
 
 @pytest.mark.parametrize(("over", "whole"), [(-1, True), (0, True), (1, False), (10_000, False)])
 def test_a_letter_as_its_topic_takes_it(over, whole):
-    made = sized("value", LIMIT + over, CONTEXT)
-    key, value, headers = next(forms_of(made.key, made.value, [*made.headers, *CONTEXT], LIMIT))
+    result = sized("value", LIMIT + over, CONTEXT)
+    key, value, headers = next(forms_of(result.key, result.value, [*result.headers, *CONTEXT], LIMIT))
     if whole:
-        assert (key, value, headers) == (made.key, made.value, [*made.headers, *CONTEXT])
+        assert (key, value, headers) == (result.key, result.value, [*result.headers, *CONTEXT])
         return
-    assert (key, value, headers[:-1]) == (None, None, [*made.headers, *CONTEXT])
-    text = f"key 1, value {len(made.value)}, record {LIMIT + over} bytes, limit {LIMIT}"
+    assert (key, value, headers[:-1]) == (None, None, [*result.headers, *CONTEXT])
+    text = f"key 1, value {len(result.value)}, record {LIMIT + over} bytes, limit {LIMIT}"
     assert headers[-1] == (LEFT_OUT, text.encode())
 
 
 def test_a_letter_with_large_headers_of_its_own():
     """Those of an earlier letter do not count: the last one of each name says what happened."""
     headers = [("h", b"x" * LIMIT), ("__connect.errors.topic", b"older"), *CONTEXT]
-    key, value, kept = next(forms_of(None, b"v", headers, LIMIT))
-    assert (key, value, sorted(kept[:-1])) == (None, None, sorted(CONTEXT))
-    assert kept[-1][1].startswith(b"key null, value 1, record ") and record_size(key, value, kept) <= LIMIT
+    key, value, rest = next(forms_of(None, b"v", headers, LIMIT))
+    assert (key, value, sorted(rest[:-1])) == (None, None, sorted(CONTEXT))
+    assert rest[-1][1].startswith(b"key null, value 1, record ") and record_size(key, value, rest) <= LIMIT
 
 
 def test_every_form_of_a_letter():
@@ -350,8 +352,8 @@ def test_every_form_of_a_letter():
     sizes = [record_size(*form) for form in forms]
     assert sizes == sorted(sizes, reverse=True) and len({*sizes}) == 5
     for number, size in enumerate(sizes):
-        found = next(forms_of(*letter, size, identity))
-        assert [name for name, _ in found[2]] == [name for name, _ in forms[number][2]]
+        result = next(forms_of(*letter, size, identity))
+        assert [name for name, _ in result[2]] == [name for name, _ in forms[number][2]]
     assert list(forms_of(*letter, sizes[-1] - 1, identity)) == []
 
 
@@ -360,5 +362,5 @@ def test_spark_measures_as_python_does(spark):
     rows = [(None if n is None else b"x" * n, None if n is None else b"y" * n, None) for n in lengths]
     rows += [(b"k", None, [("é" * 40, None)] * 70), (b"k", b"v", []), (None, b"v", [("", b""), ("h", b"z" * 64)])]
     frame = spark.createDataFrame(rows, "key binary, value binary, headers array<struct<key: string, value: binary>>")
-    found = frame.select(size_column(frame["key"], frame["value"], frame["headers"]).alias("size")).collect()
-    assert [row["size"] for row in found] == [record_size(k, v, h or []) for k, v, h in rows]
+    result = frame.select(size_column(frame["key"], frame["value"], frame["headers"]).alias("size")).collect()
+    assert [row["size"] for row in result] == [record_size(k, v, h or []) for k, v, h in rows]

@@ -63,8 +63,8 @@ KEYS = (
 def structs(depth, names=NAMES):
     """Schemas of structs; fields may be structs, arrays and maps down to a depth."""
     return st.lists(st.sampled_from(names), min_size=1, max_size=5, unique=True).flatmap(
-        lambda found: st.tuples(*(_fields(depth) for _ in found)).map(
-            lambda schemas: Schema(Type.STRUCT, fields=tuple(zip(found, schemas, strict=True)))
+        lambda items: st.tuples(*(_fields(depth) for _ in items)).map(
+            lambda schemas: Schema(Type.STRUCT, fields=tuple(zip(items, schemas, strict=True)))
         )
     )
 
@@ -222,11 +222,11 @@ class Example:
 
 def paths_of(schema):
     """Names of the top level, dotted paths below, and one that is not there."""
-    found = [name for name, _ in schema.fields]
+    result = [name for name, _ in schema.fields]
     for name, child in schema.fields:
         if child.type is Type.STRUCT:
-            found += [f"{_quoted(name)}.{_quoted(below)}" for below, _ in child.fields]
-    return [*found, "zz"]
+            result += [f"{_quoted(name)}.{_quoted(below)}" for below, _ in child.fields]
+    return [*result, "zz"]
 
 
 def _quoted(name):
@@ -244,7 +244,7 @@ def stages(schema, key=None):
     """One stage, as ``parse_chain`` takes it; some do not fit the schema."""
     value, nulls = _sided(schema), st.sampled_from([{}, {}, {"replace.null.with.default": False}])
     some = st.lists(_tops(schema), min_size=1, max_size=2, unique=True)
-    made = {f"{kind}$Value": parts for kind, parts in value.items()} | {
+    built = {f"{kind}$Value": parts for kind, parts in value.items()} | {
         "HeaderFrom$Value": (st.builds(_headers, some, st.sampled_from(["move", "copy"])), nulls),
         "ValueToKey": (st.builds(lambda f: {"fields": f}, some), nulls),
         "InsertHeader": (st.sampled_from(_LITERALS).map(lambda text: {"header": "h", "value.literal": text}),),
@@ -254,10 +254,10 @@ def stages(schema, key=None):
         "Filter": (st.just({}),),
     }
     on_keys = {f"{kind}$Key": parts for kind, parts in _sided(key or schema).items()}
-    kinds = [(st.just(kind), *parts) for kind, parts in made.items()]
+    kinds = [(st.just(kind), *parts) for kind, parts in built.items()]
     keyed = st.one_of(*(st.tuples(st.just(kind), *parts) for kind, parts in on_keys.items()))
-    found = st.one_of(*(st.tuples(*parts) for parts in kinds), keyed)
-    return found.map(lambda t: {"type": t[0], "options": _joined(t[1:])})
+    result = st.one_of(*(st.tuples(*parts) for parts in kinds), keyed)
+    return result.map(lambda t: {"type": t[0], "options": _joined(t[1:])})
 
 
 def _tops(schema):
@@ -277,7 +277,7 @@ def _sided(schema):
     insert = {"topic.field": "t!", "offset.field": "o", "timestamp.field": "at?", "partition.field": "p!"}
     return {
         "MaskField": (st.builds(lambda f: {"fields": [f]}, field), masks, nested, nulls),
-        "ReplaceField": (st.one_of(st.builds(_dropped, some, top), st.builds(_kept, some)), nulls),
+        "ReplaceField": (st.one_of(st.builds(_dropped, some, top), st.builds(_include, some)), nulls),
         "Cast": (specs, nulls),
         "ExtractField": (st.builds(lambda f: {"field": f}, field), nested, nulls),
         "InsertField": (st.just({**insert, "static.field": "s", "static.value": "v"}),),
@@ -297,7 +297,7 @@ def _dropped(excluded, renamed):
     return {"exclude": excluded, "renames": f"{renamed}:{renamed}2"}
 
 
-def _kept(included):
+def _include(included):
     return {"include": included}
 
 
@@ -320,15 +320,15 @@ def chains(schema, key=None):
     """One to three stages, some with a predicate."""
     wishes = st.tuples(stages(schema, key), st.sampled_from([None, None, *PREDICATES]), st.booleans())
     return st.lists(wishes, min_size=1, max_size=3).map(
-        lambda found: [_stage(n, *wish) for n, wish in enumerate(found)]
+        lambda items: [_stage(n, *wish) for n, wish in enumerate(items)]
     )
 
 
 def _stage(number, stage, predicate, negate):
-    found = {"alias": f"s{number}", **stage}
+    results = {"alias": f"s{number}", **stage}
     if stage["type"] == "Filter":
         predicate = predicate or PREDICATES[1]
-    return found if predicate is None else {**found, "predicate": predicate, "negate": negate}
+    return results if predicate is None else {**results, "predicate": predicate, "negate": negate}
 
 
 @st.composite

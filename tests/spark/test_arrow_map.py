@@ -42,9 +42,9 @@ def test_headers_come_out_as_they_went_in(spark, chain):
     frame = frame_of_arrow(spark, pa.Table.from_pylist(rows, schema=schema))
     plan = plan_chain(parse_chain(chain), None, None, typed=False)
     table = TopicTable(FileTopics(Path("t")), ("t",), key=Format("bytes"))
-    found = {row["offset"]: row for row in evaluate(frame, plan, table, "records").select("__out.*").collect()}
+    results = {row["offset"]: row for row in evaluate(frame, plan, table, "records").select("__out.*").collect()}
     for n, headers in enumerate(HEADERS):
-        row = found[n]
+        row = results[n]
         out = None if row["headers"] is None else [(h["key"], h["value"] and bytes(h["value"])) for h in row["headers"]]
         assert (out or None) == ([(k, v) for k, v in headers] if headers else None)
         assert (bytes(row["key"]), row["topic"], row["partition"], row["timestampType"]) == (b"\xff", "t", 3, 1)

@@ -53,13 +53,13 @@ def header(number):
 def both(frame, table, stages):
     """The rows that Spark makes and those that Python makes, by offset; None where Spark leaves it to Python."""
     chain = parse_chain(stages)
-    found = window_forms(frame, table)
-    plan = plan_forms(chain, found.forms, topics=TOPICS)
-    schemas = by_schema(frame.sparkSession, plan, table, found)
+    forms = window_forms(frame, table)
+    plan = plan_forms(chain, forms.forms, topics=TOPICS)
+    schemas = by_schema(frame.sparkSession, plan, table, forms)
     python = evaluate(frame, plan, table, "columns")
     if not schemas:
         return None, rows_of(python)
-    spark = evaluate(frame, plan, table, "columns", None, found)
+    spark = evaluate(frame, plan, table, "columns", None, forms)
     assert python.schema.simpleString() == spark.schema.simpleString()
     assert "MapInArrow" not in plan_text(spark)
     return rows_of(spark), rows_of(python)
@@ -124,9 +124,9 @@ def few(monkeypatch):
 @pytest.fixture(scope="module")
 def taken():
     """How many schemas the windows had that Spark took, by number."""
-    found = Counter()
-    yield found
-    assert found[1] and found[2], found
+    counts = Counter()
+    yield counts
+    assert counts[1] and counts[2], counts
 
 
 @SLOW
@@ -141,17 +141,17 @@ def test_random_windows_agree(spark, registry, few, taken, window):
             raw += [head + out.write(values_of(schema, payload)) for payload in payloads_]
         raw += [DAMAGES[name](raw[0]) for name in damages]
         frame = frame_of(spark, [(value, topic, ("trace",)) for value in [*raw, *nulls] for topic in TOPICS[:2]])
-        found, expected = both(frame, table_of(registry), stages)
+        result, expected = both(frame, table_of(registry), stages)
     except (ConfigError, PlanError, UnsupportedError, DataError, Inexact):
         assume(False)
-    taken[len(plain)] += found is not None
-    assert not found or differing(found, expected) == []
+    taken[len(plain)] += result is not None
+    assert not result or differing(result, expected) == []
 
 
-def differing(found, expected):
+def differing(result, expected):
     """Where the rows differ."""
-    assert found.keys() == expected.keys()
-    return [(found[n], expected[n]) for n in found if found[n] != expected[n]]
+    assert result.keys() == expected.keys()
+    return [(result[n], expected[n]) for n in result if result[n] != expected[n]]
 
 
 def record(*fields, name="R"):
@@ -227,20 +227,20 @@ def test_all_types(spark, registry):
         19: head + encoded(TYPES, amount=(-99_999).to_bytes(3, "big", signed=True)),
     }
     frame = frame_of(spark, [(value, "orders", ()) for value in values.values()])
-    found, expected = both(frame, table_of(registry), MASK)
-    problems = {n: json.loads(row)["__problem"] for n, row in found.items()}
+    result, expected = both(frame, table_of(registry), MASK)
+    problems = {n: json.loads(row)["__problem"] for n, row in result.items()}
     codes = {n: problem["code"] for n, problem in problems.items() if problem}
     assert codes == {
         3: "SMT402", 4: "SMT426", 5: "SMT426", 6: "SMT416", 7: "SMT416", 8: "SMT416", 9: "SMT416", 10: "SMT416",
         11: "SMT416", 12: "SMT416", 13: "SMT441", 14: "SMT441", 15: "SMT441", 16: "SMT416", 17: "SMT416",
         18: "SMT426",
     }  # fmt: skip
-    assert found.pop(17) != expected.pop(17)  # a decimal of 39 digits: SMT426 with its name
+    assert result.pop(17) != expected.pop(17)  # a decimal of 39 digits: SMT426 with its name
     for late_one in (4, 5, 18):  # here it fails before the stages, there after them
-        found[late_one], expected[late_one] = (
-            {**json.loads(rows[late_one]), "__touched": 0} for rows in (found, expected)
+        result[late_one], expected[late_one] = (
+            {**json.loads(rows[late_one]), "__touched": 0} for rows in (result, expected)
         )
-    assert found == expected
+    assert result == expected
 
 
 DROP = [{"alias": "d", "type": "ReplaceField$Value", "options": {"exclude": ["at", "amount", "inner"]}}]
@@ -255,8 +255,8 @@ def test_what_the_chain_drops_need_not_fit(spark, registry):
     large = b"\x7f" * 20
     inside = {"at": -MAX_MILLIS - 1, "list": [large], "fixed": b"abcd"}
     late = fields_of(schema, {"id": 1, "at": MAX_MILLIS + 1, "amount": large, "inner": inside})
-    found, expected = both(frame_of(spark, [(head + late, "orders", ())]), table_of(registry), DROP)
-    assert found == expected and json.loads(found[0])["__problem"] is None
+    result, expected = both(frame_of(spark, [(head + late, "orders", ())]), table_of(registry), DROP)
+    assert result == expected and json.loads(result[0])["__problem"] is None
 
 
 def nested_arrays(levels):
@@ -281,8 +281,8 @@ LEFT = {
 @pytest.mark.parametrize("name", LEFT)
 def test_what_is_left_to_python(spark, registry, name):
     head = header(registry.add(SUBJECT, json.dumps(LEFT[name])))
-    found, expected = both(frame_of(spark, [(head, "orders", ())]), table_of(registry), [])
-    assert found is None and len(expected) == 1
+    result, expected = both(frame_of(spark, [(head, "orders", ())]), table_of(registry), [])
+    assert result is None and len(expected) == 1
 
 
 BILLION = b"\x80\x80\x80\x80\x08"
@@ -309,9 +309,9 @@ def test_what_a_record_claims_takes_no_memory(spark, registry, name):
     kind, claim = CLAIMS[name]
     head = header(registry.add(SUBJECT, json.dumps(record(("a", kind)))))
     frame = frame_of(spark, [(head + claim, "orders", ())] * 3)
-    found, expected = both(frame, table_of(registry), [])
-    assert found == expected
-    assert {json.loads(row)["__problem"]["code"] for row in found.values()} == {"SMT416"}
+    result, expected = both(frame, table_of(registry), [])
+    assert result == expected
+    assert {json.loads(row)["__problem"]["code"] for row in result.values()} == {"SMT416"}
 
 
 def test_a_session_without_limits_leaves_avro_to_python(spark, registry, monkeypatch):
@@ -319,9 +319,9 @@ def test_a_session_without_limits_leaves_avro_to_python(spark, registry, monkeyp
     monkeypatch.setattr("dagster_smt.spark.avro_limits.LIMITS", {"org.apache.avro.limits.string.maxLength": 7})
     head = header(registry.add(SUBJECT, json.dumps(record(("a", nested_arrays(1))))))
     frame = frame_of(spark, [(head + BILLION + b"\x02", "orders", ()), (head + b"\x02\x02\0", "orders", ())])
-    found, expected = both(frame, table_of(registry), [])
+    result, expected = both(frame, table_of(registry), [])
     problems = [json.loads(row)["__problem"] for row in expected.values()]
-    assert found is None and [problem and problem["code"] for problem in problems] == ["SMT416", None]
+    assert result is None and [problem and problem["code"] for problem in problems] == ["SMT416", None]
 
 
 def test_records_and_lists_that_are_too_long(spark, registry, monkeypatch):
@@ -329,9 +329,9 @@ def test_records_and_lists_that_are_too_long(spark, registry, monkeypatch):
     for reader_ in ("dagster_smt.formats.avro.read", "dagster_smt.spark.reading.avro_columns"):
         monkeypatch.setattr(f"{reader_}.MAX_BYTES", 3)
     frame = frame_of(spark, [(head + b"\x04ab", "orders", ()), (head + b"\x06abc", "orders", ())])
-    found, _ = both(frame, table_of(registry), [])
-    assert found.keys() == {0, 1} and json.loads(found[1])["__problem"]["code"] == "SMT459"
-    assert json.loads(found[0])["__problem"] is None
+    result, _ = both(frame, table_of(registry), [])
+    assert result.keys() == {0, 1} and json.loads(result[1])["__problem"]["code"] == "SMT459"
+    assert json.loads(result[0])["__problem"] is None
 
 
 @pytest.mark.parametrize(
@@ -376,8 +376,8 @@ def test_windows_that_are_left_to_python(spark, values, stages):
         for version in (one, two, {**one, "aliases": ["S"]}):
             registry.add(SUBJECT, json.dumps(version))
         frame = frame_of(spark, [(value and value + b"\x02\0", "orders", ()) for value in values])
-        found, expected = both(frame, table_of(registry), stages)
-    assert found is None and len(expected) == len(values)
+        result, expected = both(frame, table_of(registry), stages)
+    assert result is None and len(expected) == len(values)
 
 
 KEY_STAGE = [{"alias": "k", "type": "ValueToKey", "options": {"fields": ["a"]}}]
@@ -400,9 +400,9 @@ def test_keys(spark, kind, keys, stages, taken):
     with Registry() as registry:
         registry.add(SUBJECT, json.dumps(record(("a", "int"))))
         frame = frame_of(spark, [(header(1) + b"\x06", "orders", (), key) for key in keys])
-        found, expected = both(frame, table_of(registry, kind), stages)
-    assert (found is not None) is taken
-    assert found in (None, expected)
+        result, expected = both(frame, table_of(registry, kind), stages)
+    assert (result is not None) is taken
+    assert result in (None, expected)
 
 
 @pytest.mark.parametrize("stages", [[], READS_KEY], ids=["keys left alone", "keys read"])
@@ -413,8 +413,8 @@ def test_another_schema_beside_a_key_that_cannot_be_read(spark, stages):
         registry.add(SUBJECT, json.dumps(record(("b", "int"))))
         rows = [(header(1) + b"\x06", header(1) + b"\x04"), (header(2) + b"\x06", b"x"), (header(2) + b"\x06", b"\0x")]
         frame = frame_of(spark, [(value, "orders", (), key) for value, key in rows])
-        found, expected = both(frame, table_of(registry, "avro"), stages)
-    assert found == expected
+        result, expected = both(frame, table_of(registry, "avro"), stages)
+    assert result == expected
 
 
 def test_a_record_that_was_not_there_when_schemas_were_looked_for(spark):
@@ -423,9 +423,9 @@ def test_a_record_that_was_not_there_when_schemas_were_looked_for(spark):
             registry.add(SUBJECT, json.dumps(record((name, "int"))))
         before, after = (frame_of(spark, [(header(n) + b"\x06", "orders", ())]) for n in (1, 2))
         table = table_of(registry)
-        found = window_forms(before, table)
-        plan = plan_forms(parse_chain([]), found.forms, topics=TOPICS)
-        rows = [rows_of(evaluate(after, plan, table, "columns", None, given)) for given in (found, None)]
+        forms = window_forms(before, table)
+        plan = plan_forms(parse_chain([]), forms.forms, topics=TOPICS)
+        rows = [rows_of(evaluate(after, plan, table, "columns", None, source)) for source in (forms, None)]
     assert rows[0] == rows[1] and json.loads(rows[0][0])["__problem"]["code"] == "SMT428"
 
 
@@ -450,12 +450,12 @@ def test_one_id_is_read_once_whatever_its_versions(spark, key, before, taken):
         rows = [(data, topic, (), data if key == "avro" else b"k") for topic in TOPICS[:2] for _ in range(2)]
         frame, table = frame_of(spark, rows), table_of(registry, key, None)
         hoist = [{"alias": "h", "type": "HoistField$Value", "options": {"field": "w"}}]
-        found, expected = both(frame, table, hoist)
+        result, expected = both(frame, table, hoist)
         seen = window_forms(frame, table)
         plan = plan_forms(parse_chain(hoist), seen.forms, topics=TOPICS)
         schemas = by_schema(frame.sparkSession, plan, table, seen)
-    assert (found is not None) is taken and len(schemas) == taken
-    assert found in (None, expected) and len(expected) == 4
+    assert (result is not None) is taken and len(schemas) == taken
+    assert result in (None, expected) and len(expected) == 4
     problems = [json.loads(row)["__problem"] for row in expected.values()]
     assert [p and p["code"] for p in problems] == [None, None, *([None] * 2 if taken else ["SMT441"] * 2)]
     assert plan.value.version == plan.after.by_name["w"].version == 1
@@ -478,9 +478,9 @@ def versions(spark, registry, *more, schemas=VERSIONS, stages=()):
 
 def test_three_versions_of_a_schema(spark, few):
     with Registry() as registry:
-        found, expected = versions(spark, registry, None, b"\0\0", header(3) + b"\x01")
-    assert found == expected and len(found) == 9
-    assert [json.loads(found[n])["__out"] for n in (0, 2, 4)] == [
+        result, expected = versions(spark, registry, None, b"\0\0", header(3) + b"\x01")
+    assert result == expected and len(result) == 9
+    assert [json.loads(result[n])["__out"] for n in (0, 2, 4)] == [
         {"a": 1, "b": "z", "c": None},
         {"a": 2, "b": None, "c": {"x": 3, "y": None}},
         {"a": 6, "b": None, "c": {"x": 4, "y": 5}},
@@ -504,8 +504,8 @@ def test_several_schemas_that_are_left_to_python(spark, few, monkeypatch, limit,
     for name, number in limit.items():
         monkeypatch.setattr(f"dagster_smt.spark.by_schema.{name}", number)
     with Registry() as registry:
-        found, expected = versions(spark, registry, **options)
-    assert found is None and expected
+        result, expected = versions(spark, registry, **options)
+    assert result is None and expected
 
 
 def test_types_that_clash_are_refused_as_ever(spark, few):
@@ -516,15 +516,15 @@ def test_types_that_clash_are_refused_as_ever(spark, few):
 def test_a_value_that_is_no_struct(spark, registry):
     head = header(registry.add(SUBJECT, '"string"'))
     rows = [(head + b"\x02a", "orders", ()), (head + b"\x02\xff", "orders", ()), (None, "orders", ())]
-    found, expected = both(frame_of(spark, rows), table_of(registry), [])
-    assert found == expected
+    result, expected = both(frame_of(spark, rows), table_of(registry), [])
+    assert result == expected
 
 
 def test_a_session_without_from_avro(spark, registry, monkeypatch):
     monkeypatch.setattr("dagster_smt.spark.by_schema.reads_avro", lambda session: False)
     head = header(registry.add(SUBJECT, '"string"'))
-    found, expected = both(frame_of(spark, [(head + b"\x02a", "orders", ())]), table_of(registry), [])
-    assert found is None and len(expected) == 1
+    result, expected = both(frame_of(spark, [(head + b"\x02a", "orders", ())]), table_of(registry), [])
+    assert result is None and len(expected) == 1
 
 
 def test_what_spark_compiles_for_a_window_serves_the_next(spark):
@@ -534,7 +534,7 @@ def test_what_spark_compiles_for_a_window_serves_the_next(spark):
         compiled = spark._jvm.org.apache.spark.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME
         counts = []
         for _ in range(3):
-            found, _ = both(frame, table_of(registry), [])
-            assert found
+            result, _ = both(frame, table_of(registry), [])
+            assert result
             counts.append(compiled().getCount())
     assert counts[0] > 0 and counts[1] == counts[2]

@@ -55,11 +55,11 @@ EVENTS = [
     None,
 ]
 TYPE = ExtractNewRecordState.connect_class
-TOLD = {"add.fields": "op,lsn,id,before.name,tabel", "add.headers": "op,source.lsn,transaction.id"}
+ADDED = {"add.fields": "op,lsn,id,before.name,tabel", "add.headers": "op,source.lsn,transaction.id"}
 MODES = ("drop", "tombstone", "rewrite", "rewrite-with-tombstone", "delete-to-tombstone")
 
 
-def named(options):
+def with_names(options):
     return {"alias": "unwrap", "type": TYPE, "options": options}
 
 
@@ -74,22 +74,22 @@ SHOW = [{"alias": "topic", "type": "InsertField$Value", "options": {"topic.field
     for n, name in enumerate(("__op", "__source_lsn"))
 ]
 CASES = {
-    **{mode: [named({MODE: mode})] for mode in MODES},
-    **{f"{mode}, told": [named({MODE: mode, **TOLD, "route.by.field": "name"}), *SHOW] for mode in MODES},
-    "nulls stay": [named({MODE: "rewrite", "replace.null.with.default": False})],
-    "a struct that is not null": [named({"add.fields": "transaction"})],
+    **{mode: [with_names({MODE: mode})] for mode in MODES},
+    **{f"{mode}, told": [with_names({MODE: mode, **ADDED, "route.by.field": "name"}), *SHOW] for mode in MODES},
+    "nulls stay": [with_names({MODE: "rewrite", "replace.null.with.default": False})],
+    "a struct that is not null": [with_names({"add.fields": "transaction"})],
     "rows that a stage took apart": [
         {"alias": "c", "type": "Cast$Value", "options": {"spec": "after.at.n:string,before.at.n:string",
                                                          "field.syntax.version": "V2"}},
-        named({MODE: "rewrite", "add.headers": "before"}),
+        with_names({MODE: "rewrite", "add.headers": "before"}),
         {"alias": "d", "type": "ReplaceField$Value", "options": {"exclude": "at.city", "field.syntax.version": "V2"}},
     ],
     "one that a stage took apart": [
         {"alias": "m", "type": "MaskField$Value", "options": {"fields": "after.name,after.at.city",
                                                               "field.syntax.version": "V2"}},
-        named({MODE: "rewrite-with-tombstone", "add.fields": "before.name"}),
+        with_names({MODE: "rewrite-with-tombstone", "add.fields": "before.name"}),
     ],
-    "twice": [named({MODE: "rewrite"}), {**named({}), "alias": "again"}],
+    "twice": [with_names({MODE: "rewrite"}), {**with_names({}), "alias": "again"}],
 }  # fmt: skip
 
 
@@ -107,7 +107,7 @@ ROUTED = {
     "all topics": ([route(".*", **{"key.field.regex": "(o).*", "key.field.replacement": "$1"}), SHOW[0]], True),
     "one topic": ([route(TOPICS[0]), SHOW[0]], True),
     "one topic, no keys": ([route(TOPICS[0]), SHOW[0]], False),
-    "rows of several tables": ([route(".*"), named({MODE: "rewrite"}), SHOW[0]], True),
+    "rows of several tables": ([route(".*"), with_names({MODE: "rewrite"}), SHOW[0]], True),
 }
 
 
@@ -127,21 +127,21 @@ def test_topics_agree(spark, name):
         record = Record(topic, 0, offset, 0, "CreateTime")
         assert interpreter.read(record, key_, text_).status == PASSED
         outcome = interpreter.run(record)
-        found, problem = done[offset], done[offset]["__problem"]
+        result, problem = done[offset], done[offset]["__problem"]
         if keyed and name == "one topic" and topic != TOPICS[0]:
             assert problem["code"] == "SMT478"  # said in the docstring: columns have one form of key
         elif outcome.status == PASSED and record.value is None:
             assert problem["code"] == "SMT418"
         else:
-            assert (found["__status"], found["__touched"][0]) == (outcome.status, record.touched), problem
+            assert (result["__status"], result["__touched"][0]) == (outcome.status, record.touched), problem
             if outcome.status == PASSED:
-                assert found["__out"][-1] == record.value["topic"]
+                assert result["__out"][-1] == record.value["topic"]
 
 
 OUTBOX = schema_of(columns={"payload": {"type": "string", "optional": True}}, row="shop.outbox.Value")
 MESSAGES = [
-    {"before": None, "after": {**MESSAGE, **found}, "op": op, "ts_ms": at}
-    for op, at, found in (
+    {"before": None, "after": {**MESSAGE, **row}, "op": op, "ts_ms": at}
+    for op, at, row in (
         ("c", 1556890294484, {}),
         ("r", None, {"payload": None, "aggregatetype": "Order"}),
         ("c", 0, {"payload": " ", "is_deleted": None}),
@@ -223,7 +223,7 @@ STREAM += [(text(row_schema(), OLD).encode(), "orders", ())]
 @pytest.mark.parametrize("mode", MODES)
 def test_envelopes_agree(spark, mode):
     """The schemas are in the records; a table has the columns of all of them."""
-    envelopes_agree(spark, parse_chain([named({MODE: mode, **TOLD})]), STREAM)
+    envelopes_agree(spark, parse_chain([with_names({MODE: mode, **ADDED})]), STREAM)
 
 
 def test_envelopes_of_an_outbox_agree(spark):
@@ -237,6 +237,6 @@ def envelopes_agree(spark, chain, stream):
     plan = plan_forms(chain, window_forms(frame, TABLE).forms, topics=TOPICS)
     result = evaluate(frame, plan, TABLE, "columns")
     plain = to_plain(sql.col("__out").cast(internal_type(outer(plan.after))), outer(plan.after)).alias("__out")
-    found = {r["__offset"]: r for r in sql.select(result, plain.alias("plain"), also=True).collect()}
+    results = {r["__offset"]: r for r in sql.select(result, plain.alias("plain"), also=True).collect()}
     for offset, (outcome, record) in enumerate(expected(chain, stream)):
-        same(found[offset], outcome, record, plan)
+        same(results[offset], outcome, record, plan)

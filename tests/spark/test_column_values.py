@@ -40,8 +40,8 @@ WRITTEN = [
 
 
 def as_arrow(column, value):
-    (found,) = pa.array([value], arrow_type(column)).to_pylist()
-    return bare(found)
+    (result,) = pa.array([value], arrow_type(column)).to_pylist()
+    return bare(result)
 
 
 def bare(value):

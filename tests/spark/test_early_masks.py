@@ -79,8 +79,8 @@ def planned(stages):
 
 @pytest.mark.parametrize(("stages", "masks"), EARLY)
 def test_masks_at_the_head_of_a_chain_are_early(stages, masks):
-    rest, found = early_masks(planned(stages))
-    assert found == masks
+    rest, result = early_masks(planned(stages))
+    assert result == masks
     changes = [step.plan.after.value is not step.plan.before.value for step in rest.steps]
     assert changes == ([False] * len(stages) if RENAMED not in stages else [False, True, True])
 
@@ -113,7 +113,7 @@ def masked_examples(draw):
     """Random records through one or two masks, and at times one stage more."""
     example = draw(nested_examples())
     paths = st.lists(nested_paths(example.schema), min_size=1, max_size=3, unique=True)
-    masks = [mask(found) for found in draw(st.lists(paths, min_size=1, max_size=2))]
+    masks = [mask(result) for result in draw(st.lists(paths, min_size=1, max_size=2))]
     chain = [*masks, *draw(st.sampled_from([[], example.stages[:1]]))]
     return Example(example.schema, [{**one, "alias": f"s{n}"} for n, one in enumerate(chain)], example.rows)
 

@@ -85,20 +85,20 @@ def test_random_windows_agree(spark, ways, window, lane):
     frame = frame_of(spark, rows)
     try:
         chain = parse_chain(stages)
-        found = window_forms(frame, TABLE)
-        plan = plan_forms(chain, found.forms, topics=TOPICS)
-        wanted = output_schema(plan, "columns")
+        results = window_forms(frame, TABLE)
+        plan = plan_forms(chain, results.forms, topics=TOPICS)
+        target = output_schema(plan, "columns")
     except (ConfigError, PlanError, UnsupportedError):
         assume(False)
-    result = evaluate(frame, plan, TABLE, "columns", forms=found if lane else None)
-    ways[lane and bool(by_schema(spark, plan, TABLE, found))] += 1
-    assert bare(result.schema["__out"].dataType) == bare(wanted)
+    result = evaluate(frame, plan, TABLE, "columns", forms=results if lane else None)
+    ways[lane and bool(by_schema(spark, plan, TABLE, results))] += 1
+    assert bare(result.schema["__out"].dataType) == bare(target)
     schema = outer(plan.after)
     plain = to_plain(sql.col("__out").cast(internal_type(schema)), schema).alias("__out")
-    found = {r["__offset"]: r for r in sql.select(result, plain.alias("plain"), also=True).collect()}
-    assert sorted(found) == list(range(len(rows)))
+    results = {r["__offset"]: r for r in sql.select(result, plain.alias("plain"), also=True).collect()}
+    assert sorted(results) == list(range(len(rows)))
     for offset, (outcome, record) in enumerate(expected(chain, rows)):
-        same(found[offset], outcome, record, plan)
+        same(results[offset], outcome, record, plan)
 
 
 def test_both_ways_were_taken(ways):

@@ -67,13 +67,13 @@ def frame_of(spark, rows):
 def in_python(chain, example):
     """(outcome, record) of each row on the Python evaluator."""
     interpreter = Interpreter(chain, example.key_form, Format("json_schema", example.schema))
-    found = []
+    results = []
     for offset, (value, topic, headers, *keys) in enumerate(example.rows):
         record = Record(topic, 0, offset, int(MOMENT.timestamp() * 1000), "CreateTime")
         record.headers = [Header(name, None, "1", b"1", from_stage=False) for name in headers]
         outcome = interpreter.read(record, keys[0] if keys else b"k", value)
-        found.append((interpreter.run(record) if outcome.status == PASSED else outcome, record))
-    return found
+        results.append((interpreter.run(record) if outcome.status == PASSED else outcome, record))
+    return results
 
 
 def compare(spark, example, topics=TOPICS):
@@ -132,18 +132,18 @@ def same(row, outcome, record, plan, text):
         assert alike(reader(outer(plan.after))(row["__out"]), expected_row(record, plan))
 
 
-def alike(found, expected):
+def alike(result, expected):
     """Whether two values are the same, NaN and the sign of a zero too."""
     if isinstance(expected, dict):
         return (
-            isinstance(found, dict)
-            and found.keys() == expected.keys()
-            and all(alike(found[key], value) for key, value in expected.items())
+            isinstance(result, dict)
+            and result.keys() == expected.keys()
+            and all(alike(result[key], value) for key, value in expected.items())
         )
     if isinstance(expected, list):
-        return isinstance(found, list) and len(found) == len(expected) and all(map(alike, found, expected))
-    both = isinstance(found, float) and isinstance(expected, float)
-    return repr(float(found)) == repr(float(expected)) if both else found == expected
+        return isinstance(result, list) and len(result) == len(expected) and all(map(alike, result, expected))
+    both = isinstance(result, float) and isinstance(expected, float)
+    return repr(float(result)) == repr(float(expected)) if both else result == expected
 
 
 def null_side(row, outcome, record, plan, text):

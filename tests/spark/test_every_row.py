@@ -70,16 +70,16 @@ def tables() -> Iterator[tuple[type, Example]]:
             for row in table:
                 parts = getattr(row, "values", row if isinstance(row, tuple) else (row,))
                 cases = [part for part in parts if isinstance(part, Case)]
-                named = [part for part in parts if isinstance(part, type)]
-                yield from ((named[0] if named else subject(module), case) for case in cases)
+                results = [part for part in parts if isinstance(part, type)]
+                yield from ((results[0] if results else subject(module), case) for case in cases)
 
 
 def subject(module: Any) -> type:
     """The class that a module of tests is about: that of its name."""
     name = module.__name__.rsplit(".test_", 1)[1]
-    found = [cls for cls in CLASSES if cls.__module__.endswith("." + name) and cls in vars(module).values()]
-    assert len(found) == 1, f"{module.__name__}: which class are its rows about?"
-    return found[0]
+    results = [cls for cls in CLASSES if cls.__module__.endswith("." + name) and cls in vars(module).values()]
+    assert len(results) == 1, f"{module.__name__}: which class are its rows about?"
+    return results[0]
 
 
 @dataclass
@@ -106,7 +106,7 @@ def typed_record(row: Example) -> Record:
 @cache
 def grouped() -> list[Group]:
     """All rows that can be configured, by chain and schemas."""
-    found: dict[Any, Group] = {}
+    results: dict[Any, Group] = {}
     for cls, row in tables():
         try:
             chain = chain_of(cls, row.options, getattr(row, "side", "Key" if row.shows == "key" else "Value"))
@@ -119,9 +119,9 @@ def grouped() -> list[Group]:
             record.value_schema,
             topics(chain, record),
         )
-        group = found.setdefault(known, Group(chain))
+        group = results.setdefault(known, Group(chain))
         group.rows.append((f"{cls.__name__}: {row.title}", record))
-    return list(found.values())
+    return list(results.values())
 
 
 def topics(chain: Any, record: Record) -> tuple[str, ...]:
@@ -154,10 +154,10 @@ def frame_of(spark: Any, group: Group) -> tuple[Any, list[str], State]:
     frame = frame_of_arrow(spark, pa.table(arrays))
     status = [F.lit(0).cast("tinyint").alias("__status"), F.lit(NO_STAGE).alias("__stage"), F.lit(-1).alias("__why")]
     where = [F.col(f"m_{name}").alias(f"__{name}") for name in ("topic", "partition", "offset")]
-    made = [*(column.alias(name) for name, column in columns.items()), *where, *status]
+    results = [*(column.alias(name) for name, column in columns.items()), *where, *status]
     return (
-        select(frame, *made),
-        [column.name for column in made],
+        select(frame, *results),
+        [column.name for column in results],
         State(sides, {name: f"m_{name}" for name in METADATA}),
     )
 
@@ -182,8 +182,8 @@ def on_spark(spark: Any, group: Group) -> list[str]:
             wrong += [] if evaluator.problems[row["__why"]].code == failure.code else [f"{name}: another problem"]
             continue
         outcome = Interpreter(group.chain).run(record)
-        told = difference(row, evaluator, outcome, record)
-        wrong += [f"{name}: {told}"] if told else []
+        message = difference(row, evaluator, outcome, record)
+        wrong += [f"{name}: {message}"] if message else []
     return wrong
 
 
@@ -233,10 +233,10 @@ def same_side(side: str, state: State, values: Any, record: Record, anonymous: b
     expected, schema = getattr(record, side), getattr(record, f"{side}_schema")
     if side not in state.sides or expected is None:  # D6: a null side has no schema
         return expected is None and (side not in state.sides or values[side] is None)
-    found = state.sides[side].schema
+    result = state.sides[side].schema
     if anonymous:
-        schema = schema.with_(name=found.name, version=found.version)
-    return found == schema and alike(reader(found)(values[side]), expected)
+        schema = schema.with_(name=result.name, version=result.version)
+    return result == schema and alike(reader(result)(values[side]), expected)
 
 
 FIRST = 12
@@ -248,12 +248,12 @@ PARTS = 4
 def first_and_others() -> tuple[list[Group], list[Group]]:
     """The first chains of each class, and the others."""
     seen: Counter[type] = Counter()
-    found: tuple[list[Group], list[Group]] = [], []
+    results: tuple[list[Group], list[Group]] = [], []
     for group in grouped():
         cls = type(group.chain.stages[0].transform)
         seen[cls] += 1
-        found[seen[cls] > FIRST].append(group)
-    return found
+        results[seen[cls] > FIRST].append(group)
+    return results
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -279,11 +279,11 @@ def test_every_row_is_the_same_on_spark(spark, others, part):
 
 def test_every_table_is_found():
     """A row that this test does not see would run on one evaluator only."""
-    found = {id(row) for _, row in tables()}
+    results = {id(row) for _, row in tables()}
     for path in TABLES.rglob("test_*.py"):
         module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
         written = inspect.getsource(module)
         rows = [v for t in vars(module).values() if isinstance(t, list | tuple) for v in t if isinstance(v, Case)]
-        assert all(id(row) in found for row in rows)
+        assert all(id(row) in results for row in rows)
         if path.stem != "test_every_transform" and "check(" in written:
             assert rows or "param(" in written, f"{path.name} checks rows that are in no table of the module"

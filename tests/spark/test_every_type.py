@@ -53,15 +53,15 @@ def stage(kind, **options):
 
 def accepted(make, schema):
     """The stages that a transform makes of each field, without those that the plan refuses."""
-    found = []
+    results = []
     for number, name in enumerate(TYPES):
         one = {**make(name), "alias": f"s{number}"}
         try:
             plan_chain(parse_chain([one]), None, schema, topics=("orders",), typed=True)
         except (PlanError, UnsupportedError):
             continue
-        found.append(one)
-    return found
+        results.append(one)
+    return results
 
 
 def run(spark, schema, stages):
@@ -125,9 +125,9 @@ SAME = [
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
-@pytest.mark.parametrize("given", SAME, ids=lambda one: one["type"])
-def test_transforms_that_keep_the_values(spark, schema, given):
-    run(spark, schema, [given])
+@pytest.mark.parametrize("source", SAME, ids=lambda one: one["type"])
+def test_transforms_that_keep_the_values(spark, schema, source):
+    run(spark, schema, [source])
 
 
 @pytest.mark.parametrize("name", TYPES)

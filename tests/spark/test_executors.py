@@ -25,8 +25,8 @@ def answer(folder, *flags):
         shutil.copytree(Path(cloudpickle.__file__).parent, path / "cloudpickle")
         (path / "__init__.py").write_text("")
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(path.parent)])}
-    given = cloudpickle.dumps(probe(PACKAGE, MODULES))
-    done = subprocess.run([sys.executable, *flags, "-c", LOOK], input=given, env=env, cwd=folder, capture_output=True)
+    source = cloudpickle.dumps(probe(PACKAGE, MODULES))
+    done = subprocess.run([sys.executable, *flags, "-c", LOOK], input=source, env=env, cwd=folder, capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
     return json.loads(done.stdout)
 
@@ -36,11 +36,11 @@ def copied(folder):
 
 
 def test_modules_that_are_missing_are_named(tmp_path):
-    found = answer(tmp_path, "-S")
-    (problem,) = lacking([found, {"missing": [], "code": "x"}])
-    assert set(found["missing"]) == set(MODULES)
-    wanted = "SMT630 Spark's executors: they have no Python module dagster_smt, filelock, msgspec, numpy, pyarrow, "
-    assert str(problem).startswith(wanted) and problem.hint == SHIPPING
+    result = answer(tmp_path, "-S")
+    (problem,) = lacking([result, {"missing": [], "code": "x"}])
+    assert set(result["missing"]) == set(MODULES)
+    expected = "SMT630 Spark's executors: they have no Python module dagster_smt, filelock, msgspec, numpy, pyarrow, "
+    assert str(problem).startswith(expected) and problem.hint == SHIPPING
 
 
 def test_the_same_code_elsewhere_is_the_same(tmp_path):
@@ -66,8 +66,8 @@ print(*{name.split(".")[0] for name in sys.modules} - there - set(sys.stdlib_mod
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     brought = {"annotated_types", "cython_runtime", "pydantic_core", "typing_extensions", "typing_inspection"}
-    found = {n for n in done.stdout.split() if not n.startswith("_")} - brought - {"pyspark", "py4j"}
-    assert found == set(MODULES), done.stderr
+    result = {n for n in done.stdout.split() if not n.startswith("_")} - brought - {"pyspark", "py4j"}
+    assert result == set(MODULES), done.stderr
 
 
 FAILED = [

@@ -138,9 +138,9 @@ def by_spark(spark, schema, texts, fill=True):
     evaluator.run()
     value = to_plain(built(evaluator.states[0].sides["value"]), schema).alias("value")
     rows = sql.select(evaluator.frame, sql.col("__offset"), sql.col("__status"), value).collect()
-    found = {row["__offset"]: row for row in rows}
+    results = {row["__offset"]: row for row in rows}
     read = reader(schema)
-    return [(read(found[n]["value"]),) if found[n]["__status"] == 0 else None for n in range(len(texts))]
+    return [(read(results[n]["value"]),) if results[n]["__status"] == 0 else None for n in range(len(texts))]
 
 
 def by_python(schema, texts, fill=True):
@@ -182,8 +182,8 @@ def test_what_fits_is_read_alike(spark):
 
 
 def test_what_does_not_fit_is_refused_by_both(spark):
-    python, found = by_python(OPTIONAL, DOES_NOT_FIT), by_spark(spark, OPTIONAL, DOES_NOT_FIT)
-    accepted = {text: (a, b) for text, a, b in zip(DOES_NOT_FIT, python, found, strict=True) if (a, b) != (None, None)}
+    python, result = by_python(OPTIONAL, DOES_NOT_FIT), by_spark(spark, OPTIONAL, DOES_NOT_FIT)
+    accepted = {text: (a, b) for text, a, b in zip(DOES_NOT_FIT, python, result, strict=True) if (a, b) != (None, None)}
     assert accepted == {}
 
 
@@ -193,11 +193,11 @@ def test_the_fast_way_reads_and_refuses_the_same(text, fill):
     """Without decimals and maps with keys that are no texts, msgspec decodes a record into the declared types."""
     side = SideColumns("value", Format("json_schema", FAST, fill), FAST)
     batch = pa.RecordBatch.from_pydict({"value": [text.encode()]})
-    (found,) = next(ReadColumns((side,), ())([batch])).to_pylist()
+    (result,) = next(ReadColumns((side,), ())([batch])).to_pylist()
     expected = by_python(FAST, [text], fill)[0]
-    assert (found["bad_value"] is None) == (expected is not None)
+    assert (result["bad_value"] is None) == (expected is not None)
     if expected is not None:
-        plain = reader(FAST)([found[side.column][name] for name in side.fields()])
+        plain = reader(FAST)([result[side.column][name] for name in side.fields()])
         assert equal([plain], list(expected))
 
 

@@ -87,10 +87,10 @@ def test_the_rows_are_those_of_python(spark, monkeypatch, chain, schema, values)
     whole, _ = evaluated(frame, chain, schema)
     assert rows_of(whole) == want
     lane, rest = evaluated(frame, chain, schema, whole=False)
-    kept = lane.persist()
-    assert {row["__status"] for row in kept.collect()} >= {0, LEFT}
-    assert rows_of(with_left(kept, rest(kept))) == want
-    kept.unpersist()
+    remainder = lane.persist()
+    assert {row["__status"] for row in remainder.collect()} >= {0, LEFT}
+    assert rows_of(with_left(remainder, rest(remainder))) == want
+    remainder.unpersist()
 
 
 def test_no_record_that_fits_travels_to_python(spark):
@@ -136,12 +136,12 @@ def test_envelopes_are_what_python_makes_of_them(spark, monkeypatch):
     table = TopicTable(FileTopics("topics"), topics=topics, value=Format("envelope"))
     chain = {"transforms": "d", "transforms.d.type": "ReplaceField$Value", "transforms.d.exclude": "n"}
     frame = frame_of(spark, ENVELOPES)
-    found = window_forms(frame, table)
-    plan = plan_forms(parse_chain(chain), found.forms, topics=topics)
-    assert len(by_schema(spark, plan, table, found)) == 1
+    forms = window_forms(frame, table)
+    plan = plan_forms(parse_chain(chain), forms.forms, topics=topics)
+    assert len(by_schema(spark, plan, table, forms)) == 1
     want = rows_of(evaluate(frame, plan, table, "columns"))
     assert [row["__status"] for row in want] == [0, 0, 2, 2, 2, 2, 2, 2]
-    assert rows_of(evaluate(frame, plan, table, "columns", forms=found)) == want
-    kept = evaluate(frame, plan, table, "columns", forms=found, whole=False).persist()
-    assert rows_of(with_left(kept, left_records(kept, plan, table))) == want
-    kept.unpersist()
+    assert rows_of(evaluate(frame, plan, table, "columns", forms=forms)) == want
+    rest = evaluate(frame, plan, table, "columns", forms=forms, whole=False).persist()
+    assert rows_of(with_left(rest, left_records(rest, plan, table))) == want
+    rest.unpersist()

@@ -60,9 +60,9 @@ def test_what_is_left_goes_through_python(spark, key):
     assert rows_of(whole) == want
     lane, rest = evaluated(frame, chain, whole=False, key=key)
     assert {row["__status"] for row in lane.collect()} >= {0, LEFT}
-    kept = lane.persist()
-    assert rows_of(with_left(kept, rest(kept))) == want
-    kept.unpersist()
+    remainder = lane.persist()
+    assert rows_of(with_left(remainder, rest(remainder))) == want
+    remainder.unpersist()
 
 
 HEADERS = chain_of(

@@ -32,9 +32,9 @@ def nested_paths(schema):
     """Paths to places in a schema, with names, elements, keys and patterns, and some that lead to many or nowhere."""
     some = st.sampled_from(list(routes(schema)))
     forms = st.sampled_from([None, Index(0), Index(-1), Match("[a-d]")])
-    found = st.builds(_varied, some, forms, st.sampled_from(NAMES))
+    result = st.builds(_varied, some, forms, st.sampled_from(NAMES))
     deep = some.map(lambda route: "**." + route_text(route[-1:]) if isinstance(route[-1], str) else "**[*]")
-    return st.one_of(found, found, found, deep, st.sampled_from(ANYWHERE))
+    return st.one_of(result, result, result, deep, st.sampled_from(ANYWHERE))
 
 
 def _varied(route, form, key):
@@ -61,7 +61,7 @@ def nested_stages(schema):
     nulls = st.sampled_from([{}, {"replace.null.with.default": False}])
     insert = st.lists(st.sampled_from(["a", "é", "nested", "x"]), min_size=2, max_size=3).map(".".join)
     policies = st.sampled_from([{}, {"field.on.missing.parent": "ignore"}, {"field.on.existing.field": "ignore"}])
-    made = {
+    results = {
         "MaskField$Value": (some.map(lambda f: {"fields": f}), nulls),
         "Cast$Value": (st.builds(lambda f, t: {"spec": [f"{f}:{t}"]}, path, st.sampled_from(CASTS)), nulls),
         "TimestampConverter$Value": (st.builds(_time, path, st.sampled_from(TARGETS)), nulls),
@@ -72,7 +72,7 @@ def nested_stages(schema):
         "ValueToKey": (single.map(lambda p: {"fields": [p]}), nulls),
         "InsertField$Value": (insert.map(lambda p: {"static.field": p, "static.value": "v"}), policies, nulls),
     }
-    kinds = [(st.just(kind), *parts) for kind, parts in made.items()]
+    kinds = [(st.just(kind), *parts) for kind, parts in results.items()]
     return st.one_of(*(st.tuples(*parts) for parts in kinds)).map(_stage)
 
 

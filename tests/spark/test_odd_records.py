@@ -131,12 +131,12 @@ class Odd:
         return json.dumps({"schema": {"type": "struct", "fields": fields}, "payload": self.row()})
 
     def avro(self):
-        out, found = (
+        out, result = (
             io.BytesIO(),
             self.draw.choice([None, "x", 1.5, float("nan"), datetime(9999, 12, 31, tzinfo=timezone.utc)]),
         )
         digits = self.draw.choice([b"", b"\x7f", b"\xff" * 40])
-        row = {"a": found, "d": digits, "l": [1] * self.draw.randrange(3)}
+        row = {"a": result, "d": digits, "l": [1] * self.draw.randrange(3)}
         plain = json.loads(json.dumps(AVRO).replace(', "logicalType": "decimal"', ""))
         fastavro.schemaless_writer(out, fastavro.parse_schema(plain), row)
         return out.getvalue()
@@ -193,8 +193,8 @@ def case_of(kind, seed, count):
         columns = {}
     if kind == "envelope" or (kind == "json" and seed % 2):
         columns = {}
-    named = "json" if kind == "json_schema" else kind
-    table = TopicTable(FileTopics("unused"), ("t", "t.u", "T-1"), value=Format(named, options=options), columns=columns)
+    names = "json" if kind == "json_schema" else kind
+    table = TopicTable(FileTopics("unused"), ("t", "t.u", "T-1"), value=Format(names, options=options), columns=columns)
     return Case(table, [odd.record() | {"offset": number} for number in range(count)])
 
 
@@ -207,7 +207,7 @@ def frame_of(spark, rows):
 
 def in_python(case):
     """What the interpreter makes of each record, alone."""
-    interpreter, found = Interpreter(case.chain, Format("bytes"), case.table.value), []
+    interpreter, results = Interpreter(case.chain, Format("bytes"), case.table.value), []
     for row in case.rows:
         micros = row["timestamp"]
         record = Record(
@@ -222,11 +222,11 @@ def in_python(case):
         done = interpreter.run_all([record], None, [row["value"]])
         if 0 in done.lost:
             lost = done.lost[0]
-            found.append((lost.status, lost.stage, lost.problem and (lost.problem.code, lost.problem.statement)))
+            results.append((lost.status, lost.stage, lost.problem and (lost.problem.code, lost.problem.statement)))
             continue
         headers = [(header.key, header_bytes(header)) for header in record.headers]
-        found.append((0, done.values[0], record.topic, micros, headers, record.touched))
-    return found
+        results.append((0, done.values[0], record.topic, micros, headers, record.touched))
+    return results
 
 
 def on_spark(spark, cases):
@@ -246,13 +246,13 @@ def on_spark(spark, cases):
     together = frames[0]
     for frame in frames[1:]:
         together = together.unionByName(frame)
-    found = [[None] * len(case.rows) for case in cases]
+    results = [[None] * len(case.rows) for case in cases]
     for row in together.collect():
-        found[row["number"]][row["__offset"]] = told(row)
-    return found
+        results[row["number"]][row["__offset"]] = row_in_python_form(row)
+    return results
 
 
-def told(row):
+def row_in_python_form(row):
     """A row of the result as ``in_python`` tells it."""
     if row["__status"]:
         problem = row["__problem"]
@@ -268,9 +268,9 @@ def told(row):
 )
 def test_odd_records_on_spark_are_as_in_the_interpreter(spark, seed, count):
     cases = [case_of(kind, seed, count) for kind in KINDS]
-    for kind, case, found in zip(KINDS, cases, on_spark(spark, cases), strict=True):
-        wanted = in_python(case)
-        wrong = [(case.rows[n], f, w) for n, (f, w) in enumerate(zip(found, wanted, strict=True)) if f != w]
+    for kind, case, result in zip(KINDS, cases, on_spark(spark, cases), strict=True):
+        expected = in_python(case)
+        wrong = [(case.rows[n], f, w) for n, (f, w) in enumerate(zip(result, expected, strict=True)) if f != w]
         assert wrong == [], (kind, seed, len(wrong), wrong[:2])
-        assert {outcome[0] for outcome in wanted} >= {0, FAILED}, f"{kind}: records of both fates"
-        assert all(outcome[2][0] != "SMT430" for outcome in wanted if outcome[0] == FAILED), kind
+        assert {outcome[0] for outcome in expected} >= {0, FAILED}, f"{kind}: records of both fates"
+        assert all(outcome[2][0] != "SMT430" for outcome in expected if outcome[0] == FAILED), kind

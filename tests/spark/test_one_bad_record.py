@@ -139,9 +139,9 @@ def rows_of(values):
     ]  # fmt: skip
 
 
-def told(rows):
+def outcomes(rows):
     """What became of the records; without their offsets, as those are other ones without the bad record."""
-    found = []
+    results = []
     for row in sorted(rows, key=lambda row: row["__offset"]):
         data = dict(row)
         for name in ("__offset", "offset"):
@@ -150,8 +150,8 @@ def told(rows):
             data["__out"] = {name: value for name, value in data["__out"].items() if name != "offset"}
         if data["__status"] != 0:
             data = {name: data[name] for name in ("__status", "__stage", "__problem")}
-        found.append(data)
-    return found
+        results.append(data)
+    return results
 
 
 def check(run):
@@ -175,7 +175,7 @@ def test_a_stage_that_raises_on_spark(spark, sink, name):
     def run(values):
         frame = frame_of_arrow(spark, pa.Table.from_pylist(rows_of(values), FRAME))
         done = evaluate(frame, plan, table, sink).select("__offset", "__status", "__stage", "__problem", "__out")
-        return told(row.asDict(recursive=True) for row in done.collect())
+        return outcomes(row.asDict(recursive=True) for row in done.collect())
 
     check(run)
 
@@ -191,9 +191,9 @@ READS_HEADERS = Chain((step({"alias": "d", "type": "DropHeaders", "options": {"h
 def breaking(function):
     """A function that raises where it is given the bad record's bytes."""
 
-    def broken(*given, **named):
-        raise_if(any(_is_poison(one) for one in (*given, *named.values())))
-        return function(*given, **named)
+    def broken(*arguments, **names):
+        raise_if(any(_is_poison(one) for one in (*arguments, *names.values())))
+        return function(*arguments, **names)
 
     return broken
 
@@ -210,7 +210,7 @@ def in_arrow(job, columns=("__status", "__stage", "__problem", "topic", "key", "
     def run(values):
         batch = pa.RecordBatch.from_pylist(rows_of(values), FRAME)
         rows = [row for done in job([batch]) for row in done.to_pylist()]
-        return told({name: row[name] for name in ("__offset", *columns)} for row in rows)
+        return outcomes({name: row[name] for name in ("__offset", *columns)} for row in rows)
 
     return run
 
@@ -242,12 +242,12 @@ def in_columns(values):
     side = SideColumns("value", Format("json_schema", SCHEMA), SCHEMA)
     batch = pa.RecordBatch.from_pylist(rows_of(values), FRAME)
     rows = [row for done in ReadColumns((side,), ("offset",))([batch]) for row in done.to_pylist()]
-    found = []
+    results = []
     for row in rows:
         problem = row["bad_value"]
         status = 0 if problem is None else 2
-        found.append({"__offset": row["offset"], "__status": status, "__stage": 0, "__problem": problem, **row})
-    return told(found)
+        results.append({"__offset": row["offset"], "__status": status, "__stage": 0, "__problem": problem, **row})
+    return outcomes(results)
 
 
 def test_a_decoder_of_columns_that_raises(monkeypatch):

@@ -109,7 +109,7 @@ def test_odd_texts_at_every_place(schema, place, room):
     want = as_records(schema, texts)
     together, apart = as_columns(schema, texts), [as_columns(schema, [text])[0] for text in texts]
     verdicts = zip(texts, want, together, apart, strict=True)
-    assert [(text[:60], *found) for text, *found in verdicts if len(set(found)) > 1] == []
+    assert [(text[:60], *result) for text, *result in verdicts if len(set(result)) > 1] == []
     assert len(set(want)) > 1
 
 
@@ -130,8 +130,10 @@ leaves = st.sampled_from(ODD[: len(NUMBERS) + len(TEXTS)]) | st.sampled_from(
 
 def containers(inner):
     pairs = st.lists(st.tuples(names, inner), max_size=4)
-    objects = pairs.map(lambda found: b"{" + b",".join(b'"%s":%s' % (n.encode(), text) for n, text in found) + b"}")
-    return objects | st.lists(inner, max_size=3).map(lambda found: b"[" + b",".join(found) + b"]")
+    objects = pairs.map(
+        lambda verdicts: b"{" + b",".join(b'"%s":%s' % (n.encode(), text) for n, text in verdicts) + b"}"
+    )
+    return objects | st.lists(inner, max_size=3).map(lambda verdicts: b"[" + b",".join(verdicts) + b"]")
 
 
 documents = st.recursive(leaves, containers, max_leaves=8)

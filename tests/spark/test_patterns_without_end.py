@@ -68,14 +68,14 @@ def codes_on_spark(spark, chain, rows, topics):
     """The codes of what went wrong with each record on Spark, by offset."""
     plan = plan_chain(parse_chain(chain), TEXT, SCHEMA, topics=topics, typed=True)
     table = TopicTable(FileTopics("unused"), topics, value=Format("json_schema", SCHEMA))
-    found = evaluate(frame_of(spark, rows), plan, table, "columns").collect()
+    result = evaluate(frame_of(spark, rows), plan, table, "columns").collect()
     # Spark would run it all twice for an order
-    return [row["__problem"] and row["__problem"]["code"] for row in sorted(found, key=lambda row: row["__offset"])]
+    return [row["__problem"] and row["__problem"]["code"] for row in sorted(result, key=lambda row: row["__offset"])]
 
 
 def codes_in_python(chain, rows):
-    found = in_python(parse_chain(chain), Example(SCHEMA, chain, rows))
-    return [outcome.problem and outcome.problem.code for outcome, _ in found]
+    result = in_python(parse_chain(chain), Example(SCHEMA, chain, rows))
+    return [outcome.problem and outcome.problem.code for outcome, _ in result]
 
 
 @pytest.mark.parametrize("name", OF_TOPICS)
@@ -103,9 +103,9 @@ def test_a_text_that_workers_do_not_end_with(spark, monkeypatch, name):
     chain = (OF_FIELDS | OF_TOPICS)[name]
     of_record = json.dumps({"name": LONG, "attrs": {LONG: "x"}}).encode()
     rows = [(ANYTHING, "orders", (), None), (of_record, LONG, (), None), (b'{"name":"aaa"}', "aaa", (), None)]
-    found = codes_on_spark(spark, chain, rows, ())
+    result = codes_on_spark(spark, chain, rows, ())
     monkeypatch.setattr(java_regex, "SECONDS", 0.1)
-    assert found == codes_in_python(chain, rows) == [None, "SMT445", None]
+    assert result == codes_in_python(chain, rows) == [None, "SMT445", None]
 
 
 RULES = [
@@ -146,14 +146,14 @@ def test_a_pattern_that_java_does_not_end_with(spark, monkeypatch, pattern):
     texts = Schema(Type.MAP, True, keys=Schema(Type.STRING), values=TEXT)
     maps = Schema(Type.MAP, True, keys=Schema(Type.STRING), values=struct(sku=TEXT))
     schema = struct(attrs=texts, kept=texts, rows=Schema(Type.ARRAY, True, values=maps))
-    found = [{"attrs": {LONG: "x"}}, {"kept": {LONG: "x"}}, {"rows": [{LONG: {"sku": "x"}}]}]
-    found += [{"attrs": {"a": "x", "b!": "x"}, "kept": {"aa": "x", "b!": "y"}, "rows": [{"a": {"sku": "x"}}, None]}]
+    result = [{"attrs": {LONG: "x"}}, {"kept": {LONG: "x"}}, {"rows": [{LONG: {"sku": "x"}}]}]
+    result += [{"attrs": {"a": "x", "b!": "x"}, "kept": {"aa": "x", "b!": "y"}, "rows": [{"a": {"sku": "x"}}, None]}]
     steps = [
         ("MaskField$Value", {"fields": f"attrs./{pattern}/,rows[0]./{pattern}/.sku"}),
         ("ReplaceField$Value", {"include": f"kept./{pattern}/,attrs"}),
     ]
     chain = [{"alias": f"s{n}", "type": t, "options": o | EXTENDED} for n, (t, o) in enumerate(steps)]
-    example = Example(schema, chain, [(json.dumps(value).encode(), "orders", ()) for value in found])
+    example = Example(schema, chain, [(json.dumps(value).encode(), "orders", ()) for value in result])
     if PATTERNS[pattern] is None:
         return compare(spark, example)
     plan = plan_chain(parse_chain(chain), TEXT, schema, topics=("orders",), typed=True)
@@ -161,6 +161,6 @@ def test_a_pattern_that_java_does_not_end_with(spark, monkeypatch, pattern):
     rows = evaluate(frame_of(spark, example.rows), plan, table, "columns").collect()
     rows.sort(key=lambda row: row["__offset"])  # Spark would run it all twice for an order
     monkeypatch.setattr(java_regex, "SECONDS", 0.1)
-    wanted = [outcome.problem and outcome.problem.code for outcome, _ in in_python(plan.chain, example)]
-    assert [row["__problem"] and row["__problem"]["code"] for row in rows] == wanted
-    assert wanted == [*[PATTERNS[pattern]] * 3, None]
+    codes = [outcome.problem and outcome.problem.code for outcome, _ in in_python(plan.chain, example)]
+    assert [row["__problem"] and row["__problem"]["code"] for row in rows] == codes
+    assert codes == [*[PATTERNS[pattern]] * 3, None]

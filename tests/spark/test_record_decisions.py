@@ -49,7 +49,7 @@ def encoded(data):
 
 @pytest.mark.parametrize("name", CASES)
 def test_spark_decides_as_python_does(spark, name):
-    made, status, touched = CASES[name]
+    result, status, touched = CASES[name]
     records = [
         {"key": encoded(k), "value": encoded(v), "topic": "t", "partition": 0, "offset": n, "timestampType": 0}
         for n, (k, v) in enumerate(ROWS)
@@ -62,10 +62,10 @@ def test_spark_decides_as_python_does(spark, name):
     done = evaluate(frame, plan, table, "columns").observe(observation, *count_columns(plan.chain, plan.entries))
     rows = sorted(done.collect(), key=lambda row: row["__offset"])
     # a tombstone that is kept has no columns to go to
-    found = [PASSED if row["__problem"] and row["__problem"]["code"] == "SMT418" else row["__status"] for row in rows]
-    assert found == status
+    results = [PASSED if row["__problem"] and row["__problem"]["code"] == "SMT418" else row["__status"] for row in rows]
+    assert results == status
     assert [row["__touched"][0] if row["__touched"] else 0 for row in rows] == touched
-    counts = read_counts(observation.get, len(made.stages), len(plan.entries))
+    counts = read_counts(observation.get, len(result.stages), len(plan.entries))
     assert (counts.all_dropped, counts.records) == (status.count(DROPPED), len(ROWS))
 
 

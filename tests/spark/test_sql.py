@@ -62,21 +62,21 @@ def test_literals_are_what_pyspark_makes_of_them(spark, escaped):
     try:
         values = [bytearray(v) if isinstance(v, bytes) else v for v in LITERALS]
         ours = sql.select(spark.range(1), *(sql.lit(v).alias(f"c{n}") for n, v in enumerate(LITERALS)))
-        theirs = spark.range(1).select(*(pyspark.lit(v).alias(f"c{n}") for n, v in enumerate(values)))
+        original = spark.range(1).select(*(pyspark.lit(v).alias(f"c{n}") for n, v in enumerate(values)))
     finally:
         spark.conf.unset("spark.sql.parser.escapedStringLiterals")
-    assert [f.dataType for f in ours.schema] == [f.dataType for f in theirs.schema]
-    assert repr(ours.first()) == repr(theirs.first())
+    assert [f.dataType for f in ours.schema] == [f.dataType for f in original.schema]
+    assert repr(ours.first()) == repr(original.first())
 
 
 @pytest.mark.parametrize("name", ["x", "a b", "`", "a`b", "a.b", "{}", "select", "ä", "1", "'", "\\", '"'])
 def test_fields_of_any_name(spark, name):
     kind = T.StructType([T.StructField(name, T.LongType())])
-    made = sql.struct((sql.col("id") + 7).alias(name)).cast(kind)
-    frame = sql.select(spark.range(1), made.alias("s"))
+    built = sql.struct((sql.col("id") + 7).alias(name)).cast(kind)
+    frame = sql.select(spark.range(1), built.alias("s"))
     assert frame.schema["s"].dataType.names == [name]
-    found = sql.select(frame, sql.col("s").getField(name).alias("v"))
-    assert found.first()["v"] == 7
+    result = sql.select(frame, sql.col("s").getField(name).alias("v"))
+    assert result.first()["v"] == 7
 
 
 def test_a_field_without_a_name(spark):
@@ -127,30 +127,30 @@ def test_expressions_are_what_pyspark_makes_of_them(spark):
     texts = [make(sql, sql.col("a"), sql.col("b")).alias(f"e{n}") for n, make in enumerate(EXPRESSIONS)]
     assert not [text for text in texts if BARE.search(text.text)]
     columns = [make(pyspark, pyspark.col("a"), pyspark.col("b")).alias(f"e{n}") for n, make in enumerate(EXPRESSIONS)]
-    ours, theirs = sql.select(frame, *texts), frame.select(*columns)
-    assert [f.dataType for f in ours.schema] == [f.dataType for f in theirs.schema]
-    for mine, wanted in zip(ours.collect(), theirs.collect(), strict=True):
-        assert mine.asDict() == wanted.asDict()
+    ours, original = sql.select(frame, *texts), frame.select(*columns)
+    assert [f.dataType for f in ours.schema] == [f.dataType for f in original.schema]
+    for mine, expected in zip(ours.collect(), original.collect(), strict=True):
+        assert mine.asDict() == expected.asDict()
 
 
 def test_python_functions_of_python_functions_run_before_what_stands_on_them(spark):
     more = pyspark.udf(lambda x: x + 1, T.LongType())
     one = sql.python(more, sql.col("id"))
     two = sql.python(more, one * 10)
-    found = sql.select(spark.range(2), (one + two).alias("both"), two.alias("two"), also=True)
-    assert found.columns == ["id", "both", "two"]
-    assert [tuple(row) for row in found.collect()] == [(0, 12, 11), (1, 23, 21)]
+    result = sql.select(spark.range(2), (one + two).alias("both"), two.alias("two"), also=True)
+    assert result.columns == ["id", "both", "two"]
+    assert [tuple(row) for row in result.collect()] == [(0, 12, 11), (1, 23, 21)]
 
 
 def test_hundreds_of_conditions_are_no_deeper_than_one(spark):
     """A parser goes as deep as its text does, and ends there."""
-    told, met, bits = sql.lit(-1), sql.lit(False), sql.lit(0)
+    message, met, bits = sql.lit(-1), sql.lit(False), sql.lit(0)
     for number in range(400):
-        told = sql.when(sql.col("id") == number, number).otherwise(told)
+        message = sql.when(sql.col("id") == number, number).otherwise(message)
         met = met | (sql.col("id") == number)
         bits = bits.bitwiseOR(sql.when(sql.col("id") == number, 1).otherwise(0))
-    found = sql.select(spark.range(2), told.alias("t"), met.alias("m"), bits.alias("b")).collect()
-    assert [tuple(row) for row in found] == [(0, True, 1), (1, True, 1)]
+    rows = sql.select(spark.range(2), message.alias("t"), met.alias("m"), bits.alias("b")).collect()
+    assert [tuple(row) for row in rows] == [(0, True, 1), (1, True, 1)]
 
 
 def test_what_is_ambiguous_or_unknown_is_refused():

@@ -202,8 +202,8 @@ def frame(spark):
             arrays[name] = pa.array([write(v) for v in values], arrow_type(SCHEMAS[kind]))
     plain = frame_of_arrow(spark, pa.table(arrays))
     kinds = {name: kind for name, kind, _ in columns()}
-    found = [F.col(n) if k == "headers" else from_plain(F.col(n), SCHEMAS[k]).alias(n) for n, k in kinds.items()]
-    return select(plain, *found)
+    results = [F.col(n) if k == "headers" else from_plain(F.col(n), SCHEMAS[k]).alias(n) for n, k in kinds.items()]
+    return select(plain, *results)
 
 
 def arguments(kinds):
@@ -217,11 +217,11 @@ def arguments(kinds):
 @pytest.fixture(scope="module")
 def answers(frame):
     """For each rule its rows: (value, whether it failed)."""
-    found = []
+    result = []
     for first in range(0, len(RULES), CHUNK):
         rows = select(frame, *selected(RULES[first : first + CHUNK])).collect()
-        found += [[row[n] for row in rows] for n in range(len(RULES[first : first + CHUNK]))]
-    return found
+        result += [[row[n] for row in rows] for n in range(len(RULES[first : first + CHUNK]))]
+    return result
 
 
 def selected(rules):
@@ -229,14 +229,14 @@ def selected(rules):
     fields = {name: Leaf(name, SCHEMAS[kind]) for name, kind, _ in columns() if kind != "headers"}
     schema = Schema(Type.STRUCT, fields=tuple((name, leaf.schema) for name, leaf in fields.items()))
     scope = Scope({"value": Struct(schema, None, fields)}, {"headers": "a_headers"})
-    found = []
+    results = []
     for number, (rule, kinds, schema) in enumerate(rules):
         call = Call(rule, arguments(kinds))
         column = scope.value(call, schema)
         failed = scope.failed(call, column) if rule.may_fail else F.lit(False)
         shown = column if schema is None else to_plain(column, schema)
-        found.append(F.struct(shown.alias("v"), failed.alias("f")).alias(f"r{number}"))
-    return found
+        results.append(F.struct(shown.alias("v"), failed.alias("f")).alias(f"r{number}"))
+    return results
 
 
 @pytest.mark.parametrize(
@@ -245,20 +245,20 @@ def selected(rules):
 def test_both_forms_agree(answers, number):
     rule, kinds, schema = RULES[number]
     run = rule.bind()
-    given = [column_of(k, 1 if n == 0 else SIZE) if isinstance(k, str) else k.value for n, k in enumerate(kinds)]
+    results = [column_of(k, 1 if n == 0 else SIZE) if isinstance(k, str) else k.value for n, k in enumerate(kinds)]
     read = reader(schema) if schema is not None else from_headers
-    for row, found in enumerate(answers[number]):
-        args = [made(k, g[row]) if isinstance(k, str) else g for k, g in zip(kinds, given, strict=True)]
+    for row, result in enumerate(answers[number]):
+        args = [argument_of(k, g[row]) if isinstance(k, str) else g for k, g in zip(kinds, results, strict=True)]
         try:
-            wanted, failed = run(*args), False
+            expected, failed = run(*args), False
         except DataError:
-            wanted, failed = None, True
-        if beyond(wanted, schema):
-            assert found["f"], args
+            expected, failed = None, True
+        if beyond(expected, schema):
+            assert result["f"], args
             continue
-        assert found["f"] == failed, (rule, args, wanted)
+        assert result["f"] == failed, (rule, args, expected)
         if not failed:
-            assert same(wanted, read(found["v"])), (rule, args, wanted, found["v"])
+            assert same(expected, read(result["v"])), (rule, args, expected, result["v"])
 
 
 ALONE = [rule for rule, kinds, _ in RULES if len(kinds) == 1 and kinds[0] != "headers"]
@@ -275,14 +275,14 @@ def test_many_values_become_what_each_of_them_does(rule, kind):
         except DataError:
             bad.append(value)
     for some in (good, good[1:], [pair for pair in good if pair[1] is not None and pair[0] != ""]):
-        found = many([value for value, _ in some])
-        assert len(found) == len(some) and all(same(w, f) for (_, w), f in zip(some, found, strict=True))
+        result = many([value for value, _ in some])
+        assert len(result) == len(some) and all(same(w, f) for (_, w), f in zip(some, result, strict=True))
     for value in bad:
         with pytest.raises(DataError):
             many([pair[0] for pair in good] + [value])
 
 
-def made(kind, value):
+def argument_of(kind, value):
     if kind != "headers":
         return value
     return [Header(key, None, None, data, from_stage=False) for key, data in value or ()]
@@ -300,17 +300,17 @@ def beyond(value, schema):
     return not -limit <= value <= limit
 
 
-def same(wanted, found):
-    if isinstance(wanted, list) and wanted and isinstance(wanted[0], Header):
-        made_of = [h.raw if not h.from_stage else simple_header_bytes(h.schema, h.value) for h in wanted]
-        return all(same(w, f) for w, f in zip(made_of, [data for _, data in found], strict=True)) and (
-            [h.key for h in wanted] == [key for key, _ in found]
+def same(expected, result):
+    if isinstance(expected, list) and expected and isinstance(expected[0], Header):
+        made_of = [h.raw if not h.from_stage else simple_header_bytes(h.schema, h.value) for h in expected]
+        return all(same(w, f) for w, f in zip(made_of, [data for _, data in result], strict=True)) and (
+            [h.key for h in expected] == [key for key, _ in result]
         )
-    if isinstance(wanted, bytes) and isinstance(found, bytes):
-        printed = found.decode(errors="replace") in spellings(wanted.decode(errors="replace"))
-        return printed or unordered(wanted) == unordered(found)
-    if isinstance(wanted, float) and isinstance(found, float):
-        return repr(float(wanted)) == repr(float(found))
-    if isinstance(wanted, str) and isinstance(found, str):
-        return wanted == found or found in spellings(wanted)
-    return wanted == found and isinstance(wanted, bool) is isinstance(found, bool)
+    if isinstance(expected, bytes) and isinstance(result, bytes):
+        printed = result.decode(errors="replace") in spellings(expected.decode(errors="replace"))
+        return printed or unordered(expected) == unordered(result)
+    if isinstance(expected, float) and isinstance(result, float):
+        return repr(float(expected)) == repr(float(result))
+    if isinstance(expected, str) and isinstance(result, str):
+        return expected == result or result in spellings(expected)
+    return expected == result and isinstance(expected, bool) is isinstance(result, bool)

@@ -47,13 +47,13 @@ def test_both_find_the_same(spark, key):
     frame = spark.createDataFrame(rows, DDL)
     table = TopicTable(FileTopics(Path()), topics=("t0", "t1"), key=key, value=AVRO)
 
-    def grouped(found):
-        wanted = F.min(F.struct("partition", "offset")), F.sum("records")
-        return sorted(map(str, found.groupBy("topic", "key", "value").agg(*wanted).collect()))
+    def grouped(result):
+        results = F.min(F.struct("partition", "offset")), F.sum("records")
+        return sorted(map(str, result.groupBy("topic", "key", "value").agg(*results).collect()))
 
-    found = schema_texts(frame, table)
-    assert found.where("value is null").agg(F.sum("records")).first()[0] == len(SIDES)  # a value that is null is told
-    by_sql = grouped(found.where("value is not null"))
+    outcome = schema_texts(frame, table)
+    assert outcome.where("value is null").agg(F.sum("records")).first()[0] == len(SIDES)  # a value that is null is told
+    by_sql = grouped(outcome.where("value is not null"))
     by_python = grouped(map_in_arrow(frame.select(*_SEEN), SchemaTexts(table.key, table.value), _TEXTS_DDL))
     assert by_sql == by_python
     assert len(by_sql) > 3
@@ -68,9 +68,9 @@ def test_what_is_as_guessed(spark, key):
     rows = frame.select("key", "value", as_guessed(table, guess).alias("found")).collect()
     assert Counter(row.found for row in rows).keys() == {0, AS_GUESSED, OTHER}
     for row in rows:
-        named = [named_by(row.value), named_by(row.key) if key is AVRO else 1]
-        told = named[0] is not None and (named[1] is not None or row.key is None)
-        assert row.found == (0 if not told else AS_GUESSED if named == [1, 1] else OTHER), row
+        results = [named_by(row.value), named_by(row.key) if key is AVRO else 1]
+        message = results[0] is not None and (results[1] is not None or row.key is None)
+        assert row.found == (0 if not message else AS_GUESSED if results == [1, 1] else OTHER), row
 
 
 def named_by(side):

@@ -52,24 +52,24 @@ def test_directories_are_read_once(spark, tmp_path):
     assert (later.reads, later.module) == (0, "found")
 
 
-def kept(_):
+def finders(_):
     """Count archives on the path, and those whose directory stays; then have Python look at all of them anew."""
     import importlib.util
     import os
     import sys
 
-    found = [type(f).__name__ for k, f in sys.path_importer_cache.items() if k.endswith((".jar", ".zip"))]
+    results = [type(f).__name__ for k, f in sys.path_importer_cache.items() if k.endswith((".jar", ".zip"))]
     sys.path_importer_cache.clear()
     importlib.util.find_spec("smt_no_such_module")
-    return f"{os.getpid()} {found.count('_Steady')} {found.count('_Nothing')} {len(found)}"
+    return f"{os.getpid()} {results.count('_Steady')} {results.count('_Nothing')} {len(results)}"
 
 
 def test_functions_in_columns_keep_them_too(spark):
-    told = python_function(kept, [T.StringType()], T.StringType())
+    message = python_function(finders, [T.StringType()], T.StringType())
     frame = spark.range(1).coalesce(1).select(F.lit("x").alias("x"))
     seen = set()
     for _ in range(20):  # until a worker is asked a second time
-        ((text,),) = sql.select(frame, told(sql.col("x"))).collect()
+        ((text,),) = sql.select(frame, message(sql.col("x"))).collect()
         worker, steady, empty, archives = map(int, text.split())
         if worker in seen:
             break

@@ -68,14 +68,14 @@ CHANGED = {"type": KAFKA + "ReplaceField$Value", "renames": "offset:old,id:offse
 
 
 def chain_of(*stages):
-    found = {"transforms": ",".join(f"s{n}" for n in range(len(stages)))}
+    result = {"transforms": ",".join(f"s{n}" for n in range(len(stages)))}
     used = {stage["predicate"] for stage in stages if "predicate" in stage}
-    found |= {"predicates": ",".join(sorted(used))} if used else {}
+    result |= {"predicates": ",".join(sorted(used))} if used else {}
     for n, stage in enumerate(stages):
-        found |= {f"transforms.s{n}.{key}": value for key, value in stage.items()}
+        result |= {f"transforms.s{n}.{key}": value for key, value in stage.items()}
     for name in used:
-        found |= {f"predicates.{name}.{key}": value for key, value in PREDICATES[name].items()}
-    return parse_chain(found)
+        result |= {f"predicates.{name}.{key}": value for key, value in PREDICATES[name].items()}
+    return parse_chain(result)
 
 
 def table_of(push_down="no-tombstones", columns=COLUMNS, **more):
@@ -216,8 +216,8 @@ def text_of(ranges):
 
 
 def window_of(places):
-    found = (place.split("-") for place in places.split(", "))
-    return Window(tuple(Range(topic, int(partition), 0, 200) for topic, partition in found))
+    results = (place.split("-") for place in places.split(", "))
+    return Window(tuple(Range(topic, int(partition), 0, 200) for topic, partition in results))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -225,10 +225,10 @@ def window_of(places):
 def test_what_is_read(case, kind):
     table = table_of(case.push_down, case.columns)
     chain = with_row(chain_of(*case.stages), table, kind)
-    found = narrowed(window_of(case.places), chain, table, None)
-    assert text_of(found.window.ranges) == case.read
-    assert {u.alias: text_of(u.ranges) for u in found.unread} == case.unread
-    for unread in found.unread:
+    result = narrowed(window_of(case.places), chain, table, None)
+    assert text_of(result.window.ranges) == case.read
+    assert {u.alias: text_of(u.ranges) for u in result.unread} == case.unread
+    for unread in result.unread:
         assert chain.stages[unread.stage].alias == unread.alias
         assert unread.records == sum(r.records for r in unread.ranges) and {unread.topic} == {
             r.topic for r in unread.ranges
@@ -244,8 +244,8 @@ def test_a_pattern_that_is_given_up_leaves_nothing_out(monkeypatch):
     for kind in ("columns", "records"):
         table = table_of("exact", COLUMNS)
         window = window_of(f"{topic}-0, orders-0")
-        found = narrowed(window, with_row(chain, table, kind), table, None)
-        assert found.window == window and not found.unread
+        result = narrowed(window, with_row(chain, table, kind), table, None)
+        assert result.window == window and not result.unread
 
 
 TIMES = [
@@ -277,8 +277,8 @@ def test_a_lower_end_of_timestamps_is_an_offset(stage, millis):
 
     table = table_of(columns=WITHOUT_SCHEMA + ", moment TIMESTAMP METADATA FROM 'timestamp'")
     chain = with_row(chain_of(stage), table, "records")
-    found = narrowed(window_of("orders-0"), chain, table, offsets_at)
-    assert text_of(found.window.ranges) == ("orders-0 0:200" if millis is None else "orders-0 60:200")
+    result = narrowed(window_of("orders-0"), chain, table, offsets_at)
+    assert text_of(result.window.ranges) == ("orders-0 0:200" if millis is None else "orders-0 60:200")
     assert len(asked) == len(set(asked)) and (millis is None or (("orders",), millis) in asked)
     assert text_of(narrowed(window_of("orders-0"), chain, table, None).window.ranges) == "orders-0 0:200"
 
@@ -322,7 +322,7 @@ def test_of_a_stage_that_does_more_than_drop_nothing_is_known():
 
 
 @dataclass(frozen=True)
-class Given:
+class Row:
     topic: str
     partition: int
     offset: int
@@ -356,14 +356,14 @@ equal = st.builds(
     value=st.sampled_from(["1", "orders"]),
     value_matches=yes_or_no,
 )
-found = st.builds(
+aiven_chains = st.builds(
     aiven,
     name=st.sampled_from(["topic", "partition", "place"]),
     value_pattern=st.sampled_from(["^1", "o", "[2-5]"]),
     value_matches=yes_or_no,
 )
 jsonpath = st.builds(lambda condition, kind: kind(condition), conditions, st.sampled_from([keep, drop]))
-filters = st.one_of(jsonpath, equal, found, st.just({"type": CONFLUENT + "TombstoneHandler"}))
+filters = st.one_of(jsonpath, equal, aiven_chains, st.just({"type": CONFLUENT + "TombstoneHandler"}))
 guards = st.sampled_from([*PREDICATES, *(f"!{name}" for name in PREDICATES)])
 guarded = st.builds(if_, st.just(ALL), guards)
 stages = st.one_of(filters, guarded, guarded, st.builds(if_, filters, guards), st.just(MASK))
@@ -375,12 +375,12 @@ TOPICS = [("orders", 0), ("orders", 3), ("other", 1)]
 def outcomes(chain, table, records):
     """What becomes of each record: its status, and the stage that dropped it."""
     interpreter = Interpreter(chain, table.key, table.value)
-    found = []
+    results = []
     for r in records:
         record = Record(r.topic, r.partition, r.offset, r.timestamp, "CreateTime")
         outcome, _, _ = interpreter.process(record, None, r.value)
-        found.append((outcome.status, outcome.stage))
-    return found
+        results.append((outcome.status, outcome.stage))
+    return results
 
 
 @pytest.mark.parametrize("push_down", ["exact", "no-tombstones"])
@@ -390,23 +390,23 @@ def test_what_is_not_read_would_be_dropped_by_that_stage(push_down, columns, dat
     chain = chain_of(*data.draw(st.lists(stages, min_size=1, max_size=3)))
     there = values if push_down == "exact" else objects
     times = st.one_of(st.none(), st.integers(-1, 12))
-    records = [Given(*place, offset, data.draw(there), data.draw(times)) for place in TOPICS for offset in range(8)]
+    records = [Row(*place, offset, data.draw(there), data.draw(times)) for place in TOPICS for offset in range(8)]
 
     def offsets_at(topics, millis):
-        found = dict.fromkeys(TOPICS, 8)
+        result = dict.fromkeys(TOPICS, 8)
         for r in reversed(records):
             if r.timestamp is not None and r.timestamp >= millis:
-                found[r.topic, r.partition] = r.offset
-        return found
+                result[r.topic, r.partition] = r.offset
+        return result
 
     table = table_of(push_down, columns, value=Format())
     chain = with_row(chain, table, "records")
     window = Window(tuple(Range(*place, 0, 8) for place in TOPICS))
-    found = narrowed(window, chain, table, offsets_at)
+    outcome = narrowed(window, chain, table, offsets_at)
     stage_of = {
-        (r.topic, r.partition, n): u.stage for u in found.unread for r in u.ranges for n in range(r.start, r.end)
+        (r.topic, r.partition, n): u.stage for u in outcome.unread for r in u.ranges for n in range(r.start, r.end)
     }
-    read = {(r.topic, r.partition, n) for r in found.window.ranges for n in range(r.start, r.end)}
+    read = {(r.topic, r.partition, n) for r in outcome.window.ranges for n in range(r.start, r.end)}
     assert len(stage_of) + len(read) == 24 and not read & stage_of.keys()
     for record, (status, stage) in zip(records, outcomes(chain, table, records), strict=True):
         if (place := (record.topic, record.partition, record.offset)) in stage_of and status != FAILED:

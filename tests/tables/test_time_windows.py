@@ -32,32 +32,34 @@ class Log:
 
     def offsets_at(self, topics, millis):
         """The first record of this time or a later one, as brokers answer; the end if there is none."""
-        found = {}
+        results = {}
         for partition, stamps in self.stamps.items():
             later = (offset for offset, stamp in enumerate(stamps) if stamp >= millis)
-            found["a", partition] = next(later, len(stamps))
-        return found
+            results["a", partition] = next(later, len(stamps))
+        return results
 
     def run(self, request: WindowRequest) -> Resolved:
         ranges = [Range("a", partition, 0, len(stamps)) for partition, stamps in self.stamps.items()]
         available = Available(ranges, {"a": "x"}, self.offsets_at, late=self.late)
-        found = resolve_window(request, available, self.state)
-        assert not found.problems
+        resolved_window = resolve_window(request, available, self.state)
+        assert not resolved_window.problems
         before = self.state or TableState(0, "", "records", identities={"a": "x"})
-        if found.window.ranges or found.news or found.notes.gaps:
-            self.state = TableState.from_text(before.with_window(found.window, found.notes).to_text())
-        return found
+        if resolved_window.window.ranges or resolved_window.news or resolved_window.notes.gaps:
+            self.state = TableState.from_text(
+                before.with_window(resolved_window.window, resolved_window.notes).to_text()
+            )
+        return resolved_window
 
     def late(self, after, moments):
         """Where records of a time are behind its window, by the part of the time."""
-        found: dict[int, list[Range]] = {}
+        results: dict[int, list[Range]] = {}
         for r in after:
             for offset in range(r.start, r.end):
                 stamp = self.stamps[r.partition][offset]
                 if moments[0] <= stamp < moments[-1]:
                     part = sum(stamp >= moment for moment in moments[1:-1])
-                    found.setdefault(part, []).append(Range("a", r.partition, offset, offset + 1))
-        return {part: offsets_of(own) for part, own in found.items()}
+                    results.setdefault(part, []).append(Range("a", r.partition, offset, offset + 1))
+        return {part: offsets_of(own) for part, own in results.items()}
 
     def late_of(self, number: int) -> OffsetSet:
         """The records of a day that lie behind its window."""
@@ -68,8 +70,8 @@ class Log:
 
     def day(self, number: int, late: str = "next") -> list[tuple[int, int]]:
         """Run a day's partition; the ranges of partition 0 that it reads."""
-        found = self.run(WindowRequest(since=number * DAY, until=(number + 1) * DAY, late=late))
-        return [(r.start, r.end) for r in found.window.ranges if r.partition == 0]
+        report = self.run(WindowRequest(since=number * DAY, until=(number + 1) * DAY, late=late))
+        return [(r.start, r.end) for r in report.window.ranges if r.partition == 0]
 
     def of_day(self, number: int) -> OffsetSet:
         """The offsets that are a day's now, as its window says."""
@@ -124,8 +126,8 @@ def test_a_day_is_run_with_its_late_records_where_that_is_asked_for():
 def test_late_records_of_several_days_are_counted_in_their_own():
     log = Log()
     log.add(1, 101, 201, 3, 102, 202)
-    found = log.run(WindowRequest(since=0, until=2 * DAY, cuts=(DAY,), late="include"))
-    first, second = found.division.of(found.window)
+    report = log.run(WindowRequest(since=0, until=2 * DAY, cuts=(DAY,), late="include"))
+    first, second = report.division.of(report.window)
     assert [(r.start, r.end) for r in first.ranges if r.partition == 0] == [(0, 1), (3, 4)]
     assert [(r.start, r.end) for r in second.ranges if r.partition == 0] == [(1, 2), (4, 5)]
 
@@ -149,10 +151,12 @@ def test_what_retention_took_from_between_two_days_is_told():
     log.day(0)
     log.add(98, 99, 101)
     available = Available([Range("a", 0, 3, 5)], {"a": "x"}, log.offsets_at)
-    found = resolve_window(WindowRequest(since=DAY, until=2 * DAY), available, log.state)
-    assert [p.code for p in found.problems["a"]] == ["SMT511"]
-    found = resolve_window(WindowRequest(since=DAY, until=2 * DAY), available, log.state, on_data_loss="gap")
-    assert found.window.ranges == (Range("a", 0, 3, 5),) and found.notes.gaps == offsets_of([Range("a", 0, 2, 3)])
+    resolved_window = resolve_window(WindowRequest(since=DAY, until=2 * DAY), available, log.state)
+    assert [p.code for p in resolved_window.problems["a"]] == ["SMT511"]
+    resolved_window = resolve_window(WindowRequest(since=DAY, until=2 * DAY), available, log.state, on_data_loss="gap")
+    assert resolved_window.window.ranges == (Range("a", 0, 3, 5),) and resolved_window.notes.gaps == offsets_of(
+        [Range("a", 0, 2, 3)]
+    )
 
 
 @pytest.mark.parametrize("seed", range(300))
@@ -173,8 +177,8 @@ def test_no_order_of_days_backfills_and_late_records_loses_one(seed):
             before, own = log.held, log.of_day(day)
             include = chance.random() < 0.3
             too = log.late_of(day) if include else OffsetSet()
-            found = log.run(WindowRequest(since=day * DAY, until=(day + 1) * DAY, late=LATE[include]))
-            read = offsets_of(found.window)
+            report = log.run(WindowRequest(since=day * DAY, until=(day + 1) * DAY, late=LATE[include]))
+            read = offsets_of(report.window)
             assert not (own | too) - read, "a run reads all that is its own, and late ones if it was asked for them"
             assert not (read - own - too) & before, "and of the rest only what nobody has read"
             run.add(day)

@@ -30,8 +30,8 @@ def unchanged(spark, kind, values, placeholder=PLACEHOLDER):
         [(n, (n, value)) for n, value in enumerate(values)],
         T.StructType([T.StructField("n", T.IntegerType()), T.StructField("__out", rows)]),
     )
-    found = frame.select("n", unchanged_columns(rows, placeholder).alias("names")).orderBy("n").collect()
-    return [row.names for row in found]
+    result = frame.select("n", unchanged_columns(rows, placeholder).alias("names")).orderBy("n").collect()
+    return [row.names for row in result]
 
 
 @pytest.mark.spark

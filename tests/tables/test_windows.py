@@ -16,8 +16,8 @@ from dagster_smt.tables.windows import Available, choose_topics, describe, resol
 
 def ranges(text: str) -> tuple[Range, ...]:
     """``a-0 0:5, a-1 2:9``"""
-    found = re.findall(r"([\w.]+)-(\d+) (\d+):(\d+)", text)
-    return tuple(Range(t, int(p), int(a), int(b)) for t, p, a, b in found)
+    matches = re.findall(r"([\w.]+)-(\d+) (\d+):(\d+)", text)
+    return tuple(Range(t, int(p), int(a), int(b)) for t, p, a, b in matches)
 
 
 def window(text: str) -> Window:
@@ -110,9 +110,12 @@ RESOLVED = [
 
 @pytest.mark.parametrize("case", RESOLVED, ids=[c.name for c in RESOLVED])
 def test_resolve(case):
-    found = case.resolve()
-    assert found.problems == {}
-    assert (found.window, found.notes.gaps) == (window(case.expected), offsets_of(ranges(case.new_gaps)))
+    resolved_window = case.resolve()
+    assert resolved_window.problems == {}
+    assert (resolved_window.window, resolved_window.notes.gaps) == (
+        window(case.expected),
+        offsets_of(ranges(case.new_gaps)),
+    )
 
 
 REBUILD = "launch with window.rebuild: true and window.topics: [a], which replaces the rows of this topic"
@@ -161,24 +164,26 @@ def test_what_was_deleted_before_it_was_read_is_told_or_a_gap(there, held, begin
     assert (problem.code, problem.place) == ("SMT511", f"a-{lost.partition}")
     assert f"offsets {lost.start} to {lost.end} were deleted" in problem.statement
     for accepted in (replace(case, on_data_loss="gap"), replace(case, request=WindowRequest(accept_gap=True))):
-        found = accepted.resolve()
-        assert not found.problems and not offsets_of([lost]) - found.notes.gaps
-        state = case.state.with_window(found.window, found.notes)
+        resolved_window = accepted.resolve()
+        assert not resolved_window.problems and not offsets_of([lost]) - resolved_window.notes.gaps
+        state = case.state.with_window(resolved_window.window, resolved_window.notes)
         again = resolve_window(WindowRequest(), Available(ranges(there)), state)
         assert not again.problems and not again.warnings
 
 
 def test_partitions_of_a_state_of_an_earlier_version_begin_with_what_is_there():
-    found = Case("", "a-0 5:9, a-1 10:30", "", "a-0 0:9", begins="").resolve()
-    assert not found.problems and found.notes.begins == {("a", 0): 0, ("a", 1): 10}
+    resolved_window = Case("", "a-0 5:9, a-1 10:30", "", "a-0 0:9", begins="").resolve()
+    assert not resolved_window.problems and resolved_window.notes.begins == {("a", 0): 0, ("a", 1): 10}
 
 
 @pytest.mark.parametrize(("case", "problem"), REFUSED, ids=[c.name for c, _ in REFUSED])
 def test_a_topic_that_cannot_be_read_is_left_out_with_the_reason(case, problem):
-    found = case.resolve()
-    (topic,) = found.problems
-    assert topic == "a" and found.window == window(case.expected)
-    assert [line.strip().removeprefix("hint: ") for line in str(found.problems[topic][0]).splitlines()] == problem
+    resolved_window = case.resolve()
+    (topic,) = resolved_window.problems
+    assert topic == "a" and resolved_window.window == window(case.expected)
+    assert [
+        line.strip().removeprefix("hint: ") for line in str(resolved_window.problems[topic][0]).splitlines()
+    ] == problem
 
 
 NONSENSE = [
@@ -281,8 +286,8 @@ def test_lost_records_are_told_as_a_warning():
 
 
 def test_a_group_that_has_committed_nothing_of_a_topic():
-    found = Case("", "a-0 2:9, z-0 0:4", "", request=starting("group:other")).resolve()
-    assert found.window == window("z-0 1:4") and [p.code for p in found.problems["a"]] == ["SMT517"]
+    resolved_window = Case("", "a-0 2:9, z-0 0:4", "", request=starting("group:other")).resolve()
+    assert resolved_window.window == window("z-0 1:4") and [p.code for p in resolved_window.problems["a"]] == ["SMT517"]
 
 
 @pytest.mark.parametrize("start", ["", "Earliest", "group:", "yesterday", "2026-13-01"])

@@ -68,7 +68,7 @@ def datum(text: str) -> dict[str, str]:
 
 
 def shown(record: Record, part: str) -> Any:
-    """One part of a record, comparable with ``wanted``."""
+    """One part of a record, comparable with ``expectation``."""
     if part == "topic":
         return record.topic
     converter = Converter({"replace.null.with.default": "false"})
@@ -84,7 +84,7 @@ def _payload(written: dict[str, str] | None) -> Any:
     return json.loads(written["envelope"])["payload"] if "envelope" in written else json.loads(written["schemaless"])
 
 
-def wanted(text: str, part: str) -> Any:
+def expectation(text: str, part: str) -> Any:
     """What an example promises, comparable with ``shown``."""
     if part == "topic":
         return text
@@ -112,7 +112,7 @@ def check(cls: type, case: Example) -> None:
     elif case.after is None:
         assert outcome.status == DROPPED_STATUS
     else:
-        assert (outcome.status, shown(record, case.shows)) == (0, wanted(case.after, case.shows))
+        assert (outcome.status, shown(record, case.shows)) == (0, expectation(case.after, case.shows))
     check_touches(chain, record, case)
 
 
@@ -149,13 +149,13 @@ def _type(text: str) -> dict[str, Any]:
     if text.startswith("array<"):
         return {"type": "array", "optional": optional, "items": _type(text.rstrip("?")[6:-1])}
     kind, _, default = text.partition("=")
-    found: dict[str, Any] = {"type": kind.rstrip("?"), "optional": kind.endswith("?")}
-    if found["type"] in LOGICAL:
-        found |= {
-            "type": LOGICAL[found["type"]],
-            "name": f"org.apache.kafka.connect.data.{found['type']}",
+    result: dict[str, Any] = {"type": kind.rstrip("?"), "optional": kind.endswith("?")}
+    if result["type"] in LOGICAL:
+        result |= {
+            "type": LOGICAL[result["type"]],
+            "name": f"org.apache.kafka.connect.data.{result['type']}",
             "version": 1,
         }
-    if found["type"] == "bytes" and "name" in found:
-        found["parameters"] = {"scale": "2"}
-    return found | ({"default": json.loads(default)} if default else {})
+    if result["type"] == "bytes" and "name" in result:
+        result["parameters"] = {"scale": "2"}
+    return result | ({"default": json.loads(default)} if default else {})

@@ -72,16 +72,16 @@ def test_every_example_is_true(cls, example):
 
 @pytest.mark.parametrize(("package", "base"), PACKAGES, ids=lambda x: getattr(x, "__name__", None))
 def test_every_class_is_listed_in_the_order_of_the_reference(package, base):
-    found = set()
+    result = set()
     for info in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
         if info.ispkg:
             continue
         members = inspect.getmembers(importlib.import_module(info.name), inspect.isclass)
         own = {cls for _, cls in members if cls.__module__ == info.name and issubclass(cls, base)}
         assert len(own) == (1 if hasattr(package, "ALL") else 0), info.name  # a package of helpers lists none
-        found |= own
+        result |= own
     listed = getattr(package, "ALL", ())
-    assert set(listed) == found, f"list them in {package.__name__}.ALL"
+    assert set(listed) == result, f"list them in {package.__name__}.ALL"
     assert [c.__name__ for c in listed] == sorted(c.__name__ for c in listed)
 
 

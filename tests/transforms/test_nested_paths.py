@@ -368,8 +368,8 @@ ITEMS = parse_ddl(
 
 
 def plan_of(*stages):
-    found = [{"alias": f"s{n}", "type": t, "options": o | EXT} for n, (t, o) in enumerate(stages)]
-    return plan_chain(parse_chain(found), None, ITEMS, typed=True)
+    results = [{"alias": f"s{n}", "type": t, "options": o | EXT} for n, (t, o) in enumerate(stages)]
+    return plan_chain(parse_chain(results), None, ITEMS, typed=True)
 
 
 def test_the_ledger_and_explain_list_what_a_pattern_matches():
@@ -434,7 +434,7 @@ def test_a_chain_changes_elements_again_and_again():
         ("HoistField$Value", {"hoisted": "items[*].m", "field": "w"}),
         ("MaskField$Value", {"fields": "items[*].w.m", "replacement": "*"}),
     ]
-    found = [{"alias": f"s{n}", "type": t, "options": o | EXT} for n, (t, o) in enumerate(stages)]
+    results = [{"alias": f"s{n}", "type": t, "options": o | EXT} for n, (t, o) in enumerate(stages)]
     record = record_of(envelope("items:array<{n:int8;k:int8}>", '{"items":[{"n":1,"k":2}]}'))
-    assert Interpreter(parse_chain(found)).run(record).problem is None
+    assert Interpreter(parse_chain(results)).run(record).problem is None
     assert record.value == {"items": [{"w": {"m": "*"}, "k": 2}]}

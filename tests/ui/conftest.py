@@ -54,10 +54,10 @@ class Shop:
     def visit(self, day, records, good=True):
         """Records of a day of November 2023, at noon in UTC."""
         noon = round(datetime(2023, 11, day, 12, tzinfo=timezone.utc).timestamp() * 1000)
-        made = [replace(order(n), timestamp=noon + n) for n in range(records)]
+        results = [replace(order(n), timestamp=noon + n) for n in range(records)]
         if not good:
-            made = [replace(record, value=b"no json") for record in made]
-        append_records(self.topics, "visits", made)
+            results = [replace(record, value=b"no json") for record in results]
+        append_records(self.topics, "visits", results)
 
     def send(self, topic, records):
         Topics(KafkaTopics(self.servers, create=NewTopics())).add((topic, 0, order(n)) for n in range(records))
@@ -122,14 +122,14 @@ class Shop:
 
     def location(self):
         """The name of the code location, as addresses have it."""
-        found = self.ask("{repositoriesOrError {... on RepositoryConnection {nodes {name location {name}}}}}")
-        (node,) = found["repositoriesOrError"]["nodes"]
+        result = self.ask("{repositoriesOrError {... on RepositoryConnection {nodes {name location {name}}}}}")
+        (node,) = result["repositoriesOrError"]["nodes"]
         return f"{node['name']}@{node['location']['name']}"
 
     def runs(self):
         """Status, tags and assets of all runs, newest first."""
-        found = self.ask("{runsOrError {... on Runs {results {runId status tags {key value} assetSelection {path}}}}}")
-        return found["runsOrError"]["results"]
+        result = self.ask("{runsOrError {... on Runs {results {runId status tags {key value} assetSelection {path}}}}}")
+        return result["runsOrError"]["results"]
 
     def wait_for_run(self, *statuses, known=(), seconds=240):
         """The newest run that is not known yet, once it has one of the statuses."""
@@ -148,8 +148,8 @@ class Shop:
         query = """mutation($params: ExecutionParams!) { launchPipelineExecution(executionParams: $params) {
             __typename ... on LaunchRunSuccess { run { runId } } ... on PythonError { message }
             ... on RunConfigValidationInvalid { errors { message } } } }"""
-        found = self.ask("{repositoriesOrError {... on RepositoryConnection {nodes {name location {name}}}}}")
-        (node,) = found["repositoriesOrError"]["nodes"]
+        result = self.ask("{repositoriesOrError {... on RepositoryConnection {nodes {name location {name}}}}}")
+        (node,) = result["repositoriesOrError"]["nodes"]
         selector = {
             "repositoryName": node["name"],
             "repositoryLocationName": node["location"]["name"],
@@ -206,9 +206,9 @@ def shop(tmp_path_factory, broker):
 @pytest.fixture(scope="session")
 def browser():
     playwright = pytest.importorskip("playwright.sync_api", reason="`make test-ui` installs Playwright")
-    found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    result = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        browser = started.chromium.launch(executable_path=result, args=["--no-sandbox"])
         yield browser
         browser.close()
 

@@ -67,8 +67,12 @@ def test_the_launchpad_knows_options_and_their_types(shop, page):
     page.locator(".CodeMirror").first.wait_for()
     page.wait_for_timeout(1_000)  # it puts the default into the editor
     page.evaluate("text => document.querySelector('.CodeMirror').CodeMirror.setValue(text)", LAUNCHED)
-    for told in ('unexpected config entry "replacment"', 'not valid for expected type "Bool"', "SmtOptionStrictPaths"):
-        page.get_by_text(told).first.wait_for()
+    for message in (
+        'unexpected config entry "replacment"',
+        'not valid for expected type "Bool"',
+        "SmtOptionStrictPaths",
+    ):
+        page.get_by_text(message).first.wait_for()
 
 
 def test_a_sensor_turns_new_topics_into_partitions_and_runs(shop, page):

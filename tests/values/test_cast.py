@@ -94,8 +94,8 @@ def flat(cases):
 def test_cast(kind, value, target, result):
     rule = CastTo(kind, target)
     if result is not REFUSED:
-        found = rule.python(value)
-        assert (type(found), str(found)) == (type(result), str(result))
+        outcome = rule.python(value)
+        assert (type(outcome), str(outcome)) == (type(result), str(result))
         return
     assert rule.may_fail
     with pytest.raises(DataError) as caught:
@@ -142,13 +142,13 @@ ANY = {
 def test_a_cast_gives_the_type_it_says_or_a_problem_that_hides_the_value(kind, data, target):
     value, rule = data.draw(ANY[kind]), CastTo(kind, target)
     try:
-        found = rule.python(value)
+        result = rule.python(value)
     except DataError as error:
         assert rule.may_fail and error.problem.code in ("SMT404", "SMT405")
         assert error.problem == rule.failure().problem
         return
-    wanted = {Type.STRING: str, Type.BOOLEAN: bool, Type.FLOAT32: float, Type.FLOAT64: float}.get(target, int)
-    assert isinstance(found, wanted)
+    expected = {Type.STRING: str, Type.BOOLEAN: bool, Type.FLOAT32: float, Type.FLOAT64: float}.get(target, int)
+    assert isinstance(result, expected)
     if target in INTEGER_BITS:
-        assert -(1 << (INTEGER_BITS[target] - 1)) <= found < 1 << (INTEGER_BITS[target] - 1)
-    assert repr(rule.bind()(value)) == repr(found)
+        assert -(1 << (INTEGER_BITS[target] - 1)) <= result < 1 << (INTEGER_BITS[target] - 1)
+    assert repr(rule.bind()(value)) == repr(result)

@@ -34,10 +34,10 @@ def pairs_of(headers):
 
 @pytest.mark.parametrize(("rule", "wants"), RULES, ids=lambda x: repr(x) if not isinstance(x, list) else "")
 def test_the_python_form(rule, wants):
-    for given, want in zip(LISTS, wants, strict=True):
-        headers = python_headers(given)
+    for source, want in zip(LISTS, wants, strict=True):
+        headers = python_headers(source)
         assert pairs_of(rule.python(headers)) == want
-        assert pairs_of(headers) == given, "the list it was given is changed"
+        assert pairs_of(headers) == source, "the list it was given is changed"
 
 
 def test_appending_makes_a_new_list():
@@ -69,8 +69,8 @@ def test_the_spark_form(spark):
     frame = spark.createDataFrame([(n, pairs) for n, pairs in enumerate(LISTS)], f"n int, h {HEADERS_DDL}").orderBy("n")
     for rule, wants in RULES:
         rows = [row[0] for row in frame.select(rule.column(F, F.col("h"))).collect()]
-        found = [[(k, bytes(v) if v is not None else None) for k, v in r] if isinstance(r, list) else r for r in rows]
-        assert found == wants
+        results = [[(k, bytes(v) if v is not None else None) for k, v in r] if isinstance(r, list) else r for r in rows]
+        assert results == wants
 
 
 def test_the_spark_form_of_no_headers(spark):
@@ -91,6 +91,6 @@ def test_the_spark_form_of_made_headers(spark):
     for schema, values, wants in BYTES:
         rows = [(None if n % 2 else [("a", b"1")], v) for n, v in enumerate(values)]
         frame = spark.createDataFrame(rows, f"h {HEADERS_DDL}, v {SPARK_TYPES[schema.type]}")
-        made = frame.select(AppendHeader("x", schema).column(F, F.col("h"), F.col("v"))).collect()
-        found = [[(k, bytes(v) if v is not None else None) for k, v in row[0]] for row in made]
-        assert found == [[*([] if n % 2 else [("a", b"1")]), ("x", want)] for n, want in enumerate(wants)]
+        result = frame.select(AppendHeader("x", schema).column(F, F.col("h"), F.col("v"))).collect()
+        results = [[(k, bytes(v) if v is not None else None) for k, v in row[0]] for row in result]
+        assert results == [[*([] if n % 2 else [("a", b"1")]), ("x", want)] for n, want in enumerate(wants)]

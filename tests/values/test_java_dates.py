@@ -308,5 +308,5 @@ def test_many_instants_are_written_as_each_of_them(pattern):
 def test_which_are_written_at_once(pattern):
     form = date_format(pattern)
     instants = [1_556_204_536_123 + number * 86_400_007 for number in range(60)]
-    made = texts_of(instants, form._of_day, form._letters, _CLOCK)
-    assert (made is not None) is (pattern in AT_ONCE)
+    result = texts_of(instants, form._of_day, form._letters, _CLOCK)
+    assert (result is not None) is (pattern in AT_ONCE)

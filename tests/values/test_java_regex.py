@@ -329,8 +329,8 @@ def test_sets_of_characters(pattern, chosen):
 
 @pytest.mark.parametrize(("pattern", "text", "spans"), FINDS)
 def test_finds(pattern, text, spans):
-    found = compile_java(pattern).search(text)
-    assert (found and list(found.regs)) == spans
+    match = compile_java(pattern).search(text)
+    assert (match and list(match.regs)) == spans
 
 
 @pytest.mark.parametrize(("pattern", "why"), REFUSED + REFUSED_HERE_ONLY)

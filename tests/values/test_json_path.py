@@ -146,9 +146,9 @@ RECORDED = [
 ]
 
 
-@pytest.mark.parametrize(("path", "document", "found"), RECORDED)
-def test_it_finds_what_json_path_finds(path, document, found):
-    assert answer(parse_json_path(path), decode_whole(document.encode())) == found
+@pytest.mark.parametrize(("path", "document", "result"), RECORDED)
+def test_it_finds_what_json_path_finds(path, document, result):
+    assert answer(parse_json_path(path), decode_whole(document.encode())) == result
 
 
 def test_what_was_not_looked_at_stays_as_it_was_read():
@@ -170,9 +170,9 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize(("test", "value", "found"), VALUES)
-def test_values_that_are_no_json(test, value, found):
-    assert answer(parse_json_path(f"$[?({test})]"), {"a": value}) == found
+@pytest.mark.parametrize(("test", "value", "result"), VALUES)
+def test_values_that_are_no_json(test, value, result):
+    assert answer(parse_json_path(f"$[?({test})]"), {"a": value}) == result
 
 
 @pytest.mark.parametrize("value", [JavaDate(0), b"x"])

@@ -105,8 +105,8 @@ def test_refused(text, problem):
 
 @pytest.mark.parametrize(("text", "value"), SCALARS)
 def test_scalars(text, value):
-    found = decode_whole(text)
-    assert (type(found), str(found)) == (type(value), str(value))
+    result = decode_whole(text)
+    assert (type(result), str(result)) == (type(value), str(value))
 
 
 def test_numbers_are_judged_only_where_somebody_looks():

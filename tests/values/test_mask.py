@@ -59,8 +59,8 @@ REFUSED = [
 
 @pytest.mark.parametrize(("kind", "replacement", "value"), MASKED)
 def test_masked(kind, replacement, value):
-    found = mask_value(kind, replacement)
-    assert (type(found), str(found)) == (type(value), str(value))
+    result = mask_value(kind, replacement)
+    assert (type(result), str(result)) == (type(value), str(value))
 
 
 @pytest.mark.parametrize(("kind", "replacement", "statement"), REFUSED)

@@ -219,8 +219,8 @@ def test_parse_float(text, result):
 
 @pytest.mark.parametrize(("text", "result"), DOUBLES, ids=lambda x: repr(x)[:30])
 def test_many_floats_are_read_as_each_of_them(text, result):
-    found = plain_floats(["1.5", text])
-    assert found is None or (found[0] == 1.5 and same(found[1], result))
+    outcome = plain_floats(["1.5", text])
+    assert outcome is None or (outcome[0] == 1.5 and same(outcome[1], result))
 
 
 @pytest.mark.parametrize("text", ["0", "-0.0", "12.50", ".5", "5.", "1e5", "1E-400", "+7", "9" * 30])

@@ -40,8 +40,8 @@ def test_conversions_in_spark(spark):
             result = rule.column(F, F.col("v"))
             shown = {"Date": F.unix_date, "Timestamp": F.unix_millis}.get(rule.target, lambda c: c)(result)
             columns += [shown.alias(f"r{number}"), rule.failed(F, result, F.col("v")).alias(f"f{number}")]
-        found = frame.select(*columns).collect()
-        for row, value in zip(found, (*values, None), strict=True):
+        outcome = frame.select(*columns).collect()
+        for row, value in zip(outcome, (*values, None), strict=True):
             for number, rule in enumerate(rules):
                 check(rule, value, row[f"r{number}"], row[f"f{number}"])
 

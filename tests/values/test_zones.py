@@ -15,7 +15,7 @@ from dagster_smt.values.times.zones import (
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "result"),
     [
         ("2011-01-11T16:40:30.123456789+00:00", "2011-01-11T22:10:30.123456789+05:30"),
         ("2011-01-11t16:40z", "2011-01-11T22:10:00+05:30"),
@@ -44,14 +44,14 @@ from dagster_smt.values.times.zones import (
         ),
     ],
 )
-def test_dates_and_times(text, found):
+def test_dates_and_times(text, result):
     time = parse_date_time(text)
     moved = time and time.at(offset_of_local("Asia/Kolkata", time.local))
-    assert (moved and date_time_text(moved)) == found
+    assert (moved and date_time_text(moved)) == result
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "result"),
     [
         ("11:15:30.123456789+00:00", "16:45:30.123456789+05:30"),
         ("11:15z", "16:45:00+05:30"),
@@ -62,10 +62,10 @@ def test_dates_and_times(text, found):
         *((text, None) for text in ("11:15:30+05", "11:15:30+0530", "24:00Z", "23:59:59+18:01", "11Z", "11:15")),
     ],
 )
-def test_times_of_the_day(text, found):
+def test_times_of_the_day(text, result):
     time = parse_time(text)
     moved = time and time.at(19_800)
-    assert (moved and time_text(moved)) == found
+    assert (moved and time_text(moved)) == result
 
 
 @pytest.mark.parametrize(

@@ -27,14 +27,14 @@ def with_registered_columns(proposal: Proposal, samples: Sequence[Sample], url: 
         EngineError: SMT636, the registry does not answer.
     """
     last = next(s.value for s in reversed(samples) if s.value is not None and s.value[:1] == b"\0")
-    form, found = _asked(last, url)
-    if found.schema is None or found.schema.type is not Type.STRUCT:
+    form, registered = _asked(last, url)
+    if registered.schema is None or registered.schema.type is not Type.STRUCT:
         remark = "The schema that the last record names is no record of fields: columns come with the records."
         return replace(proposal, remarks=[remark])
     remarks = [f"Columns are those of the schema that the last record names; {len(proposal.value.ids)} are in use."]
     options = {"value.format": form.kind, f"value.{form.kind}.url": url}
     value = replace(proposal.value, kind=form.kind, note="")
-    return replace(proposal, value=value, columns=found.schema.fields, options=options, remarks=remarks)
+    return replace(proposal, value=value, columns=registered.schema.fields, options=options, remarks=remarks)
 
 
 def _asked(value: bytes, url: str) -> tuple[Format, Registered]:

@@ -110,39 +110,39 @@ def propose(samples: Sequence[Sample], plain: Collection[str] = (), *, with_key:
     return proposal
 
 
-def _of_json(found: Proposal, values: Sequence[bytes | None], plain: Collection[str]) -> None:
+def _of_json(proposal: Proposal, values: Sequence[bytes | None], plain: Collection[str]) -> None:
     """Proposes columns of JSON objects; of the objects in arrays, if most values are such arrays."""
     seen = observed(values)
-    found.options["value.format"] = "json"
+    proposal.options["value.format"] = "json"
     if seen.broken:
-        found.remarks.append(f"{seen.broken} of {seen.total} values are no JSON: they would be dead letters.")
+        proposal.remarks.append(f"{seen.broken} of {seen.total} values are no JSON: they would be dead letters.")
     groups = seen.whole.groups
     group = max(groups, key=lambda name: groups[name])
     whole = seen.whole
     if group == "arrays" and whole.items is not None and set(whole.items.groups) == {"objects"}:
-        found.rows = True
-        found.options[f"value.json.{ARRAYS_AS_ROWS}"] = "true"
-        found.remarks.append(f"{groups[group]} values are arrays of objects: each object becomes a row.")
+        proposal.rows = True
+        proposal.options[f"value.json.{ARRAYS_AS_ROWS}"] = "true"
+        proposal.remarks.append(f"{groups[group]} values are arrays of objects: each object becomes a row.")
         if groups["objects"]:
             whole.items.take(_part(whole, "object"))
         whole = whole.items
     elif group != "objects":
-        found.columns = (("value", Schema(Type.STRING, optional=True)),)
-        found.options["value.format"] = "raw"
-        found.remarks.append(f"Most values are {group}, no objects with fields: each is one text.")
+        proposal.columns = (("value", Schema(Type.STRING, optional=True)),)
+        proposal.options["value.format"] = "raw"
+        proposal.remarks.append(f"Most values are {group}, no objects with fields: each is one text.")
         return
-    _note_misfits(found, seen)
-    proposal = TypeProposal(plain)
-    schema = proposal.schema(_part(whole, "object"))
+    _note_misfits(proposal, seen)
+    types = TypeProposal(plain)
+    schema = types.schema(_part(whole, "object"))
     if schema is not None and schema.type is Type.STRUCT:
-        found.columns = schema.fields
+        proposal.columns = schema.fields
     else:
-        found.columns = ()
+        proposal.columns = ()
     if schema is not None and schema.type is Type.MAP:
-        found.options["value.format"] = "raw"
-        found.columns = (("value", Schema(Type.STRING, optional=True)),)
-        found.remarks.append("The names in the values differ from record to record: each value is one text.")
-    found.notes = proposal.notes
+        proposal.options["value.format"] = "raw"
+        proposal.columns = (("value", Schema(Type.STRING, optional=True)),)
+        proposal.remarks.append("The names in the values differ from record to record: each value is one text.")
+    proposal.notes = types.notes
 
 
 def _part(seen: Observation, kind: str) -> Observation:
@@ -181,18 +181,18 @@ def _of_key(proposal: Proposal, samples: Sequence[Sample]) -> None:
     )
 
 
-def _of_json_key(found: Proposal, samples: Sequence[Sample]) -> None:
-    proposal = TypeProposal()
-    schema = proposal.schema(_part(observed([s.key for s in samples]).whole, "object"))
+def _of_json_key(proposal: Proposal, samples: Sequence[Sample]) -> None:
+    types = TypeProposal()
+    schema = types.schema(_part(observed([s.key for s in samples]).whole, "object"))
     if schema is None or schema.type is not Type.STRUCT or not schema.fields:
         return
     prefix = _PREFIX
-    while any(prefix + name in dict(found.columns) for name, _ in schema.fields):
+    while any(prefix + name in dict(proposal.columns) for name, _ in schema.fields):
         prefix = f"record_{prefix}"
     names = [prefix + name for name, _ in schema.fields]
-    found.columns = (*found.columns, *zip(names, (child for _, child in schema.fields), strict=True))
-    found.notes += [Note(prefix + note.path, note.text, note.misfits) for note in proposal.notes]
-    found.options |= {
+    proposal.columns = (*proposal.columns, *zip(names, (child for _, child in schema.fields), strict=True))
+    proposal.notes += [Note(prefix + note.path, note.text, note.misfits) for note in types.notes]
+    proposal.options |= {
         "key.format": "json",
         "key.fields": _listed(names),
         "key.fields-prefix": prefix,

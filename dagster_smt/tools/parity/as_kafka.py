@@ -100,15 +100,15 @@ class HashedReplaceField(KafkaReplaceField):
 class KafkaConverter(Converter):
     """Reads as Kafka does.
 
-    ``coerced``: whether the last datum was taken for something else than it is; ``kept``: and whether it is JSON
-    without a schema, whose spelling is kept here.
+    ``coerced`` is true if the reader took the last datum for another type. ``schemaless`` is true if that datum was
+    JSON without a schema, whose spelling stays the same here.
     """
 
     reader: type[KafkaReader] = KafkaReader
 
     def __init__(self, settings: dict[str, str]):
         super().__init__(settings)
-        self.coerced = self.kept = self.by_name = False
+        self.coerced = self.schemaless = self.by_name = False
         self.known: dict[str, Schema] = {}
 
     def read(self, datum: dict[str, str] | None) -> tuple[Schema | None, Any]:
@@ -123,7 +123,7 @@ class KafkaConverter(Converter):
             return schema, value
         finally:
             self.coerced, self.by_name = reader.coerced, reader.by_name
-            self.kept = reader.coerced and schema is None
+            self.schemaless = reader.coerced and schema is None
 
     def _envelope(self, text: str, reader: KafkaReader) -> tuple[Schema | None, Any]:
         tree = reader.parse(text)
@@ -216,7 +216,7 @@ def kept_spelling(case: Case, record: dict[str, Any]) -> bool:
     converter = KafkaConverter(case.get("converter") or {})
     for datum in (record["key"], record["value"], *(header["value"] for header in record["headers"])):
         _coerced(converter, datum)
-        if converter.kept:
+        if converter.schemaless:
             return True
     return False
 

@@ -36,9 +36,9 @@ class Cluster:
         return resolve_window(WindowRequest(**request), available, self.state)
 
     def run(self, **request) -> Resolved:
-        found = self.resolve(**request)
-        self.state = self.state.with_window(found.window, found.notes)
-        return found
+        resolved_window = self.resolve(**request)
+        self.state = self.state.with_window(resolved_window.window, resolved_window.notes)
+        return resolved_window
 
     def cut(self, topic: str, at: int) -> None:
         """Take the records from an offset on away while the broker is down; it comes back as a later leader."""
@@ -76,11 +76,11 @@ def test_a_log_that_lost_its_end_and_grew_again_is_told(cluster):
     assert [p.code for p in cluster.resolve().problems["cut"]] == ["SMT515"]
     for topic in ("cut", "whole"):
         cluster.add(topic, 4)
-    found = cluster.resolve()
-    (problem,) = found.problems["cut"]
+    resolved_window = cluster.resolve()
+    (problem,) = resolved_window.problems["cut"]
     assert (problem.code, problem.place) == ("SMT593", "cut-0")
     assert problem.statement.endswith("up to offset 6, but the partition lost its records from 4 on and grew again")
-    assert found.window == Window((Range("whole", 0, 6, 10),)) and list(found.problems) == ["cut"]
+    assert resolved_window.window == Window((Range("whole", 0, 6, 10),)) and list(resolved_window.problems) == ["cut"]
     assert cluster.resolve(explicit=Window((Range("cut", 0, 5, 8),))).problems  # the remedy begins at the cut
     assert not cluster.run(explicit=Window((Range("cut", 0, 4, 8),))).problems
     assert cluster.run().window == Window((Range("whole", 0, 6, 10),))

@@ -51,8 +51,8 @@ def test_secrets_of_the_other_client_are_refused_too():
 
 
 def test_everything_wrong_is_told_at_once():
-    found = codes({"subscribe": "x", "kafka.ssl.key.password": "x", "kafka.x": 5}, isolation_level="no", timeout=0)
-    assert [code for code, _ in found] == ["SMT580", "SMT580", "SMT581", "SMT580", "SMT580"]
+    result = codes({"subscribe": "x", "kafka.ssl.key.password": "x", "kafka.x": 5}, isolation_level="no", timeout=0)
+    assert [code for code, _ in result] == ["SMT580", "SMT580", "SMT581", "SMT580", "SMT580"]
     assert codes({}, isolation_level="x") == [("SMT580", "isolation_level")]
     with pytest.raises(ConfigError, match="SMT580 KafkaTopics bootstrap_servers"):
         KafkaTopics(" ")
@@ -71,8 +71,8 @@ def test_references_are_looked_up_when_they_are_needed(monkeypatch):
     monkeypatch.setenv("SMT_TEST_PASSWORD", "hunter2")
     monkeypatch.setenv("SMT_TEST_KEY", "hunter3")
     monkeypatch.setenv("SMT_TEST_SERVERS", "b:1")
-    found = topics.kafka_options()
-    assert found == {"sasl.jaas.config": JAAS.format("hunter2"), "ssl.key.password": "hunter3"}
+    result = topics.kafka_options()
+    assert result == {"sasl.jaas.config": JAAS.format("hunter2"), "ssl.key.password": "hunter3"}
     assert topics.servers == "b:1" and topics.place == "${env:SMT_TEST_SERVERS}"
     assert topics.spark_options() == {"groupIdPrefix": "mine"}
     for shown in (repr(topics), str(topics), repr(vars(topics))):
@@ -183,8 +183,8 @@ def test_the_documented_example_runs(monkeypatch):
     exec(code, names)
     monkeypatch.setenv("KAFKA_SERVERS", "b:9093")
     monkeypatch.setenv("KAFKA_PASSWORD", "hunter2")
-    found = client_config(names["cluster"].kafka_options(), {}, names["cluster"].servers)
-    assert found == {
+    config = client_config(names["cluster"].kafka_options(), {}, names["cluster"].servers)
+    assert config == {
         "bootstrap.servers": "b:9093",
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "PLAIN",
@@ -196,7 +196,7 @@ def test_the_documented_example_runs(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("given", "variable", "told"),
+    ("source", "variable", "message"),
     [
         ("localhost:9092", "x", "localhost:9092"),
         (
@@ -209,7 +209,7 @@ def test_the_documented_example_runs(monkeypatch):
         ("${env:SMT_SERVERS}", "user:hunter2@host:9092", "${env:SMT_SERVERS}"),
     ],
 )
-def test_who_is_not_answered_is_told_where_it_was_looked_for(monkeypatch, given, variable, told):
+def test_who_is_not_answered_is_told_where_it_was_looked_for(monkeypatch, source, variable, message):
     monkeypatch.setenv("SMT_SERVERS", variable)
-    assert KafkaTopics(given).addressed == told
-    assert KafkaTopics(given).place == given
+    assert KafkaTopics(source).addressed == message
+    assert KafkaTopics(source).place == source

@@ -59,9 +59,9 @@ KINDS = [
 
 @pytest.mark.parametrize(("values", "label", "note"), KINDS)
 def test_types(values, label, note):
-    found = propose(samples(encoded({"a": value} for value in values)))
-    assert labels(found) == {"a": label}
-    said = "; ".join(n.text for n in found.notes)
+    proposal = propose(samples(encoded({"a": value} for value in values)))
+    assert labels(proposal) == {"a": label}
+    said = "; ".join(n.text for n in proposal.notes)
     assert note in said and bool(note) == bool(said)
 
 
@@ -72,17 +72,17 @@ MIXED = ["2020-01-31T12:00:00Z", "2020-01-31 12:00:00"]
     (["2020-01-31T12:00:00Z", "2020-01-31"], "TIMESTAMP_LTZ(3)"), (MIXED, "TIMESTAMP(3)"), (MIXED[1:], "TIMESTAMP(3)"),
 ])  # fmt: skip
 def test_moments_that_name_a_zone_keep_it(texts, kind):
-    found = propose(samples(encoded({"a": {f"k{n}": text}} for n, text in enumerate(texts))))
-    assert kind in found.statement("o", {})
+    proposal = propose(samples(encoded({"a": {f"k{n}": text}} for n, text in enumerate(texts))))
+    assert kind in proposal.statement("o", {})
 
 
 def test_objects_are_rows_or_maps():
     customer = {"mail": "a", "born": "1999-01-01"}
     orders = [{"c": customer, "empty": {}, "by": {f"k{i}{j}": j for j in range(9)}} for i in range(9)]
-    found = propose(samples(encoded(orders)))
-    assert labels(found) == {"c.mail": "string", "c.born": "Date", "by": "map<string,int64?>"}
-    assert {n.path for n in found.notes} == {"empty", "by"}
-    assert "k0" not in found.statement("o", {}), "what may be data is not shown"
+    proposal = propose(samples(encoded(orders)))
+    assert labels(proposal) == {"c.mail": "string", "c.born": "Date", "by": "map<string,int64?>"}
+    assert {n.path for n in proposal.notes} == {"empty", "by"}
+    assert "k0" not in proposal.statement("o", {}), "what may be data is not shown"
 
 
 def test_fields_that_a_chain_changes_keep_the_types_of_json():
@@ -92,8 +92,8 @@ def test_fields_that_a_chain_changes_keep_the_types_of_json():
     drop |= {"transforms.f.filter.condition": "$[?(@.due > '2020-01-01')]"}
     chain = {"transforms": "m,f", **hide, **drop}
     order = {"c": {"born": "1999-01-01", "died": "1999-01-01"}, "due": "2020-01-01", "paid": "2020-01-01"}
-    found = propose_beside(parse_chain(chain), samples(encoded([order])), with_key=False)
-    assert labels(found) == {"c.born": "string", "c.died": "Date", "due": "string", "paid": "Date"}
+    proposal = propose_beside(parse_chain(chain), samples(encoded([order])), with_key=False)
+    assert labels(proposal) == {"c.born": "string", "c.died": "Date", "due": "string", "paid": "Date"}
 
 
 LONG = (7).to_bytes(8, "big")
@@ -111,11 +111,11 @@ KEYS = [
 
 @pytest.mark.parametrize(("keys", "columns", "text"), KEYS)
 def test_keys(keys, columns, text):
-    found = propose(samples(encoded([{"id": 1}, {"id": 2}]), keys))
-    assert labels(found) == {"id": "int64", **columns}
-    statement = found.statement("orders", {"topic": "orders"})
+    proposal = propose(samples(encoded([{"id": 1}, {"id": 2}]), keys))
+    assert labels(proposal) == {"id": "int64", **columns}
+    statement = proposal.statement("orders", {"topic": "orders"})
     assert text in statement
-    rows = read(found, samples(encoded([{"id": 1}, {"id": 2}]), keys))
+    rows = read(proposal, samples(encoded([{"id": 1}, {"id": 2}]), keys))
     assert not any(step.failed for _, steps in rows for step in steps)
 
 
@@ -139,12 +139,12 @@ VALUES = [
 
 @pytest.mark.parametrize(("values", "kind", "remarks"), VALUES)
 def test_formats_of_values(values, kind, remarks):
-    found = propose(samples(values))
-    assert found.value.kind == kind
-    assert all(any(text in remark for remark in found.remarks) for text in remarks)
-    if found.columns:
+    proposal = propose(samples(values))
+    assert proposal.value.kind == kind
+    assert all(any(text in remark for remark in proposal.remarks) for text in remarks)
+    if proposal.columns:
         fine = [v for v in values if v not in (None, b"{")]
-        assert not any(step.failed for _, steps in read(found, samples(fine)) for step in steps)
+        assert not any(step.failed for _, steps in read(proposal, samples(fine)) for step in steps)
 
 
 def test_ids_of_schemas_are_counted():
@@ -183,8 +183,8 @@ def test_every_record_can_be_read_unless_a_note_says_otherwise(seed):
     one_kind = chance.random() < 0.5
     shapes = [random_object(chance) for _ in range(1 if one_kind else 4)]
     records = samples(encoded(chance.choice(shapes) for _ in range(12)), [b"k1", None, b"k2"])
-    found = propose(records)
-    failed = sum(steps[-1].failed for _, steps in read(found, records))
-    misfits = sum(note.misfits for note in found.notes)
-    assert failed <= misfits, found.statement("t", {})
+    proposal = propose(records)
+    failed = sum(steps[-1].failed for _, steps in read(proposal, records))
+    misfits = sum(note.misfits for note in proposal.notes)
+    assert failed <= misfits, proposal.statement("t", {})
     assert bool(failed) == bool(misfits)

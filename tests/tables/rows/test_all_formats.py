@@ -21,7 +21,7 @@ from dagster_smt.model.topics.format import Formats
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.spec import DeltaSink, FileTopicSink, Format, IcebergSink, KafkaSink, KafkaTopics, TopicTable
 from tests.registry import Registry
-from tests.tables.rows.test_reading import FILES, MASK, NOTHING, Given, in_python, on_spark, table
+from tests.tables.rows.test_reading import FILES, MASK, NOTHING, Sent, in_python, on_spark, table
 from tests.tables.rows.test_writing import stages
 
 COLUMNS = """id BIGINT, name STRING, small SMALLINT, ratio DOUBLE, ok BOOLEAN, raw BYTES, price DECIMAL(12, 2),
@@ -69,23 +69,23 @@ def through(kind, schema, row, registry):
     """A row as JSON, written in a format, read again, as JSON."""
     first, form = side_codec(Format("json_schema", schema)), side_codec(form_of(kind, schema, registry))
     _, value = first.read(json.dumps(row).encode())
-    read_schema, found = form.read(form.write(schema, value, "orders"))
-    text = side_codec(Format("json_schema", read_schema)).write(read_schema, found)
+    read_schema, result = form.read(form.write(schema, value, "orders"))
+    text = side_codec(Format("json_schema", read_schema)).write(read_schema, result)
     return json.loads(text), json.loads(first.write(schema, value))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(row=rows)
 def test_a_row_through_every_format_and_back(registry, kind, row):
-    found, wanted = through(kind, DECLARED.value.schema, row, registry)
-    assert found == wanted
+    result, expected = through(kind, DECLARED.value.schema, row, registry)
+    assert result == expected
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "csv"])
 @given(row=rows, more=nested)
 def test_structs_and_maps_through_every_format_and_back(registry, kind, row, more):
-    found, wanted = through(kind, NESTED.value.schema, {**row, **more}, registry)
-    assert found == wanted
+    result, expected = through(kind, NESTED.value.schema, {**row, **more}, registry)
+    assert result == expected
 
 
 @pytest.mark.parametrize("kind", ("json_schema", "envelope", "csv", "avro", "avro-confluent"))
@@ -109,7 +109,7 @@ ORDER = table("id BIGINT, name STRING").value.schema
 DESCRIPTOR = base64.b64encode(
     FileDescriptorSet(file=[FileDescriptorProto.FromString(descriptor_of(ORDER, "shop.Order"))]).SerializeToString()
 ).decode()
-GIVEN = [
+FORMATS = [
     Format("avro", options={"schema": AVRO}),
     Format("protobuf", options={"descriptor": DESCRIPTOR, "message-name": "shop.Order"}),
 ]
@@ -126,25 +126,25 @@ def order_bytes(form):
     return codec.write(one.schema, {"id": 5, "name": "ann"})
 
 
-@pytest.mark.parametrize("form", GIVEN, ids=["avro", "protobuf"])
-@pytest.mark.parametrize(("columns", "wanted"), COLUMN_SETS)
-def test_a_schema_beside_the_topic_is_fitted_to_columns(form, columns, wanted):
+@pytest.mark.parametrize("form", FORMATS, ids=["avro", "protobuf"])
+@pytest.mark.parametrize(("columns", "expected"), COLUMN_SETS)
+def test_a_schema_beside_the_topic_is_fitted_to_columns(form, columns, expected):
     if form.kind == "protobuf" and "DOUBLE" in columns:
-        wanted = None  # BIGINT does not become DOUBLE without loss
+        expected = None  # BIGINT does not become DOUBLE without loss
     one = table(columns, value=form)
     try:
-        ((row, *_),) = in_python(one, [Given(order_bytes(form))], {**MASK, "transforms.hide.fields": "name"})
+        ((row, *_),) = in_python(one, [Sent(order_bytes(form))], {**MASK, "transforms.hide.fields": "name"})
     except PlanError as error:
-        assert wanted is None and error.problems[0].code == "SMT443"
+        assert expected is None and error.problems[0].code == "SMT443"
     else:
-        assert row == (wanted or "SMT443")
+        assert row == (expected or "SMT443")
 
 
 @pytest.mark.spark
 def test_schemas_beside_the_topic_on_spark(spark):
-    for form in GIVEN:
+    for form in FORMATS:
         one = table("name STRING, id BIGINT, offset BIGINT METADATA", value=form)
-        records = [Given(order_bytes(form), offset=1), Given(b"\xff\xff", offset=2), Given(None, offset=3)]
+        records = [Sent(order_bytes(form), offset=1), Sent(b"\xff\xff", offset=2), Sent(None, offset=3)]
         rows = on_spark(spark, one, records, {**MASK, "transforms.hide.fields": "name"})
         assert rows[0] == {"name": "", "id": 5, "offset": 1} and rows[1:] in (
             ["SMT416", "SMT402"],
@@ -158,13 +158,13 @@ NUMBERS = {5: 5, -(2**15): -(2**15), 2**15 - 1: 2**15 - 1, 2**15: "SMT443", -70_
 @pytest.mark.spark
 def test_integers_of_avro_in_narrower_columns(spark):
     """As Flink writes them: Avro has no type of 16 bits. One that does not fit is a dead letter."""
-    one = table("id SMALLINT, offset BIGINT METADATA", value=GIVEN[0])
-    written = TopicTable(FILES, value=GIVEN[0]).value
+    one = table("id SMALLINT, offset BIGINT METADATA", value=FORMATS[0])
+    written = TopicTable(FILES, value=FORMATS[0]).value
     data = [side_codec(written).write(written.schema, {"id": number, "name": None}) for number in NUMBERS]
-    records = [Given(text, offset=number) for number, text in enumerate(data)]
-    wanted = [v if isinstance(v, str) else {"id": v, "offset": n} for n, v in enumerate(NUMBERS.values())]
-    assert [row for row, *_ in in_python(one, records)] == wanted
-    assert on_spark(spark, one, records) == wanted
+    records = [Sent(text, offset=number) for number, text in enumerate(data)]
+    results = [v if isinstance(v, str) else {"id": v, "offset": n} for n, v in enumerate(NUMBERS.values())]
+    assert [row for row, *_ in in_python(one, records)] == results
+    assert on_spark(spark, one, records) == results
 
 
 def wide(precision):
@@ -188,10 +188,10 @@ def test_decimals_of_avro_in_narrower_columns(spark, options, code):
     one = table("a DECIMAL(10, 2), offset BIGINT METADATA", value=Format("avro", options=options))
     schema = table("a DECIMAL(30, 2)").value.schema
     data = [side_codec(Format("avro", schema)).write(schema, {"a": Decimal(text)}) for text in AMOUNTS]
-    records = [Given(text, offset=number) for number, text in enumerate(data)]
-    found = [row if isinstance(row, str) else f"{row['a']:.2f}" for row, *_ in in_python(one, records)]
-    assert found == [*AMOUNTS[:3], code, code]
-    assert [row if isinstance(row, str) else str(row["a"]) for row in on_spark(spark, one, records)] == found
+    records = [Sent(text, offset=number) for number, text in enumerate(data)]
+    results = [row if isinstance(row, str) else f"{row['a']:.2f}" for row, *_ in in_python(one, records)]
+    assert results == [*AMOUNTS[:3], code, code]
+    assert [row if isinstance(row, str) else str(row["a"]) for row in on_spark(spark, one, records)] == results
 
 
 @pytest.mark.parametrize("options", [{}, {"schema": wide(38)}])
@@ -201,11 +201,11 @@ def test_no_digit_of_a_long_decimal_is_lost(options):
     schema = table("a DECIMAL(38, 2)").value.schema
     for text, code in ((LONGEST, None), (f"-{LONGEST}", None), (f"1{LONGEST}", "SMT414" if not options else "SMT443")):
         data = side_codec(Format("avro", schema)).write(schema, {"a": Decimal(text)})
-        ((row, _, record),) = in_python(one, [Given(data)])
+        ((row, _, record),) = in_python(one, [Sent(data)])
         assert (row if isinstance(row, str) else record.value["a"]) == (code or Decimal(text))
 
 
-@pytest.mark.parametrize("form", GIVEN, ids=["avro", "protobuf"])
+@pytest.mark.parametrize("form", FORMATS, ids=["avro", "protobuf"])
 def test_what_is_written_is_of_the_schema_that_is_given(form):
     one = TopicTable(FILES, value=form)
     interpreter = Interpreter(parse_chain(NOTHING), None, one.value)
@@ -230,7 +230,7 @@ WRONG = [
     (lambda: Format("protobuf", options={"message-name": "a"}), "SMT272 protobuf"),
     (lambda: TopicTable(FILES, value=Format("protobuf", options={"descriptor": "x", "message-name": "a"})),
      "SMT273 protobuf.descriptor"),
-    (lambda: TopicTable(FILES, value=replace(GIVEN[1], options={"descriptor": DESCRIPTOR, "message-name": "Nobody"})),
+    (lambda: TopicTable(FILES, value=replace(FORMATS[1], options={"descriptor": DESCRIPTOR, "message-name": "Nobody"})),
      "SMT273 protobuf.descriptor"),
     (lambda: table({"a b": "INT"}, value=Format("avro")), "SMT274 avro name 'a b'"),
 ]  # fmt: skip
@@ -264,12 +264,12 @@ NAMES = [
 
 @pytest.mark.parametrize(("sink", "columns", "codes"), NAMES)
 def test_names_that_a_table_does_not_take_are_found_when_planning(sink, columns, codes):
-    found = []
+    results = []
     try:
         plan_sink(parse_chain(NOTHING), table(columns), sink)
     except PlanError as error:
-        found = [problem.code for problem in error.problems]
-    assert found == codes
+        results = [problem.code for problem in error.problems]
+    assert results == codes
 
 
 def test_a_timestamp_that_a_broker_sets_itself_is_told():
@@ -318,9 +318,9 @@ def test_the_transforms_make_the_same_of_every_format(registry, kind):
     data = side_codec(form).write(schema, value, "orders")
     written = Formats(Format("json"), Format("json", decimal_format="NUMERIC"))
     interpreter = Interpreter(parse_chain(CHAIN), Format("string"), form, written)
-    outcome, key, found = interpreter.process(Record("orders"), b"k", data)
+    outcome, key, result = interpreter.process(Record("orders"), b"k", data)
     assert outcome.problem is None
-    assert (json.loads(key), json.loads(found)) == (
+    assert (json.loads(key), json.loads(result)) == (
         {"id": "7"},
         {"id": "7", "name": "", "small": 3, "share": 0.5, "ok": True, "price": "AQ==", "day": 1, "at": "2023-11-14",
          "tags": ["a"], "topic": "orders", "env": "x"},

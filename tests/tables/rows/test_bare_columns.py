@@ -13,7 +13,7 @@ from dagster_smt.model.schema import Schema, Type
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.planning import plan_sink
 from tests.registry import Registry
-from tests.tables.rows.test_reading import NOTHING, Given, in_python, on_spark
+from tests.tables.rows.test_reading import NOTHING, Sent, in_python, on_spark
 
 FILES = FileTopics("topics")
 DROPPED = {
@@ -55,26 +55,26 @@ ALL = [(kind, data) for kind, values in BARE.items() for data in values]
 
 @pytest.mark.parametrize(("kind", "data"), ALL)
 def test_a_bare_value_is_its_column_and_is_written_so(kind, data):
-    ((row, *_),) = in_python(bare(kind), [Given(data, key=b"x")])
+    ((row, *_),) = in_python(bare(kind), [Sent(data, key=b"x")])
     assert json.dumps(row["b"], separators=(",", ":")) != "null" and row["k"] == "x"
-    ((written, *_),) = in_python(bare(kind), [Given(data, key=b"x")], DROPPED, kind="records")
+    ((written, *_),) = in_python(bare(kind), [Sent(data, key=b"x")], DROPPED, kind="records")
     assert written == json.loads(data)
 
 
 @pytest.mark.parametrize(("kind", "data"), [(kind, data) for kind, values in WRONG.items() for data in values])
 def test_a_value_that_is_no_such_column_is_a_dead_letter(kind, data):
-    assert in_python(bare(kind), [Given(data, key=b"x")])[0][0] == "SMT414"
+    assert in_python(bare(kind), [Sent(data, key=b"x")])[0][0] == "SMT414"
 
 
 @pytest.mark.spark
 def test_bare_values_on_spark(spark):
     for kind, values in BARE.items():
-        given = [Given(data, key=b"x", offset=n) for n, data in enumerate((*values, *WRONG.get(kind, ()), None))]
-        found = on_spark(spark, bare(kind), given)
+        results = [Sent(data, key=b"x", offset=n) for n, data in enumerate((*values, *WRONG.get(kind, ()), None))]
+        result = on_spark(spark, bare(kind), results)
         dead = ["SMT414"] * len(WRONG.get(kind, ()))
-        assert [row if isinstance(row, str) else "row" for row in found] == ["row"] * len(values) + dead + ["SMT418"]
+        assert [row if isinstance(row, str) else "row" for row in result] == ["row"] * len(values) + dead + ["SMT418"]
         if kind not in ("DATE", "DECIMAL(4, 2)"):
-            assert [row["b"] for row in found[: len(values)]] == [json.loads(data) for data in values]
+            assert [row["b"] for row in result[: len(values)]] == [json.loads(data) for data in values]
 
 
 def test_bare_values_of_a_registry():
@@ -87,13 +87,13 @@ def test_bare_values_of_a_registry():
             (parse_ddl("b INT"), {"b": 7}, "SMT443"),
         ):
             data = side_codec(form).write(schema, value, "orders")
-            assert in_python(table, [Given(data, key=b"x")])[0][0] == row
+            assert in_python(table, [Sent(data, key=b"x")])[0][0] == row
 
 
 def test_bare_values_of_avro():
     table = bare("INT", "avro")
     data = avro_out(Schema(Type.INT32)).write(7)
-    assert in_python(table, [Given(data, key=b"x")])[0][0] == {"k": "x", "b": 7}
+    assert in_python(table, [Sent(data, key=b"x")])[0][0] == {"k": "x", "b": 7}
     assert side_codec(table.value).write(table.value.schema, 7) == data
 
 

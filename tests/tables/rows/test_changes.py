@@ -18,7 +18,7 @@ from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.rows.stages import with_row
 from dagster_smt.tables.spec import FileTopicSink, Format, TopicTable
 from dagster_smt.tables.written import written_formats
-from tests.tables.rows.test_reading import FILES, MASK, NOTHING, Given, in_python, on_spark, table
+from tests.tables.rows.test_reading import FILES, MASK, NOTHING, Sent, in_python, on_spark, table
 
 ROW = {"id": "INT", "name": "STRING", "description": "STRING", "weight": "DOUBLE"}
 PRODUCT = "ROW<id INT, name STRING, description STRING, weight DOUBLE>"
@@ -65,16 +65,16 @@ PROPERTIES = {
     "snapshot": "false", "db": "postgres", "schema": "inventory", "table": "products", "txId": "603",
     "lsn": "34132200", "xmin": None,
 }  # fmt: skip
-TOLD = {
+METADATA = {
     "schema": None, "seen": 1596010930623, "at": 1596010930407, "db": "postgres", "in_schema": "inventory",
     "from_table": "products", "properties": PROPERTIES, "op": "u", "before": rock(5.3), "after": rock(5.1),
     "transaction": None, "changed": ["weight"], "offset": 42,
 }  # fmt: skip
 MESSAGES = [
-    (UPDATE, {**rock(5.1), **TOLD}),
-    (DELETE, {**rock(5.1), **TOLD, "seen": 1596010988596, "op": "d", "before": rock(5.1), "after": None,
+    (UPDATE, {**rock(5.1), **METADATA}),
+    (DELETE, {**rock(5.1), **METADATA, "seen": 1596010988596, "op": "d", "before": rock(5.1), "after": None,
               "changed": None}),
-    (INSERT, {**rock(5.3), **TOLD, "seen": 1596010946870, "op": "c", "before": None, "after": rock(5.3),
+    (INSERT, {**rock(5.3), **METADATA, "seen": 1596010946870, "op": "c", "before": None, "after": rock(5.3),
               "changed": None,
               "transaction": {"id": "571", "total_order": "1", "data_collection_order": "1"}}),
     ('{"x":1}', "SMT438"),
@@ -144,33 +144,33 @@ CANAL_MESSAGES = [
 FORMATS = [("debezium-json", DEBEZIUM, MESSAGES), ("canal-json", CANAL, CANAL_MESSAGES)]
 
 
-def given(messages):
-    return [Given(text.encode()) for text, _ in messages]
+def source(messages):
+    return [Sent(text.encode()) for text, _ in messages]
 
 
 @pytest.mark.parametrize(("kind", "columns", "messages"), FORMATS)
 def test_messages_in_python(kind, columns, messages):
-    rows = [row for row, *_ in in_python(table(columns, value=Format(kind)), given(messages))]
-    assert rows == [wanted for _, wanted in messages]
+    rows = [row for row, *_ in in_python(table(columns, value=Format(kind)), source(messages))]
+    assert rows == [expected for _, expected in messages]
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize(("kind", "columns", "messages"), FORMATS)
 def test_messages_on_spark(spark, kind, columns, messages):
-    records = [Given(text.encode(), offset=42 + n) for n, (text, _) in enumerate(messages)]
+    records = [Sent(text.encode(), offset=42 + n) for n, (text, _) in enumerate(messages)]
     rows = on_spark(spark, table(columns, value=Format(kind)), records)
-    wanted = [
+    results = [
         w if not isinstance(w, dict) or "offset" not in w else {**w, "offset": 42 + n}
         for n, (_, w) in enumerate(messages)
     ]
-    assert rows == wanted
+    assert rows == results
 
 
 def test_a_schema_around_a_message():
-    ((row, *_),) = in_python(table(DEBEZIUM, value=Format("debezium-json")), [Given(WITH_SCHEMA.encode())])
+    ((row, *_),) = in_python(table(DEBEZIUM, value=Format("debezium-json")), [Sent(WITH_SCHEMA.encode())])
     assert (row["id"], row["from_table"], row["op"], row["at"]) == (101, "products", "c", 0)
     assert json.loads(row["schema"])["name"] == "dbserver1.inventory.products.Envelope"
-    ((tombstone, *_),) = in_python(table(DEBEZIUM, value=Format("debezium-json")), [Given(None)])
+    ((tombstone, *_),) = in_python(table(DEBEZIUM, value=Format("debezium-json")), [Sent(None)])
     assert tombstone is None
 
 
@@ -186,7 +186,7 @@ def test_texts_of_canal_are_read_as_the_columns_are_declared():
     texts = {"d": "1.5", "b": "1", "at": "2020-01-01 12:00:00.5", "day": "2020-01-02", "f": "0.1", "n": "7"}
     one = table(columns, value=Format("canal-json", decimal_format="NUMERIC"))
     rows = [
-        row for row, *_ in in_python(one, [Given(canal(texts).encode()), Given(canal({**texts, "n": None}).encode())])
+        row for row, *_ in in_python(one, [Sent(canal(texts).encode()), Sent(canal({**texts, "n": None}).encode())])
     ]
     assert rows[1] == "SMT401"
     assert {name: rows[0][name] for name in columns} == {
@@ -196,7 +196,7 @@ def test_texts_of_canal_are_read_as_the_columns_are_declared():
 
 def test_statements_name_these_formats():
     """FLIP-107, "Kafka + Canal JSON Format: Both connector and format expose metadata"."""
-    found = TopicTable.create(
+    result = TopicTable.create(
         "CREATE TABLE kafka_table (id BIGINT, name STRING, `offset` INT METADATA, "
         "database STRING METADATA FROM 'value.canal-json.database') WITH ('topic' = 't', 'format' = 'canal-json')",
         FILES,
@@ -205,13 +205,13 @@ def test_statements_name_these_formats():
         '{"data":[{"id":"102","name":"car battery"}],"database":"inventory","table":"products","es":1589374013000,'
         '"ts":1589374013680,"type":"DELETE"}'
     )
-    ((row, *_),) = in_python(found, [Given(text.encode())])
+    ((row, *_),) = in_python(result, [Sent(text.encode())])
     assert row == {"id": 102, "name": "car battery", "offset": 42, "database": "inventory"}
 
 
 def test_stages_and_lineage():
     one = table(DEBEZIUM, value=Format("debezium-json"))
-    ((row, *_),) = in_python(one, [Given(UPDATE.encode())], {**MASK, "transforms.hide.fields": "name,db"})
+    ((row, *_),) = in_python(one, [Sent(UPDATE.encode())], {**MASK, "transforms.hide.fields": "name,db"})
     assert (row["name"], row["db"], row["before"]["name"]) == ("", "", "rocks")
     plan = plan_table(parse_chain({"transforms": ""}), one)
     assert plan.lineage["db"] == ("value.`source.database`",) and plan.lineage["name"] == ("value.row.name",)
@@ -231,9 +231,9 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("given", "code"), WRONG)
-def test_what_cannot_be_declared(given, code):
+def test_what_cannot_be_declared(source, code):
     with pytest.raises(ConfigError, match=code):
-        TopicTable(FILES, ("t",), **given)
+        TopicTable(FILES, ("t",), **source)
 
 
 def test_messages_are_not_written_back():
@@ -253,8 +253,8 @@ NEW = [
 ]  # as Flink's serializers of both formats write what is inserted
 
 
-@pytest.mark.parametrize(("kind", "value", "wanted"), NEW)
-def test_rows_are_written_as_messages_that_say_they_are_new(kind, value, wanted):
+@pytest.mark.parametrize(("kind", "value", "expected"), NEW)
+def test_rows_are_written_as_messages_that_say_they_are_new(kind, value, expected):
     for read, chain in (
         (PLAIN.value, with_row(parse_chain(NOTHING), PLAIN, "records")),
         (Format(), parse_chain(NOTHING)),
@@ -262,4 +262,4 @@ def test_rows_are_written_as_messages_that_say_they_are_new(kind, value, wanted)
         interpreter = Interpreter(chain, None, read, Formats(Format("string"), Format(kind)))
         record = Record("orders", 0, 1, 0, "CreateTime", dirty=VALUE_DIRTY)
         outcome, _, data = interpreter.process(record, None, value)
-        assert outcome.problem is None and (None if data is None else json.loads(data)) == wanted
+        assert outcome.problem is None and (None if data is None else json.loads(data)) == expected

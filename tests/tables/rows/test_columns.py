@@ -95,16 +95,16 @@ KEY_FIELDS = [
 @pytest.mark.parametrize(("text", "names"), KEY_FIELDS, ids=[text for text, _ in KEY_FIELDS])
 def test_key_fields_name_any_column(text, names):
     columns = ", ".join(f"`{name.replace('`', '``')}` BIGINT" for name in (*names, "other"))
-    found = create(f"CREATE TABLE t ({columns}) WITH ('key.format' = 'json', 'key.fields' = '{text}')")
-    assert found.key_fields == names
+    result = create(f"CREATE TABLE t ({columns}) WITH ('key.format' = 'json', 'key.fields' = '{text}')")
+    assert result.key_fields == names
 
 
 @pytest.mark.parametrize("text", ["`a", "a;`b;c", "`a`b", "`a``;b"])
 def test_a_name_in_backticks_has_an_end(text):
-    found = problems(
+    result = problems(
         create, f"CREATE TABLE t (a INT, b INT, c INT) WITH ('key.format'='json', 'key.fields' = '{text}')"
     )
-    assert found == [("SMT270", "WITH 'key.fields'", "a name in backticks does not end")]
+    assert result == [("SMT270", "WITH 'key.fields'", "a name in backticks does not end")]
 
 
 def test_a_header_may_have_no_name():
@@ -129,8 +129,8 @@ def create(statement):
 
 
 def test_klip_headers_whole_list():
-    found = create(f"CREATE STREAM A (my_headers {HEADER_LIST} HEADERS);")
-    assert found.columns[0].source == Metadata("headers") and found.value == Format()
+    result = create(f"CREATE STREAM A (my_headers {HEADER_LIST} HEADERS);")
+    assert result.columns[0].source == Metadata("headers") and result.value == Format()
 
 
 def test_klip_headers_type_must_be_exact():
@@ -139,8 +139,8 @@ def test_klip_headers_type_must_be_exact():
 
 
 def test_klip_headers_single_keys():
-    found = create("CREATE STREAM B (value BYTES HEADER('key'), value_2 BYTES HEADER('key_2'));")
-    assert [c.source for c in found.columns] == [HeaderValue("key"), HeaderValue("key_2")]
+    result = create("CREATE STREAM B (value BYTES HEADER('key'), value_2 BYTES HEADER('key_2'));")
+    assert [c.source for c in result.columns] == [HeaderValue("key"), HeaderValue("key_2")]
 
 
 def test_klip_headers_are_not_converted_by_themselves():
@@ -159,11 +159,13 @@ def test_klip_headers_mix_freely():
 
 def test_klip_quoted_identifiers():
     """KLIP quoted identifiers: the statement over its sample record."""
-    found = create(
+    result = create(
         'CREATE STREAM foo ("@ID" BIGINT, "@NAME" STRING, "MESSAGE.AMOUNT" DOUBLE, "SELECT" STRING) '
         "WITH (KAFKA_TOPIC='foo', VALUE_FORMAT = 'JSON');"
     )
-    assert [c.name for c in found.columns] == ["@ID", "@NAME", "MESSAGE.AMOUNT", "SELECT"] and found.topics == ("foo",)
+    assert [c.name for c in result.columns] == ["@ID", "@NAME", "MESSAGE.AMOUNT", "SELECT"] and result.topics == (
+        "foo",
+    )
 
 
 # -- what WITH says --------------------------------------------------------------------------------------------------
@@ -189,8 +191,8 @@ WITH = [
 
 @pytest.mark.parametrize(("options", "expected"), WITH)
 def test_options_of_statements(options, expected):
-    found = create(f"CREATE TABLE t (id BIGINT, name STRING) WITH ({options})")
-    assert {name: getattr(found, name) for name in expected} == expected
+    result = create(f"CREATE TABLE t (id BIGINT, name STRING) WITH ({options})")
+    assert {name: getattr(result, name) for name in expected} == expected
 
 
 def test_a_statement_can_name_the_cluster():
@@ -199,9 +201,9 @@ def test_a_statement_can_name_the_cluster():
         "'properties.bootstrap.servers' = 'localhost:9092', 'properties.security.protocol' = 'SSL', "
         "'scan.startup.mode' = 'group-offsets', 'format' = 'json')"
     )
-    found = TopicTable.create(text, on_data_loss="gap")
-    assert found.source == KafkaTopics("localhost:9092", {"kafka.security.protocol": "SSL"})
-    assert (found.start, found.on_data_loss) == ("group:g", "gap")
+    result = TopicTable.create(text, on_data_loss="gap")
+    assert result.source == KafkaTopics("localhost:9092", {"kafka.security.protocol": "SSL"})
+    assert (result.start, result.on_data_loss) == ("group:g", "gap")
 
 
 REFUSED_OPTIONS = [
@@ -225,8 +227,8 @@ REFUSED_OPTIONS = [
 
 @pytest.mark.parametrize(("option", "statement"), REFUSED_OPTIONS)
 def test_options_that_mean_something_else_are_refused_by_name(option, statement):
-    ((code, place, found),) = problems(create, f"CREATE TABLE t (id BIGINT) WITH ({option})")
-    assert (code, found) == ("SMT270", statement) and place.startswith("WITH '")
+    ((code, place, result),) = problems(create, f"CREATE TABLE t (id BIGINT) WITH ({option})")
+    assert (code, result) == ("SMT270", statement) and place.startswith("WITH '")
 
 
 @pytest.mark.parametrize("formats", ["", "'format' = 'json', ", "'value.format' = 'json', "])
@@ -261,8 +263,8 @@ REFUSED = [
 
 @pytest.mark.parametrize(("statement", "code", "what"), REFUSED)
 def test_clauses_that_mean_something_else_are_refused_by_name(statement, code, what):
-    found = problems(create, statement)
-    assert found[0][0] == code and what in found[0][2], found
+    result = problems(create, statement)
+    assert result[0][0] == code and what in result[0][2], result
 
 
 HINTS = [
@@ -282,14 +284,14 @@ HINTS = [
 def test_what_other_dialects_write_is_refused_with_what_to_write_here(statement, code, hint):
     with pytest.raises(ConfigError) as caught:
         create(statement)
-    ((found, shown),) = [(p.code, p.hint) for p in caught.value.problems]
-    assert found == code and shown.startswith(hint)
+    ((result, shown),) = [(p.code, p.hint) for p in caught.value.problems]
+    assert result == code and shown.startswith(hint)
 
 
 def test_names_of_pseudo_columns_can_be_meant():
     """In backticks they are fields, as metadata they are columns; Flink's tables may have fields of these names."""
-    found = create("CREATE STREAM s (`ROWTIME` BIGINT, ROWOFFSET BIGINT METADATA FROM 'offset', v INT)")
-    assert [c.origin for c in found.columns] == ["", "offset", ""]
+    result = create("CREATE STREAM s (`ROWTIME` BIGINT, ROWOFFSET BIGINT METADATA FROM 'offset', v INT)")
+    assert [c.origin for c in result.columns] == ["", "offset", ""]
     assert create("CREATE TABLE t (rowtime BIGINT)").columns[0].source is None
     assert table("ROWTIME BIGINT").columns[0].source is None
 
@@ -347,9 +349,9 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("given", "code"), WRONG)
-def test_rows_that_cannot_be(given, code):
-    assert [c for c, *_ in problems(TopicTable, FILES, ("t",), **given)] == [code]
+@pytest.mark.parametrize(("source", "code"), WRONG)
+def test_rows_that_cannot_be(source, code):
+    assert [c for c, *_ in problems(TopicTable, FILES, ("t",), **source)] == [code]
 
 
 def test_every_metadata_type_is_taken():

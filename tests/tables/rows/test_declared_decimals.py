@@ -38,17 +38,17 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("kind", AROUND)
-@pytest.mark.parametrize(("number", "wanted"), NUMBERS.items())
-def test_numbers_get_the_digits_of_their_column(kind, number, wanted):
+@pytest.mark.parametrize(("number", "expected"), NUMBERS.items())
+def test_numbers_get_the_digits_of_their_column(kind, number, expected):
     codec = side_codec(TopicTable.create(TABLE % kind, FileTopics("topics")).value)
     data = (AROUND[kind] % number).encode()
-    if wanted is None:
+    if expected is None:
         with pytest.raises(DataError, match=r"SMT414.*more digits than DECIMAL\(10, 2\)") as error:
             codec.read(data)
         assert number not in str(error.value)
         return
     _, value = codec.read(data)
-    assert str(value.get("row", value)["a"]) == wanted
+    assert str(value.get("row", value)["a"]) == expected
 
 
 def test_an_avro_sink_takes_what_json_has():
@@ -81,10 +81,10 @@ def test_digits_that_a_source_tells_in_the_schemas_parameters(text, digits):
 
 def test_two_decimals_become_the_one_with_more_digits():
     narrow, wide, any_ = decimal(2, 5), decimal(2, 9), decimal(2)
-    for one, other, wanted in [(narrow, wide, wide), (wide, narrow, wide), (narrow, any_, any_), (any_, wide, any_)]:
+    for one, other, expected in [(narrow, wide, wide), (wide, narrow, wide), (narrow, any_, any_), (any_, wide, any_)]:
         problems = []
         merged = merge(one, other.with_(optional=True), "", problems)
-        assert (merged, problems) == (wanted.with_(optional=True), [])
+        assert (merged, problems) == (expected.with_(optional=True), [])
     inner = [Schema(Type.STRUCT, fields=(("l", Schema(Type.ARRAY, values=kind)),)) for kind in (narrow, wide)]
     assert merge(*inner, "", []) == inner[1]
 
@@ -124,8 +124,8 @@ def test_a_table_of_declared_decimals_and_one_that_has_more_digits(spark, tmp_pa
         spec = world.spec({"transforms": ""}, errors_tolerance="all")
         report = run(replace(spec, table=table, sink=sink), spark)
         rows = spark.read.format("delta").load(str(tmp_path / place))
-        found = sorted("null" if row.a is None else str(row.a) for row in rows.collect())
-        return report.failed, dict(rows.dtypes)["a"], found
+        results = sorted("null" if row.a is None else str(row.a) for row in rows.collect())
+        return report.failed, dict(rows.dtypes)["a"], results
 
     assert runs(38, "wide") == (0, "decimal(38,2)", ["-7.00", "1.26", "123456789.99", "null"])
     assert runs(10, "wide") == (1, "decimal(38,2)", sorted(["-7.00", "1.26", "null"] * 2 + ["123456789.99"]))

@@ -13,7 +13,7 @@ from dagster_smt.model.topics.primitives import WHOLE
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.rows.stages import with_row
 from dagster_smt.tables.spec import Format, TopicTable
-from tests.tables.rows.test_reading import FILES, NOTHING, Given, in_python, on_spark, table
+from tests.tables.rows.test_reading import FILES, NOTHING, Sent, in_python, on_spark, table
 from tests.tables.rows.test_writing import mask, stages
 
 SQL = {
@@ -47,14 +47,14 @@ def of_one(kind, form=None):
 def test_single_values(kind, form):
     """``raw`` of Flink and ``kafka`` of ksqlDB (here ``bytes``) read what the column is declared as."""
     data, value = VALUES[kind]
-    found = in_python(of_one(kind, form), [Given(data), Given(None)])
-    assert [row for row, *_ in found] == [{"v": value, "offset": 42}, None]
+    result = in_python(of_one(kind, form), [Sent(data), Sent(None)])
+    assert [row for row, *_ in result] == [{"v": value, "offset": 42}, None]
     assert of_one(kind, form).value.kind == kind
 
 
 @pytest.mark.parametrize(("kind", "data"), [(k, b"123") for k in VALUES if k not in ("string", "bytes")])
 def test_bytes_of_another_length_are_refused(kind, data):
-    assert in_python(of_one(kind), [Given(data)])[0][0] == "SMT416"
+    assert in_python(of_one(kind), [Sent(data)])[0][0] == "SMT416"
 
 
 @pytest.mark.parametrize("kind", WHOLE)
@@ -119,10 +119,10 @@ def shown(row):
     return row if isinstance(row, str) or row["price"] is None else {**row, "price": f"{float(row['price']):.2f}"}
 
 
-@pytest.mark.parametrize(("options", "line", "wanted"), LINES)
-def test_lines_of_csv(options, line, wanted):
-    ((row, *_),) = in_python(table(COLUMNS, value=Format("csv", options=options)), [Given(line.encode())])
-    assert shown(row) == wanted
+@pytest.mark.parametrize(("options", "line", "expected"), LINES)
+def test_lines_of_csv(options, line, expected):
+    ((row, *_),) = in_python(table(COLUMNS, value=Format("csv", options=options)), [Sent(line.encode())])
+    assert shown(row) == expected
 
 
 @pytest.mark.parametrize("options", [{}, {"field-delimiter": ";", "array-element-delimiter": "|"}, NULLS])
@@ -148,33 +148,33 @@ def test_what_is_no_line_is_not_written():
 
 
 def test_statements_and_their_options():
-    found = TopicTable.create(
+    result = TopicTable.create(
         "CREATE TABLE t (k BIGINT, a STRING, b INT) WITH ('topic' = 't', 'key.format' = 'raw', 'key.fields' = 'k', "
         "'value.format' = 'csv', 'value.csv.field-delimiter' = ';', 'value.fields-include' = 'EXCEPT_KEY')",
         FILES,
     )
-    assert (found.key.kind, found.value.kind, found.value.settings) == ("long", "csv", {"field-delimiter": ";"})
-    ((row, *_),) = in_python(found, [Given(b"x;5", key=struct.pack(">q", 9))])
+    assert (result.key.kind, result.value.kind, result.value.settings) == ("long", "csv", {"field-delimiter": ";"})
+    ((row, *_),) = in_python(result, [Sent(b"x;5", key=struct.pack(">q", 9))])
     assert row == {"k": 9, "a": "x", "b": 5}
     delimited = "CREATE STREAM s (a INT, b STRING) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='DELIMITED', KEY_FORMAT='KAFKA')"
     assert TopicTable.create(delimited, FILES).value.kind == "csv"
     with pytest.raises(ConfigError, match=r"SMT272 csv.schema-id"):
         TopicTable.create("CREATE TABLE t (a INT) WITH ('format' = 'csv', 'csv.schema-id' = '1')", FILES)
     harmless = "'format' = 'csv', 'csv.ignore-parse-errors' = 'false', 'csv.null-literal' = '-'"
-    found = TopicTable.create(f"CREATE TABLE t (a INT) WITH ({harmless})", FILES)
-    assert found.value.settings == {"null-literal": "-"}
+    result = TopicTable.create(f"CREATE TABLE t (a INT) WITH ({harmless})", FILES)
+    assert result.value.settings == {"null-literal": "-"}
     with pytest.raises(ConfigError, match=r"SMT272 json.a"):
         Format("json", options={"a": "b"})
 
 
 @pytest.mark.spark
 def test_lines_on_spark(spark):
-    plain = [(line, wanted) for options, line, wanted in LINES if not options]
+    plain = [(line, expected) for options, line, expected in LINES if not options]
     columns = {**COLUMNS, "day": "INT METADATA FROM 'partition'"}  # Spark's dates are no numbers
-    records = [Given(_without_day(line).encode(), offset=42 + number) for number, (line, _) in enumerate(plain)]
+    records = [Sent(_without_day(line).encode(), offset=42 + number) for number, (line, _) in enumerate(plain)]
     rows = on_spark(spark, table(columns, value=Format("csv")), records)
-    for number, (row, (_, wanted)) in enumerate(zip(rows, plain, strict=True)):
-        assert shown(row) == (wanted if isinstance(wanted, str) else {**wanted, "day": 3, "offset": 42 + number})
+    for number, (row, (_, expected)) in enumerate(zip(rows, plain, strict=True)):
+        assert shown(row) == (expected if isinstance(expected, str) else {**expected, "day": 3, "offset": 42 + number})
 
 
 def _without_day(line):
@@ -185,5 +185,5 @@ def _without_day(line):
 @pytest.mark.parametrize("kind", [k for k in WHOLE if k not in ("string", "bytes")])
 def test_single_values_on_spark(spark, kind):
     data, value = VALUES[kind]
-    rows = on_spark(spark, of_one(kind), [Given(data, offset=1), Given(b"123", offset=2)])
+    rows = on_spark(spark, of_one(kind), [Sent(data, offset=1), Sent(b"123", offset=2)])
     assert rows == [{"v": value, "offset": 1}, "SMT416"]

@@ -73,32 +73,32 @@ def on_spark(form, texts):
     """What Spark's columns hold, without a session: the column, and why texts could not be read."""
     side = SideColumns("value", form, form.schema)
     batch = pa.record_batch({"value": pa.array(texts, pa.binary())})
-    (found,) = ReadColumns((side,), ())([batch])
-    return found.column(side.column).to_pylist(), found.column(side.bad).to_pylist()
+    (result,) = ReadColumns((side,), ())([batch])
+    return result.column(side.column).to_pylist(), result.column(side.bad).to_pylist()
 
 
 @pytest.mark.parametrize("standard", [None, "SQL", "ISO-8601", "CONNECT", "connect"])
 @pytest.mark.parametrize(("kind", "text", "expected"), CASES)
 def test_each_text_is_read_as_the_option_says(kind, text, expected, standard):
     form = form_of(f"a {kind}, days ARRAY<{kind}>, r ROW<b {kind}>", standard)
-    wanted = expected[(standard or "").upper() == "CONNECT"]
+    target = expected[(standard or "").upper() == "CONNECT"]
     read = side_codec(form).read
     for place, around in (("a", "%s"), ("days", "[%s]"), ("r", '{"b":%s}')):
         data = f'{{"{place}":{around % text}}}'.encode()
         rows, bad = on_spark(form, [data])
-        if wanted is None:
+        if target is None:
             with pytest.raises(DataError) as error:
                 read(data)
             assert "timestamp-format.standard" in error.value.problem.hint
             problem = error.value.problem
             assert (bad[0]["code"], bad[0]["hint"]) == (problem.code, problem.hint) == ("SMT414", problem.hint)
             continue
-        assert number(kind, inside(place, read(data)[1][place])) == wanted
+        assert number(kind, inside(place, read(data)[1][place])) == target
         assert bad == [None]
         plain = inside(place, rows[0][COLUMNS[place]])
         assert plain is not None
         if not kind.startswith("DECIMAL"):
-            assert int(plain) == int(wanted)
+            assert int(plain) == int(target)
 
 
 def test_columns_in_python_mean_the_same():

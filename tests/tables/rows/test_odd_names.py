@@ -41,7 +41,7 @@ from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.spec import DeltaSink, TopicTable
 from dagster_smt.visible import visible
 from tests.tables.rows.test_columns import NAMES
-from tests.tables.rows.test_reading import FILES, Given, in_python, on_spark, table
+from tests.tables.rows.test_reading import FILES, Sent, in_python, on_spark, table
 
 # name: how a path has it
 QUOTED = {
@@ -74,18 +74,18 @@ PLAIN = (
     "a;b", "a:b", "a/b", "tick`s", "it's", '"', "@", "order", "from", "NAME", "GRÖSSE", "größE", "名前", "line\nbreak",
     "a\\", "A", "value", "topic", "(nested)", "<b>", "{x}",
 )  # fmt: skip
-NAMED = {**QUOTED, **NOT_IN_V2, **{name: name for name in PLAIN}}
+ODD_NAMES = {**QUOTED, **NOT_IN_V2, **{name: name for name in PLAIN}}
 COLUMNS = {
-    **dict.fromkeys(NAMED, "STRING"),
+    **dict.fromkeys(ODD_NAMES, "STRING"),
     "a": "STRUCT<b STRING, `` STRING, `(whole)` STRING>",
     "x": "STRUCT<y STRING>",
     "x.y": "STRUCT<z STRING, `z.z` STRING>",
     "s": "ARRAY<STRUCT<`t.u` STRING>>",
 }
 NESTED = ["a.b", "a.``", "a.`(whole)`", "x.y", "`x.y`.z", "`x.y`.`z.z`"]
-PLACES = [*NAMED.values(), *NESTED]
+PLACES = [*ODD_NAMES.values(), *NESTED]
 VALUE = {
-    **dict.fromkeys(NAMED, "ann"),
+    **dict.fromkeys(ODD_NAMES, "ann"),
     "a": {"b": "ann", "": "ann", "(whole)": "ann"},
     "x": {"y": "ann"},
     "x.y": {"z": "ann", "z.z": "ann"},
@@ -94,14 +94,14 @@ VALUE = {
 TEXT = json.dumps(VALUE).encode()
 TABLE = table(COLUMNS)
 each_place = pytest.mark.parametrize("place", PLACES)
-each_name = pytest.mark.parametrize(("name", "place"), NAMED.items())
+each_name = pytest.mark.parametrize(("name", "place"), ODD_NAMES.items())
 
 
 def stages(kind, **options):
     """A chain of one stage, each option a list of one path."""
     syntax = EXTENDED if set(options.values()) & set(NOT_IN_V2.values()) else V2
-    given = {"field.syntax.version": syntax, **{key: [text] for key, text in options.items()}}
-    return [{"alias": "m", "type": f"{kind}$Value", "options": given}]
+    results = {"field.syntax.version": syntax, **{key: [text] for key, text in options.items()}}
+    return [{"alias": "m", "type": f"{kind}$Value", "options": results}]
 
 
 def planned(kind, **options):
@@ -143,7 +143,7 @@ def test_a_name_is_quoted_where_it_would_be_read_as_something_else(name, place):
 
 def test_different_fields_have_different_paths_and_none_seems_to_be_inside_another():
     assert len(set(PLACES)) == len(PLACES)
-    for one in NAMED.values():
+    for one in ODD_NAMES.values():
         inside = [p for p in PLACES if p.startswith((f"{one}.", f"{one}["))]
         assert inside == (["`x.y`.z", "`x.y`.`z.z`"] if one == "`x.y`" else [])
 
@@ -157,7 +157,7 @@ def test_a_mask_is_told_of_one_field(place):
     assert (plan.warnings, plan.masked) == ((), {place})
     assert plan.lineage == {p: (of_value(p),) for p in PLACES} | {"s": ("value.s",)}
     assert [e.path for e in plan.entries] == [place]
-    ((row, _, record),) = in_python(TABLE, [Given(TEXT)], stages("MaskField", fields=place), "records")
+    ((row, _, record),) = in_python(TABLE, [Sent(TEXT)], stages("MaskField", fields=place), "records")
     assert (row, record.touched) == (changed(VALUE, steps_of(place), ""), 1)
 
 
@@ -174,8 +174,8 @@ def test_explain_shows_each_field_once(place):
 def test_preview_shows_what_a_mask_changed(place):
     chain = parse_chain(stages("MaskField", fields=place))
     ((sample, steps),) = preview(chain, [Sample("t", value=TEXT)], None, TABLE.value)
-    told = [str(line).strip() for line in lines_of(sample, steps) if "→" in str(line)]
-    assert told == [visible(f'{"m":20} ~ {of_value(place)}  "ann" → ""')]
+    results = [str(line).strip() for line in lines_of(sample, steps) if "→" in str(line)]
+    assert results == [visible(f'{"m":20} ~ {of_value(place)}  "ann" → ""')]
     assert json.loads(steps[-1].record.value) == changed(VALUE, steps_of(place), "")
 
 
@@ -185,7 +185,7 @@ def test_what_a_chain_drops_is_one_line_of_the_diff(place):
     assert schema_diff(plan.before, plan.after, plan.lineage) == [FieldChange(place, "removed", "string?")]
     assert explain(plan, full=False).count(": gone") == 1
     assert "\n" + visible(f"  value {place}: gone") in explain(plan, full=False)
-    ((row, *_),) = in_python(TABLE, [Given(TEXT)], stages("ReplaceField", exclude=place), "records")
+    ((row, *_),) = in_python(TABLE, [Sent(TEXT)], stages("ReplaceField", exclude=place), "records")
     assert row == changed(VALUE, steps_of(place))
 
 
@@ -193,10 +193,10 @@ def test_what_a_chain_drops_is_one_line_of_the_diff(place):
 def test_a_masked_value_elsewhere_is_told_by_both_places(name, place):
     value = {name: "octocat", "x y": {name: "octocat"}, "list": [{name: "octocat"}, {name: "octocat"}]}
     sample = Sample("t", value=json.dumps(value).encode())
-    found = residue(parse_chain(stages("MaskField", fields=place)), [sample], Format(), Format())
+    result = residue(parse_chain(stages("MaskField", fields=place)), [sample], Format(), Format())
     masked = of_value(place)
     expected = {(masked, below("value.x y", name)): 1, (masked, below("value.list[]", name)): 1}
-    assert found == expected
+    assert result == expected
 
 
 @each_name
@@ -232,19 +232,19 @@ def test_messages_name_the_field(name, place):
 SINK, TOPIC = DeltaSink("lake", "columns", source_columns=None), dg.AssetKey("t")
 
 
-def told(described):
+def codes_of(described):
     """Names of the columns, those that are masked as a whole, and what each comes from."""
     columns = column_schema(described, SINK).columns
     deps = column_lineage(described, SINK, [TOPIC]).deps_by_column
     names = [column.name for column in columns]
     assert len(set(names)) == len(names) and names == list(deps)
     masked = {column.name for column in columns if column.tags.get(MASKED_TAG) == ""}
-    return names, masked, {name: [dep.column_name for dep in found] for name, found in deps.items()}
+    return names, masked, {name: [dep.column_name for dep in result] for name, result in deps.items()}
 
 
 @each_place
 def test_the_catalog_marks_one_column_and_leads_each_to_its_field(place):
-    names, masked, sources = told(planned("MaskField", fields=place))
+    names, masked, sources = codes_of(planned("MaskField", fields=place))
     structs = {"a": ["a.b", "a.``", "a.`(whole)`"], "x": ["x.y"], "`x.y`": ["`x.y`.z", "`x.y`.`z.z`"]}
     assert {*PLACES, *structs, "s"} <= {*names}
     assert masked == ({place, "x"} if place == "x.y" else {place})
@@ -269,12 +269,12 @@ def test_what_the_elements_of_an_array_come_from_is_what_the_array_comes_from():
         TABLE,
     )
     assert plan.masked == {"s[].`t.u`"}
-    assert told(plan)[2]["s"] == ["value.s[].`t.u`"]
+    assert codes_of(plan)[2]["s"] == ["value.s[].`t.u`"]
 
 
 def test_a_whole_value_is_no_field_of_that_name():
     whole = plan_table(parse_chain({"transforms": ""}), TopicTable(FILES, ("t",), value=Format("string")))
-    assert whole.lineage == {"(whole)": ("value",)} and told(whole)[2] == {"value": ["value"]}
+    assert whole.lineage == {"(whole)": ("value",)} and codes_of(whole)[2] == {"value": ["value"]}
     one = Schema(Type.STRUCT, fields=(("(whole)", optional(STRING)),))
     assert [c.change for c in schema_diff(optional(STRING), one)] == ["removed", "added"]
 
@@ -308,11 +308,11 @@ def test_what_a_v1_name_leads_to_is_said():
 
 def test_each_effect_has_its_own_fields():
     options = {"fields": ["a.b"], "headers": ["h"], "operation": "move"}
-    kept = {"include": ["a.b", "x.y"]}
+    results = {"include": ["a.b", "x.y"]}
     plan = plan_table(
         parse_chain(
             [
-                {"alias": "keep", "type": "ReplaceField$Value", "options": kept},
+                {"alias": "keep", "type": "ReplaceField$Value", "options": results},
                 {"alias": "move", "type": "HeaderFrom$Value", "options": options},
             ]
         ),
@@ -340,12 +340,12 @@ def test_reports_with_the_texts_of_earlier_versions_can_be_read():
     old = report_to_json(
         RunReport("r", Window(), before=schema, after=schema, lineage=lineage, masked=("a.b", "(whole)"))
     )
-    found = report_from_json(json.loads(json.dumps(old)))
-    names, masked, sources = told(found)
+    result = report_from_json(json.loads(json.dumps(old)))
+    names, masked, sources = codes_of(result)
     assert names == ["`a.b`", "``", "a", "a.b", "n"]
     assert sources["n"] == ["value.n"] and sources["``"] == []
     assert "``" not in masked
-    assert schema_diff(found.before, found.after, found.lineage) == []
+    assert schema_diff(result.before, result.after, result.lineage) == []
 
 
 # -- on Spark --------------------------------------------------------------------------------------------------------
@@ -359,16 +359,16 @@ del ON_SPARK["A"]
 
 @pytest.mark.spark
 def test_spark_tells_the_names_apart_too(spark):
-    names = [name for name in NAMED if name in ON_SPARK]
-    fields = [*(NAMED[name] for name in names), "a.``", "`x.y`.`z.z`"]
+    names = [name for name in ODD_NAMES if name in ON_SPARK]
+    fields = [*(ODD_NAMES[name] for name in names), "a.``", "`x.y`.`z.z`"]
     options = {"fields": fields, "field.syntax.version": EXTENDED, "replacement": "*"}
     chain, one = [{"alias": "m", "type": "MaskField$Value", "options": options}], table(ON_SPARK)
-    ((row, *_),) = in_python(one, [Given(TEXT)], chain)
-    assert on_spark(spark, one, [Given(TEXT)], chain) == [row]
+    ((row, *_),) = in_python(one, [Sent(TEXT)], chain)
+    assert on_spark(spark, one, [Sent(TEXT)], chain) == [row]
     assert row["a"] == {"b": "ann", "": "*", "(whole)": "ann"}
     assert (row["x.y"], row["x"]) == ({"z": "ann", "z.z": "*"}, {"y": "ann"})
     assert {row[name] for name in names} == {"*"} and len(names) > 40
-    _, masked, sources = told(plan_table(parse_chain(chain), one))
+    _, masked, sources = codes_of(plan_table(parse_chain(chain), one))
     assert masked == {*fields}
     assert {p: sources[p] for p in (*fields, *NESTED)} == {p: [of_value(p)] for p in (*fields, *NESTED)}
 
@@ -378,6 +378,6 @@ def test_only_fields_that_are_needed_are_read(spark):
     one = table(ON_SPARK)
     options = {"include": ["`a.b`", "``", "(whole)"], "field.syntax.version": "V2"}
     chain = [{"alias": "k", "type": "ReplaceField$Value", "options": options}]
-    ((row, *_),) = in_python(one, [Given(TEXT)], chain)
+    ((row, *_),) = in_python(one, [Sent(TEXT)], chain)
     assert row == {"a.b": "ann", "": "ann", "(whole)": "ann"}
-    assert on_spark(spark, one, [Given(TEXT)], chain) == [row]
+    assert on_spark(spark, one, [Sent(TEXT)], chain) == [row]

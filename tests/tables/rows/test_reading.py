@@ -79,7 +79,7 @@ METADATA = {
 
 
 @dataclass(frozen=True)
-class Given:
+class Sent:
     """A record as it is read."""
 
     value: bytes | None = b'{"name":"ann"}'
@@ -97,16 +97,16 @@ def in_python(topic_table, records, chain=NOTHING, kind="columns"):
     interpreter = Interpreter(whole, topic_table.key, topic_table.value)
     if kind == "columns":  # rows are shown as JSON, whatever the format of the values
         interpreter.value = SideCodec(interpreter.value.read, side_codec(SHOWN).write)
-    found = []
-    for given in records:
-        headers = [Header(key, raw=data, from_stage=False) for key, data in given.headers]
+    results = []
+    for source in records:
+        headers = [Header(key, raw=data, from_stage=False) for key, data in source.headers]
         types = {-1: "NoTimestampType", 0: "CreateTime", 1: "LogAppendTime"}
-        record = Record("orders", 3, given.offset, given.timestamp, types[given.type], headers=headers)
-        record.leader_epoch = given.epoch
-        outcome, key, value = interpreter.process(record, given.key, given.value)
+        record = Record("orders", 3, source.offset, source.timestamp, types[source.type], headers=headers)
+        record.leader_epoch = source.epoch
+        outcome, key, value = interpreter.process(record, source.key, source.value)
         problem = outcome.problem.code if outcome.problem else None
-        found.append((problem or (None if value is None else json.loads(value)), key, record))
-    return found
+        results.append((problem or (None if value is None else json.loads(value)), key, record))
+    return results
 
 
 def on_spark(spark, topic_table, records, chain=NOTHING):
@@ -214,34 +214,34 @@ def _text(data, encoding):
         return None
 
 
-def close(found, wanted):
+def close(result, target):
     """Equal; floats as exactly as FLOAT holds them, and JSON has no NaN."""
-    if isinstance(wanted, float):
-        return found == pytest.approx(wanted) or (math.isnan(wanted) and (found is None or math.isnan(found)))
-    return found == wanted
+    if isinstance(target, float):
+        return result == pytest.approx(target) or (math.isnan(target) and (result is None or math.isnan(result)))
+    return result == target
 
 
 def test_decoders_in_python():
-    rows = in_python(table(DECODED), [Given(b"{}", (("h", data),)) for data, _ in BYTES])
+    rows = in_python(table(DECODED), [Sent(b"{}", (("h", data),)) for data, _ in BYTES])
     for (data, known), (row, *_) in zip(BYTES, rows, strict=True):
-        wanted = expected(data, known)
-        assert all(close(row[name], wanted[name]) for name in DECODED), (data, row, wanted)
+        target = expected(data, known)
+        assert all(close(row[name], target[name]) for name in DECODED), (data, row, target)
 
 
 @pytest.mark.spark
 def test_decoders_on_spark(spark):
-    records = [Given(b"{}", (("h", data),), offset=n) for n, (data, _) in enumerate(BYTES)]
+    records = [Sent(b"{}", (("h", data),), offset=n) for n, (data, _) in enumerate(BYTES)]
     rows = on_spark(spark, table({"name": "STRING", **DECODED}), records)
     for row, (data, known) in zip(rows, BYTES, strict=True):
-        wanted = expected(data, known)
-        assert all(close(row[name], wanted[name]) for name in DECODED), (data, row, wanted)
+        target = expected(data, known)
+        assert all(close(row[name], target[name]) for name in DECODED), (data, row, target)
 
 
 TWO = (("a", b"1"), ("b", None), ("a", b"2"))
 LISTED = [{"key": "a", "value": b64(b"1")}, {"key": "b", "value": None}, {"key": "a", "value": b64(b"2")}]
 AROUND = [
     (
-        Given(headers=TWO),
+        Sent(headers=TWO),
         {
             "topic": "orders", "partition": 3, "partition_long": 3, "partition_text": "3",
             "offset": 42, "offset_text": "42", "offset_int": 42,
@@ -251,7 +251,7 @@ AROUND = [
         },
     ),
     (
-        Given(timestamp=None, type=-1, offset=43, epoch=0),
+        Sent(timestamp=None, type=-1, offset=43, epoch=0),
         {
             "topic": "orders", "partition": 3, "partition_long": 3, "partition_text": "3",
             "offset": 43, "offset_text": "43", "offset_int": 43,
@@ -260,7 +260,7 @@ AROUND = [
         },
     ),
     (
-        Given(type=1, offset=44, epoch=7),  # FLIP-107, "Metadata for existing connectors", Kafka
+        Sent(type=1, offset=44, epoch=7),  # FLIP-107, "Metadata for existing connectors", Kafka
         {
             "topic": "orders", "partition": 3, "partition_long": 3, "partition_text": "3",
             "offset": 44, "offset_text": "44", "offset_int": 44,
@@ -268,25 +268,25 @@ AROUND = [
             "headers": [], "by_name": {}, "by_name_first": {}, "by_name_all": {},
         },
     ),
-    (Given(offset=2**31), "SMT431"),
+    (Sent(offset=2**31), "SMT431"),
 ]  # fmt: skip
 
 
 def test_metadata_in_python():
-    found = in_python(table(METADATA), [given for given, _ in AROUND])
-    assert [row if isinstance(row, str) else {n: row[n] for n in METADATA} for row, *_ in found] == [
+    result = in_python(table(METADATA), [source for source, _ in AROUND])
+    assert [row if isinstance(row, str) else {n: row[n] for n in METADATA} for row, *_ in result] == [
         w for _, w in AROUND
     ]
-    assert found[0][0]["name"] == "ann"  # without physical columns all fields stay
+    assert result[0][0]["name"] == "ann"  # without physical columns all fields stay
 
 
 @pytest.mark.spark
 def test_metadata_on_spark(spark):
     typed = table({"name": "STRING", **METADATA})
-    rows = on_spark(spark, typed, [given for given, _ in AROUND])
-    wanted = [w if isinstance(w, str) else {"name": "ann", **w} for _, w in AROUND]
-    assert rows == wanted
-    assert [row for row, *_ in in_python(typed, [given for given, _ in AROUND])] == wanted
+    rows = on_spark(spark, typed, [source for source, _ in AROUND])
+    results = [w if isinstance(w, str) else {"name": "ann", **w} for _, w in AROUND]
+    assert rows == results
+    assert [row for row, *_ in in_python(typed, [source for source, _ in AROUND])] == results
 
 
 KEYS = {"id": "BIGINT", "region": "STRING", "note": "STRING", "offset": "BIGINT METADATA"}
@@ -302,64 +302,64 @@ LISTED_JSON = {"columns": {"id": "BIGINT", "all": header("json", "ARRAY<INT>", m
 STRICT_JSON = {"columns": {"id": "BIGINT", "one": header("json", "ARRAY<INT>", strict=True)}}
 KEY, VALUE = b'{"id":1,"region":"eu"}', b'{"id":2,"region":"eu","note":"n"}'
 SIDES = [
-    (BOTH, Given(VALUE, key=KEY), {"id": 2, "region": "eu", "note": "n", "offset": 42}),  # the value wins, as in Flink
-    (APART, Given(VALUE, key=KEY), {"id": 1, "region": "eu", "note": "n", "offset": 42}),
-    (APART, Given(VALUE), {"id": None, "region": None, "note": "n", "offset": 42}),
-    (APART, Given(b'{"note":"n"}', key=b'{"id":1}'), {"id": 1, "region": None, "note": "n", "offset": 42}),
-    (APART, Given(VALUE, key=b"[1]"), "SMT414"),
-    ({**BOTH, "fields_verify_integrity": True}, Given(VALUE, key=KEY), "SMT436"),
-    ({**BOTH, "fields_verify_integrity": True}, Given(VALUE, key=b'{"id":2,"region":"eu"}'),
+    (BOTH, Sent(VALUE, key=KEY), {"id": 2, "region": "eu", "note": "n", "offset": 42}),  # the value wins, as in Flink
+    (APART, Sent(VALUE, key=KEY), {"id": 1, "region": "eu", "note": "n", "offset": 42}),
+    (APART, Sent(VALUE), {"id": None, "region": None, "note": "n", "offset": 42}),
+    (APART, Sent(b'{"note":"n"}', key=b'{"id":1}'), {"id": 1, "region": None, "note": "n", "offset": 42}),
+    (APART, Sent(VALUE, key=b"[1]"), "SMT414"),
+    ({**BOTH, "fields_verify_integrity": True}, Sent(VALUE, key=KEY), "SMT436"),
+    ({**BOTH, "fields_verify_integrity": True}, Sent(VALUE, key=b'{"id":2,"region":"eu"}'),
      {"id": 2, "region": "eu", "note": "n", "offset": 42}),
-    ({**BOTH, "fields_verify_integrity": True}, Given(VALUE), "SMT436"),
-    (PREFIXED, Given(VALUE, key=KEY), {"k_id": 1, "id": 2, "offset": 42}),
-    (WHOLE, Given(b"some text", key=b"w"), {"word": "w", "line": "some text", "offset": 42}),
-    (WHOLE, Given(b"\xff", key=b"w"), "SMT416"),
-    ({"columns": "id BIGINT NOT NULL KEY, note STRING", "key": Format("json")}, Given(VALUE), "SMT401"),
-    ({"columns": "id BIGINT KEY, note STRING", "key": Format("json")}, Given(VALUE, key=b"7"), {"id": 7, "note": "n"}),
-    ({"columns": "k STRUCT<f DOUBLE> KEY, note STRING", "key": Format("json")}, Given(VALUE, key=b'{"f":1.5}'),
+    ({**BOTH, "fields_verify_integrity": True}, Sent(VALUE), "SMT436"),
+    (PREFIXED, Sent(VALUE, key=KEY), {"k_id": 1, "id": 2, "offset": 42}),
+    (WHOLE, Sent(b"some text", key=b"w"), {"word": "w", "line": "some text", "offset": 42}),
+    (WHOLE, Sent(b"\xff", key=b"w"), "SMT416"),
+    ({"columns": "id BIGINT NOT NULL KEY, note STRING", "key": Format("json")}, Sent(VALUE), "SMT401"),
+    ({"columns": "id BIGINT KEY, note STRING", "key": Format("json")}, Sent(VALUE, key=b"7"), {"id": 7, "note": "n"}),
+    ({"columns": "k STRUCT<f DOUBLE> KEY, note STRING", "key": Format("json")}, Sent(VALUE, key=b'{"f":1.5}'),
      {"k": {"f": 1.5}, "note": "n"}),
-    ({"columns": {"id": "BIGINT", "h": header("bytes", "BYTES NOT NULL")}}, Given(VALUE), "SMT401"),
-    (STRICT, Given(VALUE, (("h", b"x"),)), "SMT432"),
-    (STRICT, Given(VALUE), {"id": 2, "h": None}),
+    ({"columns": {"id": "BIGINT", "h": header("bytes", "BYTES NOT NULL")}}, Sent(VALUE), "SMT401"),
+    (STRICT, Sent(VALUE, (("h", b"x"),)), "SMT432"),
+    (STRICT, Sent(VALUE), {"id": 2, "h": None}),
     ({"columns": {"id": "BIGINT", "h": header("utf8", "STRING", match="error")}},
-     Given(VALUE, (("h", b"x"), ("h", b"y"))), "SMT433"),
+     Sent(VALUE, (("h", b"x"), ("h", b"y"))), "SMT433"),
     ({"columns": {"id": "BIGINT", "h": header("utf8", "ARRAY<STRING>", match="all", strict=True)}},
-     Given(VALUE, (("h", b"x"), ("h", b"\xff"))), "SMT432"),
-    (LISTED_JSON, Given(VALUE, (("h", b"[1]"), ("h", b"2"))), {"id": 2, "all": [None, 2], "one": None}),
-    (LISTED_JSON, Given(VALUE, (("h", b"1"), ("h", b"[2]"))), {"id": 2, "all": [1, None], "one": [2]}),
-    (LISTED_JSON, Given(VALUE), {"id": 2, "all": [], "one": None}),
-    (STRICT_JSON, Given(VALUE, (("h", b"[2]"),)), {"id": 2, "one": [2]}),
-    (STRICT_JSON, Given(VALUE, (("h", b"2"),)), "SMT432"),
-    (STRICT_JSON, Given(VALUE), {"id": 2, "one": None}),
+     Sent(VALUE, (("h", b"x"), ("h", b"\xff"))), "SMT432"),
+    (LISTED_JSON, Sent(VALUE, (("h", b"[1]"), ("h", b"2"))), {"id": 2, "all": [None, 2], "one": None}),
+    (LISTED_JSON, Sent(VALUE, (("h", b"1"), ("h", b"[2]"))), {"id": 2, "all": [1, None], "one": [2]}),
+    (LISTED_JSON, Sent(VALUE), {"id": 2, "all": [], "one": None}),
+    (STRICT_JSON, Sent(VALUE, (("h", b"[2]"),)), {"id": 2, "one": [2]}),
+    (STRICT_JSON, Sent(VALUE, (("h", b"2"),)), "SMT432"),
+    (STRICT_JSON, Sent(VALUE), {"id": 2, "one": None}),
     ({"columns": {"id": "BIGINT", "h": {"type": "MAP<STRING, BYTES>", "headers": True, "duplicates": "error"}}},
-     Given(VALUE, TWO), "SMT433"),
+     Sent(VALUE, TWO), "SMT433"),
 ]  # fmt: skip
 CODES_OF_JSON = {"SMT414", "SMT411", "SMT412", "SMT413", "SMT415"}
 
 
-@pytest.mark.parametrize(("given", "record", "wanted"), SIDES)
-def test_sides_in_python(given, record, wanted):
+@pytest.mark.parametrize(("source", "record", "target"), SIDES)
+def test_sides_in_python(source, record, target):
     ((row, *_),) = in_python(
-        table(given.get("columns", KEYS), **{k: v for k, v in given.items() if k != "columns"}), [record]
+        table(source.get("columns", KEYS), **{k: v for k, v in source.items() if k != "columns"}), [record]
     )
-    assert row == wanted or {row, wanted} <= CODES_OF_JSON
+    assert row == target or {row, target} <= CODES_OF_JSON
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize(("given", "record", "wanted"), SIDES)
-def test_sides_on_spark(spark, given, record, wanted):
-    (row,) = on_spark(spark, table(**{"columns": KEYS, **given}), [record])
-    assert row == wanted or {row, wanted} <= CODES_OF_JSON
+@pytest.mark.parametrize(("source", "record", "target"), SIDES)
+def test_sides_on_spark(spark, source, record, target):
+    (row,) = on_spark(spark, table(**{"columns": KEYS, **source}), [record])
+    assert row == target or {row, target} <= CODES_OF_JSON
 
 
 def test_a_record_without_value_stays_one():
-    ((row, *_),) = in_python(table(KEYS, **APART), [Given(None, key=KEY)])
+    ((row, *_),) = in_python(table(KEYS, **APART), [Sent(None, key=KEY)])
     assert row is None
 
 
 def test_stages_see_columns_and_the_plan_says_where_they_come_from():
     one = table({"name": "STRING", **DECODED, "offset": "BIGINT METADATA"})
-    ((row, *_),) = in_python(one, [Given(headers=(("h", b"abc"),))], MASK)
+    ((row, *_),) = in_python(one, [Sent(headers=(("h", b"abc"),))], MASK)
     assert (row["name"], row["utf8"], row["ascii"]) == ("", "", "abc")
     plan = plan_table(parse_chain(MASK), one)
     assert plan.lineage["utf8"] == ("headers.h",) and plan.lineage["offset"] == ("offset",)
@@ -368,12 +368,12 @@ def test_stages_see_columns_and_the_plan_says_where_they_come_from():
 
 
 COMPARED = [
-    (Given(VALUE, key=KEY), ["id"]),
-    (Given(VALUE, key=b'{"id":2,"region":"eu"}'), []),
-    (Given(VALUE, key=b'{"id":2}'), ["region"]),
-    (Given(VALUE), ["id", "region"]),
-    (Given(b'{"note":"n"}', key=KEY), ["id", "region"]),
-    (Given(None, key=KEY), []),  # no value, no row
+    (Sent(VALUE, key=KEY), ["id"]),
+    (Sent(VALUE, key=b'{"id":2,"region":"eu"}'), []),
+    (Sent(VALUE, key=b'{"id":2}'), ["region"]),
+    (Sent(VALUE), ["id", "region"]),
+    (Sent(b'{"note":"n"}', key=KEY), ["id", "region"]),
+    (Sent(None, key=KEY), []),  # no value, no row
 ]
 MISMATCHES = [("id" in names) << 1 | ("region" in names) << 2 for _, names in COMPARED]
 CHECKED = table(KEYS, **BOTH, fields_verify_integrity="check")
@@ -386,31 +386,31 @@ def test_keys_that_differ_are_counted():
         ("mismatched", "id"),
         ("mismatched", "region"),
     ]
-    told = in_python(CHECKED, [given for given, _ in COMPARED])
-    assert [record.touched & 6 for *_, record in told] == MISMATCHES
-    assert told[0][0] == {"id": 2, "region": "eu", "note": "n", "offset": 42}  # the value wins
+    message = in_python(CHECKED, [source for source, _ in COMPARED])
+    assert [record.touched & 6 for *_, record in message] == MISMATCHES
+    assert message[0][0] == {"id": 2, "region": "eu", "note": "n", "offset": 42}  # the value wins
 
 
 @pytest.mark.spark
 def test_keys_that_differ_are_counted_on_spark(spark):
-    given = [replace(given, offset=number) for number, (given, _) in enumerate(COMPARED)]
-    rows = evaluated(spark, CHECKED, given).orderBy("__offset").collect()
+    results = [replace(results, offset=number) for number, (results, _) in enumerate(COMPARED)]
+    rows = evaluated(spark, CHECKED, results).orderBy("__offset").collect()
     assert [row["__touched"][0] & 6 for row in rows] == MISMATCHES
 
 
 def test_a_record_without_value_has_nothing_that_could_differ():
     strict = table(KEYS, **BOTH, fields_verify_integrity=True)
-    assert in_python(strict, [Given(None, key=KEY)])[0][0] is None
+    assert in_python(strict, [Sent(None, key=KEY)])[0][0] is None
 
 
 @pytest.mark.spark
 def test_a_record_without_value_has_nothing_that_could_differ_on_spark(spark):
     strict = table(KEYS, **BOTH, fields_verify_integrity=True)
-    (row,) = evaluated(spark, strict, [Given(None, key=KEY)]).collect()
+    (row,) = evaluated(spark, strict, [Sent(None, key=KEY)]).collect()
     assert row["__problem"]["code"] == "SMT418"  # a table of columns has no row for it
 
 
 @pytest.mark.parametrize("value", [b"[1]", b'"x"', b'{"offset":1}'])
 def test_what_cannot_take_columns(value):
-    ((row, *_),) = in_python(table("offset BIGINT METADATA"), [Given(value)])
+    ((row, *_),) = in_python(table("offset BIGINT METADATA"), [Sent(value)])
     assert row in ("SMT434", "SMT435")

@@ -21,7 +21,7 @@ from dagster_smt.model.record import Header, Record
 from dagster_smt.model.topics.columns import HEADER_LIST, describe_columns
 from dagster_smt.tables.rows.stages import with_row
 from dagster_smt.tables.spec import TopicTable
-from tests.tables.rows.test_reading import FILES, TIME, Given, b64, in_python, on_spark, table
+from tests.tables.rows.test_reading import FILES, TIME, Sent, b64, in_python, on_spark, table
 from tests.tables.rows.test_writing import drop, mask, stages
 
 TOPIC = "'connector' = 'kafka', 'topic' = 'test-topic'"
@@ -40,12 +40,12 @@ ABC = {"id": 1, "name": "ABC"}
 ROW = {**ABC, "col1": "a,b", "col2": "c"}
 WHOLE, REST, PAIR = (json.dumps(v).encode() for v in (ROW, {"col1": "a,b", "col2": "c"}, ABC))
 SYNTAX = "FLIP-107, Syntax and Semantics"
-T = Given(b'{"i":1,"s":"x","d":0.5}')
+T = Sent(b'{"i":1,"s":"x","d":0.5}')
 OTHER_KEY = "'key.csv.field-delimiter' = '|', 'key.csv.null-literal' = '-', 'key.csv.quote-character' = ''''"
 HEADERS = (("k", b"1"), ("b", None), ("k", b"2"), ("k", b"3"))
 LISTED = [{"key": k, "value": None if v is None else b64(v)} for k, v in HEADERS]
 LAST_IS_NULL = (("k", b"1"), ("k", None))
-NAMED = """CREATE STREAM B (id BIGINT, plain BYTES HEADER('k'), first BYTES HEADER('k'), word STRING HEADER('k'),
+STATEMENTS = """CREATE STREAM B (id BIGINT, plain BYTES HEADER('k'), first BYTES HEADER('k'), word STRING HEADER('k'),
   second BYTES HEADER('k'), fourth BYTES HEADER('k'), absent BYTES HEADER('K')) WITH (
   'header.first.match' = 'first', 'header.word.match' = 'first', 'header.word.decode' = 'utf8',
   'header.second.match' = '2', 'header.fourth.match' = '4')"""
@@ -60,16 +60,16 @@ def param(section, *values):
 
 
 READ_CASES = [
-    param("FLIP-107, Examples, example 1", EXAMPLE_1, [Given(WHOLE, key=b"1,ABC")], [ROW]),
+    param("FLIP-107, Examples, example 1", EXAMPLE_1, [Sent(WHOLE, key=b"1,ABC")], [ROW]),
     param("FLIP-107, Examples, example 2", EXAMPLE_2,
-          [Given(REST, key=b'"1","ABC"'), Given(REST, offset=43), Given(REST, key=b"1", offset=44),
-           Given(REST, key=b"x,ABC", offset=45)],
+          [Sent(REST, key=b'"1","ABC"'), Sent(REST, offset=43), Sent(REST, key=b"1", offset=44),
+           Sent(REST, key=b"x,ABC", offset=45)],
           [ROW, {**ROW, "id": None, "name": None}, "SMT416", "SMT414"]),
-    param("FLIP-107, Examples, Kafka: Read metadata", READ, [Given(PAIR, (("h", b"v"),)), Given(PAIR, offset=43)],
+    param("FLIP-107, Examples, Kafka: Read metadata", READ, [Sent(PAIR, (("h", b"v"),)), Sent(PAIR, offset=43)],
           [{**ABC, "offset": 42, "headers": {"h": b64(b"v")}}, {**ABC, "offset": 43, "headers": {}}]),
-    param("FLIP-107, Examples, Kafka: Write metadata", WRITE, [Given(PAIR)],
+    param("FLIP-107, Examples, Kafka: Write metadata", WRITE, [Sent(PAIR)],
           [{**ABC, "timestamp": TIME, "offset": 42}]),
-    param("FLIP-107, Examples, Kinesis: its column, of Kafka", KINESIS.format(TOPIC), [Given(PAIR)],
+    param("FLIP-107, Examples, Kinesis: its column, of Kafka", KINESIS.format(TOPIC), [Sent(PAIR)],
           [{**ABC, "partitionId": "3"}]),
     param(f"{SYNTAX}, by the column's name",
           "CREATE TABLE t (i INT, s STRING, timestamp TIMESTAMP(3) WITH LOCAL TIME ZONE METADATA, d DOUBLE)",
@@ -78,37 +78,37 @@ READ_CASES = [
           [T], [{"i": 1, "s": "x", "myOffset": 42, "d": 0.5}]),
     param(f"{SYNTAX}, VIRTUAL; and Reading metadata via DynamicTableSource",
           "CREATE TABLE t (i INT, s STRING, offset INT METADATA VIRTUAL, d DOUBLE)",
-          [T, Given(T.value, offset=2**31)], [{"i": 1, "s": "x", "offset": 42, "d": 0.5}, "SMT431"]),
+          [T, Sent(T.value, offset=2**31)], [{"i": 1, "s": "x", "offset": 42, "d": 0.5}, "SMT431"]),
     param("FLIP-107, Writing metadata via DynamicTableSink",
           "CREATE TABLE t (i INT, s STRING, timestamp BIGINT METADATA, offset INT METADATA VIRTUAL, d DOUBLE)",
           [T], [{"i": 1, "s": "x", "timestamp": TIME, "offset": 42, "d": 0.5}]),
     param("FLIP-107, Reading and writing from key and value: key.(format).(properties)",
           EXAMPLE_2.replace("'value.format'", f"{OTHER_KEY}, 'value.format'"),
-          [Given(REST, key=b"1|'A|C'"), Given(REST, key=b"-|-", offset=43), Given(REST, key=b"1,ABC", offset=44)],
+          [Sent(REST, key=b"1|'A|C'"), Sent(REST, key=b"-|-", offset=43), Sent(REST, key=b"1,ABC", offset=44)],
           [{**ROW, "name": "A|C"}, {**ROW, "id": None, "name": None}, "SMT416"]),
     param("FLIP-107, Debezium: source.table of a collection",
           "CREATE TABLE t (id INT, c STRING METADATA FROM 'value.source.table', "
           "d STRING METADATA FROM 'debezium-json.source.table') WITH ('format' = 'debezium-json')",
-          [Given(b'{"before":{"id":1},"after":null,"source":{"rs":"rs0","collection":"customers"},"op":"d"}')],
+          [Sent(b'{"before":{"id":1},"after":null,"source":{"rs":"rs0","collection":"customers"},"op":"d"}')],
           [{"id": 1, "c": "customers", "d": "customers"}]),
     param("KLIP headers, two HEADERS columns (here on purpose)",
           f"CREATE STREAM A (id BIGINT, a {HEADER_LIST} HEADERS, b {HEADER_LIST} HEADERS)",
-          [Given(b'{"id":1}', HEADERS), Given(b'{"id":1}', offset=43)],
+          [Sent(b'{"id":1}', HEADERS), Sent(b'{"id":1}', offset=43)],
           [{"id": 1, "a": LISTED, "b": LISTED}, {"id": 1, "a": [], "b": []}]),
     param("KLIP headers, HEADERS beside HEADER('…'), one key twice (here on purpose)",
           f"CREATE STREAM A (id BIGINT, a {HEADER_LIST} HEADERS, b MAP<STRING, BYTES> METADATA FROM 'headers', "
-          "c BYTES HEADER('k'), d BYTES HEADER('k'))", [Given(b'{"id":1}', HEADERS)],
+          "c BYTES HEADER('k'), d BYTES HEADER('k'))", [Sent(b'{"id":1}', HEADERS)],
           [{"id": 1, "a": LISTED, "b": {"k": b64(b"3"), "b": None}, "c": b64(b"3"), "d": b64(b"3")}]),
-    param("KLIP headers, the last header that matches; null where there is none", NAMED,
-          [Given(b'{"id":1}', HEADERS), Given(b'{"id":1}', LAST_IS_NULL, offset=43), Given(b'{"id":1}', offset=44)],
+    param("KLIP headers, the last header that matches; null where there is none", STATEMENTS,
+          [Sent(b'{"id":1}', HEADERS), Sent(b'{"id":1}', LAST_IS_NULL, offset=43), Sent(b'{"id":1}', offset=44)],
           [{"id": 1, "plain": b64(b"3"), "first": b64(b"1"), "word": "1", "second": b64(b"2"),
            "fourth": None, "absent": None},
            {"id": 1, "plain": None, "first": b64(b"1"), "word": "1", "second": None, "fourth": None, "absent": None},
            {"id": 1, "plain": None, "first": None, "word": None, "second": None, "fourth": None, "absent": None}]),
-    param("KLIP identifiers, the sample record", FOO, [Given(json.dumps(SAMPLE).encode())], [SAMPLE]),
+    param("KLIP identifiers, the sample record", FOO, [Sent(json.dumps(SAMPLE).encode())], [SAMPLE]),
     param("KLIP identifiers, tests: periods, SELECT, ROWKEY; nested fields",
           "CREATE STREAM s (`a.b` INT, `SELECT` INT, `ROWKEY` INT, "
-          "`in` STRUCT<`c.d` INT>, `of` ARRAY<STRUCT<`e f` INT>>)", [Given(json.dumps(ODD).encode())], [ODD]),
+          "`in` STRUCT<`c.d` INT>, `of` ARRAY<STRUCT<`e f` INT>>)", [Sent(json.dumps(ODD).encode())], [ODD]),
 ]  # fmt: skip
 
 
@@ -131,7 +131,7 @@ def test_names_that_differ_in_case_only():
     """KLIP identifiers, tests: case sensitivity. Tables of columns on Spark refuse such names (SMT210)."""
     row = {"ROWKEY": 1, "RowKey": 2, "rowkey": 3}
     statement = 'CREATE STREAM s ("ROWKEY" INT, "RowKey" INT, rowkey INT)'
-    assert in_python(create(statement), [Given(json.dumps(row).encode())])[0][0] == row
+    assert in_python(create(statement), [Sent(json.dumps(row).encode())])[0][0] == row
 
 
 def test_headers_beside_an_inferred_schema():
@@ -142,53 +142,53 @@ def test_headers_beside_an_inferred_schema():
     statement = f"CREATE STREAM A (my_headers {HEADER_LIST} HEADERS) WITH (kafka_topic='a', value_format='avro');"
     with pytest.raises(ConfigError, match=r"SMT269 value.format avro: has no schema(.|\n)*avro-confluent"):
         create(statement)
-    found = create(statement.replace("'avro'", "'avro-confluent', 'avro-confluent.url' = 'http://localhost:8081'"))
-    assert (found.topics, found.value.kind, found.columns[0].origin) == (("a",), "avro-confluent", "headers")
-    ((row, *_),) = in_python(create(statement.replace("avro", "json")), [Given(PAIR, HEADERS)])
+    result = create(statement.replace("'avro'", "'avro-confluent', 'avro-confluent.url' = 'http://localhost:8081'"))
+    assert (result.topics, result.value.kind, result.columns[0].origin) == (("a",), "avro-confluent", "headers")
+    ((row, *_),) = in_python(create(statement.replace("avro", "json")), [Sent(PAIR, HEADERS)])
     assert row == {**ABC, "my_headers": LISTED}
 
 
 # -- what is written --------------------------------------------------------------------------------------------------
 
 
-def produced(statement, given, *chain):
+def produced(statement, source, *chain):
     """Key, value, timestamp and headers of the record that is written."""
     one = create(statement)
     interpreter = Interpreter(with_row(parse_chain(stages(*chain)), one, "records"), one.key, one.value)
-    headers = [Header(key, raw=data, from_stage=False) for key, data in given.headers]
-    record = Record("t", 3, given.offset, given.timestamp, "CreateTime", headers=headers)
-    outcome, key, value = interpreter.process(record, given.key, given.value)
+    headers = [Header(key, raw=data, from_stage=False) for key, data in source.headers]
+    record = Record("t", 3, source.offset, source.timestamp, "CreateTime", headers=headers)
+    outcome, key, value = interpreter.process(record, source.key, source.value)
     assert outcome.problem is None
     return key, json.loads(value), record.timestamp, [(h.key, h.raw) for h in record.headers]
 
 
 BOTH, BARE = {**ROW, "col2": ""}, {"col1": "a,b", "col2": ""}
 WRITTEN = [
-    param("FLIP-107, Examples, example 1: ProducerRecord", EXAMPLE_1, Given(WHOLE, key=b'"1","ABC"'), [mask("col2")],
+    param("FLIP-107, Examples, example 1: ProducerRecord", EXAMPLE_1, Sent(WHOLE, key=b'"1","ABC"'), [mask("col2")],
           (b"1,ABC", BOTH, TIME)),
-    param("FLIP-107, Examples, example 1: the key's fields are in both", EXAMPLE_1, Given(WHOLE, key=b"1,ABC"),
+    param("FLIP-107, Examples, example 1: the key's fields are in both", EXAMPLE_1, Sent(WHOLE, key=b"1,ABC"),
           [mask("name", "col2")], (b"1,", {**BOTH, "name": ""}, TIME)),
-    param("FLIP-107, Examples, example 2: ProducerRecord", EXAMPLE_2, Given(REST, key=b'"1","ABC"'), [mask("col2")],
+    param("FLIP-107, Examples, example 2: ProducerRecord", EXAMPLE_2, Sent(REST, key=b'"1","ABC"'), [mask("col2")],
           (b"1,ABC", BARE, TIME)),
     param("FLIP-107, Reading and writing from key and value: key.(format).(properties)",
-          EXAMPLE_2.replace("'value.format'", f"{OTHER_KEY}, 'value.format'"), Given(REST, key=b"-|'A|C'"),
+          EXAMPLE_2.replace("'value.format'", f"{OTHER_KEY}, 'value.format'"), Sent(REST, key=b"-|'A|C'"),
           [mask("col2")], (b"-|'A|C'", BARE, TIME)),
-    param("FLIP-107, Examples, Kafka: Write metadata, with timestamp", WRITE, Given(PAIR),
+    param("FLIP-107, Examples, Kafka: Write metadata, with timestamp", WRITE, Sent(PAIR),
           [mask("timestamp", "offset")],
           (None, ABC, 0)),
-    param("FLIP-107, Examples, Kafka: Write metadata, without persisted metadata", WRITE, Given(PAIR),
+    param("FLIP-107, Examples, Kafka: Write metadata, without persisted metadata", WRITE, Sent(PAIR),
           [drop("timestamp")], (None, ABC, None)),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("statement", "given", "chain", "wanted"), WRITTEN)
-def test_statements_write(statement, given, chain, wanted):
-    assert produced(statement, given, *chain)[:3] == wanted
+@pytest.mark.parametrize(("statement", "source", "chain", "expected"), WRITTEN)
+def test_statements_write(statement, source, chain, expected):
+    assert produced(statement, source, *chain)[:3] == expected
 
 
 def test_columns_of_one_header_that_nobody_changed_leave_all_of_its_name():
     """KLIP headers: the first, second, fourth and last of one name, beside a stage that changes something else."""
-    assert produced(NAMED, Given(b'{"id":1}', HEADERS), mask("id")) == (None, {"id": 0}, TIME, list(HEADERS))
+    assert produced(STATEMENTS, Sent(b'{"id":1}', HEADERS), mask("id")) == (None, {"id": 0}, TIME, list(HEADERS))
 
 
 def test_what_is_written_is_told():
@@ -219,11 +219,11 @@ CHAINS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("chain", "wanted"), CHAINS)
-def test_chains_name_quoted_identifiers(chain, wanted):
+@pytest.mark.parametrize(("chain", "expected"), CHAINS)
+def test_chains_name_quoted_identifiers(chain, expected):
     """What of the statement a chain can say: columns and their aliases; stages have no arithmetic and no ``WHERE``."""
-    ((row, *_),) = in_python(create(FOO), [Given(json.dumps(SAMPLE).encode())], stages(*chain))
-    assert row == wanted
+    ((row, *_),) = in_python(create(FOO), [Sent(json.dumps(SAMPLE).encode())], stages(*chain))
+    assert row == expected
 
 
 # -- KLIP headers: byte conversion functions ---------------------------------------------------------------------------
@@ -245,21 +245,21 @@ def numbers(*more):
             columns[column] = {"type": type_, "header": column, "decode": name.upper() + order}
             headers.append((column, struct.pack(sign + code, value) + b"".join(more)))
             row[column] = None if more else value
-    return table(columns), Given(b'{"id":1}', tuple(headers)), row
+    return table(columns), Sent(b'{"id":1}', tuple(headers)), row
 
 
 def test_numbers_in_every_order_in_python():
     for more in ((), (b"\0",)):
-        one, given, wanted = numbers(*more)
-        assert [row for row, *_ in in_python(one, [given])] == [wanted]
+        one, source, expected = numbers(*more)
+        assert [row for row, *_ in in_python(one, [source])] == [expected]
 
 
 @pytest.mark.spark
 def test_numbers_in_every_order_on_spark(spark):
-    one, given, wanted = numbers()
+    one, source, expected = numbers()
     longer = numbers(b"\0")
-    given_longer = Given(given.value, longer[1].headers, offset=43)
-    assert on_spark(spark, one, [given, given_longer]) == [wanted, longer[2]]
+    given_longer = Sent(source.value, longer[1].headers, offset=43)
+    assert on_spark(spark, one, [source, given_longer]) == [expected, longer[2]]
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -321,5 +321,7 @@ def test_statements_that_are_refused(statement, code, what):
 
 def test_columns_marked_as_key_are_taken():
     """FLIP-107, "Rejected alternatives", option 3, is what ksqlDB does: here it is ``key.fields`` with EXCEPT_KEY."""
-    found = create(f"CREATE TABLE t (id BIGINT KEY, name STRING KEY, col1 STRING) WITH ({TOPIC}, 'key.format' = 'csv')")
-    assert (found.key_fields, found.value_fields_include) == (("id", "name"), "EXCEPT_KEY")
+    result = create(
+        f"CREATE TABLE t (id BIGINT KEY, name STRING KEY, col1 STRING) WITH ({TOPIC}, 'key.format' = 'csv')"
+    )
+    assert (result.key_fields, result.value_fields_include) == (("id", "name"), "EXCEPT_KEY")

@@ -37,7 +37,7 @@ ALONE = [
     "'scan.startup.mode' = 'latest-offset', 'properties.auto.offset.reset' = 'latest'",
     "'value.fields-include' = 'ALL'",
 ]
-NAMED = {
+OPTIONS_BY_TEXT = {
     "'scan.startup.timestamp-millis' = '1'": "scan.startup.timestamp-millis",
     "'topic-pattern' = 'a.*'": "topic-pattern",
     "'value.fields-include' = 'EXCEPT_KEY'": "value.fields-include",
@@ -70,11 +70,11 @@ def test_an_option_that_asks_for_what_is_done_anyway_is_taken_and_its_other_valu
 
 @pytest.mark.parametrize("option", ALONE)
 def test_an_option_without_another_value_is_taken(option):
-    found, without = create(option), create("")
-    assert (found.value, found.columns, found.row) == (without.value, without.columns, without.row)
+    result, without = create(option), create("")
+    assert (result.value, result.columns, result.row) == (without.value, without.columns, without.row)
 
 
-@pytest.mark.parametrize(("option", "place"), NAMED.items())
+@pytest.mark.parametrize(("option", "place"), OPTIONS_BY_TEXT.items())
 def test_an_option_that_would_do_nothing_or_is_not_done_is_named(option, place):
     with pytest.raises(ConfigError, match="SMT270") as error:
         create(option, "canal-json" if "canal" in option else "json")
@@ -94,8 +94,8 @@ def test_moments_of_avro_with_a_zone_are_what_flinks_new_mapping_makes_of_them()
 def test_delimiters_of_ksqldb(word, character):
     columns = "k STRING KEY, a STRING, b INT"
     said = "KAFKA_TOPIC='t', VALUE_FORMAT='DELIMITED', KEY_FORMAT='DELIMITED', VALUE_DELIMITER='{}', KEY_DELIMITER=';'"
-    found = TopicTable.create(f"CREATE STREAM s ({columns}) WITH ({said.format(word)})", FILES)
-    assert (found.value.settings, found.key.settings) == ({"field-delimiter": character}, {"field-delimiter": ";"})
+    result = TopicTable.create(f"CREATE STREAM s ({columns}) WITH ({said.format(word)})", FILES)
+    assert (result.value.settings, result.key.settings) == ({"field-delimiter": character}, {"field-delimiter": ";"})
 
 
 REFUSED = [
@@ -191,9 +191,9 @@ def test_letters_after_an_escape_of_csv():
     codec = side_codec(create("'csv.escape-character' = '\\'", "csv", "a STRING, b STRING").value)
     texts = {"x\\ny": "x\ny", "x\\ty": "x\ty", "x\\ry": "x\ry", "x\\\\ny": "x\\ny", "x\\,y": "x,y", "\\q": "q"}
     for written, value in texts.items():
-        schema, found = codec.read(f"{written},z".encode())
-        assert found == {"a": value, "b": "z"}
-        assert codec.read(codec.write(schema, found))[1] == found
+        schema, result = codec.read(f"{written},z".encode())
+        assert result == {"a": value, "b": "z"}
+        assert codec.read(codec.write(schema, result))[1] == result
 
 
 @pytest.mark.parametrize(("kind", "least", "most"), [("TINYINT", -128, 127), ("SMALLINT", -(2**15), 2**15 - 1)])
@@ -216,10 +216,10 @@ def test_the_case_of_fields_include_does_not_count():
 @pytest.mark.parametrize(("kind", "form"), [("INT", "integer"), ("BIGINT", "long"), ("STRING", "string")])
 def test_a_key_column_of_ksqldb_is_read_with_the_format_kafka(kind, form):
     columns = f"k {kind} KEY, v INT"
-    found = TopicTable.create(f"CREATE STREAM s ({columns}) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON')", FILES)
+    result = TopicTable.create(f"CREATE STREAM s ({columns}) WITH (KAFKA_TOPIC='t', VALUE_FORMAT='JSON')", FILES)
     said = "KAFKA_TOPIC='t', VALUE_FORMAT='JSON', KEY_FORMAT='KAFKA'"
-    assert found == TopicTable.create(f"CREATE STREAM s ({columns}) WITH ({said})", FILES)
-    assert found.key.kind == form
+    assert result == TopicTable.create(f"CREATE STREAM s ({columns}) WITH ({said})", FILES)
+    assert result.key.kind == form
 
 
 TYPES = {
@@ -247,8 +247,12 @@ def test_types_in_other_words(one, other):
 
 
 def test_items_that_are_never_null():
-    found = parse_ddl("a ARRAY<INT NOT NULL>, m MAP<STRING NOT NULL, INT NOT NULL>, n ARRAY<INT>").by_name
-    assert (found["a"].values.optional, found["m"].values.optional, found["n"].values.optional) == (False, False, True)
+    result = parse_ddl("a ARRAY<INT NOT NULL>, m MAP<STRING NOT NULL, INT NOT NULL>, n ARRAY<INT>").by_name
+    assert (result["a"].values.optional, result["m"].values.optional, result["n"].values.optional) == (
+        False,
+        False,
+        True,
+    )
 
 
 @pytest.mark.parametrize(

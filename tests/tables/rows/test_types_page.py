@@ -148,10 +148,10 @@ def test_the_page_says_what_the_code_does():
     text = PAGE.read_text()
     before, rest = text.split("<!-- tables -->\n")
     _, after = rest.split("<!-- end -->")
-    wanted = f"{before}<!-- tables -->\n{tables()}\n<!-- end -->{after}"
+    expected = f"{before}<!-- tables -->\n{tables()}\n<!-- end -->{after}"
     if os.environ.get("TYPES_PAGE") == "write":
-        PAGE.write_text(wanted)
-    assert PAGE.read_text() == wanted, "run it with TYPES_PAGE=write"
+        PAGE.write_text(expected)
+    assert PAGE.read_text() == expected, "run it with TYPES_PAGE=write"
 
 
 ALSO = [(kind, name, text) for kind, names in READ.items() for name, texts in names.items() for text in texts]

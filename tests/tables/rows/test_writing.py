@@ -10,15 +10,15 @@ from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.rows.decoders import decode_function, encode_function
 from dagster_smt.tables.spec import Format
 from dagster_smt.values.headers.fields import header_bytes
-from tests.tables.rows.test_reading import ID, TIME, Given, header, in_python, table
+from tests.tables.rows.test_reading import ID, TIME, Sent, header, in_python, table
 
 TRANSFORMS = "org.apache.kafka.connect.transforms."
 
 
-def stages(*given):
+def stages(*source):
     """A chain: pairs of a class and its options."""
-    chain = {"transforms": ",".join(f"s{n}" for n in range(len(given)))}
-    for number, (kind, options) in enumerate(given):
+    chain = {"transforms": ",".join(f"s{n}" for n in range(len(source)))}
+    for number, (kind, options) in enumerate(source):
         chain[f"transforms.s{number}.type"] = TRANSFORMS + kind
         chain |= {f"transforms.s{number}.{key}": value for key, value in options.items()}
     return chain
@@ -37,14 +37,14 @@ def set_to(field, text):
     return [drop(field), ("InsertField$Value", {"static.field": field, "static.value": text})]
 
 
-def written(one, record, *given):
+def written(one, record, *source):
     """Key, value, headers, timestamp and chosen partition of what is written; or the problem's code."""
-    ((value, key, record),) = in_python(one, [record], stages(*given), "records")
+    ((value, key, record),) = in_python(one, [record], stages(*source), "records")
     if isinstance(value, str):
         return value
     headers = [(h.key, header_bytes(h)) for h in record.headers]
-    found = {"key": key, "value": value, "headers": headers, "timestamp": record.timestamp}
-    return found if record.target_partition is None else {**found, "partition": record.target_partition}
+    results = {"key": key, "value": value, "headers": headers, "timestamp": record.timestamp}
+    return results if record.target_partition is None else {**results, "partition": record.target_partition}
 
 
 HEADERS = (("trace", b"abc"), ("n", b"\0\0\0\7"), ("trace", b"def"))
@@ -57,7 +57,7 @@ COLUMNS = {
     "trace": header("utf8", "STRING", "trace"),
     "n": {**header("int_from_bytes", "INT", "n"), "virtual": True},
 }
-RECORD = Given(b'{"id":1,"name":"ann","more":true}', HEADERS, b'"k"')
+RECORD = Sent(b'{"id":1,"name":"ann","more":true}', HEADERS, b'"k"')
 SAME = {"key": b'"k"', "value": {"id": 1, "name": "ann"}, "headers": list(HEADERS), "timestamp": TIME, "partition": 3}
 WRITTEN = [
     ([], SAME),  # what is read only is not written, be it virtual or not
@@ -71,31 +71,31 @@ WRITTEN = [
      {**SAME, "value": {"id": 1, "name": "ann", "env": "x"}}),
     (set_to("trace", "new"), {**SAME, "headers": [("n", b"\0\0\0\7"), ("trace", b"new")]}),
     ([mask("partition")], {**SAME, "partition": 0}),
-    ([drop("partition")], {name: found for name, found in SAME.items() if name != "partition"}),
+    ([drop("partition")], {name: columns for name, columns in SAME.items() if name != "partition"}),
     *[([("Cast$Value", {"spec": f"{name}:string"})], "SMT278") for name in ("at", "partition")],
     *[(set_to(name, "x"), "SMT278") for name in ("at", "partition")],
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("given", "wanted"), WRITTEN)
-def test_rows_become_records(given, wanted):
-    assert written(table(COLUMNS), RECORD, *given) == wanted
+@pytest.mark.parametrize(("source", "expected"), WRITTEN)
+def test_rows_become_records(source, expected):
+    assert written(table(COLUMNS), RECORD, *source) == expected
 
 
 def test_without_physical_columns_the_value_keeps_its_other_fields():
     columns = {name: column for name, column in COLUMNS.items() if name not in ("id", "name")}
     one = table(columns)
     assert written(one, RECORD)["value"] == {"id": 1, "name": "ann", "more": True}
-    found = written(one, RECORD, mask("trace", "name"))
-    assert found["value"] == {"id": 1, "name": "", "more": True}
-    assert found["headers"] == [("n", b"\0\0\0\7"), ("trace", b"")]
+    result = written(one, RECORD, mask("trace", "name"))
+    assert result["value"] == {"id": 1, "name": "", "more": True}
+    assert result["headers"] == [("n", b"\0\0\0\7"), ("trace", b"")]
     assert written(one, RECORD, drop("trace"))["headers"] == [("n", b"\0\0\0\7")]
 
 
 KEYED = {"columns": "id BIGINT, region STRING, note STRING", "key_fields": ("id", "region"), "key": Format("json")}
 APART = {**KEYED, "value_fields_include": "EXCEPT_KEY"}
 PREFIXED = {**APART, "columns": "k_id BIGINT, note STRING", "key_fields": ("k_id",), "key_fields_prefix": "k_"}
-ROW = Given(b'{"id":1,"region":"eu","note":"n"}', key=b'{"id":1,"region":"eu"}')
+ROW = Sent(b'{"id":1,"region":"eu","note":"n"}', key=b'{"id":1,"region":"eu"}')
 KEYS = [
     (KEYED, ROW, [mask("region")], {"id": 1, "region": ""}, {"id": 1, "region": "", "note": "n"}),
     (APART, ROW, [mask("region")], {"id": 1, "region": ""}, {"note": "n"}),
@@ -104,16 +104,16 @@ KEYS = [
 ]
 
 
-@pytest.mark.parametrize(("given", "record", "chain", "key", "value"), KEYS)
-def test_columns_of_the_key(given, record, chain, key, value):
-    found = written(table(**given), record, *chain)
-    assert (json.loads(found["key"]), found["value"]) == (key, value)
+@pytest.mark.parametrize(("source", "record", "chain", "key", "value"), KEYS)
+def test_columns_of_the_key(source, record, chain, key, value):
+    result = written(table(**source), record, *chain)
+    assert (json.loads(result["key"]), result["value"]) == (key, value)
 
 
 def test_a_record_without_key_or_value_stays_one():
-    found = written(table(**APART), Given(b'{"note":"n"}'), mask("note"))
-    assert found == {"key": None, "value": {"note": ""}, "headers": [], "timestamp": TIME}
-    assert written(table(**APART), Given(None, HEADERS, b'{"id":1}'))["value"] is None
+    result = written(table(**APART), Sent(b'{"note":"n"}'), mask("note"))
+    assert result == {"key": None, "value": {"note": ""}, "headers": [], "timestamp": TIME}
+    assert written(table(**APART), Sent(None, HEADERS, b'{"id":1}'))["value"] is None
 
 
 def test_whole_keys_and_values():
@@ -148,10 +148,10 @@ WHOLE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("columns", "chain", "wanted"), WHOLE)
-def test_all_headers(columns, chain, wanted):
-    found = written(table({"id": "BIGINT", **columns}), Given(b'{"id":1}', HEADERS), *chain)
-    assert found["headers"] == wanted
+@pytest.mark.parametrize(("columns", "chain", "expected"), WHOLE)
+def test_all_headers(columns, chain, expected):
+    result = written(table({"id": "BIGINT", **columns}), Sent(b'{"id":1}', HEADERS), *chain)
+    assert result["headers"] == expected
 
 
 ONE, OTHER = header("utf8", "STRING", "trace"), header("bytes", "BYTES", "trace")
@@ -160,10 +160,10 @@ MASKED, GONE = [("n", b"\0\0\0\7"), ("trace", b"")], [("n", b"\0\0\0\7")]
 NEW = ("InsertHeader", {"header": "new", "value.literal": "x"})
 REMOVED = ("DropHeaders", {"headers": "trace"})
 SHARED = [
-    *((columns, [change], wanted)
+    *((columns, [change], expected)
       for columns in ({"h": ONE, "all": LIST}, {"all": LIST, "h": ONE}, {"h": ONE, "all": MAP}, {"all": MAP, "h": ONE},
                       {"h": ONE, "u": OTHER}, {"u": OTHER, "h": ONE})
-      for change, wanted in ((mask("h"), MASKED), (drop("h"), GONE))),
+      for change, expected in ((mask("h"), MASKED), (drop("h"), GONE))),
     *(({"h": column}, [NEW, REMOVED], [*GONE, ("new", b"x")]) for column in (ONE, LIST, MAP)),
     ({"h": ONE}, [REMOVED, mask("h")], MASKED),
     ({"h": ONE, "all": LIST}, [drop("all"), mask("h")], [("trace", b"")]),
@@ -171,10 +171,10 @@ SHARED = [
 
 
 @pytest.mark.parametrize("typed", [True, False])
-@pytest.mark.parametrize(("columns", "chain", "wanted"), SHARED)
-def test_a_column_that_nobody_changed_undoes_nothing(columns, chain, wanted, typed):
-    found = written(table({"id": "BIGINT", **columns} if typed else columns), Given(b'{"id":1}', HEADERS), *chain)
-    assert found["headers"] == wanted
+@pytest.mark.parametrize(("columns", "chain", "expected"), SHARED)
+def test_a_column_that_nobody_changed_undoes_nothing(columns, chain, expected, typed):
+    result = written(table({"id": "BIGINT", **columns} if typed else columns), Sent(b'{"id":1}', HEADERS), *chain)
+    assert result["headers"] == expected
 
 
 VALUES = [
@@ -189,14 +189,14 @@ VALUES = [
 
 @pytest.mark.parametrize(("name", "ddl", "value"), VALUES)
 def test_what_is_encoded_is_decoded_again(name, ddl, value):
-    schema, found = parse_ddl(f"c {ddl}").by_name["c"], decoder(name)
-    data = encode_function(found, schema)(value)
-    assert isinstance(data, bytes) and decode_function(found, schema)(data) == value
+    schema, result = parse_ddl(f"c {ddl}").by_name["c"], decoder(name)
+    data = encode_function(result, schema)(value)
+    assert isinstance(data, bytes) and decode_function(result, schema)(data) == value
 
 
 def test_a_value_that_cannot_be_encoded_is_a_dead_letter():
     one = table({"id": "BIGINT", "h": header("uuid", "STRING", "trace")})
-    record = Given(b'{"id":1}', (("trace", ID.bytes),))
+    record = Sent(b'{"id":1}', (("trace", ID.bytes),))
     assert written(one, record, *set_to("h", "no uuid")) == "SMT437"
     assert written(one, record)["headers"] == [("trace", ID.bytes)]
     other = uuid.UUID(int=5)

@@ -34,8 +34,8 @@ SOURCE = [
 def state(number: int, attempt: str = "") -> TableState:
     """The state of a commit."""
     held = offsets_of([Range("t", 0, 0, number)])
-    made = TableState(number, attempt or f"attempt{number}", "columns", held=held)
-    return replace(made, identities={"t": "url: it's $x"})
+    result = TableState(number, attempt or f"attempt{number}", "columns", held=held)
+    return replace(result, identities={"t": "url: it's $x"})
 
 
 def offsets(*ranges: Range) -> Replaced:
@@ -230,8 +230,8 @@ class Iceberg(Kind):
         from dagster_smt.tables.sinks.iceberg import STATE
         from dagster_smt.tables.sinks.sql import packed
 
-        kept = [k for k in self.open()._properties() or {} if k.startswith(STATE)]
-        self.spark.sql(f"ALTER TABLE {self.open().name} SET TBLPROPERTIES ('{kept[-1]}' = '{packed(text)}')")
+        results = [k for k in self.open()._properties() or {} if k.startswith(STATE)]
+        self.spark.sql(f"ALTER TABLE {self.open().name} SET TBLPROPERTIES ('{results[-1]}' = '{packed(text)}')")
 
 
 class IcebergName(Iceberg):

@@ -131,8 +131,8 @@ def test_a_state_of_many_topics(sink):
     held = offsets_of([Range(name, 0, 0, n + 1) for n, name in enumerate(names)])
     big = TableState(1, "a", "columns", window=Window((Range(names[5], 0, 0, 6),)), held=held)
     sink.open().commit(sink.rows(1), big, NOTHING, None)
-    found = sink.open().state()
-    assert found == big and found.held == held and found.gaps == OffsetSet()
+    result = sink.open().state()
+    assert result == big and result.held == held and result.gaps == OffsetSet()
 
 
 @over(KINDS)
@@ -256,22 +256,30 @@ def test_names_comments_and_metadata(sink):
     table, spark = sink.open(), sink.spark
     assert table.refused(schema) == []
     table.commit(spark.createDataFrame([(1, "s", (2,), [(3,)], {"k": (4,)}, "n")], schema), state(1), NOTHING, None)
-    found = table.schema()
-    assert [f.name for f in found.fields] == schema.names
-    assert [f.metadata for f in found.fields] == [f.metadata for f in schema.fields]
-    for kind in (found["odd, name"].dataType, found["b`t"].dataType.elementType, found["größe 木"].dataType.valueType):
+    result = table.schema()
+    assert [f.name for f in result.fields] == schema.names
+    assert [f.metadata for f in result.fields] == [f.metadata for f in schema.fields]
+    for kind in (
+        result["odd, name"].dataType,
+        result["b`t"].dataType.elementType,
+        result["größe 木"].dataType.valueType,
+    ):
         assert kind["in.ner"].metadata == {"comment": "deep", "connect": connect}
     more = StructField("q`q", StringType(), True, {"comment": "new's", "connect": connect})
     wider = StructType([*inner.fields, more])
     kinds = {"größe 木": MapType(StringType(), wider), "b`t": ArrayType(wider), "odd, name": wider}
-    kept = [StructField(f.name, kinds.get(f.name, f.dataType), True, f.metadata) for f in schema.fields]
-    evolved = StructType([*kept, StructField("dots.and spaces", wider, True, {"comment": "c", "connect": connect})])
+    results = [StructField(f.name, kinds.get(f.name, f.dataType), True, f.metadata) for f in schema.fields]
+    evolved = StructType([*results, StructField("dots.and spaces", wider, True, {"comment": "c", "connect": connect})])
     data = [(9, "u", (8, "t"), [(7, "s")], {"k": (6, "r")}, "v", (5, "q"))]
     table.commit(spark.createDataFrame(data, evolved), state(2), NOTHING, state(1))
-    found = table.schema()
-    assert found["dots.and spaces"].metadata == {"comment": "c", "connect": connect}
-    assert found["odd, name"].metadata == {"connect": connect} and found["a b"].metadata == first.metadata
-    for kind in (found["odd, name"].dataType, found["b`t"].dataType.elementType, found["größe 木"].dataType.valueType):
+    result = table.schema()
+    assert result["dots.and spaces"].metadata == {"comment": "c", "connect": connect}
+    assert result["odd, name"].metadata == {"connect": connect} and result["a b"].metadata == first.metadata
+    for kind in (
+        result["odd, name"].dataType,
+        result["b`t"].dataType.elementType,
+        result["größe 木"].dataType.valueType,
+    ):
         assert kind["q`q"].metadata == {"comment": "new's", "connect": connect}
         assert kind["in.ner"].metadata == {"comment": "deep", "connect": connect}
     old, new = table.read().orderBy("`a b`").collect()
@@ -284,8 +292,8 @@ def test_an_odd_name_comes_later(sink):
     table = sink.open()
     table.commit(sink.rows(1), state(1), NOTHING, None)
     table.commit(sink.rows(2).withColumn("odd, name", F.lit("x")), state(2), NOTHING, state(1))
-    found = table.read().orderBy("n").select("n", F.col("`odd, name`")).collect()
-    assert found == [(1, None), (2, "x")] and sink.outside() == [1, 2]
+    rows = table.read().orderBy("n").select("n", F.col("`odd, name`")).collect()
+    assert rows == [(1, None), (2, "x")] and sink.outside() == [1, 2]
 
 
 @over({n: TABLES[n] for n in ("delta", "iceberg by name")})

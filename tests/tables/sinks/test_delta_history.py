@@ -14,13 +14,13 @@ def back_to(version):
 
 def log(*commits, first=0):
     """A log from its commits, the oldest first: ours by a number, others by operation and parameters."""
-    found = []
+    results = []
     for version, what in enumerate(commits, first):
         if isinstance(what, int):
-            found.append(Commit(version, version, "WRITE", {"mode": "Append"}, f"{OURS}{what}", {}, version - 1))
+            results.append(Commit(version, version, "WRITE", {"mode": "Append"}, f"{OURS}{what}", {}, version - 1))
         else:
-            found.append(Commit(version, version, *what))
-    return found[::-1]
+            results.append(Commit(version, version, *what))
+    return results[::-1]
 
 
 def decode(text):
@@ -65,14 +65,14 @@ def at(restore, commits):
 @pytest.mark.parametrize("name", STANDS)
 def test_the_state_is_that_of_the_version_that_the_table_stands_on(name):
     commits, expected = STANDS[name]
-    found = standing(commits, decode, at)
-    assert (found.state, found.replaced, found.lost, found.ended) == (expected, None, "", False)
+    result = standing(commits, decode, at)
+    assert (result.state, result.replaced, result.lost, result.ended) == (expected, None, "", False)
 
 
 @pytest.mark.parametrize("name", REPLACED)
 def test_what_others_have_replaced_is_told(name):
-    found = standing(log(1, 2, REPLACED[name], APPEND), decode, at)
-    assert found.state == "ours2" and found.replaced.version == 2
+    result = standing(log(1, 2, REPLACED[name], APPEND), decode, at)
+    assert result.state == "ours2" and result.replaced.version == 2
     assert standing(log(1, REPLACED[name], 2), decode, at).replaced is None  # ours went on: somebody settled it
 
 
@@ -82,8 +82,8 @@ def test_what_others_did_while_our_commit_was_written_is_told(other):
     commits = log(1, 2, other, 3)
     assert standing(commits, decode, at).replaced is None
     late = [Commit(3, 3, "WRITE", {"mode": "Append"}, "ours3", {}, 1), *commits[1:]]
-    found = standing(late, decode, at)
-    assert found.state == "ours3" and found.replaced.version == 2
+    result = standing(late, decode, at)
+    assert result.state == "ours3" and result.replaced.version == 2
 
 
 def test_a_version_that_the_log_has_lost():
@@ -94,5 +94,5 @@ def test_a_version_that_the_log_has_lost():
 
 def test_a_moment_that_cannot_be_told():
     restore = ("RESTORE", {"version": None, "timestamp": "2026-01-31 12:00:00"})
-    found = standing(log(1, 2, restore), decode, lambda *_: None)
-    assert found.state is None and "2026-01-31" in found.lost
+    result = standing(log(1, 2, restore), decode, lambda *_: None)
+    assert result.state is None and "2026-01-31" in result.lost

@@ -43,10 +43,10 @@ def without_moment(commits):
 @pytest.mark.parametrize("kind", ["path", "name"])
 def test_the_last_commit(spark, tables, kind):
     by_name = kind == "name"
-    found = last_commit(spark, "." if by_name else tables["path"], tables["name"] if by_name else None)
-    assert without_moment([found]) == as_history_says(spark, NAME if by_name else f"delta.`{tables['path']}`")
-    assert found.version == (3 if by_name else 4) and found.metrics and found.read_version == found.version - 1
-    assert found.user_metadata == ("commit 3" if by_name else None)
+    result = last_commit(spark, "." if by_name else tables["path"], tables["name"] if by_name else None)
+    assert without_moment([result]) == as_history_says(spark, NAME if by_name else f"delta.`{tables['path']}`")
+    assert result.version == (3 if by_name else 4) and result.metrics and result.read_version == result.version - 1
+    assert result.user_metadata == ("commit 3" if by_name else None)
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def test_somebody_commits_between_any_two_steps(spark, table, monkeypatch, repla
     expected_rows, number = [0], 1
     for step in range(1, 40):
         number += 10
-        mine, theirs = state(number + 1, f"mine{number}"), state(number + 2, f"theirs{number}")
+        mine, original = state(number + 1, f"mine{number}"), state(number + 2, f"theirs{number}")
         calls = iter(range(1000))
         busy = []
 
@@ -132,7 +132,7 @@ def test_somebody_commits_between_any_two_steps(spark, table, monkeypatch, repla
             if not busy and next(calls) == step - 1:  # noqa: B023
                 busy.append(True)  # noqa: B023
                 if other == "ours":
-                    rival.commit(rows(spark, -step), theirs, NOTHING, rival.state())  # noqa: B023
+                    rival.commit(rows(spark, -step), original, NOTHING, rival.state())  # noqa: B023
                 else:
                     rival.append(rows(spark, -step))  # noqa: B023
             return type(spark).sql(spark, text, *rest, **more)
@@ -146,17 +146,17 @@ def test_somebody_commits_between_any_two_steps(spark, table, monkeypatch, repla
             except TableError as error:
                 assert error.problems[0].code == "SMT528"
                 won = False
-        found, kept = held(table), table.state()
+        result, remainder = held(table), table.state()
         if not won:
-            assert found == sorted([*expected_rows, -step])
-            assert kept == (theirs if other == "ours" else now)
+            assert result == sorted([*expected_rows, -step])
+            assert remainder == (original if other == "ours" else now)
         else:
             before = [] if replaced else expected_rows
             # whoever comes first, unseen by a state, may have been replaced; nobody else's row may be missing
-            replaced_too = not busy or (bool(replaced) and other == "anybody" and -step not in found)
-            assert found == sorted([*before, step, *([] if replaced_too else [-step])]), step
-            assert kept == (theirs if busy and other == "ours" else mine), step
-        expected_rows, now = found, kept
+            replaced_too = not busy or (bool(replaced) and other == "anybody" and -step not in result)
+            assert result == sorted([*before, step, *([] if replaced_too else [-step])]), step
+            assert remainder == (original if busy and other == "ours" else mine), step
+        expected_rows, now = result, remainder
         if not busy:
             break
     else:
@@ -173,8 +173,8 @@ def test_somebody_commits_between_any_two_steps(spark, table, monkeypatch, repla
 def test_killed_between_any_two_steps(spark, monkeypatch, tmp_path, replaced):
     """Rows and state fit together after a kill at every statement, also after upkeep, and the next run goes on."""
     for step in range(60):
-        made = IcebergSink(path=tmp_path / f"k {step}", kind="columns")
-        table = IcebergTable(spark, made)
+        result = IcebergSink(path=tmp_path / f"k {step}", kind="columns")
+        table = IcebergTable(spark, result)
         frame, how = rows(spark, 10), replaced
         if replaced is not None:
             table.commit(rows(spark, 0), state(1), NOTHING, None)
@@ -195,7 +195,7 @@ def test_killed_between_any_two_steps(spark, monkeypatch, tmp_path, replaced):
                 table.commit(frame, state(3), how or NOTHING, state(2) if replaced is not None else None)
             except Killed:
                 killed = True
-        table = IcebergTable(spark, made)
+        table = IcebergTable(spark, result)
         if table.schema() is not None:
             check_after_kill(spark, table, how or NOTHING, new=replaced is None)
         if not killed:
@@ -212,16 +212,16 @@ def check_after_kill(spark, table, how, *, new):
         if upkeep:
             overtake_and_expire(spark, table)
         try:
-            found = table.state()
+            result = table.state()
         except TableError as error:  # died around the one step that counts, and its traces have expired
             assert upkeep and "SMT522" in str(error) and "whether it had" in str(error)
             remedy(spark, table, after=after)
             return
-        assert held(table) == (after if found == state(3) else before)
-        assert found in ((state(3),) if new else (state(2), state(3)))
-    number = found.number
+        assert held(table) == (after if result == state(3) else before)
+        assert result in ((state(3),) if new else (state(2), state(3)))
+    number = result.number
     frame = table.read().limit(1).withColumn("n", F.lit(50))
-    table.commit(frame, state(number + 1), NOTHING, found)
+    table.commit(frame, state(number + 1), NOTHING, result)
     assert held(table) == sorted([*(after if number == 3 else before), 50])
     assert table.state() == state(number + 1)
 
@@ -308,8 +308,8 @@ def test_old_states_go(spark, table):
     table._set(leftover)
     for number in range(2, 2 * iceberg.MOST_STATES + 3):
         table.commit(rows(spark, number), state(number), NOTHING, state(number - 1))
-    kept = [k for k in table._properties() if k.startswith(iceberg.STATE)]
-    assert iceberg.MOST_STATES <= len(kept) <= 2 * iceberg.MOST_STATES and not set(kept) & set(leftover)
+    results = [k for k in table._properties() if k.startswith(iceberg.STATE)]
+    assert iceberg.MOST_STATES <= len(results) <= 2 * iceberg.MOST_STATES and not set(results) & set(leftover)
     snapshots = [r[0] for r in table._snapshots("snapshot_id", "true ORDER BY committed_at")]
     name = table.name.replace("'", "\\'")
     spark.sql(
@@ -392,11 +392,11 @@ def test_odd_texts_whatever_a_backslash_means_to_the_parser(spark, tmp_path, esc
         table.commit(rows(spark, 0), state(1), NOTHING, None)
         wider = StructType([*SOURCE, StructField("n", IntegerType()), *more])
         table.commit(spark.createDataFrame([("t", 0, 1, 1, "x", ("y",))], wider), state(2), NOTHING, state(1))
-        found = table.schema()
+        schema = table.schema()
         assert held(table) == [0, 1] and table.state() == state(2)
     finally:
         spark.conf.unset("spark.sql.parser.escapedStringLiterals")
-    assert found["new"].metadata["comment"] == found["deep"].dataType["in"].metadata["comment"] == comment
+    assert schema["new"].metadata["comment"] == schema["deep"].dataType["in"].metadata["comment"] == comment
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,9 @@ TRICKY = [
 def kind(request, spark, tmp_path):
     if request.param != "kafka":
         return KINDS[request.param](spark, tmp_path)
-    made = KINDS["kafka"](spark, tmp_path, request.getfixturevalue("broker").servers)
-    made.world.remove()
-    return made
+    result = KINDS["kafka"](spark, tmp_path, request.getfixturevalue("broker").servers)
+    result.world.remove()
+    return result
 
 
 def at(*times):
@@ -99,12 +99,12 @@ def test_offsets_at_of_unordered_timestamps(kind):
     kind.add([*placed("orders", 0, at(*TIMES[3:])), *placed("orders", 1, at(30, 30, 60))])
     answers = {}
     for millis, offset in OFFSETS_AT.items():
-        found = answers[millis] = kind.open().offsets_at(["orders"], millis)
+        result = answers[millis] = kind.open().offsets_at(["orders"], millis)
         other = next((n for n, time in enumerate((30, 30, 60)) if time >= millis), 3)
-        assert found == {("orders", 0): offset, ("orders", 1): other}, millis
+        assert result == {("orders", 0): offset, ("orders", 1): other}, millis
     moments = [90, *OFFSETS_AT, 10]  # in any order, and one twice
-    found = kind.open().offsets_at_each(["orders"], moments)
-    assert found == [answers[millis] for millis in moments]
+    result = kind.open().offsets_at_each(["orders"], moments)
+    assert result == [answers[millis] for millis in moments]
 
 
 MANY = [pytest.param(name, marks=[pytest.mark.long] if name in ("kafka", "delta", "iceberg") else []) for name in KINDS]

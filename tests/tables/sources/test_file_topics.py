@@ -147,9 +147,9 @@ def test_parquet_that_is_none(source):
 
 def test_window_that_is_not_there(source):
     append_records(source, "orders", [NewRecord(b"", b"")])
-    for wanted in (window(0, 2), window(1, 2), window(0, 1, "missing"), window(0, 1, partition=3)):
+    for expected in (window(0, 2), window(1, 2), window(0, 1, "missing"), window(0, 1, partition=3)):
         with pytest.raises(TableError, match="SMT510"):
-            open_source(source).read(wanted)
+            open_source(source).read(expected)
 
 
 def test_strangers_in_a_topic(source):

@@ -23,9 +23,9 @@ from tests.tables.sources.topics import SECRET, line, segment, window
 MOST = (2**63 - 1) // 1000
 
 
-def decoded(source: FileTopics, wanted: Window) -> list:
+def decoded(source: FileTopics, expected: Window) -> list:
     """What executors make of a window, without Spark."""
-    chunks, problems = open_source(source)._chunks(wanted, lambda: None)
+    chunks, problems = open_source(source)._chunks(expected, lambda: None)
     assert problems == []
     numbers = pa.RecordBatch.from_pydict({"id": list(range(len(chunks)))})
     return [row for batch in ReadChunks(chunks)([numbers]) for row in batch.to_pylist()]
@@ -35,11 +35,11 @@ def files(source):
     return sorted(str(p.relative_to(source.root)) for p in source.root.rglob("*") if p.is_file())
 
 
-def assert_of_no_use(source: FileTopics, wanted: Window, message: str) -> None:
+def assert_of_no_use(source: FileTopics, expected: Window, message: str) -> None:
     """Neither measured nor read nor appended to."""
     for use in (
         lambda: open_source(source).ranges(["orders"]),
-        lambda: open_source(source).read(wanted),
+        lambda: open_source(source).read(expected),
         lambda: append_records(source, "orders", [NewRecord(b"", b"")]),
     ):
         with pytest.raises(TableError, match=message):
@@ -63,10 +63,10 @@ def test_timestamps_that_spark_cannot_hold_are_marked(spark, source):
     times = [0, MOST, MOST + 1, -MOST, -MOST - 1, 2**63 - 1, -(2**63), 1_700_000_000_000_000_000]
     append_records(source, "orders", [NewRecord(b"", b"", (), t, 1) for t in times])
     rows = open_source(source, spark).read(window(0, 8))
-    found = rows.selectExpr("offset", "unix_micros(timestamp) / 1000 as millis", "timestampType").orderBy("offset")
+    result = rows.selectExpr("offset", "unix_micros(timestamp) / 1000 as millis", "timestampType").orderBy("offset")
     held = [abs(t) <= MOST for t in times]
-    assert [row.timestampType for row in found.collect()] == [1 if h else UNREADABLE_TIMESTAMP for h in held]
-    assert [row.millis is not None for row in found.collect()] == held
+    assert [row.timestampType for row in result.collect()] == [1 if h else UNREADABLE_TIMESTAMP for h in held]
+    assert [row.millis is not None for row in result.collect()] == held
     assert open_source(source, spark).offsets_at(["orders"], MOST + 1) == {("orders", 0): 2}
 
 
@@ -141,9 +141,9 @@ def test_nothing_wrong_passes_silently(source, lines, followed):
     path.write_bytes("".join(text + "\n" for text in lines).encode("utf-8", "surrogateescape"))
     if followed:
         segment(source, f"0/{len(lines)}.jsonl", line(len(lines)))
-    wanted = window(0, len(lines))
-    assert len(decoded(source, wanted)) < wanted.records
-    problems = open_source(source).explain(wanted)
+    expected = window(0, len(lines))
+    assert len(decoded(source, expected)) < expected.records
+    problems = open_source(source).explain(expected)
     assert problems and {p.code for p in problems} <= {"SMT503", "SMT504", "SMT505"}
     assert problems[0].place.startswith("orders/0/0.jsonl line ") and SECRET not in str(problems)
 
@@ -181,16 +181,16 @@ def test_a_window_in_a_large_segment_reads_its_part_only(large):
 
 def test_lines_are_counted_once_and_found_again(large):
     beats = []
-    found = segments.parse_name(large.root / "orders/0/0.jsonl", "orders", 0)
-    first = positions.lines_of(found, lambda: beats.append(1))
-    assert positions.lines_of(found, lambda: beats.append(1)) is first
+    result = segments.parse_name(large.root / "orders/0/0.jsonl", "orders", 0)
+    first = positions.lines_of(result, lambda: beats.append(1))
+    assert positions.lines_of(result, lambda: beats.append(1)) is first
     assert len(beats) > 50
-    data = found.path.read_bytes()
+    data = result.path.read_bytes()
     for number in (0, 1, 999, 1_000, 31_234, 59_999):
         assert data[first.position(number) :].startswith(line(number)[:40].encode())
     assert first.position(60_000) == len(data)
-    os.utime(found.path, ns=(1, 1))
-    assert positions.lines_of(found) is not first
+    os.utime(result.path, ns=(1, 1))
+    assert positions.lines_of(result) is not first
 
 
 def test_each_topic_is_listed_once(source, monkeypatch):
@@ -364,10 +364,10 @@ def test_a_topic_without_an_identity_of_its_own(source):
     (source.root / "empty").mkdir()
     path = segment(source, "3/7.jsonl", line(7, partition=3))
     stat = path.stat()
-    found = open_source(source).identities(["empty", "orders"])
-    assert found == {"empty": "", "orders": f"7-{stat.st_size}-{stat.st_mtime_ns}"}
+    result = open_source(source).identities(["empty", "orders"])
+    assert result == {"empty": "", "orders": f"7-{stat.st_size}-{stat.st_mtime_ns}"}
     append_records(source, "orders", [NewRecord(b"", b"")], 3)
-    assert open_source(source).identities(["orders"])["orders"] == found["orders"]
+    assert open_source(source).identities(["orders"])["orders"] == result["orders"]
 
 
 def test_an_empty_partition(spark, source):

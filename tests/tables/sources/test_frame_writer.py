@@ -37,8 +37,8 @@ def frame_of(spark, rows):
 
 
 def files(source):
-    found = source.root.glob("*/[0-9]*/*")
-    return {str(p.relative_to(source.root)): p.read_bytes() for p in found if not p.name.startswith(".")}
+    result = source.root.glob("*/[0-9]*/*")
+    return {str(p.relative_to(source.root)): p.read_bytes() for p in result if not p.name.startswith(".")}
 
 
 sides = st.none() | st.binary(max_size=90) | st.text(max_size=20).map(str.encode)

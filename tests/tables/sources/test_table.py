@@ -115,9 +115,9 @@ WINDOWS = {
 
 @pytest.mark.parametrize("ranges", WINDOWS.values(), ids=WINDOWS)
 def test_windows_of_many_ranges(spark, ranges):
-    wanted = Window(tuple(ranges))
+    expected = Window(tuple(ranges))
     there = spark.createDataFrame([(r.topic, r.partition) for r in ranges], "topic STRING, partition INT")
     every = there.crossJoin(spark.range(400).withColumnRenamed("id", "offset"))
-    assert within(every, wanted).count() == wanted.records
-    plan = str(within(every, wanted)._jdf.queryExecution().optimizedPlan())
+    assert within(every, expected).count() == expected.records
+    plan = str(within(every, expected)._jdf.queryExecution().optimizedPlan())
     assert plan.count(">=") <= 100  # each is looked at again and again while Spark plans

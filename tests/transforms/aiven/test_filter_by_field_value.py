@@ -18,11 +18,11 @@ def struct(payload, fields="op:string?"):
     return envelope(fields, payload)
 
 
-def both(title, options, payload, kept, fields="op:string?"):
+def both(title, options, payload, passes, fields="op:string?"):
     """With and without a schema."""
-    yield Case(title, options, payload, payload if kept else None)
+    yield Case(title, options, payload, payload if passes else None)
     enveloped = envelope(fields, payload)
-    yield Case(f"{title}, with a schema", options, enveloped, enveloped if kept else None)
+    yield Case(f"{title}, with a schema", options, enveloped, enveloped if passes else None)
 
 
 def n(value):

@@ -96,7 +96,7 @@ def drop(side, behavior="nullify"):
 ROW = Schema(Type.STRUCT, fields=(("a", INT32), ("b", optional(STRING))))
 
 
-def made(key=(STRING, "k"), value=(ROW, {"a": 1, "b": "x"})):
+def record_with(key=(STRING, "k"), value=(ROW, {"a": 1, "b": "x"})):
     return Record("orders", 0, 42, 0, "CreateTime", *key, *value)
 
 
@@ -109,24 +109,24 @@ def made(key=(STRING, "k"), value=(ROW, {"a": 1, "b": "x"})):
 )
 @pytest.mark.parametrize("null", [False, True], ids=["a value", "null"])
 def test_the_schema_of_a_required_side(side, schema, there, behavior, after, null):
-    record = made(**{side: (schema, None if null else there)})
+    record = record_with(**{side: (schema, None if null else there)})
     other = "value" if side == "key" else "key"
-    kept = getattr(record, other), getattr(record, f"{other}_schema")
+    results = getattr(record, other), getattr(record, f"{other}_schema")
     assert Interpreter(chain_of(drop(side.title(), behavior))).run(record).status == PASSED
     assert (getattr(record, side), getattr(record, f"{side}_schema")) == (None, after(schema))
-    assert (getattr(record, other), getattr(record, f"{other}_schema")) == kept
+    assert (getattr(record, other), getattr(record, f"{other}_schema")) == results
     assert record.touched == (not null)
 
 
 def test_validate_looks_at_the_schema_of_a_null_too():
-    outcome = Interpreter(chain_of(drop("Value", "validate"))).run(made(value=(INT32, None)))
+    outcome = Interpreter(chain_of(drop("Value", "validate"))).run(record_with(value=(INT32, None)))
     assert outcome.problem.code == "SMT222"
 
 
 @pytest.mark.parametrize("with_schema", [True, False])
 def test_the_other_side_is_worked_on_after_the_key_is_dropped(with_schema):
     mask = "org.apache.kafka.connect.transforms.MaskField$Value", {"fields": "b", "replacement": "*"}
-    record = made() if with_schema else made((None, {"id": 7}), (None, {"a": 1, "b": "x"}))
+    record = record_with() if with_schema else record_with((None, {"id": 7}), (None, {"a": 1, "b": "x"}))
     chain = chain_of(drop("Key"), mask)
     assert Interpreter(chain).run(record).status == PASSED
     assert (record.key, record.key_schema, record.value["a"], record.value["b"]) == (None, None, 1, "*")
@@ -136,7 +136,7 @@ def test_the_other_side_is_worked_on_after_the_key_is_dropped(with_schema):
 
 def test_a_dropped_key_is_made_anew_of_the_value():
     to_key = "org.apache.kafka.connect.transforms.ValueToKey", {"fields": "a"}
-    record = made()
+    record = record_with()
     assert Interpreter(chain_of(drop("Key", "retain"), to_key)).run(record).status == PASSED
     assert (record.key, record.key_schema.fields) == ({"a": 1}, (("a", INT32),))
 
@@ -153,8 +153,8 @@ def test_in_columns_a_dropped_value_keeps_its_fields_and_comes_from_nowhere(beha
 def written(behavior, value, **options):
     """What is written of a dropped value, and the problem if it is refused."""
     interpreter = Interpreter(chain_of(drop("Value", behavior)), value=Format("envelope", **options))
-    outcome, _, found = interpreter.process(Record("orders", 0, 42, 0, "CreateTime"), b"k", value.encode())
-    return found, outcome.problem and (outcome.stage, outcome.problem.code)
+    outcome, _, result = interpreter.process(Record("orders", 0, 42, 0, "CreateTime"), b"k", value.encode())
+    return result, outcome.problem and (outcome.stage, outcome.problem.code)
 
 
 @pytest.mark.parametrize(
@@ -166,14 +166,14 @@ def written(behavior, value, **options):
     ],
 )
 def test_what_is_written_of_a_required_value(behavior, payload, problem):
-    found, problem_found = written(behavior, plain("int32", "24", null=False))
+    result, problem_found = written(behavior, plain("int32", "24", null=False))
     assert problem_found == problem
-    assert (found and json.loads(found)) == (payload and json.loads(payload))
+    assert (result and json.loads(result)) == (payload and json.loads(payload))
 
 
 @pytest.mark.parametrize(("replaced", "payload"), [(True, "7"), (False, "null")])
 def test_json_writes_a_default_in_place_of_the_null_as_connect_does(replaced, payload):
     before = plain("int32", "24", default=7)
-    found, _ = written("retain", before, replace_null_with_default=replaced)
-    assert json.loads(found) == json.loads(plain("int32", payload, default=7))
+    result, _ = written("retain", before, replace_null_with_default=replaced)
+    assert json.loads(result) == json.loads(plain("int32", payload, default=7))
     assert written("nullify", before, replace_null_with_default=replaced) == (None, None)

@@ -70,5 +70,5 @@ def test_bytes_that_are_no_text_are_refused(options):
 
 
 def test_a_header_that_a_stage_has_made_is_read_as_it_is_written():
-    made = {"alias": "i", "type": "InsertHeader", "options": {"header": "h", "value.literal": "[1, 2.50]"}}
-    assert run(H, (), made) == "[1.0,2.5]"
+    results = {"alias": "i", "type": "InsertHeader", "options": {"header": "h", "value.literal": "[1, 2.50]"}}
+    assert run(H, (), results) == "[1.0,2.5]"

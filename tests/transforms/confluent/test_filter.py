@@ -23,8 +23,8 @@ NO_DATES = AT.format("SMT458", "@.d holds bytes or a date, which a condition can
 
 
 def include(condition, missing=""):
-    found = {"filter.condition": condition, "filter.type": "include"}
-    return found | ({"missing.or.null.behavior": missing} if missing else {})
+    results = {"filter.condition": condition, "filter.type": "include"}
+    return results | ({"missing.or.null.behavior": missing} if missing else {})
 
 
 def exclude(condition, missing=""):
@@ -35,11 +35,11 @@ def plain(kind, payload):
     return f'{{"schema":{{"type":"{kind}","optional":true}},"payload":{payload}}}'
 
 
-def both(title, condition, fields, payload, found):
+def both(title, condition, fields, payload, result):
     """With a schema and without. Both are one chain, so that Spark has one plan for both."""
     enveloped = envelope(fields, payload)
-    yield Case(title, include(condition), payload, payload if found else None, touches=() if found else None)
-    yield Case(f"{title}, with a schema", include(condition), enveloped, enveloped if found else None)
+    yield Case(title, include(condition), payload, payload if result else None, touches=() if result else None)
+    yield Case(f"{title}, with a schema", include(condition), enveloped, enveloped if result else None)
 
 
 def lost(title, condition, fields, payload, problem):

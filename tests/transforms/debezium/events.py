@@ -48,8 +48,8 @@ def event(op, before=None, after=None, transaction=None, schema=None, **more):
     """An event as an envelope of JSON."""
     schema = schema or event_schema()
     known = {field["field"] for field in schema["fields"]}
-    found = payload(op, before, after, transaction, **more)
-    return text(schema, {n: value for n, value in found.items() if n in known})
+    result = payload(op, before, after, transaction, **more)
+    return text(schema, {n: value for n, value in result.items() if n in known})
 
 
 CREATE = event("c", None, OLD)

@@ -9,7 +9,7 @@ from dagster_smt.model.schema import Schema, Type
 from dagster_smt.transforms.debezium.by_logical_table_router import ByLogicalTableRouter
 from dagster_smt.values.json.lazy import whole
 from tests.transforms.debezium.events import DELETE, ID, OLD, ROW_NAME, event, event_schema, row_schema, struct, text
-from tests.transforms.helpers import Case, chain_of, check, record_of, refusal, shown, wanted
+from tests.transforms.helpers import Case, chain_of, check, expectation, record_of, refusal, shown
 
 PLACE = "{} transforms.t (ByLogicalTableRouter): {}"
 SHARDS = {"topic.regex": "(.*)customers_shard(.*)", "topic.replacement": "$1customers_all_shards"}
@@ -89,20 +89,20 @@ def test_every_topic_has_names_and_values_of_its_own(value):
     interpreter = Interpreter(chain_of(ByLogicalTableRouter, BY_SHARD))
     for base in ("a", "b"):
         for number in ("1", "2"):
-            record, given = record_of(value), record_of(key("k"), "key")
-            record.key_schema, record.key = given.key_schema, given.key
+            record, source = record_of(value), record_of(key("k"), "key")
+            record.key_schema, record.key = source.key_schema, source.key
             record.topic = f"{base}.customers_shard_{number}"
             assert interpreter.run(record).status == 0
             name = f"{base}.customers_all_shards"
             assert record.topic == name
-            assert shown(record, "key") == wanted(key(f"{name}.Key", FIELD, shard_id=number), "key")
+            assert shown(record, "key") == expectation(key(f"{name}.Key", FIELD, shard_id=number), "key")
             after = event_of(name) if value == DELETE else value
-            assert shown(record, "value") == wanted(after, "value")
+            assert shown(record, "value") == expectation(after, "value")
 
 
 def test_a_value_without_schema_beside_a_key_with_one():
-    record, given = record_of('{"a":1}'), record_of(key("k"), "key")
-    record.key_schema, record.key = given.key_schema, given.key
+    record, source = record_of('{"a":1}'), record_of(key("k"), "key")
+    record.key_schema, record.key = source.key_schema, source.key
     before = record.topic
     assert Interpreter(chain_of(ByLogicalTableRouter, ALL)).run(record).problem is None
     assert record.topic != before

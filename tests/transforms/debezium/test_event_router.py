@@ -15,7 +15,7 @@ from dagster_smt.model.schema_json import schema_from_json
 from dagster_smt.transforms.debezium.event_router import EventRouter
 from dagster_smt.transforms.debezium.outbox.json_payload import ExpandJson
 from tests.transforms.debezium.events import CREATE, LONG, TEXT, struct, text
-from tests.transforms.helpers import Case, chain_of, check, record_of, refusal, shown, wanted
+from tests.transforms.helpers import Case, chain_of, check, expectation, record_of, refusal, shown
 
 PLACE = "{} transforms.t (EventRouter): {}"
 STRING, BYTES, INT = {"type": "string"}, {"type": "bytes"}, {"type": "int32"}
@@ -47,8 +47,8 @@ def schema_of(columns=None, row=None, event="event.Envelope", **changes):
 
 def outbox(op="c", columns=None, row=None, event="event.Envelope", **values):
     """An event of the fixture's table, with more columns: their schemas, and values of any."""
-    found = {**ROW, **values}
-    images = {"before": found, "after": None} if op == "d" else {"before": None, "after": found}
+    results = {**ROW, **values}
+    images = {"before": results, "after": None} if op == "d" else {"before": None, "after": results}
     return text(schema_of(columns, row, event), {**images, "op": op, "ts_ms": AT})
 
 
@@ -59,12 +59,12 @@ def value(payload, schema=STRING):
 def envelope(payload, name="User", schema=STRING, version=None, **fields):
     """An envelope: the payload, and fields with their schemas and values."""
     kinds = {"payload": schema, **{n: kind for n, (kind, _) in fields.items()}}
-    made = struct(kinds, name) | ({"version": version} if version is not None else {})
-    return text(made, {"payload": payload, **{n: found for n, (_, found) in fields.items()}})
+    built = struct(kinds, name) | ({"version": version} if version is not None else {})
+    return text(built, {"payload": payload, **{n: result for n, (_, result) in fields.items()}})
 
 
-def headers(**found):
-    return json.dumps([{"key": key, "value": value} for key, value in found.items()])
+def headers(**result):
+    return json.dumps([{"key": key, "value": value} for key, value in result.items()])
 
 
 def created():
@@ -167,7 +167,7 @@ EMPTY = (
          outbox(**NO_BYTES), "null"),
     Case("the key of a tombstone", TOMBSTONES, outbox(payload=""), text(STRING, "10711fa5"), **KEY),
 )  # fmt: skip
-UPPER = {name.upper(): found for name, found in ROW.items()}
+UPPER = {name.upper(): child for name, child in ROW.items()}
 ORACLE = text(struct({"after": struct({n.upper(): kind for n, kind in COLUMNS.items()}, None, True), "op": STRING,
                       "ts_ms": LONG}, "event.Envelope"), {"after": UPPER, "op": "c", "ts_ms": AT})  # fmt: skip
 DEFAULTS = {"payload": {**TEXT, "default": "none"}, "aggregateid": {**TEXT, "default": "0"}}
@@ -253,8 +253,8 @@ def test_event_router(case):
     check(EventRouter, case)
 
 
-def run(options, given):
-    record = record_of(given)
+def run(options, source):
+    record = record_of(source)
     outcome = Interpreter(chain_of(EventRouter, options)).run(record)
     assert outcome.status == 0, outcome.problem
     return record
@@ -273,8 +273,8 @@ def run(options, given):
 )
 def test_the_timestamp(name, stored, expected):
     options = {"table.field.event.timestamp": "at"} if name else {}
-    given = outbox(columns={"at": NANO[name]}, at=stored) if name else outbox()
-    assert run(options, given).timestamp == expected
+    source = outbox(columns={"at": NANO[name]}, at=stored) if name else outbox()
+    assert run(options, source).timestamp == expected
 
 
 def test_null_in_a_required_payload_is_refused_though_a_tombstone_would_follow():
@@ -330,10 +330,10 @@ PASSED = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("payload", "schema", "found"), EXPANDED)
-def test_json_becomes_a_struct(payload, schema, found):
+@pytest.mark.parametrize(("payload", "schema", "result"), EXPANDED)
+def test_json_becomes_a_struct(payload, schema, result):
     record = run(EXPAND, outbox(payload=payload))
-    assert record.value == found
+    assert record.value == result
     assert kinds(record.value_schema) == ("payload", schema)
     assert record.value_schema.optional and record.touched >> 5 & 1
 
@@ -349,7 +349,7 @@ def test_json_in_an_envelope():
     record = run({**EXPAND, PLACES: "type:envelope"}, outbox(payload='{"fullName": "John Doe"}'))
     inner = struct({"fullName": TEXT}, "payload", True)
     expected = envelope({"fullName": "John Doe"}, schema=inner, type=created())
-    assert shown(record, "value") == wanted(expected, "value")
+    assert shown(record, "value") == expectation(expected, "value")
 
 
 def test_json_that_is_no_text_and_no_json():
@@ -365,7 +365,7 @@ ADJUSTED = {**EXPAND, "field.name.adjustment.mode": "avro"}
 
 
 @pytest.mark.parametrize(
-    ("options", "payload", "schema", "found"),
+    ("options", "payload", "schema", "result"),
     [
         (NULLS, '{"a": null, "b": [null]}', {"a": "bytes", "b": ["bytes"]}, {"a": None, "b": [None]}),
         (NULLS, '{"a": [{"b": null}, {"b": "x"}]}', {"a": [("payload.a", {"b": "string"})]},
@@ -381,9 +381,9 @@ ADJUSTED = {**EXPAND, "field.name.adjustment.mode": "avro"}
          {"a_u005fb": 1}),
     ],
 )  # fmt: skip
-def test_nulls_and_names_in_json(options, payload, schema, found):
+def test_nulls_and_names_in_json(options, payload, schema, result):
     record = run(options, outbox(payload=payload))
-    assert (kinds(record.value_schema), record.value) == (("payload", schema), found)
+    assert (kinds(record.value_schema), record.value) == (("payload", schema), result)
 
 
 def test_records_of_other_forms_have_equal_schemas():
@@ -401,25 +401,25 @@ def test_records_of_other_forms_have_equal_schemas():
 
 def test_names_of_structs():
     """JsonSchemaDataTest: restaurants5.json."""
-    found = ExpandJson("pub").schema('{"address": {"floor": {"n": 1}}, "grades": [{"date": {"x": 2}, "score": 1}]}')
+    schema = ExpandJson("pub").schema('{"address": {"floor": {"n": 1}}, "grades": [{"date": {"x": 2}, "score": 1}]}')
     inside = {"date": ("pub.grades.date", {"x": "int32"}), "score": "int32"}
     floor = {"floor": ("pub.address.floor", {"n": "int32"})}
-    assert kinds(found) == ("pub", {"address": ("pub.address", floor), "grades": [("pub.grades", inside)]})
-    assert found.by_name["grades"].values.optional
+    assert kinds(schema) == ("pub", {"address": ("pub.address", floor), "grades": [("pub.grades", inside)]})
+    assert schema.by_name["grades"].values.optional
 
 
 def test_every_event_counts_by_itself():
     """The original gives the second value the name of the first one, and versions their first schema (decision 13)."""
     options = {PLACES: "type:envelope", "table.field.event.schema.version": "version"}
-    interpreter, found = Interpreter(chain_of(EventRouter, options)), []
+    interpreter, results = Interpreter(chain_of(EventRouter, options)), []
     for route, version in (("User", 1), ("Order", 1), ("Order", None), ("User", 1)):
         record = record_of(outbox(columns={"version": {**INT, "optional": True}}, aggregatetype=route, version=version))
-        record.value_schema = found[0][0] if found else record.value_schema
-        given = record.value_schema
+        record.value_schema = results[0][0] if results else record.value_schema
+        source = record.value_schema
         assert interpreter.run(record).status == 0
-        found.append((given, record.value_schema))
-    assert [(s.name, s.version) for _, s in found] == [("User", 1), ("Order", 1), ("Order", None), ("User", 1)]
-    assert found[0][1] is found[3][1]
+        results.append((source, record.value_schema))
+    assert [(s.name, s.version) for _, s in results] == [("User", 1), ("Order", 1), ("Order", None), ("User", 1)]
+    assert results[0][1] is results[3][1]
 
 
 def test_old_headers_come_first():

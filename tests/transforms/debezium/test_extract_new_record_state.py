@@ -32,7 +32,7 @@ from tests.transforms.debezium.events import (
     struct,
     text,
 )
-from tests.transforms.helpers import Case, chain_of, check, record_of, refusal, shown, wanted
+from tests.transforms.helpers import Case, chain_of, check, expectation, record_of, refusal, shown
 
 MODE = "delete.tombstone.handling.mode"
 PLACE = "{} transforms.t (ExtractNewRecordState): {}"
@@ -47,8 +47,8 @@ DELETED = added("__deleted")
 OPTIONAL = {**event_schema(), "optional": True}
 
 
-def headers(**found):
-    return json.dumps([{"key": key, "value": value} for key, value in found.items()])
+def headers(**result):
+    return json.dumps([{"key": key, "value": value} for key, value in result.items()])
 
 
 DEBEZIUMS = (
@@ -206,7 +206,7 @@ def test_fields_that_a_header_drops(case):
     _, options, names, value, after, key = case
     outcome, record = run(options, value, names)
     assert outcome.status == 0, outcome.problem
-    assert (shown(record, "value"), shown(record, "key")) == (wanted(after, "value"), wanted(key, "key"))
+    assert (shown(record, "value"), shown(record, "key")) == (expectation(after, "value"), expectation(key, "key"))
     assert len(record.headers) == 1 and bool(record.touched) is (names != [] and record.value is not None)
 
 
@@ -224,9 +224,9 @@ def test_a_header_that_drops_nothing_of_what_is_dropped():
     ids=["no list", "a tombstone has no schema"],
 )
 def test_headers_with_which_the_original_crashes(options, value, names, problem, connect_class):
-    found = run(options, value, names)[0].problem
-    assert (found.code, found.connect_class) == (problem, connect_class)
-    assert "myRecord" not in str(found)
+    result = run(options, value, names)[0].problem
+    assert (result.code, result.connect_class) == (problem, connect_class)
+    assert "myRecord" not in str(result)
 
 
 def test_columns_cannot_follow_a_header():

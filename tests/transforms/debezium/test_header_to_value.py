@@ -13,7 +13,7 @@ from dagster_smt.model.record import Header
 from dagster_smt.model.schema import INT64, STRING, Schema, Type, optional
 from dagster_smt.transforms.debezium.header_to_value import HeaderToValue
 from tests.transforms.debezium.events import ID, MODEL, ROW_NAME, TEXT, added, struct, text
-from tests.transforms.helpers import chain_of, record_of, shown, wanted
+from tests.transforms.helpers import chain_of, expectation, record_of, shown
 
 LIST = Schema(Type.ARRAY, values=STRING)
 ROW, PASSED = {"id": 1, "name": "x"}, {"field": "id", "type": "int8"}
@@ -101,31 +101,31 @@ def chain(headers, fields, operation):
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.title)
 def test_header_to_value(row):
-    made, record = chain(*row.options), record_of(row.before)
-    record.headers = [Header(name, schema, found, b"", from_stage=False) for name, schema, found in row.headers]
-    outcome = Interpreter(made).run(record)
+    built, record = chain(*row.options), record_of(row.before)
+    record.headers = [Header(name, schema, result, b"", from_stage=False) for name, schema, result in row.headers]
+    outcome = Interpreter(built).run(record)
     if outcome.problem is not None:
-        told = (outcome.problem.code, outcome.problem.connect_class.rpartition(".")[2])
-        assert told == row.problem, outcome.problem
+        results = (outcome.problem.code, outcome.problem.connect_class.rpartition(".")[2])
+        assert results == row.problem, outcome.problem
         return
-    assert shown(record, "value") == wanted(row.after, "value")
+    assert shown(record, "value") == expectation(row.after, "value")
     left = tuple(name for name, _, _ in row.headers) if row.left is None else row.left
     assert tuple(h.key for h in record.headers) == left
-    effects = made.stages[0].transform.ledger()
+    effects = built.stages[0].transform.ledger()
     assert tuple(e.path for n, e in enumerate(effects) if record.touched >> n & 1) == row.touches
 
 
 def test_every_record_counts_by_itself():
     """The original refuses the third record: it remembers the schema that it made of the second (decision 13)."""
     interpreter = Interpreter(chain("h1,h2", "f1,f2", "copy"))
-    found = []
+    results = []
     for headers in ([], STRINGS[:1], STRINGS[1:]):
         record = record_of(ONE)
         record.value_schema = record_of(ONE).value_schema
-        record.headers = [Header(name, schema, told, b"", from_stage=False) for name, schema, told in headers]
+        record.headers = [Header(name, schema, message, b"", from_stage=False) for name, schema, message in headers]
         assert interpreter.run(record).status == 0
-        found.append(list(record.value))
-    assert found == [["id"], ["id", "f1"], ["id", "f2"]]
+        results.append(list(record.value))
+    assert results == [["id"], ["id", "f1"], ["id", "f2"]]
 
 
 REFUSED = [

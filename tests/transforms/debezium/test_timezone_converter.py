@@ -50,15 +50,15 @@ def change(table="customers", source=None, schema=None, before=None, columns=COL
     row = struct(columns, None, True)
     fields = {"before": row, "after": row, "source": struct(SOURCE, "source", True), "op": TEXT, "ts_ms": LONG}
     fields |= schema or {}
-    fields = {name: found for name, found in fields.items() if found is not None}
+    fields = {name: result for name, result in fields.items() if result is not None}
     value = {"before": before, "after": after if there else None, "source": {"table": table, **(source or {})}}
     value |= {"op": "c", "ts_ms": ts_ms}
     return text(struct(fields, "dummy.Envelope"), {name: filled(kind, value[name]) for name, kind in fields.items()})
 
 
-def converted(title, options, given, made, touches=None, **more):
+def converted(title, options, row, result, touches=None, **more):
     """A row: what is in ``after`` of an event, and what the stage changes."""
-    return Case(title, options, change(**given, **more), change(**{**given, **made}, **more), touches=touches)
+    return Case(title, options, change(**row, **more), change(**{**row, **result}, **more), touches=touches)
 
 
 def only(rules, zone="+05:30"):
@@ -84,7 +84,7 @@ STAMPS_IN_INDIA = {"ts_ms": 1762672421071, "ts_us": 1762672421071088, "ts_ns": 1
 EVERY_STAMP = "source:customers:source.ts_ms,customers:source.ts_ns,customers:source.ts_us,customers:source.random"
 DEBEZIUMS = (
     converted("all types", INDIA, ROW, IN_INDIA, ("after",), source={"ts_ms": 123456789}),
-    *(converted(f"a zone: {given}", {ZONE: "Pacific/Easter"}, {"zoned": given}, {"zoned": made}) for given, made in (
+    *(converted(f"a zone: {time}", {ZONE: "Pacific/Easter"}, {"zoned": time}, {"zoned": local}) for time, local in (
         ("2011-01-11T16:40:30.123456789+00:00", "2011-01-11T11:40:30.123456789-05:00"),
         ("2011-02-02T11:04:30.123456789+00:00", "2011-02-02T06:04:30.123456789-05:00"))),
     converted("Connect's type", {ZONE: "Africa/Cairo"}, {"at": 1522116000000}, {"at": 1522108800000}),
@@ -103,7 +103,7 @@ DEBEZIUMS = (
     converted("topics that are not", but("topic:orders,public"), DAY, {}),
     converted("topics that are not, of others", but("topic:customers,public", "-06:00"),
               {"zoned": "2023-08-01T11:50:45+00:00"}, {"zoned": "2023-08-01T05:50:45-06:00"}),
-    *(converted(f"summer: {given}", {ZONE: "Europe/Paris"}, {"zoned": given}, {"zoned": made}) for given, made in (
+    *(converted(f"summer: {time}", {ZONE: "Europe/Paris"}, {"zoned": time}, {"zoned": local}) for time, local in (
         ("2014-06-22T10:15:30Z", "2014-06-22T12:15:30+02:00"), ("2014-12-22T10:15:30Z", "2014-12-22T11:15:30+01:00"))),
     converted("a type that stays", only("source:customers:date"), {"date": 1}, {}),
     converted("the source", only("source:customers:source.ts_ms", "Europe/Moscow"),
@@ -189,10 +189,10 @@ EXCLUDED = (
 
 def ruled(options, flags):
     zoned, of_day, ms, us = flags
-    given = {"ts_ms": 0, "ts_us": 0, "named": None}
+    results = {"ts_ms": 0, "ts_us": 0, "named": None}
     after = {"ts_ms": ms * 19_800_000, "ts_us": us * 19_800_000_000, "named": None}
     rows = (DAY_LATER if zoned else DAY) | (LATER if of_day else NOON)
-    return Case(next(iter(options.values())), INDIA | options, change(source=given, **DAY, **NOON),
+    return Case(next(iter(options.values())), INDIA | options, change(source=results, **DAY, **NOON),
                 change(source=after, **rows))  # fmt: skip
 
 

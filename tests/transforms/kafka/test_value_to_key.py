@@ -6,7 +6,7 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.transforms.kafka.value_to_key import ValueToKey
 from dagster_smt.values.json.lazy import look
-from tests.transforms.helpers import Case, chain_of, check, envelope, record_of, refusal, shown, wanted
+from tests.transforms.helpers import Case, chain_of, check, envelope, expectation, record_of, refusal, shown
 
 AT = "{} transforms.t (ValueToKey): {}"
 TO_KEY = {"shows": "key", "input_part": "value"}
@@ -82,8 +82,8 @@ def test_the_form_of_the_value_decides(key, value, wants):
     record, other = record_of(value), record_of(key, "key")
     record.key_schema, record.key = other.key_schema, other.key
     assert Interpreter(chain_of(ValueToKey, {"fields": "a"})).run(record).status == 0
-    assert shown(record, "key") == wanted(wants, "key")
-    assert shown(record, "value") == wanted(value, "value")
+    assert shown(record, "key") == expectation(wants, "key")
+    assert shown(record, "value") == expectation(value, "value")
 
 
 def test_key_and_value_share_nothing_that_a_later_stage_could_change():
@@ -96,5 +96,5 @@ def test_key_and_value_share_nothing_that_a_later_stage_could_change():
     look(record.value, "n")
     interpreter = Interpreter(parse_chain(properties | {"transforms.m.field.syntax.version": "V2"}))
     assert interpreter.run(record).status == 0
-    assert shown(record, "key") == wanted('{"n":{"x":""}}', "key")
-    assert shown(record, "value") == wanted('{"n":{"x":"secret"}}', "value")
+    assert shown(record, "key") == expectation('{"n":{"x":""}}', "key")
+    assert shown(record, "value") == expectation('{"n":{"x":"secret"}}', "value")
