@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from dagster_smt.cli import main
-from dagster_smt.cli.schemas import read_schema
+from dagster_smt.cli.schema_arguments import read_schema
 from dagster_smt.errors import ConfigError
 from dagster_smt.version import __version__
 

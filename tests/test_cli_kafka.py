@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dagster_smt.cli import main
-from dagster_smt.cli.topics import topics_at
+from dagster_smt.cli.topic_commands import topics_at
 from dagster_smt.model.secrets import resolved
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.spec import FileTopics

@@ -131,6 +131,125 @@ def test_conditional_expressions_and_comprehensions_are_not_nested(path):
     assert not nested(text, COMPREHENSION)
 
 
+VAGUE = frozenset("found made given told kept wanted named looks theirs those".split())
+"""Names that say only that something happened, or point at a thing without its noun (docs/style.md)."""
+
+
+def vague_names(text):
+    """(line, name) of each binding of a vague name: variables, parameters, functions, classes, attributes, aliases."""
+    names = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.append((node.lineno, node.id))
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            names.append((node.lineno, node.attr))
+        elif isinstance(node, ast.arg):
+            names.append((node.lineno, node.arg))
+        elif isinstance(node, Function | ast.ClassDef | ast.MatchAs | ast.MatchStar | ast.ExceptHandler):
+            names.append((node.lineno, node.name or ""))
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            names.append((node.lineno, node.rest))
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names += [(node.lineno, alias.asname) for alias in node.names if alias.asname]
+    return sorted((line, name) for line, name in names if name.strip("_").lower() in VAGUE)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "found = 1",
+        "found += 1",
+        "found: int = 1",
+        "(a, *found) = b",
+        "if found := a:\n    pass",
+        "for found in a:\n    pass",
+        "b = [found for found in a]",
+        "with a as found:\n    pass",
+        "try:\n    pass\nexcept OSError as found:\n    pass",
+        "def f(found): pass",
+        "def f(*found): pass",
+        "def f(*, found=1): pass",
+        "f = lambda found: 1",
+        "def found(): pass",
+        "async def _found(): pass",
+        "class Found: pass",
+        "self.found = 1",
+        "class A:\n    found: int",
+        "FOUND = 1",
+        "import a as found",
+        "from a import b as found",
+        "match a:\n    case [found]:\n        pass",
+        "match a:\n    case [1, *found]:\n        pass",
+        'match a:\n    case {"b": 1, **found}:\n        pass',
+    ],
+)
+def test_vague_names_are_seen_wherever_they_are_bound(code):
+    assert [name.strip("_").lower() for _, name in vague_names(code)] == ["found"]
+
+
+@pytest.mark.parametrize(
+    "code", ["from hypothesis import given", "not_found = found", "a.found()", "f(found=1)", "x = 'found'"]
+)
+def test_names_of_others_and_longer_names_are_not_vague(code):
+    assert vague_names(code) == []
+
+
+@pytest.mark.parametrize("path", modules("dagster_smt", "definitions", "benchmarks", "tests"), ids=name)
+def test_names_say_what_a_thing_is(path):
+    assert vague_names(path.read_text()) == []
+
+
+SAME_CLASSES = {
+    "Column": "spark.sql has the methods of PySpark's Column, under its name; the other is the column of a topic table",
+    "Drop": "the effect, and Confluent's transform of that effect",
+    "DropHeaders": "the effect, and Kafka's transform of that effect",
+    "ExtractTopic": "Aiven and Confluent have a transform of this name",
+    "Filter": "Kafka and Confluent have a transform of this name",
+}
+"""Classes of one name, each with the reason."""
+SAME_MODULES = {
+    "one side of a pair: reading or writing of a format, source or sink of a kind of table": (
+        "read write file_topics kafka delta iceberg table changes"
+    ),
+    "one subject in rooms above each other: plain data or rules below, Spark, the run or Dagster above": (
+        "arrays cast columns dead_letters examples events failures fields keyed layout literals maintenance merge names "
+        "options output partitions primitives progress residue rules schema spec sql stages statement steps texts topics "
+        "types unmasked versions zones client vendors"
+    ),
+    "helpers of one transform, in its folder; transforms of two vendors": "extract_topic filter shape values",
+}
+"""Modules of one name, by reason."""
+
+
+def same_names(names_by_place):
+    """Names that stand in several places, with those places."""
+    places = {}
+    for place, names in names_by_place.items():
+        for each in names:
+            places.setdefault(each, []).append(place)
+    return {each: where for each, where in places.items() if len(where) > 1}
+
+
+def test_same_names_are_seen():
+    assert same_names({"a": ["One", "Two"], "b": ["Two"]}) == {"Two": ["a", "b"]}
+
+
+def test_no_two_classes_have_one_name():
+    classes = {}
+    for path in modules("dagster_smt"):
+        tree = ast.parse(path.read_text())
+        classes[name(path)] = [n.name for n in tree.body if isinstance(n, ast.ClassDef) and not n.name.startswith("_")]
+    assert sorted(same_names(classes)) == sorted(SAME_CLASSES)
+
+
+def test_no_two_modules_have_one_name():
+    paths = [path for path in modules("dagster_smt") if not path.stem.startswith("__")]
+    allowed = {each for names in SAME_MODULES.values() for each in names.split()}
+    twice = same_names({name(path): [path.stem] for path in paths})
+    assert {each: places for each, places in twice.items() if each not in allowed} == {}
+    assert sorted(allowed - twice.keys()) == []
+
+
 @pytest.mark.parametrize("path", modules("dagster_smt", "definitions"), ids=name)
 def test_annotations_are_not_postponed(path):
     """Dagster reads annotations at run time and refuses, or silently misreads, postponed ones."""

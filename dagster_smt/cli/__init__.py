@@ -7,7 +7,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from dagster_smt.cli import chains, connectors, parity, preview, schema, topics
+from dagster_smt.cli import chain_commands, connector_commands, parity, preview_command, schema_command, topic_commands
 from dagster_smt.cli.terminal import say
 from dagster_smt.errors import SmtError
 from dagster_smt.version import __version__
@@ -31,6 +31,6 @@ def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="dagster-smt", description="Kafka Connect transforms on Spark and Dagster.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for room in (chains, connectors, schema, preview, topics, parity):
+    for room in (chain_commands, connector_commands, schema_command, preview_command, topic_commands, parity):
         room.add_commands(commands)
     return parser

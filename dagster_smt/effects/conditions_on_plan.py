@@ -1,7 +1,7 @@
 """Conditions on a symbolic record: an expression with a boolean result, or the result if planning knows it."""
 
 from dagster_smt.authoring.fields.edit import struct_of
-from dagster_smt.authoring.fields.json_path import planned_answer
+from dagster_smt.authoring.fields.jayway_paths import planned_answer
 from dagster_smt.authoring.fields.read import read_field
 from dagster_smt.authoring.node_texts import default_of, literal_text_of
 from dagster_smt.authoring.transform import Planning, refuse
@@ -55,7 +55,7 @@ def plan_condition(condition: Condition, record: PlanRecord, at: Planning, purpo
                 return bool(rule.python(topic.value))
             return Call(rule, (topic,))
         case HasHeader(name):
-            return Call(headers.HasHeader(name), (record.headers.expr,))
+            return Call(headers.HasHeaderRule(name), (record.headers.expr,))
         case PathFinds():
             return _path(condition, at.side_of(record), at, purpose)
         case FieldPasses():

@@ -1,6 +1,6 @@
 """Conditions on records that pass a stage: a run need not read other records (``model.keeps``, decision 16)."""
 
-from dagster_smt.authoring.fields.json_path import finding
+from dagster_smt.authoring.fields.jayway_paths import finding
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.stage import Stage
 from dagster_smt.effects.code import CodeTransform
@@ -44,8 +44,8 @@ def _with_null_rule(stage: Stage, passing: keeps.Condition) -> keeps.Condition:
     if stage.acts_on == "key":
         return keeps.Unknown()
     if stage.transform.on_null() in ("drop", "reject"):
-        return keeps.AllConditions((keeps.NotCondition(keeps.NullValue()), passing))
-    return keeps.AnyCondition((keeps.NullValue(), passing))
+        return keeps.AllConditions((keeps.NotCondition(keeps.NullTest()), passing))
+    return keeps.AnyCondition((keeps.NullTest(), passing))
 
 
 def _holds(predicate: Predicate) -> keeps.Condition:
@@ -53,7 +53,7 @@ def _holds(predicate: Predicate) -> keeps.Condition:
     known = _known(condition)
     # a condition on fields is false for a null value
     if "value" in condition.reads:
-        return keeps.AllConditions((keeps.NotCondition(keeps.NullValue()), known))
+        return keeps.AllConditions((keeps.NotCondition(keeps.NullTest()), known))
     return known
 
 
@@ -64,7 +64,7 @@ def _known(condition: Condition) -> keeps.Condition:
         case Not(inner):
             return keeps.NotCondition(_known(inner))
         case NullValue():
-            return keeps.NullValue()
+            return keeps.NullTest()
         case TopicPasses(rule):
             return keeps.TopicTest(rule.python)
         case FieldPasses(path, test) if path.flat and not isinstance(test, NoTest):

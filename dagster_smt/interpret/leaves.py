@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dagster_smt.interpret.preview import Snapshot
+from dagster_smt.interpret.preview import RecordSnapshot
 from dagster_smt.model.paths.extended import below
 
 
@@ -14,7 +14,7 @@ class Number(str):
     __slots__ = ()
 
 
-def leaves(record: Snapshot) -> dict[str, Any]:
+def leaves(record: RecordSnapshot) -> dict[str, Any]:
     """Returns values by path: texts, ``Number``s, booleans, None, and empty objects and arrays.
 
     Paths are ``topic``, ``header[0] name``, ``key``, ``value.items[3].id``.

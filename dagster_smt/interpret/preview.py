@@ -33,7 +33,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class RecordSnapshot:
     """A record between two stages, with its sides and headers as texts."""
 
     topic: str
@@ -54,7 +54,7 @@ class Shown:
     """
 
     stage: str
-    record: Snapshot | None = None
+    record: RecordSnapshot | None = None
     note: str = ""
     failed: bool = False
 
@@ -160,7 +160,7 @@ def _shown(preview_: _Preview, record: Record, stage: str, *, last: bool) -> Sho
             return Shown(stage, note=str(outcome.problem), failed=last)
         sides[side] = key if side == KEY_DIRTY else value
     headers = tuple((header.key, _header(header)) for header in record.headers)
-    return Shown(stage, Snapshot(record.topic or "", _text(sides[KEY_DIRTY]), _text(sides[VALUE_DIRTY]), headers))
+    return Shown(stage, RecordSnapshot(record.topic or "", _text(sides[KEY_DIRTY]), _text(sides[VALUE_DIRTY]), headers))
 
 
 def _header(header: Header) -> str | None:

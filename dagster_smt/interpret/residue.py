@@ -10,7 +10,7 @@ from typing import Any
 
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.interpret.leaves import Number, leaves
-from dagster_smt.interpret.preview import Sample, Shown, Snapshot, preview
+from dagster_smt.interpret.preview import RecordSnapshot, Sample, Shown, preview
 from dagster_smt.model.paths.extended import extended_steps, step_text
 from dagster_smt.model.paths.steps import Index
 from dagster_smt.model.topics.format import Format
@@ -44,7 +44,7 @@ def residue(chain: Chain, samples: Iterable[Sample], key: Format, value: Format)
     return survivors
 
 
-def _last(steps: list[Shown]) -> Snapshot | None:
+def _last(steps: list[Shown]) -> RecordSnapshot | None:
     """Returns the record after the chain; None if it was dropped or failed."""
     ended = steps[-1].failed or steps[-1].note == "dropped"
     records = [step.record for step in steps if step.record is not None]

@@ -43,7 +43,7 @@ class TopicTest:
 
 
 @dataclass(frozen=True, slots=True)
-class NullValue:
+class NullTest:
     """True if the value is null."""
 
 
@@ -73,7 +73,7 @@ class AnyCondition:
     conditions: tuple["Condition", ...]
 
 
-Condition = FieldTest | TopicTest | NullValue | Unknown | NotCondition | AllConditions | AnyCondition
+Condition = FieldTest | TopicTest | NullTest | Unknown | NotCondition | AllConditions | AnyCondition
 NOTHING = AnyCondition(())
 """The condition of a stage that keeps nothing."""
 

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from dagster_smt.chain import Chain
 from dagster_smt.errors import DATA_EXCEPTION, Problem
-from dagster_smt.model.reports.run_report import Reject, TopicCounts
+from dagster_smt.model.reports.run_report import RejectedRecord, TopicCounts
 from dagster_smt.run.counts import CONVERTERS, FAILED
 from dagster_smt.spark.columns import PROBLEM_FIELDS
 from dagster_smt.spark.reading.arrays import ELEMENT
@@ -52,18 +52,18 @@ def _name_of_stage(names: dict[int, str]) -> Column:
     return F.create_map(*(F.lit(x) for pair in names.items() for x in pair))[F.col("__stage")]
 
 
-def first_rejects(rows: DataFrame, chain: Chain) -> list[Reject]:
+def first_rejects(rows: DataFrame, chain: Chain) -> list[RejectedRecord]:
     """Returns the first ``rejected_rows`` of each topic, ordered by topic, partition and offset."""
     number = F.row_number().over(Window.partitionBy("topic").orderBy("partition", "offset"))
     first = rows.withColumn("number", number).where(F.col("number") <= FIRST)
     return [_reject(r.asDict(), chain) for r in first.orderBy(*COORDINATES).collect()]
 
 
-def _reject(row: dict[str, Any], chain: Chain) -> Reject:
+def _reject(row: dict[str, Any], chain: Chain) -> RejectedRecord:
     converter = CONVERTERS.get(row["stage"])
     stage, place = (converter, converter) if converter else _stage_names(chain, row["stage"])
     problem = Problem(row["code"], place, row["statement"], row["hint"], row["connect_class"])
-    return Reject(row["topic"], row["partition"], row["offset"], stage, problem)
+    return RejectedRecord(row["topic"], row["partition"], row["offset"], stage, problem)
 
 
 def _stage_names(chain: Chain, index: int) -> tuple[str, str]:
@@ -111,6 +111,6 @@ def not_committed(place: str, counts: TopicCounts, *, whole: bool) -> Problem:
     return Problem("SMT530", place, statement, hint)
 
 
-def located(reject: Reject) -> Problem:
+def located(reject: RejectedRecord) -> Problem:
     """Returns the problem of a rejected record, with the record's coordinates as its place."""
     return reject.problem.at(f"{reject.topic}-{reject.partition}@{reject.offset}")

@@ -19,7 +19,7 @@ from dagster_smt.model.keeps import (
     Condition,
     FieldTest,
     NotCondition,
-    NullValue,
+    NullTest,
     TopicTest,
     Unknown,
     fields_of,
@@ -75,7 +75,7 @@ def narrowed(
     nulls = (False,) if table.push_down == "no-tombstones" else (False, True)
     ranges, left = [], list[tuple[int, Range]]()
     for r in window.ranges:
-        place = Place(((r.start, r.end),), (r.topic, r.partition), _metadata(table), times)
+        place = RecordPlace(((r.start, r.end),), (r.topic, r.partition), _metadata(table), times)
         read, dropped = _split(place, stages, nulls)
         ranges += [Range(r.topic, r.partition, *part) for part in read]
         left += [(index, Range(r.topic, r.partition, *part)) for index, parts in dropped for part in parts]
@@ -113,7 +113,7 @@ def explained(chain: Chain, table: TopicTable) -> list[str]:
         by = sorted(tested | ({"topic"} if tests_topic(keeps) else set()))
         if not by:
             continue
-        place = Place(((0, EVERY),), None, columns, _Times((), None))
+        place = RecordPlace(((0, EVERY),), None, columns, _Times((), None))
         offsets = place.possible(keeps)
         only = "" if offsets == place.whole else f": only {_offsets(offsets)}"
         line = f"stage '{chain.stages[index].alias}' keeps records by {', '.join(by)}{only}"
@@ -149,7 +149,7 @@ def _metadata(table: TopicTable) -> dict[str, Column]:
 
 
 def _split(
-    place: "Place", stages: Sequence[tuple[int, Condition]], nulls: Sequence[bool]
+    place: "RecordPlace", stages: Sequence[tuple[int, Condition]], nulls: Sequence[bool]
 ) -> tuple[Intervals, list[tuple[int, Intervals]]]:
     """Returns the part of a range to read, and the part that each stage drops unread.
 
@@ -192,7 +192,7 @@ class _Times:
 
 
 @dataclass(frozen=True)
-class Place:
+class RecordPlace:
     """Offsets of a topic-partition.
 
     Attributes:
@@ -218,7 +218,7 @@ class Place:
             if isinstance(condition, AllConditions) is outcome:
                 return reduce(common, parts, self.whole)
             return reduce(union, parts, ())
-        if isinstance(condition, NullValue):
+        if isinstance(condition, NullTest):
             return self._all(self.null is outcome)
         if isinstance(condition, TopicTest):
             return self._all(self.of is None or outcome in _answer(condition.test, self.of[0]))

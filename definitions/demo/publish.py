@@ -6,7 +6,7 @@ from dagster_smt import FileTopics, KafkaTopics
 from dagster_smt.tables.kafka.producer import send
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.sources.segments import Row, list_segments, read_rows, to_bytes
+from dagster_smt.tables.sources.segments import SegmentRow, list_segments, read_rows, to_bytes
 from definitions import demo
 
 PUSHES = "github.push"
@@ -18,7 +18,7 @@ def shipped(topic: str) -> list[NewRecord]:
     return [_record(row) for row in rows]
 
 
-def _record(row: Row) -> NewRecord:
+def _record(row: SegmentRow) -> NewRecord:
     headers = tuple((header.key, to_bytes(header.value)) for header in row.headers or ())
     return NewRecord(to_bytes(row.key), to_bytes(row.value), headers, row.timestamp, row.timestampType)
 

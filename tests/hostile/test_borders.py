@@ -9,7 +9,7 @@ import pytest
 
 import dagster_smt
 from dagster_smt.chain import parse_chain
-from dagster_smt.cli.schemas import read_schema
+from dagster_smt.cli.schema_arguments import read_schema
 from dagster_smt.errors import ConfigError, SmtError
 from dagster_smt.formats.protobuf import text as protobuf_text
 from dagster_smt.model.topics.names import is_topic

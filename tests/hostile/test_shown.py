@@ -14,14 +14,14 @@ import dagster_smt
 from dagster_smt import Chain
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.chain.explain import explain
-from dagster_smt.cli.connectors import print_report
+from dagster_smt.cli.connector_commands import print_report
 from dagster_smt.cli.grid import grid
 from dagster_smt.cli.page import page
-from dagster_smt.cli.preview import lines_of
+from dagster_smt.cli.preview_command import lines_of
 from dagster_smt.cli.terminal import say
 from dagster_smt.connect import Connector, ConnectorComponent, OptionVerdict, TransformVerdict
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.interpret.preview import Sample, Shown, Snapshot
+from dagster_smt.interpret.preview import RecordSnapshot, Sample, Shown
 from dagster_smt.model.reports.markdown import cell, code, fenced, plain, table
 from dagster_smt.model.reports.run_report import FieldChange, LedgerEntry, LedgerLine, RunReport, StageCounts
 from dagster_smt.model.schema import STRING, Schema, Type, optional
@@ -153,7 +153,7 @@ def test_what_a_terminal_gets(text, capsys):
     say(grid([[text, text]], left=2))
     say(str(Problem("SMT501", text, text, text)))
     out += capsys.readouterr().out
-    snapshot = Snapshot(text, text, text, ((text, text),))
+    snapshot = RecordSnapshot(text, text, text, ((text, text),))
     lines = list(lines_of(Sample(text), [Shown(text, snapshot, text), Shown(text, None, text)]))
     out += "\n".join(line.plain for line in lines)
     assert out == "\n".join(map(visible, out.split("\n")))

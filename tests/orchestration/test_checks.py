@@ -42,7 +42,7 @@ DIFFERING = LedgerLine(LedgerEntry(0, "columns", "mismatched", "id", "key"), 2)
 RENAMED = LedgerLine(LedgerEntry(0, "names", "renamed", "nmae", target="x"), 0)
 ALL_FAILED, FINE = TopicCounts(5, 5), TopicCounts(5)
 OLD = Unmasked("", "hide", "masked", "value", "nmae", runs=("r1",), offsets=offsets_of([Range("orders", 0, 2, 5)]))
-REJECT = Reject("orders", 0, 1, "hide", Problem("SMT401", "", "no text"))
+REJECT = RejectedRecord("orders", 0, 1, "hide", Problem("SMT401", "", "no text"))
 
 
 def reported(**changes):

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.orchestration.components.derived import Spelling, instance_of, model_of
+from dagster_smt.orchestration.components.derived import ConfigSpelling, instance_of, model_of
 from dagster_smt.orchestration.components.fields import SINKS, SPELLINGS, _model
 from dagster_smt.orchestration.docstrings import attribute_docs
 from dagster_smt.orchestration.launch.config_schema import smt_config_schema
@@ -78,7 +78,7 @@ def test_a_spelling_knows_the_place_of_its_value():
 
         size: int | None = None
 
-    spelling = Spelling(str, lambda text, folder, place: f"{place} {folder}/{text}")
+    spelling = ConfigSpelling(str, lambda text, folder, place: f"{place} {folder}/{text}")
     assert model_of(Options, {int: spelling})(size="7").size == "7"
     assert instance_of(Options, {"size": "7"}, {int: spelling}, Path("f"), "sink").size == "sink.size f/7"
     assert instance_of(Options, {"size": None}, {int: spelling}, Path("f"), "sink").size is None

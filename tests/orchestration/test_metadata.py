@@ -7,7 +7,7 @@ import pytest
 
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.errors import Problem
-from dagster_smt.model.reports.run_report import LedgerEntry, LedgerLine, Reject, RunReport, StageCounts, Unread
+from dagster_smt.model.reports.run_report import LedgerEntry, LedgerLine, RejectedRecord, RunReport, StageCounts, Unread
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.orchestration.launch.versions import code_version, data_version
 from dagster_smt.orchestration.metadata.definition_metadata import definition_metadata
@@ -40,7 +40,7 @@ def schemaless_plan():
 def report(**changes):
     plan = typed_plan()
     problem = Problem("SMT401", "transforms.hide (MaskField$Value)", "cannot be masked", "mend it")
-    rejects = [Reject("orders", 0, offset, "hide", problem) for offset in (11, 12)]
+    rejects = [RejectedRecord("orders", 0, offset, "hide", problem) for offset in (11, 12)]
     values = {
         "name": "orders",
         "window": Window((Range("orders", 0, 10, 20), Range("orders", 1, 0, 4))),

@@ -4,15 +4,15 @@ import pytest
 
 from dagster_smt.model.record import Header
 from dagster_smt.model.schema import Schema, Type, timestamp
-from dagster_smt.values.headers.fields import AppendHeader, DropNamed, HasHeader, HasHeaderOrNull, HeaderBytes
+from dagster_smt.values.headers.fields import AppendHeader, DropNamed, HasHeaderOrNull, HasHeaderRule, HeaderBytes
 
 STRING = Schema(Type.STRING, optional=True)
 LISTS = [[], [("a", b"1")], [("a", b"1"), ("b", None), ("a", b"2"), ("A", b"\xff")]]
 RULES = [
     (DropNamed(("a",)), [[], [], [("b", None), ("A", b"\xff")]]),
     (DropNamed(("zz", "b")), [[], [("a", b"1")], [("a", b"1"), ("a", b"2"), ("A", b"\xff")]]),
-    (HasHeader("a"), [False, True, True]),
-    (HasHeader("B"), [False, False, False]),
+    (HasHeaderRule("a"), [False, True, True]),
+    (HasHeaderRule("B"), [False, False, False]),
     (HasHeaderOrNull("b"), [None, None, True]),
 ]
 BYTES = [
@@ -79,7 +79,7 @@ def test_the_spark_form_of_no_headers(spark):
     from dagster_smt.values.headers.fields import HEADERS_DDL
 
     frame = spark.range(1).select(F.lit(None).cast(HEADERS_DDL).alias("h"))
-    rules = [DropNamed(("a",)), HasHeader("a"), HasHeaderOrNull("a")]
+    rules = [DropNamed(("a",)), HasHeaderRule("a"), HasHeaderOrNull("a")]
     assert list(frame.select(*(r.column(F, F.col("h")) for r in rules)).first()) == [None, False, None]
 
 

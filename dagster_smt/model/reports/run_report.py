@@ -116,7 +116,7 @@ class SchemaUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Reject:
+class RejectedRecord:
     """The place and the reason of a record's failure, never its content.
 
     ``stage`` is the alias of the stage, or ``key.converter`` / ``value.converter``.
@@ -337,7 +337,7 @@ class RunReport:
     previous: Schema | None = None
     lineage: dict[str, tuple[str, ...]] = field(default_factory=dict)
     masked: tuple[str, ...] = ()
-    rejects: list[Reject] = field(default_factory=list)
+    rejects: list[RejectedRecord] = field(default_factory=list)
     schemas: tuple[SchemaUse, ...] = ()
     topics: dict[str, TopicCounts] = field(default_factory=dict)
     failures: dict[str, list[Problem]] = field(default_factory=dict)
@@ -416,7 +416,7 @@ class RunReport:
         return records
 
 
-def _lies_in(reject: Reject, offsets: OffsetSet) -> bool:
+def _lies_in(reject: RejectedRecord, offsets: OffsetSet) -> bool:
     intervals = offsets.of(reject.topic, reject.partition)
     return any(start <= reject.offset < end for start, end in intervals)
 

@@ -2,7 +2,7 @@
 
 An option of a source, a sink or the checks is declared once: as a field of its dataclass, with a line under
 ``Attributes:`` in the docstring. ``model_of`` takes the type, the default and the description from there, so a new
-option needs nothing here. A type that YAML cannot hold has an entry in a table of ``Spelling``.
+option needs nothing here. A type that YAML cannot hold has an entry in a table of ``ConfigSpelling``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Spelling:
+class ConfigSpelling:
     """The spelling of a type's values in ``defs.yaml``.
 
     Attributes:
@@ -37,7 +37,7 @@ class Spelling:
     write: Callable[[Any], Any] = lambda value: value
 
 
-Spellings = Mapping[type, Spelling]
+Spellings = Mapping[type, ConfigSpelling]
 Examples = Mapping[type, Mapping[str, list[Any]]]
 
 
@@ -142,19 +142,19 @@ def _init_fields(cls: type) -> list[Field[Any]]:
     return [field for field in fields(cls) if field.init]
 
 
-def _default_factory(field: Field[Any], spelling: Spelling | None) -> Callable[[], Any]:
+def _default_factory(field: Field[Any], spelling: ConfigSpelling | None) -> Callable[[], Any]:
     factory = field.default_factory
     assert factory is not MISSING
     return lambda: _written(factory(), spelling)
 
 
-def _written(default: Any, spelling: Spelling | None) -> Any:
+def _written(default: Any, spelling: ConfigSpelling | None) -> Any:
     if spelling is None or default is None:
         return default
     return spelling.write(default)
 
 
-def _spelling(hint: Any, spellings: Spellings) -> Spelling | None:
+def _spelling(hint: Any, spellings: Spellings) -> ConfigSpelling | None:
     """Returns the spelling of a type, or of the only part of a union that has one."""
     parts = get_args(hint) if _is_union(hint) else (hint,)
     for part in parts:

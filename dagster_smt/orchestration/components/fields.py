@@ -20,8 +20,8 @@ from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.topics.format import FormatKind
 from dagster_smt.orchestration.checks import SmtChecks
 from dagster_smt.orchestration.components.derived import (
+    ConfigSpelling,
     Examples,
-    Spelling,
     Spellings,
     choice_of,
     instance_of,
@@ -78,9 +78,9 @@ def _format_here(data: Mapping[str, Any], folder: Path, place: str) -> Format:
     return format_of(data, folder, place)
 
 
-def _names_of(cls: Callable[..., Any]) -> Spelling:
+def _names_of(cls: Callable[..., Any]) -> ConfigSpelling:
     """Returns how a class of column names is spelled: as a list of the names."""
-    return Spelling(Sequence[str], lambda names, folder, place: cls(*names), lambda default: default.names)
+    return ConfigSpelling(Sequence[str], lambda names, folder, place: cls(*names), lambda default: default.names)
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ class ScheduledMaintenance(SmtMaintenance):
 
 
 SPELLINGS: Spellings = {
-    Format: Spelling(FormatModel, _format_here, lambda default: FormatModel(kind=default.kind)),
-    NewTopics: Spelling(model_of(NewTopics, {}), lambda data, folder, place: NewTopics(**data)),
+    Format: ConfigSpelling(FormatModel, _format_here, lambda default: FormatModel(kind=default.kind)),
+    NewTopics: ConfigSpelling(model_of(NewTopics, {}), lambda data, folder, place: NewTopics(**data)),
     SourceColumns: _names_of(SourceColumns),
     SoftDeleteColumns: _names_of(SoftDeleteColumns),
     ValidityColumns: _names_of(ValidityColumns),

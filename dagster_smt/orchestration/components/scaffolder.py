@@ -8,7 +8,7 @@ import dagster as dg
 from click import ClickException, echo
 from pydantic import BaseModel, Field
 
-from dagster_smt.cli.connectors import print_report
+from dagster_smt.cli.connector_commands import print_report
 from dagster_smt.connect import ANY_CLUSTER, Connector, ConnectorComponent, connectors_at, written_component
 from dagster_smt.errors import ConfigError, Problem, SmtError
 from dagster_smt.tables.proposal.look import Look

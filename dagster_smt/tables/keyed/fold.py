@@ -47,7 +47,7 @@ def folded_events(events: DataFrame, keyed: Keyed) -> DataFrame:
     """
     row = events.schema["row"].dataType
     assert isinstance(row, StructType)
-    fold = _Fold(row, soft=keyed.rows.deletes == "soft")
+    fold = _EventFold(row, soft=keyed.rows.deletes == "soft")
     in_order = F.array_sort(F.collect_list(F.struct("order", *_fields(events))), _by_order).alias("events")
     by_key = events.groupBy("key").agg(in_order, _crosses())
     by_key = by_key.select("key", "crosses", F.element_at("events", -1).alias("last"), fold.result().alias("state"))
@@ -96,7 +96,7 @@ def _soft_row(row: StructType, keyed: Keyed) -> Column:
     return F.when(F.col("last.op") == DELETE, F.struct(*columns)).otherwise(F.col("state.row"))
 
 
-class _Fold:
+class _EventFold:
     """The row of a key while its events pass, as a struct of ``row``, ``unchanged`` and ``incomplete``.
 
     ``unchanged`` names the columns whose value the table has: at first all of them. ``incomplete`` names the columns

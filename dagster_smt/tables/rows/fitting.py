@@ -44,7 +44,7 @@ class Widened(ValueRule):
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowed(ValueRule):
+class NarrowedNumber(ValueRule):
     """A whole number as one of 8 or 16 bits, for which Avro and Protobuf have no type; one beyond it is refused."""
 
     schema: Schema
@@ -144,7 +144,7 @@ def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) ->
         raise refuse("SMT443", statement, _HINT)
     cell = replace(node, schema=schema, nullable=node.may_be_null)
     if not _same(node.schema, schema):
-        rule = Narrowed(schema, name) if _narrows(node.schema, schema) else Widened(schema)
+        rule = NarrowedNumber(schema, name) if _narrows(node.schema, schema) else Widened(schema)
         cell = replace(cell, expr=Call(rule, (cell.expr,)), copied=False)
     elif _loses_digits(node.schema, schema):
         cell = replace(cell, expr=Call(Digits(schema, name), (cell.expr,)), copied=False)

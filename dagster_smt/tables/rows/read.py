@@ -20,7 +20,7 @@ from dagster_smt.model.topics.change_formats import ROW, is_change, metadata_key
 from dagster_smt.model.topics.columns import Column, HeaderValue, Metadata, decoder, header_form
 from dagster_smt.model.topics.format import Format
 from dagster_smt.tables.rows.fitting import fitted
-from dagster_smt.tables.rows.row_stage import RowStage
+from dagster_smt.tables.rows.row_transform import RowTransform
 from dagster_smt.tables.rows.rules import (
     AsInt,
     AsLong,
@@ -53,7 +53,7 @@ _CASTS: dict[tuple[str, Any], Rule] = {
 }
 
 
-class ReadRow(RowStage):
+class ReadRow(RowTransform):
     """Make the value a row of a topic table: its columns, from value, key, metadata and headers."""
 
     purpose = "reading the columns of a topic table"

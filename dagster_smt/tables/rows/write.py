@@ -12,7 +12,7 @@ from dagster_smt.model.record import VALUE_DIRTY, PlanRecord, Record
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.columns import Column, HeaderValue, Metadata, decoder, header_form
 from dagster_smt.tables.rows.header_rules import HeadersFrom, NoHeaders, PutHeader
-from dagster_smt.tables.rows.row_stage import RowStage
+from dagster_smt.tables.rows.row_transform import RowTransform
 from dagster_smt.values.headers.fields import DropNamed
 from dagster_smt.values.partitions import ChosenPartition
 from dagster_smt.values.times.timestamps import RecordTime
@@ -26,7 +26,7 @@ _RULES: dict[str, dict[str, Rule]] = {
 """What of a record is written from a column beside headers: by the column's type, how."""
 
 
-class WriteRow(RowStage):
+class WriteRow(RowTransform):
     """Put a row's columns where the topic table says: into key, value, headers, timestamp and partition.
 
     A record without key stays one. A column that nobody changed writes nothing: headers keep their bytes, and what

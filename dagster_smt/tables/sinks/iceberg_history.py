@@ -121,7 +121,7 @@ def _from_json(data: Mapping[str, Any]) -> Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class WayBack:
     """The way back from a snapshot.
 
     Attributes:
@@ -135,16 +135,16 @@ class Way:
     expired: str = ""
 
 
-def way_back(head: str | None, known: Mapping[str, Snapshot]) -> Way:
+def way_back(head: str | None, known: Mapping[str, Snapshot]) -> WayBack:
     """Goes back from a snapshot to the newest one with a mark."""
     passed: list[Snapshot] = []
     at = head
     while at is not None and at in known:
         if known[at].mark:
-            return Way(passed, known[at])
+            return WayBack(passed, known[at])
         passed.append(known[at])
         at = known[at].parent
-    return Way(passed, expired=at or "")
+    return WayBack(passed, expired=at or "")
 
 
 def foreign_of(head: str | None, known: Mapping[str, Snapshot]) -> list[ForeignCommit]:

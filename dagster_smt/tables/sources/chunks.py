@@ -19,7 +19,7 @@ from dagster_smt.tables.sources.segments import (
     MAX_LINE,
     Chunk,
     HeaderRow,
-    Row,
+    SegmentRow,
     Tagged,
     decode_row,
     decode_rows,
@@ -132,13 +132,13 @@ def _decoded(lines: bytes, decode_all: Callable[[bytes], list[Any]], decode: Cal
         return None
 
 
-def _in_place(rows: list[Row], chunk: Chunk, at: int) -> bool:
+def _in_place(rows: list[SegmentRow], chunk: Chunk, at: int) -> bool:
     offsets = np.fromiter((row.offset for row in rows), np.int64, len(rows))
     places = {(row.topic, row.partition) for row in rows}
     return places == {(chunk.topic, chunk.partition)} and bool((offsets == np.arange(at, at + len(rows))).all())
 
 
-def _batch(rows: list[Row]) -> pa.RecordBatch:
+def _batch(rows: list[SegmentRow]) -> pa.RecordBatch:
     size = len(rows)
     millis = np.fromiter((row.timestamp for row in rows), np.int64, size)
     types = np.fromiter((row.timestampType for row in rows), np.int32, size)

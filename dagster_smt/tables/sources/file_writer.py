@@ -19,8 +19,8 @@ from dagster_smt.tables.sources.segments import (
     LINES,
     MAX_LINE,
     HeaderRow,
-    Row,
     Segment,
+    SegmentRow,
     encode_row,
     list_segments,
     to_text,
@@ -94,7 +94,7 @@ def encode(record: NewRecord, topic: str, partition: int, offset: int) -> bytes:
     if record.timestamp_type not in (-1, 0, 1):
         raise ValueError("the timestamp type is not -1, 0 or 1")
     headers = [HeaderRow(k, to_text(v)) for k, v in record.headers]
-    row = Row(topic, partition, offset, timestamp, to_text(record.key), to_text(record.value))
+    row = SegmentRow(topic, partition, offset, timestamp, to_text(record.key), to_text(record.value))
     row.timestampType, row.headers = record.timestamp_type, headers
     try:
         line = encode_row(row)

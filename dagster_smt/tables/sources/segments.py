@@ -37,7 +37,7 @@ class HeaderRow(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     value: str | Tagged | None = None
 
 
-class Row(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+class SegmentRow(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """A line of a segment."""
 
     topic: str
@@ -50,13 +50,13 @@ class Row(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     headers: list[HeaderRow] | None = None
 
 
-_decoder = msgspec.json.Decoder(Row)
+_decoder = msgspec.json.Decoder(SegmentRow)
 decode_row = _decoder.decode
 decode_rows = _decoder.decode_lines
 _encode = msgspec.json.Encoder().encode
 
 
-def encode_row(row: Row) -> bytes:
+def encode_row(row: SegmentRow) -> bytes:
     """Returns the row as a line."""
     return _encode(row) + b"\n"
 
@@ -152,7 +152,7 @@ def _doubles(segments: list[Segment]) -> list[Problem]:
     return results
 
 
-def read_rows(segment: Segment) -> Iterator[Row]:
+def read_rows(segment: Segment) -> Iterator[SegmentRow]:
     """Reads the rows of a JSON segment without checks."""
     with segment.path.open("rb") as file:
         yield from map(decode_row, file)

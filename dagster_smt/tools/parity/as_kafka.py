@@ -28,7 +28,7 @@ from dagster_smt.model.schema import BOOLEAN, Schema, Type
 from dagster_smt.tools.parity import vendors
 from dagster_smt.tools.parity.compare import load
 from dagster_smt.tools.parity.datums import Converter, case_chain, run_case
-from dagster_smt.tools.parity.kafka_reader import KafkaReader, WrittenReader
+from dagster_smt.tools.parity.kafka_reader import JacksonReader, WrittenReader
 from dagster_smt.transforms.kafka.extract_field import ExtractField
 from dagster_smt.transforms.kafka.replace_field import ReplaceField
 from dagster_smt.values.basic import Required
@@ -104,7 +104,7 @@ class KafkaConverter(Converter):
     JSON without a schema, whose spelling stays the same here.
     """
 
-    reader: type[KafkaReader] = KafkaReader
+    reader: type[JacksonReader] = JacksonReader
 
     def __init__(self, settings: dict[str, str]):
         super().__init__(settings)
@@ -125,7 +125,7 @@ class KafkaConverter(Converter):
             self.coerced, self.by_name = reader.coerced, reader.by_name
             self.schemaless = reader.coerced and schema is None
 
-    def _envelope(self, text: str, reader: KafkaReader) -> tuple[Schema | None, Any]:
+    def _envelope(self, text: str, reader: JacksonReader) -> tuple[Schema | None, Any]:
         tree = reader.parse(text)
         if not isinstance(tree, dict) or tree.keys() != {"schema", "payload"}:
             raise not_an_envelope()
@@ -168,7 +168,7 @@ def _bare(tree: Any) -> Any:
     return results
 
 
-def _with_defaults(schema: Schema | None, tree: Any, reader: KafkaReader) -> Any:
+def _with_defaults(schema: Schema | None, tree: Any, reader: JacksonReader) -> Any:
     """Returns a schema with its defaults, read as Kafka reads them."""
     if schema is None or not isinstance(tree, dict):
         return schema

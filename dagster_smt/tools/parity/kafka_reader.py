@@ -26,7 +26,7 @@ _MOST_DIGITS = 1000
 
 
 @dataclass
-class KafkaReader:
+class JacksonReader:
     """Reads one datum. ``coerced``: whether something in it was taken for something else than it is."""
 
     default_for_null: bool = True
@@ -214,7 +214,7 @@ class KafkaReader:
         return fields
 
 
-class WrittenReader(KafkaReader):
+class WrittenReader(JacksonReader):
     """Reads what a converter has written: infinities as texts, and types that have another type's name."""
 
     def typed(self, schema: Schema | None, tree: Any) -> Any:

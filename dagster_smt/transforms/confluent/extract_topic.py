@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated
 
-from dagster_smt.authoring.fields.json_path import check_json_path
+from dagster_smt.authoring.fields.jayway_paths import check_json_path
 from dagster_smt.authoring.options import Flag, Text, option
 from dagster_smt.authoring.transform import Example, NullRule, Transform
 from dagster_smt.authoring.validate import one_of

@@ -20,7 +20,7 @@ from dagster_smt.model.runtime import kind_of
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.transforms.debezium.events.shape import new_schema, no_variant, presence
 from dagster_smt.values.basic import Required
-from dagster_smt.values.headers.fields import DropNamed, HeaderValue
+from dagster_smt.values.headers.fields import DropNamed, HeaderValueRule
 
 
 def _items(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -154,7 +154,7 @@ class HeaderToValue(CodeTransform):
             known = _SCHEMAS.get(kind, _NO_SCHEMA)
         else:
             known = schema
-        cell = Cell(known, Call(HeaderValue(position), (Ref(("headers",)),)), frozenset({"headers"}))
+        cell = Cell(known, Call(HeaderValueRule(position), (Ref(("headers",)),)), frozenset({"headers"}))
         return _Header(key, kind, cell)
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:

@@ -116,7 +116,7 @@ class DropNamed(ValueRule):
 
 
 @dataclass(frozen=True, slots=True)
-class HeaderValue(PythonRule):
+class HeaderValueRule(PythonRule):
     """The value of the header at a position."""
 
     number: int
@@ -126,7 +126,7 @@ class HeaderValue(PythonRule):
 
 
 @dataclass(frozen=True, slots=True)
-class HasHeader(ValueRule):
+class HasHeaderRule(ValueRule):
     """True if the record has a header of exactly this name."""
 
     name: str
@@ -145,10 +145,10 @@ class HasHeaderOrNull(ValueRule):
     name: str
 
     def python(self, headers: list[Header]) -> bool | None:
-        return HasHeader(self.name).python(headers) or None
+        return HasHeaderRule(self.name).python(headers) or None
 
     def column(self, F: Any, headers: Any) -> Any:
-        return F.when(HasHeader(self.name).column(F, headers), F.lit(True))
+        return F.when(HasHeaderRule(self.name).column(F, headers), F.lit(True))
 
 
 @dataclass(frozen=True, slots=True)

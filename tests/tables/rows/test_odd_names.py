@@ -9,7 +9,7 @@ import pytest
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.explain import explain
 from dagster_smt.chain.forms import Form, plan_forms
-from dagster_smt.cli.preview import lines_of
+from dagster_smt.cli.preview_command import lines_of
 from dagster_smt.errors import ConfigError, DataError, PlanError
 from dagster_smt.formats.json import reader, writer
 from dagster_smt.interpret.preview import Sample, preview

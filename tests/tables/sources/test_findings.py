@@ -99,7 +99,7 @@ def test_a_partition_beyond_32_bits_leaves_no_folder(source):
 
 
 def test_the_longest_line_is_read(source):
-    empty = len(segments.encode_row(segments.Row("orders", 0, 0, 1, "", "", 0, [])))
+    empty = len(segments.encode_row(segments.SegmentRow("orders", 0, 0, 1, "", "", 0, [])))
     append_records(source, "orders", [NewRecord(b"", b"x" * (segments.MAX_LINE - empty), (), 1), NewRecord(b"", b"")])
     assert [row["offset"] for row in decoded(source, window(0, 2))] == [0, 1]
     assert [row["offset"] for row in decoded(source, window(0, 1))] == [0]

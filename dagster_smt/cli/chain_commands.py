@@ -15,7 +15,7 @@ from dagster_smt.chain.vendors import by_vendor
 from dagster_smt.cli.arguments import add_jars
 from dagster_smt.cli.grid import grid
 from dagster_smt.cli.page import page
-from dagster_smt.cli.schemas import planned, read_schema, read_table
+from dagster_smt.cli.schema_arguments import planned, read_schema, read_table
 from dagster_smt.cli.terminal import say
 from dagster_smt.errors import ConfigError, PlanError, Problem, SmtError
 from dagster_smt.foreign.check import check_options

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dagster_smt.cli.topics import read_records, topics_at
+from dagster_smt.cli.topic_commands import read_records, topics_at
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.interpret.preview import Sample
 from dagster_smt.tables.samples import samples

@@ -11,11 +11,11 @@ from rich.text import Text
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.cli.arguments import add_jars, count
-from dagster_smt.cli.schemas import planned, read_schema, read_table
+from dagster_smt.cli.schema_arguments import planned, read_schema, read_table
 from dagster_smt.cli.terminal import shown
 from dagster_smt.foreign.check import check_options
 from dagster_smt.interpret.leaves import Number, leaves
-from dagster_smt.interpret.preview import Sample, Shown, Snapshot, preview
+from dagster_smt.interpret.preview import RecordSnapshot, Sample, Shown, preview
 from dagster_smt.model.topics.format import Format
 from dagster_smt.visible import visible
 
@@ -40,7 +40,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _preview(arguments: argparse.Namespace) -> int:
-    from dagster_smt.cli.samples import of_file, of_topic
+    from dagster_smt.cli.record_arguments import of_file, of_topic
 
     chain = parse_chain(arguments.chain, smt_jars=arguments.smt_jars, connect_version=arguments.connect_version)
     check_options(chain)
@@ -71,7 +71,7 @@ def _preview(arguments: argparse.Namespace) -> int:
 def lines_of(sample: Sample, steps: list[Shown]) -> Iterator[Text]:
     """Returns a record as lines: the whole record before and after the chain, and the changes of each stage."""
     yield _line(sample.place, style="bold")
-    before: Snapshot | None = None
+    before: RecordSnapshot | None = None
     for step in steps:
         head = f"  {step.stage:{_WIDTH}} "
         if step.record is None:
@@ -93,7 +93,7 @@ def _line(text: str, style: str = "") -> Text:
     return Text(visible(text), style=style)
 
 
-def _whole(record: Snapshot) -> Iterator[Text]:
+def _whole(record: RecordSnapshot) -> Iterator[Text]:
     yield _line(f"topic   {record.topic}")
     if record.key is not None:
         yield _line(f"key     {record.key}")
@@ -102,7 +102,7 @@ def _whole(record: Snapshot) -> Iterator[Text]:
     yield _line(f"value   {'null' if record.value is None else record.value}")
 
 
-def _changes(before: Snapshot, after: Snapshot) -> Iterator[Text]:
+def _changes(before: RecordSnapshot, after: RecordSnapshot) -> Iterator[Text]:
     """Returns the lines for new (green), dropped (red) and changed (yellow) parts."""
     old, new = _texts(before), _texts(after)
     for path in [*old, *(p for p in new if p not in old)]:
@@ -114,7 +114,7 @@ def _changes(before: Snapshot, after: Snapshot) -> Iterator[Text]:
             yield _line(f"~ {path}  {old[path]} → {new[path]}", style="yellow")
 
 
-def _texts(record: Snapshot) -> dict[str, str]:
+def _texts(record: RecordSnapshot) -> dict[str, str]:
     """Returns the parts of a record as JSON, with the spelling of numbers; topic and headers as they are."""
     plain = ("topic", "header[")
     return {path: _shown(value, quoted=not path.startswith(plain)) for path, value in leaves(record).items()}

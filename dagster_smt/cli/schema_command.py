@@ -7,7 +7,7 @@ from pathlib import Path
 from dagster_smt.chain import parse_chain
 from dagster_smt.cli.arguments import count
 from dagster_smt.cli.terminal import say
-from dagster_smt.cli.topics import topics_at
+from dagster_smt.cli.topic_commands import topics_at
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.topics.format import REGISTERED
 

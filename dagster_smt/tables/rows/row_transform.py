@@ -8,7 +8,7 @@ from dagster_smt.effects.code import CodeTransform
 from dagster_smt.model.topics.columns import Row
 
 
-class RowStage(CodeTransform):
+class RowTransform(CodeTransform):
     """A stage that a topic table with columns adds to a chain; no class that a chain can name."""
 
     connect_class = "dagster_smt.columns"

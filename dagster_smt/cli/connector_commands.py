@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dagster_smt.cli.arguments import add_jars, count_or_zero
 from dagster_smt.cli.grid import grid
 from dagster_smt.cli.terminal import say
-from dagster_smt.cli.topics import topics_at
+from dagster_smt.cli.topic_commands import topics_at
 from dagster_smt.connect import (
     ANY_CLUSTER,
     NO_WORKER,
