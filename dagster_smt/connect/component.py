@@ -199,7 +199,7 @@ def _untouched(name: str, connector: Connector) -> ConnectorComponent:
         decided.append(OptionVerdict("connector.class", "not needed", text))
     else:
         decided.append(OptionVerdict("connector.class", "not done", f"the class is unknown; {text}"))
-    options = option_verdicts(connector, decided, kept="the connector stays as it is")
+    options = option_verdicts(connector, decided, unused="the connector stays as it is")
     return ConnectorComponent(name, {}, "", options=options, connector_class=connector.class_name)
 
 
@@ -228,7 +228,7 @@ def _of_topics(parts: _Parts) -> ConnectorComponent:
         properties,
         [*parts.notes, *rest.notes],
         chain.stages,
-        option_verdicts(connector, decided, kept="the connector keeps the option, and still does this part"),
+        option_verdicts(connector, decided, unused="the connector keeps the option, and still does this part"),
         [*_proposals(connector, parts.source, parts.worker), *rest.proposals],
         patch=rest.patch,
         connector_class=connector.class_name,

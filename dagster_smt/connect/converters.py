@@ -95,8 +95,8 @@ def converter_format(
     own = connector.config.get(f"{side}.converter", "") or connector.config.get(_CLOUD_OPTIONS[side], "")
     if own.strip() or not worker.converter(side).get(f"{side}.converter", "").strip():
         return _format_of(connector, side, seen)
-    theirs = {k: v for k, v in connector.config.items() if not k.startswith(f"{side}.converter")}
-    result = _format_of(replace(connector, config={**theirs, **worker.converter(side)}), side, None)
+    other_options = {k: v for k, v in connector.config.items() if not k.startswith(f"{side}.converter")}
+    result = _format_of(replace(connector, config={**other_options, **worker.converter(side)}), side, None)
     unknown = [v for v in result.options if v.verdict == "not done"]
     result.options = [
         OptionVerdict(option, "not needed", f"without {side}.converter, Kafka ignores the option, too")

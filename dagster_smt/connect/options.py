@@ -24,21 +24,21 @@ def family_of(connector: Connector) -> str:
     return ""
 
 
-def option_verdicts(connector: Connector, decided: Iterable[OptionVerdict], *, kept: str = "") -> list[OptionVerdict]:
+def option_verdicts(connector: Connector, decided: Iterable[OptionVerdict], *, unused: str = "") -> list[OptionVerdict]:
     """Returns a verdict on each option of a connector, in the order of its file.
 
     Args:
         connector: The connector.
         decided: Verdicts that other modules made; they win over the rules.
-        kept: The verdict's text for options of a connector that goes on with them; empty: the connector ends.
+        unused: The verdict's text for options of a connector that goes on with them; empty: the connector ends.
     """
     verdicts_by_option = {verdict.option: verdict for verdict in decided}
     family = family_of(connector)
     verdicts = []
     for option, value in connector.config.items():
         verdict = verdicts_by_option.get(option)
-        if verdict is None and kept:
-            verdict = _kept(option, value, family, kept)
+        if verdict is None and unused:
+            verdict = _verdict_of_kept_option(option, value, family, unused)
         verdicts.append(verdict or _by_rule(option, value, family))
     return verdicts
 
@@ -50,7 +50,7 @@ def _by_rule(option: str, value: str, family: str) -> OptionVerdict:
     return _unknown(option, family)
 
 
-def _kept(option: str, value: str, family: str, text: str) -> OptionVerdict:
+def _verdict_of_kept_option(option: str, value: str, family: str, text: str) -> OptionVerdict:
     """Returns the verdict on an option of a connector that goes on."""
     rule = next((rule for rule in catalog().rules if rule.fits(option, value, family)), None)
     if rule is not None and not rule.families:

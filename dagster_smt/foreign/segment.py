@@ -17,7 +17,7 @@ from dagster_smt.foreign.stages import ForeignPredicate, ForeignTransform, optio
 from dagster_smt.foreign.wire import Schemas, datum_received, decoder, encoder, sent_record
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Header, Record
 
-KEPT, DROPPED, FAILED, UNTESTED = range(4)
+PASSED, DROPPED, FAILED, UNTESTED = range(4)
 _KEY, _VALUE, _TOPIC, _PARTITION, _TIMESTAMP, _HEADERS = 1, 2, 4, 8, 16, 32
 _CHANGE = 0
 UNTESTED_STAGE = -9
@@ -63,8 +63,8 @@ def operation(index: int, stage: Stage, plugins: Sequence[Plugin], *, test: bool
 def _part(plugin: Options | None, plugins: Sequence[Plugin]) -> list[Any] | None:
     if plugin is None:
         return None
-    found = plugin_with(plugins, plugin.connect_class)
-    number = -1 if found is None else plugins.index(found)
+    known_plugin = plugin_with(plugins, plugin.connect_class)
+    number = -1 if known_plugin is None else plugins.index(known_plugin)
     return [number, plugin.connect_class, dict(option_texts(plugin.configured()))]
 
 
@@ -89,7 +89,7 @@ def setup_of(operations: list[Any], classes: Classes, settings: ForeignSettings)
     ]
 
 
-class Segment:
+class ForeignSegment:
     """A segment that is ready to run. It opens with its first batch.
 
     Args:
@@ -211,12 +211,12 @@ class Segment:
         status, *rest = answer
         if status == UNTESTED:
             return Lost(UNTESTED_STAGE)
-        if status == KEPT:
+        if status == PASSED:
             changes, flags, *parts = rest
         else:
             stage, changes, *parts = rest
         self._touch(record, self.sets[changes])
-        if status == KEPT:
+        if status == PASSED:
             self._change(record, flags, iter(parts).__next__)
             return None
         if status == DROPPED:

@@ -67,14 +67,14 @@ def _class(base: type[Any], connect_class: str) -> type[Any]:
 
 def foreign_transform(connect_class: str, written: tuple[tuple[str, str], ...] = ()) -> ForeignTransform:
     """Returns the transform of a class with its options as texts."""
-    made: ForeignTransform = _class(ForeignTransform, connect_class)(written=written)
-    return made
+    transform: ForeignTransform = _class(ForeignTransform, connect_class)(written=written)
+    return transform
 
 
 def foreign_predicate(connect_class: str, written: tuple[tuple[str, str], ...] = ()) -> ForeignPredicate:
     """Returns the predicate of a class with its options as texts."""
-    made: ForeignPredicate = _class(ForeignPredicate, connect_class)(written=written)
-    return made
+    predicate: ForeignPredicate = _class(ForeignPredicate, connect_class)(written=written)
+    return predicate
 
 
 def option_texts(options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

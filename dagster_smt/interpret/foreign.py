@@ -12,7 +12,7 @@ from dagster_smt.authoring.stage import Chain
 from dagster_smt.chain.plan import first_entries
 from dagster_smt.errors import DataError, problem_of_record
 from dagster_smt.foreign.check import classes_for
-from dagster_smt.foreign.segment import UNTESTED_STAGE, Classes, Lost, Segment, operation, tested_by_host
+from dagster_smt.foreign.segment import UNTESTED_STAGE, Classes, ForeignSegment, Lost, operation, tested_by_host
 from dagster_smt.model.record import DropRecord, Record
 
 DROPPED = object()
@@ -37,10 +37,10 @@ class ForeignRun:
     classes: Classes | None = None
     test: Test | None = None
     apply: Apply | None = None
-    _open: list[Segment] = field(default_factory=list)
+    _open: list[ForeignSegment] = field(default_factory=list)
 
     @cached_property
-    def segment(self) -> Segment:
+    def segment(self) -> ForeignSegment:
         """The stages in the host, which starts with the first batch."""
         classes = self.classes or classes_for(self.chain.foreign)
         entries, firsts, operations = {}, first_entries(self.chain), []
@@ -49,7 +49,7 @@ class ForeignRun:
             if stage.transform.foreign:
                 entries[index] = firsts[index]
             operations.append(operation(index, stage, classes.plugins, test=self.test is None))
-        segment = Segment(operations, entries, classes, self.chain.foreign)
+        segment = ForeignSegment(operations, entries, classes, self.chain.foreign)
         self._open.append(segment)
         return segment
 

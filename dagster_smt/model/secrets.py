@@ -97,12 +97,12 @@ def resolved(values: Mapping[str, str], place: str) -> dict[str, str]:
         ConfigError: SMT582, for each reference without a value.
     """
     problems: list[Problem] = []
-    found = {}
+    resolved_values = {}
     for key, value in values.items():
-        found[key] = _REFERENCE.sub(partial(_looked_up, place=f"{place} {key}", problems=problems), value)
+        resolved_values[key] = _REFERENCE.sub(partial(_looked_up, place=f"{place} {key}", problems=problems), value)
     if problems:
         raise ConfigError(problems)
-    return found
+    return resolved_values
 
 
 def _looked_up(match: "re.Match[str]", place: str, problems: list[Problem]) -> str:

@@ -35,27 +35,27 @@ def written(config, name="search", **more):
 @pytest.mark.parametrize("shape", STAY)
 def test_each_option_has_one_line_and_none_is_left_undone(shape):
     config, _ = SHAPES[shape]
-    found = written(config)
-    assert [v.option for v in found.options] == list(config)
-    assert [v.option for v in found.options if v.verdict == "not done"] == []
+    result = written(config)
+    assert [v.option for v in result.options] == list(config)
+    assert [v.option for v in result.options if v.verdict == "not done"] == []
     has_transforms = bool(config.get("transforms", "").strip())
-    assert bool(found.attributes) == has_transforms == (found.patch is not None)
+    assert bool(result.attributes) == has_transforms == (result.patch is not None)
 
 
 @pytest.mark.parametrize("shape", STAY)
 def test_a_slip_of_the_pen_is_seen_all_the_same(shape):
-    found = written({**SHAPES[shape][0], "planted.option": SECRET, "error.tolerance": "all"})
-    undone = {v.option: v.text for v in found.options if v.verdict == "not done"}
+    result = written({**SHAPES[shape][0], "planted.option": SECRET, "error.tolerance": "all"})
+    undone = {v.option: v.text for v in result.options if v.verdict == "not done"}
     assert undone.keys() == {"planted.option", "error.tolerance"}
     assert "errors.tolerance" in undone["error.tolerance"]
-    assert found.refused
+    assert result.refused
 
 
 def test_the_component_writes_topics_and_the_connector_reads_them(tmp_path):
-    found = written(SEARCH)
-    assert found.attributes["asset_key"] == "kafka/search"
-    assert found.attributes["sink"] == SOURCE
-    folder = found.save(tmp_path)
+    result = written(SEARCH)
+    assert result.attributes["asset_key"] == "kafka/search"
+    assert result.attributes["sink"] == SOURCE
+    folder = result.save(tmp_path)
     patch = json.loads((folder / "connector.patch.json").read_text())
     assert patch["topics"] == "orders.search"
     assert (patch["transforms.m.type"], patch["transforms.m.fields"]) == (None, None)
@@ -74,12 +74,12 @@ def test_the_component_writes_topics_and_the_connector_reads_them(tmp_path):
     ],
 )  # fmt: skip
 def test_a_record_comes_to_the_connector_under_the_name_that_it_had(more, topic, before):
-    found = written({**SEARCH, **more})
-    chain = parse_chain(read_properties(found.chain))
+    result = written({**SEARCH, **more})
+    chain = parse_chain(read_properties(result.chain))
     record = Record(topic="orders", partition=0, offset=0, key=None, value=None)
     batch = Interpreter(chain, Format("string"), Format("json")).run_all([record], [None], [b'{"email": "a"}'])
     assert (record.topic, batch.lost) == (topic, {})
-    patch = found.patch
+    patch = result.patch
     names = patch.get("topics")
     matches = topic in names.split(",") if names else re.fullmatch(patch["topics.regex"], topic)
     assert matches
@@ -94,9 +94,9 @@ def test_a_pattern_of_topics_stays_a_pattern():
 
 
 def test_an_unknown_class_gets_topics_and_a_line():
-    found = written({**SEARCH, "connector.class": "com.example.Sink", "own.option": "x"})
-    assert found.attributes["sink"] == SOURCE
-    assert {v.option for v in found.options if v.verdict == "not done"} == {"connector.class"}
+    result = written({**SEARCH, "connector.class": "com.example.Sink", "own.option": "x"})
+    assert result.attributes["sink"] == SOURCE
+    assert {v.option for v in result.options if v.verdict == "not done"} == {"connector.class"}
 
 
 def test_the_user_may_choose():
@@ -107,11 +107,11 @@ def test_the_user_may_choose():
 
 def test_a_source_loses_its_chain_to_the_component():
     config, _ = SHAPES["Debezium's Postgres source"]
-    found = written(config)
-    assert found.patch == {"transforms": None, "transforms.unwrap.type": None}
-    assert "connector.patch.json" in found.notes[0].text
+    result = written(config)
+    assert result.patch == {"transforms": None, "transforms.unwrap.type": None}
+    assert "connector.patch.json" in result.notes[0].text
 
 
 def test_topics_in_folders():
-    found = written_component(Connector("search", SEARCH), {"files": "/topics"})
-    assert found.attributes["sink"] == {"files": {"path": "/topics"}}
+    result = written_component(Connector("search", SEARCH), {"files": "/topics"})
+    assert result.attributes["sink"] == {"files": {"path": "/topics"}}

@@ -111,9 +111,9 @@ def test_a_class_that_is_unknown_is_not_done():
 
 def test_each_family_has_a_verdict_on_its_class_and_each_rule_a_known_family():
     families = {*catalog().goals}
-    told = {family for rule in catalog().rules if rule.option == "connector.class" for family in rule.families}
+    results = {family for rule in catalog().rules if rule.option == "connector.class" for family in rule.families}
     assert {f for rule in catalog().rules for f in rule.families} <= families
-    assert families - told == {"iceberg"}, "that of Iceberg depends on its tables"
+    assert families - results == {"iceberg"}, "that of Iceberg depends on its tables"
     assert set(catalog().sources) == {"", *families} and all(catalog().sources.values())
 
 
@@ -147,9 +147,9 @@ def test_the_topics_of_a_source_are_those_that_it_writes(shape, change, topics):
 
 
 def test_iceberg_stays_iceberg_and_the_group_is_proposed():
-    found = written(SHAPES["Iceberg"][0])
-    assert found.attributes["sink"]["iceberg"]["table"] == "test_db.users"
-    assert "group:connect-orders" in found.proposals[0]
+    result = written(SHAPES["Iceberg"][0])
+    assert result.attributes["sink"]["iceberg"]["table"] == "test_db.users"
+    assert "group:connect-orders" in result.proposals[0]
     assert "delta" in written(SHAPES["several tables of Iceberg"][0]).attributes["sink"]
 
 

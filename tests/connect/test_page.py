@@ -21,9 +21,9 @@ def blocks(language):
 def test_the_connector_with_keys():
     (connector,), (becomes,) = blocks("json"), blocks("yaml")
     data = json.loads(connector)
-    found = written_component(Connector(data["name"], data["config"]), SOURCE)
-    assert found.attributes["sink"] == yaml.safe_load(becomes)["sink"]
-    assert not found.refused
+    result = written_component(Connector(data["name"], data["config"]), SOURCE)
+    assert result.attributes["sink"] == yaml.safe_load(becomes)["sink"]
+    assert not result.refused
 
 
 ROWS = [line.split("|")[1:3] for line in PAGE.split("### Partitions")[1].split("###")[0].splitlines() if "`" in line]

@@ -24,8 +24,8 @@ def sink(config, **more):
 
 
 def verdict(config, option):
-    (found,) = (v for v in written(config).options if v.option == option)
-    return found.verdict
+    (result,) = (v for v in written(config).options if v.option == option)
+    return result.verdict
 
 
 UPSERT = {"insert.mode": "upsert", "pk.mode": "record_key", "pk.fields": "id"}
@@ -204,8 +204,8 @@ def test_the_added_filter_keeps_out_of_the_way():
     ],
 )
 def test_the_pace_of_files(options, attributes):
-    found = written({**S3, **AVRO, **options}).attributes
-    assert {k: found[k] for k in ("schedule", "lag_sensor") if k in found} == attributes
+    result = written({**S3, **AVRO, **options}).attributes
+    assert {k: result[k] for k in ("schedule", "lag_sensor") if k in result} == attributes
 
 
 @pytest.mark.parametrize(
@@ -258,9 +258,9 @@ def test_options_of_one_table_of_iceberg_win():
 def test_keys_of_bigquery():
     class_ = {"connector.class": "com.wepay.kafka.connect.bigquery.BigQuerySinkConnector", "topics": "orders"}
     options = {"upsertEnabled": "true", "deleteEnabled": "true", "kafkaKeyFieldName": "k", "mergeIntervalMs": "60000"}
-    found = written({**class_, **options, **AVRO, **AVRO_KEY})
-    assert found.attributes["sink"]["delta"]["mode"] == "upsert"
-    assert found.attributes["schedule"] == "*/1 * * * *"
+    result = written({**class_, **options, **AVRO, **AVRO_KEY})
+    assert result.attributes["sink"]["delta"]["mode"] == "upsert"
+    assert result.attributes["schedule"] == "*/1 * * * *"
 
 
 WORKER = Worker(
@@ -277,23 +277,23 @@ WORKER = Worker(
 
 
 def test_the_worker_gives_what_the_connector_leaves_open():
-    found = written({"connector.class": "FileStreamSink", "topics": "t"}, worker=WORKER)
-    table = found.attributes["table"]
+    result = written({"connector.class": "FileStreamSink", "topics": "t"}, worker=WORKER)
+    table = result.attributes["table"]
     assert (table["key"]["kind"], table["value"]["kind"]) == ("string", "avro-confluent")
     assert table["source"]["kafka"]["isolation_level"] == "read_committed" and table["start"] == "latest"
-    assert [n.verdict for n in found.notes] == ["exact", "exact"]
-    assert not any("isolation" in line for line in found.proposals)
+    assert [n.verdict for n in result.notes] == ["exact", "exact"]
+    assert not any("isolation" in line for line in result.proposals)
 
 
 def test_the_connectors_own_converter_wins():
-    found = written({"connector.class": "FileStreamSink", "topics": "t", **JSON}, worker=WORKER)
-    assert found.attributes["table"]["value"] == {"kind": "json"}
+    result = written({"connector.class": "FileStreamSink", "topics": "t", **JSON}, worker=WORKER)
+    assert result.attributes["table"]["value"] == {"kind": "json"}
 
 
 def test_references_get_the_usual_names_of_providers():
     login = {"value.converter.basic.auth.user.info": "${secrets:/run/registry.properties:login}"}
-    found = written({"connector.class": "FileStreamSink", "topics": "t", **AVRO, **login}, worker=WORKER)
-    options = found.attributes["table"]["value"]["options"]
+    result = written({"connector.class": "FileStreamSink", "topics": "t", **AVRO, **login}, worker=WORKER)
+    options = result.attributes["table"]["value"]["options"]
     assert options["basic-auth.user-info"] == "${file:/run/registry.properties:login}"
 
 

@@ -178,8 +178,8 @@ def test_options_are_checked_by_the_class_all_at_once(jar):
     chain = chain_of(jar, ("Strict", {"number": 12, "secret": "a b"}), ("Strict", {"needed": "refused"}), "Base")
     with pytest.raises(ConfigError) as caught:
         check_options(chain)
-    found = [(p.code, p.place) for p in caught.value.problems]
-    assert found == [
+    results = [(p.code, p.place) for p in caught.value.problems]
+    assert results == [
         ("SMT012", "transforms.s0 (Strict)"),
         ("SMT013", "transforms.s0 (Strict) number"),
         ("SMT013", "transforms.s0 (Strict) secret"),
@@ -206,7 +206,7 @@ def test_a_class_that_is_nowhere_is_told_with_the_way(jar, tmp_path):
 def test_our_class_stays_ours_unless_the_chain_says_connect(jar):
     stages = [("MaskField$Value", {"fields": ["name"]})]
     assert not chain_of(jar, *stages).has_foreign
-    theirs = chain_of(jar, *stages, engine="connect")
-    assert theirs.has_foreign and theirs.stages[0].connect_class == f"{KAFKA}MaskField$Value"
-    assert theirs.hash != chain_of(jar, *stages).hash
-    assert values(ran(theirs, [PLAIN])) == [{"id": 1, "name": ""}]
+    original = chain_of(jar, *stages, engine="connect")
+    assert original.has_foreign and original.stages[0].connect_class == f"{KAFKA}MaskField$Value"
+    assert original.hash != chain_of(jar, *stages).hash
+    assert values(ran(original, [PLAIN])) == [{"id": 1, "name": ""}]

@@ -88,54 +88,54 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_fields(case):
     document, type_, text, value = CASES[case]
-    found = read(document)
-    assert label(found.schema) == f"struct{{f {type_}}}"
-    assert found.read(b'{"f": %s}' % text.encode()) == {"f": value}
+    data = read(document)
+    assert label(data.schema) == f"struct{{f {type_}}}"
+    assert data.read(b'{"f": %s}' % text.encode()) == {"f": value}
 
 
 def test_names_docs_and_versions_come_along():
     document = {"title": "shop.Order", "description": "an order", "connect.version": 3, **one({**TEXT, "title": "T"})}
-    found = read(document).schema
-    assert (found.name, found.doc, found.version) == ("shop.Order", "an order", 3)
-    assert dict(found.fields)["f"].name == "T"
+    result = read(document).schema
+    assert (result.name, result.doc, result.version) == ("shop.Order", "an order", 3)
+    assert dict(result.fields)["f"].name == "T"
 
 
 def test_fields_have_the_order_of_their_index_and_then_of_their_names():
     properties = {"z": TEXT, "a": TEXT, "last": {**TEXT, "connect.index": 1}, "first": {**TEXT, "connect.index": 0}}
-    found = read({"type": "object", "properties": properties}).schema
-    assert [name for name, _ in found.fields] == ["first", "last", "a", "z"]
+    result = read({"type": "object", "properties": properties}).schema
+    assert [name for name, _ in result.fields] == ["first", "last", "a", "z"]
 
 
 def test_properties_may_be_missing_only_if_they_are_optional():
-    found = read({"type": "object", "properties": {"a": TEXT, "b": {"oneOf": [NULL, TEXT]}}})
-    assert found.read(b'{"a": "x"}') == {"a": "x", "b": None}
+    data = read({"type": "object", "properties": {"a": TEXT, "b": {"oneOf": [NULL, TEXT]}}})
+    assert data.read(b'{"a": "x"}') == {"a": "x", "b": None}
     with pytest.raises(DataError, match="SMT401"):
-        found.read(b'{"b": "x"}')
+        data.read(b'{"b": "x"}')
 
 
 def test_properties_that_are_not_required_are_optional_on_request():
     options = {"url": "http://registry:8081", "use.optional.for.nonrequired": "true"}
     document = {"type": "object", "properties": {"a": TEXT, "b": TEXT}, "required": ["a"]}
-    found = json_schema_of(json.dumps(document), {}, Format("json-confluent", options=options), "schema 1")
-    assert label(found.schema) == "struct{a string, b string?}"
+    result = json_schema_of(json.dumps(document), {}, Format("json-confluent", options=options), "schema 1")
+    assert label(result.schema) == "struct{a string, b string?}"
 
 
 def test_a_union_is_a_struct_with_one_field_for_each_type():
-    found = read(one({"oneOf": [NULL, TEXT, WHOLE, one(TEXT)]}))
+    data = read(one({"oneOf": [NULL, TEXT, WHOLE, one(TEXT)]}))
     name = "io.confluent.connect.json.OneOf"
-    union = dict(found.schema.fields)["f"]
+    union = dict(data.schema.fields)["f"]
     assert (union.name, union.optional) == (name, True)
     assert [n for n, _ in union.fields] == [f"{name}.field.{n}" for n in range(3)]
     for text, number, value in (('"a"', 0, "a"), ("7", 1, 7), ('{"f": "x"}', 2, {"f": "x"})):
-        row = found.read(b'{"f": %s}' % text.encode())["f"]
+        row = data.read(b'{"f": %s}' % text.encode())["f"]
         assert {n: v for n, v in row.items() if v is not None} == {f"{name}.field.{number}": value}
-    assert found.read(b'{"f": null}') == {"f": None}
+    assert data.read(b'{"f": null}') == {"f": None}
 
 
 def test_a_document_of_another_subject():
-    found = read(one({"$ref": "address.json"}), **{"address.json": {"title": "Address", **one(TEXT)}})
-    assert label(found.schema) == "struct{f struct{f string}}"
-    assert dict(found.schema.fields)["f"].name == "Address"
+    data = read(one({"$ref": "address.json"}), **{"address.json": {"title": "Address", **one(TEXT)}})
+    assert label(data.schema) == "struct{f struct{f string}}"
+    assert dict(data.schema.fields)["f"].name == "Address"
 
 
 @pytest.mark.parametrize(

@@ -168,13 +168,13 @@ class _Reader:
         def pairs(data: Any) -> Any:
             if not isinstance(data, list):
                 return data
-            found = []
+            entries = []
             for item in data:
                 if not isinstance(item, dict):
                     return data
                 key, value = item.get("key"), item.get("value")
-                found.append([of_key(key) if of_key else key, of_value(value) if of_value else value])
-            return found
+                entries.append([of_key(key) if of_key else key, of_value(value) if of_value else value])
+            return entries
 
         schema = {"type": "map", "keys": keys, "values": values}
         if keys.get("type") == "string" and not keys.get("optional"):
