@@ -185,7 +185,7 @@ def test_the_command_line_prints_in_one_place_only():
     printing = {module for module, name, _ in calls() if name in ("print", "sys.stdout.write", "sys.stderr.write")}
     assert printing == {"cli/terminal.py", "tools/reference.py", "testing/broker.py"}
     rich = {module for module, name, _ in calls() if name in ("Text", "Console") or name.endswith("console.print")}
-    assert rich == {"cli/preview.py"}
+    assert rich == {"cli/preview_command.py"}
 
 
 def test_log_lines_hold_names_that_are_visible():
