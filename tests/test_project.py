@@ -214,7 +214,8 @@ SAME_MODULES = {
     "one subject in rooms above each other: plain data or rules below, Spark, the run or Dagster above": (
         "arrays cast columns dead_letters examples events failures fields keyed layout literals maintenance merge "
         "names options output partitions primitives progress residue rules schema spec sql stages statement steps "
-        "texts topics types unmasked versions zones client vendors properties fitting"
+        "texts topics types unmasked versions zones client vendors properties fitting "
+        "destinations many_tables"
     ),
     "a word of two fields: jars of connectors and of stages; Strimzi's and Dagster's resources; bytes of a registry "
     "and of a Java process": "jars resources wire",

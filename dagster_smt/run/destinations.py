@@ -66,32 +66,34 @@ def destination_column(kind: str) -> Column:
     return F.col(DESTINATION)
 
 
-def bounds_of(found: Staged, left_out: frozenset[str], plan: Plan, sink: TableSink, known: Collection[str]) -> Bounds:
+def bounds_of(result: Staged, left_out: frozenset[str], plan: Plan, sink: TableSink, known: Collection[str]) -> Bounds:
     """Counts where the records of a window go.
 
     Args:
-        found: The evaluated window.
+        result: The evaluated window.
         left_out: Topics that are not committed.
         plan: The plan of the rows.
         sink: The sink.
         known: The topics that have a table.
     """
-    kept = found.rows_out(left_out)
+    passed = result.rows_out(left_out)
     topic = destination_column(sink.kind)
     most = sink.max_tables + 1
-    names = [row[0] for row in kept.select(F.coalesce(topic, F.lit(""))).distinct().limit(most + len(known)).collect()]
+    names = [
+        row[0] for row in passed.select(F.coalesce(topic, F.lit(""))).distinct().limit(most + len(known)).collect()
+    ]
     new = set(names) - {*known}
     if len(names) >= most + len(known):  # so many names stay where they are
-        kept, new = kept.where(topic.isin(*known)), {*map(str, range(most))}
-    marked = kept.select(
-        *(name for name in kept.columns if name not in ("__out", KEY)),
+        passed, new = passed.where(topic.isin(*known)), {*map(str, range(most))}
+    marked = passed.select(
+        *(name for name in passed.columns if name not in ("__out", KEY)),
         F.coalesce(topic, F.lit("")).alias("__bound_for"),
         _form("__out", len(plan.values_after) if isinstance(plan, FormsPlan) else 0).alias(_VALUE_FORM),
         _form(KEY, len(plan.keys_after) if isinstance(plan, FormsPlan) and plan.chain.keeps_key else 0).alias(
             _KEY_FORM
         ),
     )
-    counted = count_columns(plan.chain, plan.entries, arrays=ELEMENT in kept.columns)
+    counted = count_columns(plan.chain, plan.entries, arrays=ELEMENT in passed.columns)
     rows = marked.groupBy("__topic", "__bound_for", _VALUE_FORM, _KEY_FORM).agg(*counted).collect()
     by_topic: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
@@ -145,11 +147,11 @@ def refusals(bounds: Bounds, sink: TableSink, known: Collection[str]) -> dict[st
 def refused_condition(refused: Collection[str], kind: str, known: Collection[str]) -> Column:
     """Returns which evaluated records are bound for these topics; the empty text is all topics without a table."""
     topic = F.coalesce(destination_column(kind), F.lit(""))
-    named = topic.isin(*refused)
+    is_refused = topic.isin(*refused)
     if "" not in refused:
-        return named
+        return is_refused
     if known:
-        return named | ~topic.isin(*known)
+        return is_refused | ~topic.isin(*known)
     return F.lit(True)
 
 
@@ -167,15 +169,15 @@ def _with_fields(rows: DataFrame, column: str, forms: frozenset[int], schema: Sc
     """Returns rows with one struct in the place of a field for each form."""
     if schema is None:
         return rows.drop(column)
-    wanted = columns_of(schema)
+    target = columns_of(schema)
     kinds = rows.schema[column].dataType
     assert isinstance(kinds, StructType)
-    filled = F.lit(None).cast(wanted)
+    filled = F.lit(None).cast(target)
     for form in sorted(forms):
         value, kind = F.col(f"{column}.{FORM}{form}"), kinds[f"{FORM}{form}"].dataType
         if isinstance(kind, StructType):
-            made = conformed_value(value, kind, wanted)
+            struct = conformed_value(value, kind, target)
         else:
-            made = F.struct(value.alias(WHOLE))
-        filled = F.when(value.isNotNull(), made.cast(wanted)).otherwise(filled)
-    return rows.withColumn(column, filled.cast(wanted))
+            struct = F.struct(value.alias(WHOLE))
+        filled = F.when(value.isNotNull(), struct.cast(target)).otherwise(filled)
+    return rows.withColumn(column, filled.cast(target))

@@ -45,6 +45,7 @@ from dagster_smt.run.report_json import report_of, report_to_json
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.run.staging import Staged, ranges_of_records
 from dagster_smt.run.table_schema import checked_schema
+from dagster_smt.tables.keyed.deletions import deletions_table
 from dagster_smt.tables.keyed.events import Keyed, key_failures
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import LaidOutTable, Replaced, Table, Written
@@ -58,7 +59,7 @@ LOG_COLUMNS = "commit BIGINT, topic STRING, table STRING, status STRING, records
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TableOutcome:
     """What became of one table.
 
     Attributes:
@@ -200,7 +201,7 @@ class _Writing:
         table.commit(self.log([], state.number), state, everything, before)
         self.draft = replace(self.draft, before=state)
 
-    def write(self, targets: Mapping[str, Bound]) -> list[Outcome]:
+    def write(self, targets: Mapping[str, Bound]) -> list[TableOutcome]:
         """Writes several tables at a time; whatever ends the process ends them all."""
         session = self.attempt.run_.session
         former = self.attempt.known
@@ -215,7 +216,7 @@ class _Writing:
                 self.stopped.set()
                 raise
 
-    def tell(self, outcomes: list[Outcome]) -> None:
+    def tell(self, outcomes: list[TableOutcome]) -> None:
         """Puts what became of the tables into the report.
 
         Raises:
@@ -241,7 +242,7 @@ class _Writing:
             o.destination.topic: o.report for o in outcomes if o.report is not None and not o.destination.failed
         }
 
-    def waiting(self, outcomes: Iterable[Outcome], refused: Mapping[str, Problem]) -> OffsetSet:
+    def waiting(self, outcomes: Iterable[TableOutcome], refused: Mapping[str, Problem]) -> OffsetSet:
         """Returns the offsets that the next run has to read again, for the tables that could not be written.
 
         A window that the tables have read before is read again as a whole: it replaces rows of other offsets, too.
@@ -253,12 +254,12 @@ class _Writing:
         if before is not None and self.read & (before.held | before.former):
             return self.read
         condition = refused_condition(failed, self.attempt.sink.kind, self.attempt.known)
-        kept = self.result.rows_out(self.left_out).where(condition)
-        return ranges_of_records(kept).coarse(MOST_FAILED) & self.read
+        waiting_rows = self.result.rows_out(self.left_out).where(condition)
+        return ranges_of_records(waiting_rows).coarse(MOST_FAILED) & self.read
 
     def state(
         self,
-        outcomes: Iterable[Outcome],
+        outcomes: Iterable[TableOutcome],
         waiting: OffsetSet,
         letters: Mapping[str, int],
         failed: OffsetSet,
@@ -281,13 +282,13 @@ class _Writing:
         for by_source in tables.values():
             for source, number in by_source.items():
                 rows[source] = rows.get(source, 0) + number
-        kept = state.waiting | waiting
-        state = replace(state, held=state.held - waiting, waiting=kept, tables=tables, rows=rows)
+        all_waiting = state.waiting | waiting
+        state = replace(state, held=state.held - waiting, waiting=all_waiting, tables=tables, rows=rows)
         if waiting:  # a retry of this run has something left to do
             state = replace(state, runs=state.runs[:-1])
         return state
 
-    def log(self, outcomes: Iterable[Outcome], number: int) -> DataFrame:
+    def log(self, outcomes: Iterable[TableOutcome], number: int) -> DataFrame:
         """Returns the rows of the progress."""
         rows = []
         for outcome in outcomes:
@@ -311,6 +312,13 @@ class TableRun:
     warnings: list[Problem] = field(default_factory=list)
     schemas: tuple[SchemaUse, ...] = ()
     division: Division = WHOLE
+    way: str = ""
+
+    @cached_property
+    def deletions(self) -> Table:
+        """The table of deletions beside this table."""
+        assert isinstance(self.spec.sink, TableSink)
+        return deletions_table(self.session, self.spec.sink)
 
     def say(self, line: str) -> None:
         """Asks whether to go on; the run tells of all tables together."""
@@ -338,24 +346,24 @@ class OneTable:
     writing: _Writing
     former: frozenset[str]
 
-    def outcome(self, bound: Bound) -> Outcome:
+    def outcome(self, bound: Bound) -> TableOutcome:
         """Returns what became of a table; its failure is its own."""
         attempt = self.writing.attempt
         if self.writing.stopped.is_set():
             raise InterruptedError
         sink = attempt.sink.of_topic(bound.topic)
         is_new = bound.topic not in self.former
-        named = Destination(bound.topic, sink.place, "failed", bound.records, is_new=is_new)
+        destination = Destination(bound.topic, sink.place, "failed", bound.records, is_new=is_new)
         name = secrets.token_hex(8)
         try:
             with coded_failures(sink.place):
-                return self.written(bound, sink, named, name)
+                return self.written(bound, sink, destination, name)
         except SmtError as error:
             landed = self.landed(sink, name)
             if landed is not None:  # what a commit holds has not failed, whatever came after it
-                return _outcome(replace(named, status="written"), landed, report_of(landed), Written(None, 0, 0))
+                return _outcome(replace(destination, status="written"), landed, report_of(landed), Written(None, 0, 0))
             problems = tuple(_placed(problem, sink) for problem in error.problems)
-            return Outcome(replace(named, problems=problems, is_new=False))
+            return TableOutcome(replace(destination, problems=problems, is_new=False))
 
     def landed(self, sink: TableSink, name: str) -> TableState | None:
         """Returns the state of a commit whose end nobody heard; None if the table has no such commit."""
@@ -367,7 +375,7 @@ class OneTable:
             return state
         return None
 
-    def written(self, bound: Bound, sink: TableSink, named: Destination, name: str) -> Outcome:
+    def written(self, bound: Bound, sink: TableSink, destination: Destination, name: str) -> TableOutcome:
         """Writes a table, unless it holds the window.
 
         Raises:
@@ -380,27 +388,33 @@ class OneTable:
         state = state_to_go_on_from(spec, table, lambda line: None)
         if self.holds(state):
             assert state is not None
-            return _outcome(replace(named, status="held", rows=bound.records), state, None, Written(None, 0, 0))
+            return _outcome(replace(destination, status="held", rows=bound.records), state, None, Written(None, 0, 0))
         draft = self.draft(spec, state, name)
         plan = template.plan
         if isinstance(plan, FormsPlan):
             plan = plan.of_forms(bound.value_forms, bound.key_forms, report_of(state) if state is not None else None)
         if not bound.counts and not (draft.replaced or draft.over or spec.settle):
-            return Outcome(replace(named, status="held"), state)
+            return TableOutcome(replace(destination, status="held"), state)
         if plan.typed and plan.rows is None:  # deletions of keys that a table without rows cannot have
-            return Outcome(replace(named, status="held"), state)
+            return TableOutcome(replace(destination, status="held"), state)
         of_topic = destination_column(sink.kind) == bound.topic
         rows = narrowed(self.writing.result.frame.where(of_topic), bound, template.plan, plan)
         keyed = keyed_of(spec, plan)
         schema = checked_schema(spec, table, rows, draft.replaced, keyed)
         run_ = TableRun(
-            spec, session, table, template.run_.source, lambda: template.run_.say(""), template.run_.failures
+            spec,
+            session,
+            table,
+            template.run_.source,
+            lambda: template.run_.say(""),
+            template.run_.failures,
+            way=template.run_.way,
         )
         if isinstance(table, LaidOutTable):
             run_.warn(table.layout_warnings(rebuild=draft.replaced.everything))
         later = self.later(bound, plan, of_topic)
         attempt = Attempt(run_, plan, template.frame, rows, schema, draft, template.narrow, None, keyed, later)
-        return self.committed(attempt, Staged(rows, dict(bound.counts)), named, sink)
+        return self.committed(attempt, Staged(rows, dict(bound.counts)), destination, sink)
 
     def holds(self, state: TableState | None) -> bool:
         """Whether a run that ended early has written the window to the table, with the same chain."""
@@ -428,7 +442,7 @@ class OneTable:
             return None
         return narrowed(template.later.where(of_topic), bound, template.plan, plan)
 
-    def committed(self, attempt: Attempt, result: Staged, named: Destination, sink: TableSink) -> Outcome:
+    def committed(self, attempt: Attempt, result: Staged, destination: Destination, sink: TableSink) -> TableOutcome:
         """Commits the rows of a table.
 
         Raises:
@@ -446,21 +460,21 @@ class OneTable:
                     raise TableError(_conflict(window.effects.conflicts, sink))
                 written, state = attempt.write(result, window, attempt.draft, report, {}, OffsetSet(), partly=False)
         report.files, report.bytes, report.rows_written = written.files, written.bytes, written.rows
-        return _outcome(replace(named, status="written"), state, report, written)
+        return _outcome(replace(destination, status="written"), state, report, written)
 
 
-def _outcome(named: Destination, state: TableState, report: RunReport | None, written: Written) -> Outcome:
+def _outcome(destination: Destination, state: TableState, report: RunReport | None, written: Written) -> TableOutcome:
     rows = written.rows
     if rows is None:
-        rows = named.rows or named.records
-    return Outcome(replace(named, rows=rows), state, report, written)
+        rows = destination.rows or destination.records
+    return TableOutcome(replace(destination, rows=rows), state, report, written)
 
 
-def _refused(topic: str, problem: Problem, bound: Mapping[str, Bound], sink: TableSink) -> Outcome:
+def _refused(topic: str, problem: Problem, bound: Mapping[str, Bound], sink: TableSink) -> TableOutcome:
     """Returns the outcome of a topic that gets no table; of all new topics together if there are too many."""
     records = bound[topic].records if topic in bound else 0
     table = sink.of_topic(topic).place if topic else sink.place
-    return Outcome(Destination(topic, table, "failed", records, problems=(problem,)))
+    return TableOutcome(Destination(topic, table, "failed", records, problems=(problem,)))
 
 
 def _placed(problem: Problem, sink: TableSink) -> Problem:
@@ -488,6 +502,6 @@ def _conflict(keys: int, sink: TableSink) -> Problem:
     return Problem("SMT734", sink.place, statement, hint)
 
 
-def _inheriting(session: SparkSession, work: Callable[[Bound], Outcome]) -> Callable[[Bound], Outcome]:
+def _inheriting(session: SparkSession, work: Callable[[Bound], TableOutcome]) -> Callable[[Bound], TableOutcome]:
     """Returns a function whose jobs have the tags of this thread, by which they are cancelled."""
     return inheritable_thread_target(session)(work)

@@ -51,9 +51,9 @@ def _config(words: list[str]) -> dict[str, str]:
 
 def real_connectors() -> dict[str, Connector]:
     """The connectors by their source: repository and path."""
-    found = {}
+    results = {}
     for part in FILE.read_text(encoding="utf-8").split("\n## ")[1:]:
         source, _, body = part.partition("\n")
         name = re.sub(r"\W+", "_", source)[-60:].strip("_")
-        found[source] = Connector(name, _config(body.split()))
-    return found
+        results[source] = Connector(name, _config(body.split()))
+    return results

@@ -31,27 +31,27 @@ def test_there_are_sixty_of_many_families():
 
 @pytest.mark.parametrize("source", REAL)
 def test_every_option_has_a_verdict(source):
-    found = WRITTEN[source]
-    assert [v.option for v in found.options] == list(REAL[source].config)
-    assert all(v.text for v in found.options)
-    assert SECRET not in found.chain + json.dumps([found.attributes, found.patch, found.proposals])
+    result = WRITTEN[source]
+    assert [v.option for v in result.options] == list(REAL[source].config)
+    assert all(v.text for v in result.options)
+    assert SECRET not in result.chain + json.dumps([result.attributes, result.patch, result.proposals])
 
 
 def test_the_page_has_the_counts():
-    counts = Counter(v.verdict for found in WRITTEN.values() for v in found.options)
-    complete = sum(not found.refused for found in WRITTEN.values())
+    counts = Counter(v.verdict for result in WRITTEN.values() for v in result.options)
+    complete = sum(not result.refused for result in WRITTEN.values())
     text = PAGE.read_text(encoding="utf-8")
     (row,) = re.findall(
         r"^\| connectors of (\d+) public files \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", text, re.M
     )
-    wanted = [len(REAL), complete, *(counts[v] for v in ("used", "changed", "not needed", "not done"))]
-    assert [int(cell) for cell in row] == wanted
+    results = [len(REAL), complete, *(counts[v] for v in ("used", "changed", "not needed", "not done"))]
+    assert [int(cell) for cell in row] == results
 
 
 def is_ready(source):
     """Whether the component can load: a transform that is not supported must not."""
-    found = WRITTEN[source]
-    return bool(found.attributes) and not any(v.verdict == "not supported" for v in found.stages)
+    result = WRITTEN[source]
+    return bool(result.attributes) and not any(v.verdict == "not supported" for v in result.stages)
 
 
 @pytest.mark.parametrize("source", [source for source in REAL if is_ready(source)])
@@ -88,7 +88,7 @@ def change(row):
 
 def records(config, kinds):
     """Two records that a connector's chain and formats take."""
-    found = []
+    results = []
     for number in (1, 2):
         row = {"id": number, "name": "Ann"}
         key = {"envelope": enveloped({"id": number}, FIELDS[:1]), "json": b"{}"}.get(kinds["key"], b"k")
@@ -96,8 +96,8 @@ def records(config, kinds):
         value = (
             (change(row) if unwraps else enveloped(row)) if kinds["value"] == "envelope" else json.dumps(row).encode()
         )
-        found.append(NewRecord(key, value))
-    return found
+        results.append(NewRecord(key, value))
+    return results
 
 
 def runs(source, tmp_path, spark):

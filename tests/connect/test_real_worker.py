@@ -81,8 +81,8 @@ def worker(broker, tmp_path_factory):
 
 
 def states(address):
-    found = asked("GET", f"{address}/connectors?expand=status")
-    return {name: about["status"]["connector"]["state"] for name, about in found.items()}
+    result = asked("GET", f"{address}/connectors?expand=status")
+    return {name: about["status"]["connector"]["state"] for name, about in result.items()}
 
 
 def test_a_cluster_becomes_a_project(worker, broker, monkeypatch):

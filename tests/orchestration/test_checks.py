@@ -9,7 +9,14 @@ import pytest
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.reports.destinations import Destination
-from dagster_smt.model.reports.run_report import LedgerEntry, LedgerLine, Reject, RunReport, StageCounts, TopicCounts
+from dagster_smt.model.reports.run_report import (
+    LedgerEntry,
+    LedgerLine,
+    RejectedRecord,
+    RunReport,
+    StageCounts,
+    TopicCounts,
+)
 from dagster_smt.model.reports.unmasked import Unmasked
 from dagster_smt.model.schema import INT64
 from dagster_smt.model.topics.columns import Column, Row
@@ -110,10 +117,10 @@ WRONG = [
     ),
     ("key_matches_value", reported(ledger=[DIFFERING]), "key and value differ in id (2 records)", "WARN"),
     ("tables_written", reported(destinations=(BROKEN,)), "1 of 1 tables were not written: orders", "ERROR"),
-    ("tables_written", found(waiting=3), "3 offsets wait for a table", "ERROR"),
-    ("small_files", found(files=FileSizes(60, 900, 30)), "30 of 60 files are smaller than 16 MB; launch", "WARN"),
-    ("lag", found(lag={"orders": 2, "bills": 1}), "3 offsets are not read yet", "WARN"),
-    ("contract", found(broken={"id": "int is promised"}), "the contract is broken: id: int is promised", "ERROR"),
+    ("tables_written", facts_with(waiting=3), "3 offsets wait for a table", "ERROR"),
+    ("small_files", facts_with(files=FileSizes(60, 900, 30)), "30 of 60 files are smaller than 16 MB; launch", "WARN"),
+    ("lag", facts_with(lag={"orders": 2, "bills": 1}), "3 offsets are not read yet", "WARN"),
+    ("contract", facts_with(broken={"id": "int is promised"}), "the contract is broken: id: int is promised", "ERROR"),
 ]
 
 

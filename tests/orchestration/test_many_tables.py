@@ -20,11 +20,11 @@ def asset_of(world, **more):
 
 
 def by_table(result):
-    found = {}
+    results = {}
     for event in result.get_asset_materialization_events():
         one = event.materialization
-        found[one.asset_key.to_user_string(), one.partition] = one
-    return found
+        results[one.asset_key.to_user_string(), one.partition] = one
+    return results
 
 
 @pytest.mark.long
@@ -35,15 +35,15 @@ def test_tables_are_partitions_and_assets(spark, tmp_path):
     resources = {"spark": spark}
     with dg.instance_for_test() as instance:
         result = dg.materialize([asset, build_tables_asset(asset)], instance=instance, resources=resources)
-        found = by_table(result)
-        assert set(found) == {
+        outcome = by_table(result)
+        assert set(outcome) == {
             ("cdc", None),
             ("cdc/orders", None),
             ("cdc/tables", "customers"),
             ("cdc/tables", "a_2fb"),
         }
         assert set(instance.get_dynamic_partitions("cdc__tables")) == {"customers", "a_2fb"}
-        run, orders = found["cdc", None], found["cdc/orders", None]
+        run, orders = outcome["cdc", None], outcome["cdc/orders", None]
         assert [dict(r.data)["topic"] for r in run.metadata["dagster_smt/destinations"].records] == [
             "a/b",
             "customers",

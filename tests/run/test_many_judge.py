@@ -87,10 +87,10 @@ class History:
         broken = self.rng.choice(NAMES)
         original = OneTable.written
 
-        def written(one, bound, sink, named, name):
+        def written(one, bound, sink, names, name):
             if bound.topic == broken:
                 raise TableError(many_tables.Problem("SMT528", sink.place, "locked", ""))
-            return original(one, bound, sink, named, name)
+            return original(one, bound, sink, names, name)
 
         with patch.object(OneTable, "written", written), suppress(TableError):
             report = self.run()

@@ -49,13 +49,13 @@ def encoded(data):
 
 @pytest.mark.parametrize("name", CASES)
 def test_spark_decides_as_python_does(spark, name):
-    result, status, touched = CASES[name]
+    chain, status, touched = CASES[name]
     records = [
         {"key": encoded(k), "value": encoded(v), "topic": "t", "partition": 0, "offset": n, "timestampType": 0}
         for n, (k, v) in enumerate(ROWS)
     ]
     frame = frame_of_arrow(spark, pa.Table.from_pylist(records, FRAME))
-    plan = plan_chain(made, KEY, VALUE, topics=("t",), typed=True)
+    plan = plan_chain(chain, KEY, VALUE, topics=("t",), typed=True)
     form = {"key": Format("json_schema", KEY), "value": Format("json_schema", VALUE)}
     table = TopicTable(FileTopics("unused"), ("t",), **form)
     observation = Observation()
@@ -65,7 +65,7 @@ def test_spark_decides_as_python_does(spark, name):
     results = [PASSED if row["__problem"] and row["__problem"]["code"] == "SMT418" else row["__status"] for row in rows]
     assert results == status
     assert [row["__touched"][0] if row["__touched"] else 0 for row in rows] == touched
-    counts = read_counts(observation.get, len(result.stages), len(plan.entries))
+    counts = read_counts(observation.get, len(chain.stages), len(plan.entries))
     assert (counts.all_dropped, counts.records) == (status.count(DROPPED), len(ROWS))
 
 

@@ -50,7 +50,7 @@ def name_in_path(topic: str) -> str:
 
 def topic_of_name(name: str) -> str:
     """Returns the topic of a name of ``name_in_catalog`` or ``name_in_path``."""
-    return _ESCAPE.sub(lambda found: bytes.fromhex(found[1].decode()), name.encode()).decode(errors="surrogatepass")
+    return _ESCAPE.sub(lambda match: bytes.fromhex(match[1].decode()), name.encode()).decode(errors="surrogatepass")
 
 
 def table_of_topic(template: str, topic: str) -> str:

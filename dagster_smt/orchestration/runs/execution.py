@@ -300,15 +300,15 @@ def _destination_facts(
     """Returns the facts of those tables of many that are assets."""
     from dagster_smt.run.facts import table_facts
 
-    found = {}
+    facts_by_topic = {}
     for topic in table.definition.destinations:
         assert isinstance(spec.sink, TableSink)
         own = replace(spec, sink=spec.sink.of_topic(topic))
         is_written = any(topic in report.destination_reports for report in reports)
         looked = window if is_written else Window()
         of_table = table_facts(own, spec.plan(), session, looked, count_keys=own.sink.keyed is not None)
-        found[topic] = replace(of_table, lag=facts.lag, ends=facts.ends, gaps=facts.gaps, holes=facts.holes)
-    return found
+        facts_by_topic[topic] = replace(of_table, lag=facts.lag, ends=facts.ends, gaps=facts.gaps, holes=facts.holes)
+    return facts_by_topic
 
 
 def first_try(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:

@@ -36,16 +36,16 @@ def destination_events(
     """
     if not writes_many(table.sink):
         return
-    named = set(table.definition.destinations)
+    with_output = set(table.definition.destinations)
     written = run.report.destination_reports
-    keys = [table_partition(topic) for topic in sorted(written) if topic not in named]
+    keys = [table_partition(topic) for topic in sorted(written) if topic not in with_output]
     if keys:
         context.instance.add_dynamic_partitions(str(tables_partitions(table.key).name), keys)
     for topic, report in sorted(written.items()):
         make = partial(_metadata, table, run, topic, report)
         metadata = run.afterwards.get(f"metadata of {topic}", make, bare_metadata(report))
         version = data_version(run.facts.ends, report.chain)
-        if topic not in named:
+        if topic not in with_output:
             tags = _version_tags(version)
             partition = table_partition(topic)
             yield dg.AssetMaterialization(tables_key(table.key), partition=partition, metadata=metadata, tags=tags)
