@@ -86,7 +86,7 @@ def check_plan(chain, key, schema, passed):
         assert all(out.value is None for out in passed)  # what passes nulls is planned for the rest
         return
     foretold = [(r.key and r.key.schema, r.value and r.value.schema) for r in plan.results.values()]
-    for out in kept:
+    for out in passed:
         if out.value is not None and out.key is None:  # a null side has no schema of its own: difference D6
             assert out.value_schema in [value for _, value in foretold]
         elif out.value is not None:
