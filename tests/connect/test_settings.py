@@ -316,9 +316,9 @@ BY_TIME = {"transforms": "r", "transforms.r.type": f"{KAFKA}transforms.Timestamp
     ],
 )
 def test_a_table_for_each_topic(config, path):
-    found = written(config)
-    assert found.attributes["sink"]["delta"]["path"] == path
-    assert not any(v.verdict == "not done" for v in found.options)
+    result = written(config)
+    assert result.attributes["sink"]["delta"]["path"] == path
+    assert not any(v.verdict == "not done" for v in result.options)
 
 
 def test_keys_in_a_table_for_each_topic():
