@@ -12,7 +12,6 @@ from dagster_smt.orchestration.launch.config_schema import smt_config_schema
 from dagster_smt.orchestration.runs.failures import joint_failure, problems_as_failure
 from dagster_smt.orchestration.runs.steps import run_all_topics
 from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS, run_config
-from dagster_smt.visible import visible
 
 
 def job_that_runs_again(asset: dg.AssetsDefinition, specs: list[dg.AssetSpec], flag: str, name: str) -> Any:
@@ -82,7 +81,7 @@ def _run_tables(
         try:
             yield from run_all_topics(table, part_config, part_place, spark, context)
         except SmtError as error:
-            context.log.error(visible(f"{table.name}: {error}"))
+            context.log.error(f"{table.name}: {error}")
             errors.append(error)
     if errors:
         raise joint_failure(errors)
