@@ -41,6 +41,7 @@ SINCE_4 = {
     "try_validate_utf8": "``spark.sql`` compares the text with what a text of Java becomes",
     "getCondition": "of a PySparkException; it was called getErrorClass: ``condition_of``",
     "functions.partitioning": "the functions are in ``functions`` itself: ``partition_functions``",
+    "fromDDL of types": "``struct_of_ddl``",
     "getAll of settings": "``settings_of``",
     "createDataFrame of an Arrow table": "``frame_of_arrow``",
 }
@@ -117,6 +118,15 @@ def settings_of(session: Any) -> dict[str, str]:
         pair = pairs.next()
         settings[pair._1()] = pair._2()
     return settings
+
+
+def struct_of_ddl(ddl: str) -> Any:
+    """Returns the ``StructType`` of columns as SQL writes them. It asks the running session's parser."""
+    from pyspark.sql import types
+
+    if "fromDDL of types" in missing():
+        return types._parse_datatype_string(ddl)
+    return types.StructType.fromDDL(ddl)
 
 
 def partition_functions() -> Any:

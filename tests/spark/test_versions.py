@@ -18,6 +18,7 @@ from dagster_smt.spark.versions import (
     missing,
     scala_of,
     settings_of,
+    struct_of_ddl,
 )
 
 
@@ -105,4 +106,5 @@ def test_the_equivalents_for_spark_3_give_what_spark_4_gives(spark, monkeypatch)
     here_settings = settings_of(spark)
     monkeypatch.setattr(versions, "missing", lambda: frozenset(SINCE_4))
     assert settings_of(spark) == here_settings
+    assert struct_of_ddl("`a b` INT, c STRUCT<d: STRING>").simpleString() == "struct<a b:int,c:struct<d:string>>"
     assert scala_of(spark) == VERSIONS[minor_of(spark.version)].scala

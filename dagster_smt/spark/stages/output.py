@@ -17,6 +17,7 @@ from dagster_smt.spark.layout import Layout, Leaf, Struct, built, field_of
 from dagster_smt.spark.sql import Column, select
 from dagster_smt.spark.stages.typed import State
 from dagster_smt.spark.types import internal_type, spark_type, struct_field
+from dagster_smt.spark.versions import struct_of_ddl
 
 WHOLE = "value"
 """The column of a value that is no struct."""
@@ -45,7 +46,7 @@ def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
             chosen = f", {F.quoted(TARGET)}: int"
         else:
             chosen = ""
-        return cast(T.StructType, T.StructType.fromDDL(RECORD_DDL + chosen))
+        return cast(T.StructType, struct_of_ddl(RECORD_DDL + chosen))
     schema = plan.rows
     if schema is None and plan.typed:
         hint = "look for a stage that drops or refuses every record, or write records instead of columns"

@@ -18,6 +18,7 @@ from pyspark.sql.types import (
     DecimalType,
     DoubleType,
     FloatType,
+    IntegerType,
     IntegralType,
     MapType,
     StringType,
@@ -155,7 +156,7 @@ def _by_path(session: SparkSession, path: str) -> tuple[str, str]:
 def held_type(kind: DataType) -> DataType:
     """Returns the type that Iceberg keeps for one of Spark's: it has no integers below 32 bits."""
     if isinstance(kind, IntegralType) and kind.simpleString() in ("tinyint", "smallint"):
-        return DataType.fromDDL("int")
+        return IntegerType()
     if type(kind).__name__ in ("CharType", "VarcharType"):
         return StringType()
     return kind
