@@ -21,13 +21,19 @@ def redriven(spec: RunSpec, available: Available, state: TableState | None) -> t
         UnsupportedError: SMT578, the sink does not remember which records failed.
     """
     _check(spec)
-    topics = {r.topic for r in available.ranges}
     known = state.failed & state.held if state is not None else OffsetSet()
-    failed = known.without({topic for topic, _ in known.parts} - topics)
-    there = offsets_of(available.ranges)
-    # offsets before the window that the table has not read are no gap: the next usual run reads them
-    request = replace(spec.window, explicit=Window(tuple((failed & there).ranges())), accept_gap=False)
-    return replace(spec, window=request, asked=spec.request), list(map(_lost, (failed - there).ranges()))
+    again, lost = run_of_offsets(spec, known, available)
+    return again, list(map(_lost, lost.ranges()))
+
+
+def run_of_offsets(spec: RunSpec, offsets: OffsetSet, available: Available) -> tuple[RunSpec, OffsetSet]:
+    """Returns the run whose window holds some offsets of its topics, and the offsets that the topics have lost."""
+    topics = {r.topic for r in available.ranges}
+    own = offsets.without({topic for topic, _ in offsets.parts} - topics)
+    present = offsets_of(available.ranges)
+    # Offsets before the window that the table has not read are no gap: the next usual run reads them.
+    request = replace(spec.window, explicit=Window(tuple((own & present).ranges())), accept_gap=False)
+    return replace(spec, window=request, asked=spec.request), own - present
 
 
 def _check(spec: RunSpec) -> None:

@@ -10,6 +10,7 @@ from dagster_smt.model.reports.unmasked import Unmasked, offsets_on_record, reme
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range, Window
+from dagster_smt.run.redrive import run_of_offsets
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.tables.windows import Available
 
@@ -91,15 +92,12 @@ def repaired(spec: RunSpec, available: Available, state: TableState | None) -> t
         UnsupportedError: SMT352, records of topics cannot be replaced.
     """
     _check(spec)
-    topics = {r.topic for r in available.ranges}
     if state is not None:
         known = offsets_on_record(state.unmasked) & state.held
     else:
         known = OffsetSet()
-    offsets = known.without({topic for topic, _ in known.parts} - topics)
-    there = offsets_of(available.ranges)
-    request = replace(spec.window, explicit=Window(tuple((offsets & there).ranges())), accept_gap=False)
-    return replace(spec, window=request, asked=spec.request), [_lost(r) for r in (offsets - there).ranges()]
+    again, lost = run_of_offsets(spec, known, available)
+    return again, list(map(_lost, lost.ranges()))
 
 
 def _check(spec: RunSpec) -> None:

@@ -310,6 +310,8 @@ def sql_try_cast(name: str, kind: T.DataType | str) -> str:
 
 def __getattr__(name: str) -> Callable[..., Column]:
     """Returns any other SQL function, if PySpark and SQL use the same name."""
+    # Value rules call ``F.upper(column)``, where ``F`` is this module or ``pyspark.sql.functions``. So this module must
+    # have every function of PySpark. Python calls a module's ``__getattr__`` for names that the module does not define.
     if name.startswith("_") or not hasattr(spark_functions, name):
         raise AttributeError(f"Spark SQL has no function {name}")
     return lambda *arguments: call_function(name, *arguments)

@@ -42,7 +42,9 @@ _VALUE, _END, _SKIPPED = "v", "e", "u"
 _MOST_NESTED, _MOST_FIXED = 4, 2**16
 """Java's reader makes room for the items that are claimed, on each level, and for a value of fixed size."""
 _MARK = secrets.randbits(63)
-"""A number that nobody can have written where a record ends; always the same, for it is part of what Spark compiles."""
+"""The mark behind a record's bytes, with which Avro must have read exactly the record, no byte more or less. The number
+is random, so that no producer can have written it. One process has one number, because Spark compiles the number into
+its code, and another number would compile that code again."""
 Doubt = tuple[Column, Problem]
 """Where a record is not what its schema says, and what is said of it."""
 
