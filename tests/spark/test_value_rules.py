@@ -131,7 +131,7 @@ def of_headers():
         schema = {str: STRING, int: INT32}.get(type(literal))
         yield headers.AppendLiteral("n", schema, literal), ("headers",), None
     yield headers.DropNamed(("h", "z")), ("headers",), None
-    yield headers.HasHeader("h"), ("headers",), BOOLEAN
+    yield headers.HasHeaderRule("h"), ("headers",), BOOLEAN
     yield headers.HasHeaderOrNull("h"), ("headers",), BOOLEAN
     yield headers.LastHeader("h"), ("headers",), Schema(Type.BYTES, True)
     yield headers.HeaderText("h"), ("bytes",), Schema(Type.STRING, True)
@@ -161,7 +161,7 @@ def test_every_rule_of_the_package_is_here():
     ours = {c.__name__ for c, m in modules.items() if m.startswith("dagster_smt.") and not m.startswith(elsewhere)}
     bases = {"ValueRule", "PythonRule"}
     asked_by_the_python_evaluator_only = {"Validated", "CastBoxed"}
-    run_with_a_transform = {"HeaderValue", "RecordTime", "WhereThere"}
+    run_with_a_transform = {"HeaderValueRule", "RecordTime", "WhereThere"}
     assert ours - bases - asked_by_the_python_evaluator_only - run_with_a_transform == {
         type(rule).__name__ for rule, _, _ in RULES
     }

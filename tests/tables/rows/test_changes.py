@@ -230,7 +230,7 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("given", "code"), WRONG)
+@pytest.mark.parametrize(("source", "code"), WRONG)
 def test_what_cannot_be_declared(source, code):
     with pytest.raises(ConfigError, match=code):
         TopicTable(FILES, ("t",), **source)
