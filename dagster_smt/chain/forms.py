@@ -180,8 +180,8 @@ def plan_forms(
     kind = FormsPlan if chain.keeps_topic else Plan
     return kind(
         chain,
-        _merged_schemas(plan.key for plan in passed),
-        _merged_schemas(plan.value for plan in passed),
+        merged_schemas(plan.key for plan in passed),
+        merged_schemas(plan.value for plan in passed),
         True,
         tuple(topics),
         results=dict(enumerate(records)),
@@ -205,7 +205,7 @@ def _plan_of_form(chain: Chain, form: Form) -> Plan:
     return plan
 
 
-def _merged_schemas(schemas: Iterable[Schema | None]) -> Schema | None:
+def merged_schemas(schemas: Iterable[Schema | None]) -> Schema | None:
     """Returns the fields of all schemas by name, for display. Of two types of a field it has the first."""
     merged: Schema | None = None
     for schema in dict.fromkeys(schemas):

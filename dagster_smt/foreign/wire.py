@@ -151,6 +151,16 @@ def _schema_received(data: list[Any]) -> Schema:
     return schema.with_(default=default)
 
 
+def schema_bytes(schema: Schema) -> bytes:
+    """Returns a schema as bytes, which are the same for equal schemas."""
+    return encoder.encode(_sent(schema))
+
+
+def schema_of_bytes(data: bytes) -> Schema:
+    """Reads what ``schema_bytes`` wrote."""
+    return _schema_received(decoder.decode(data))
+
+
 def outgoing(schema: Schema | None) -> Convert | None:
     """Returns a function from a value to data for MessagePack; None if the value is such data already."""
     if schema is None:

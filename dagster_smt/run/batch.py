@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from dagster_smt.chain import Plan
+from dagster_smt.chain.after_foreign import plan_after
 from dagster_smt.chain.forms import FormsPlan, plan_forms
 from dagster_smt.errors import EngineError, PlanError, Problem, SmtError, TableError
 from dagster_smt.foreign.check import check_options
@@ -50,6 +51,8 @@ from dagster_smt.spark.environment import check_settings
 from dagster_smt.spark.executors import check_executors
 from dagster_smt.spark.foreign_jars import ship_jars
 from dagster_smt.spark.reading.window_forms import GUESSED, WindowForms, guessed_forms, window_forms
+from dagster_smt.spark.records.arrow_map import ArrowMap
+from dagster_smt.spark.records.schemas_after import schemas_after
 from dagster_smt.spark.versions import check_version
 from dagster_smt.spark.ways import Way
 from dagster_smt.tables.available import Available, waiting_problem
@@ -222,6 +225,9 @@ class _Run:
             later = self.later_records(draft)
         if not spec.finds_schemas:
             return self.attempt(plan, frame, draft, narrow, later=later).run()
+        if spec.chain.has_foreign:
+            plan = self.plan_after_chain(frame if later is None else frame.unionByName(later), draft)
+            return self.attempt(plan, frame, draft, narrow, later=later).run()
         guess = self.guess(frame, draft, narrow) if later is None else None
         if guess is not None and (report := guess.run_as_guessed()) is not None:
             return report
@@ -366,14 +372,25 @@ class _Run:
             self.warnings.append(problem)
             self.say(str(problem))
 
+    def plan_after_chain(self, frame: DataFrame, draft: Draft) -> Plan:
+        """Returns the plan of a chain with foreign stages, which runs once to see what schemas come out."""
+        spec = self.spec
+        with self.timed("schemas"):
+            self.say("running the chain to find the schemas of its records")
+            schemas = schemas_after(frame, ArrowMap(spec.chain, spec.table.key, spec.table.value, 0, ledger=False))
+        self.say(f"{len({form.value for form in schemas.forms})} schemas of values after the chain")
+        return plan_after(spec.chain, schemas.before, schemas.forms, draft.window.topics, self.last_report(draft))
+
     def plan_of_forms(self, forms: WindowForms, draft: Draft) -> Plan:
         """Returns the plan for records that name their schemas."""
+        return plan_forms(self.spec.chain, forms.forms, topics=draft.window.topics, last=self.last_report(draft))
+
+    def last_report(self, draft: Draft) -> RunReport | None:
+        """Returns the report of the table's last run, if the table stays and holds the same kind of rows."""
         state = None if draft.replaced.everything else draft.before
         if state is not None and state.kind == self.spec.sink.holds:
-            last = report_of(state)
-        else:
-            last = None
-        return plan_forms(self.spec.chain, forms.forms, topics=draft.window.topics, last=last)
+            return report_of(state)
+        return None
 
     @cached_property
     def deletions(self) -> Table:

@@ -134,4 +134,6 @@ class RunSpec:
     @property
     def finds_schemas(self) -> bool:
         """True if the columns depend on the records."""
-        return self.sink.kind == "columns" and self.table.value.kind in SELF_DESCRIBED
+        if self.sink.kind != "columns":
+            return False
+        return self.chain.has_foreign or self.table.value.kind in SELF_DESCRIBED

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.functions import col
 
 from dagster_smt.chain.plan import Plan
-from dagster_smt.errors import PlanError, UnsupportedError
+from dagster_smt.errors import PlanError, Problem, UnsupportedError
 from dagster_smt.interpret.interpreter import VALUE_CONVERTER
 from dagster_smt.jvm.availability import has_lane
 from dagster_smt.jvm.paths import NoJavaError
@@ -38,6 +38,7 @@ from dagster_smt.spark.ways import (
     COLUMNS_IN_PYTHON,
     RECORDS_IN_JVM,
     RECORDS_IN_PYTHON,
+    ROWS_AFTER_FOREIGN,
     ROWS_IN_PYTHON,
     ROWS_OF_ARRAYS,
     Way,
@@ -123,6 +124,10 @@ class _Work:
         return self.table.value.arrays_as_rows
 
     @property
+    def has_foreign(self) -> bool:
+        return self.plan.chain.has_foreign
+
+    @property
     def names_schemas(self) -> bool:
         return self.table.value.kind in SELF_DESCRIBED
 
@@ -203,6 +208,14 @@ def _columns_by_schema(work: _Work) -> DataFrame:
     return rows
 
 
+def _rows_after_foreign(work: _Work) -> DataFrame:
+    if work.arrays_as_rows:
+        hint = "leave arrays-as-rows out, or write records"
+        statement = "a chain with foreign stages cannot make rows of the elements of arrays"
+        raise UnsupportedError(Problem("SMT907", "chain", statement, hint))
+    return _rows_in_python(work)
+
+
 def _rows_in_python(work: _Work) -> DataFrame:
     target = output_schema(work.plan, "columns")
     return evaluate_envelopes(work.frame, work.plan, work.table, target, ledger=work.ledger)
@@ -216,6 +229,7 @@ _EVALUATORS: Mapping[Way, Callable[[_Work], DataFrame]] = {
     COLUMNS_IN_PYTHON: _columns_in_python,
     COLUMNS_BY_SCHEMA: _columns_by_schema,
     ROWS_IN_PYTHON: _rows_in_python,
+    ROWS_AFTER_FOREIGN: _rows_after_foreign,
 }
 
 

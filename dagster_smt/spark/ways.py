@@ -25,6 +25,11 @@ class Facts(Protocol):
         ...
 
     @property
+    def has_foreign(self) -> bool:
+        """True if a stage of the chain runs from a jar."""
+        ...
+
+    @property
     def names_schemas(self) -> bool:
         """True if the records name their schemas, as envelopes and records of a registry do."""
         ...
@@ -74,6 +79,12 @@ RECORDS_IN_PYTHON = Way(
     "The Python evaluator can run every chain on every format.",
     lambda facts: facts.records_out,
 )
+ROWS_AFTER_FOREIGN = Way(
+    "rows after foreign stages",
+    "A stage runs from a jar.",
+    "Only the results of the stage have the schemas. The Python evaluator makes a row of each result.",
+    lambda facts: facts.has_foreign,
+)
 ROWS_OF_ARRAYS = Way(
     "columns of arrays",
     "The values may be arrays, and each object of an array becomes a row.",
@@ -108,6 +119,7 @@ ROWS_IN_PYTHON = Way(
 WAYS = (
     RECORDS_IN_JVM,
     RECORDS_IN_PYTHON,
+    ROWS_AFTER_FOREIGN,
     ROWS_OF_ARRAYS,
     COLUMNS_IN_JVM,
     COLUMNS_IN_PYTHON,
@@ -142,12 +154,14 @@ class PlannedFacts:
         value: The format of the values.
         lane_runs_chain: True if the JVM lane can run the chain.
         lane_parses: False if the JVM lane cannot parse the values; None if the session decides.
+        has_foreign: True if a stage runs from a jar.
     """
 
     records_out: bool
     value: Format
     lane_runs_chain: bool | None = None
     lane_parses: bool | None = None
+    has_foreign: bool = False
 
     @property
     def arrays_as_rows(self) -> bool:

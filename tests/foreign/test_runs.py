@@ -7,10 +7,14 @@ import pytest
 
 from dagster_smt.model.windows.window import Window
 from dagster_smt.orchestration import SmtTable, build_smt_asset
+from dagster_smt.run.batch import run
+from dagster_smt.run.spec import RunSpec
+from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable
+from dagster_smt.tables.spec import DeltaSink, FileTopics, Format, TopicTable
+from tests.foreign.jar import chain_of
 
 VALUES = [{"id": n, "name": f"n{n}", **({"marked": True} if n == 2 else {})} for n in range(4)]
 
@@ -20,6 +24,40 @@ def topics(tmp_path):
     source = FileTopics(tmp_path / "topics")
     append_records(source, "orders", [NewRecord(b"k", json.dumps(value).encode()) for value in VALUES])
     return source
+
+
+COLUMN_SCHEMA = parse_ddl("id INT, name STRING")
+
+
+def world_run(spark, tmp_path, topics, chain, kind="columns", value=None, **more):
+    table = TopicTable(topics, ("orders",), value=value or Format())
+    lines = []
+    report = run(RunSpec("orders", chain, table, DeltaSink(tmp_path / "lake", kind), **more), spark, lines.append)
+    return report, lines
+
+
+def test_a_class_gives_columns(spark, tmp_path, topics, jar):
+    report, _ = world_run(spark, tmp_path, topics, chain_of(jar, "Schemas", "Same"))
+    table = open_table(spark, DeltaSink(tmp_path / "lake")).read()
+    assert report.after is not None and [n for n, _ in report.after.fields][:3] == ["id", "at", "price"]
+    row = table.where("id = 1").collect()[0]
+    assert str(row.price) == "12.50" and row.tags == ["a", "b"] and row.level == 7 and row.counts == {3: 0.5}
+    assert {(line.entry.action, line.entry.path, line.records) for line in report.ledger} >= {
+        ("changed", "(any field)", 4),
+        ("cast", "(whole)", 4),
+    }
+    again, _ = world_run(spark, tmp_path, topics, chain_of(jar, "Schemas", "Same"))
+    assert again.status == "empty"
+
+
+def test_declared_columns_pass_through(spark, tmp_path, topics, jar):
+    declared = Format("json_schema", COLUMN_SCHEMA)
+    chain = chain_of(jar, "Same", ("InsertField$Value", {"static.field": "x", "static.value": "1"}))
+    report, _ = world_run(spark, tmp_path, topics, chain, value=declared)
+    table = open_table(spark, DeltaSink(tmp_path / "lake")).read()
+    assert sorted((r.id, r.name, r.x) for r in table.collect()) == [(n, f"n{n}", "1") for n in range(4)]
+    assert report.before == COLUMN_SCHEMA
+    assert any(p.code == "SMT356" for p in report.warnings)  # Same changes nothing
 
 
 def rows(spark, tmp_path):

@@ -1,0 +1,165 @@
+"""The schemas that records have after a chain with foreign stages: known only after the chain has run."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from dagster_smt.chain.forms import Form
+from dagster_smt.foreign.wire import schema_bytes, schema_of_bytes
+from dagster_smt.formats.sides import SideCodec
+from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY
+from dagster_smt.model.schema import Schema
+from dagster_smt.model.schema_size import MAX_SCHEMAS
+from dagster_smt.spark.records.arrow_map import READ_COLUMNS, ArrowMap, BatchRunner, in_parts
+from dagster_smt.spark.workers import map_in_arrow
+
+_DDL = (
+    "`topic` string, `partition` int, `offset` bigint, `key` binary, `value` binary, `before` boolean, `records` bigint"
+)
+_COLUMNS = {
+    "topic": pa.string(),
+    "partition": pa.int32(),
+    "offset": pa.int64(),
+    "key": pa.binary(),
+    "value": pa.binary(),
+    "before": pa.bool_(),
+    "records": pa.int64(),
+}
+
+
+@dataclass(frozen=True)
+class SchemasAfter:
+    """What records are before and after a chain.
+
+    Attributes:
+        before: The schemas of the values before the chain.
+        forms: The schemas of keys and values after the chain, in the order of the records.
+    """
+
+    before: tuple[Schema, ...]
+    forms: tuple[Form, ...]
+
+
+def schemas_after(frame: DataFrame, job: ArrowMap) -> SchemasAfter:
+    """Runs a chain over records, and returns the schemas that come out; records without a schema have none.
+
+    Of more than ``MAX_SCHEMAS`` those are left out that fewest records have: what does not fit into the columns of the
+    others is a dead letter.
+
+    Args:
+        frame: Kafka's columns.
+        job: The chain and the formats.
+    """
+    rows = map_in_arrow(frame.select(*READ_COLUMNS), _Collect(job), _DDL)
+    counted = rows.groupBy("topic", "partition", "key", "value", "before").agg(
+        F.min("offset").alias("offset"), F.sum("records").alias("records")
+    )
+    most = counted.orderBy(F.desc("records"), "topic", "partition", "offset").limit(2 * MAX_SCHEMAS).collect()
+    before: dict[Schema, None] = {}
+    forms: dict[Form, None] = {}
+    for row in sorted(most, key=lambda row: (row.topic, row.partition, row.offset)):
+        value = schema_of_bytes(bytes(row.value))
+        if row.before:
+            before[value] = None
+            continue
+        key = None if row.key is None else schema_of_bytes(bytes(row.key))
+        forms[Form(row.topic, key, value, free_key=False)] = None
+    return SchemasAfter(tuple(before), tuple(forms))
+
+
+@dataclass(frozen=True)
+class _Collect:
+    """A picklable function for ``DataFrame.mapInArrow``: the schemas before and after a chain, each once per task."""
+
+    job: ArrowMap
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        runner = _Collector(self.job)
+        try:
+            for _ in in_parts(batches, runner.collect):
+                continue
+        finally:
+            runner.interpreter.close()
+        yield runner.result()
+
+
+@dataclass
+class _Found:
+    first: tuple[int, int]
+    records: int = 0
+
+
+@dataclass
+class _Known:
+    """Schemas as bytes, by identity: the schemas of a task are few objects."""
+
+    texts: dict[int, tuple[bytes, Schema]] = field(default_factory=dict)
+
+    def text(self, schema: Schema | None) -> bytes | None:
+        if schema is None:
+            return None
+        known = self.texts.get(id(schema))
+        if known is None:
+            known = self.texts[id(schema)] = (schema_bytes(schema), schema)
+        return known[0]
+
+
+class _Collector(BatchRunner):
+    """Runs a chain and keeps the schemas of what comes out instead of writing it."""
+
+    def __init__(self, job: ArrowMap):
+        super().__init__(job)
+        self.known, self.found = _Known(), dict[tuple[str, bytes | None, bytes, bool], _Found]()
+        self.seen: list[tuple[str, bytes]] = []
+        read_value = self.interpreter.value.read
+
+        def read(data: bytes | None, topic: str = "") -> tuple[Schema | None, object]:
+            schema, value = read_value(data, topic)
+            if schema is not None and value is not None:
+                self.seen.append((topic, self.known.text(schema) or b""))
+            return schema, value
+
+        self.interpreter.value = SideCodec(read, lambda schema, value, topic="": None)
+        self.interpreter.key = SideCodec(self.interpreter.key.read, lambda schema, value, topic="": None)
+        self.dirty = KEY_DIRTY | VALUE_DIRTY
+
+    def collect(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Runs one batch."""
+        records = self._records(batch)
+        keys = None if self.passes_key else batch.column("key").to_pylist()
+        done = self.interpreter.run_all(records, keys, batch.column("value").to_pylist())
+        topics, partitions = batch.column("topic").to_pylist(), batch.column("partition").to_pylist()
+        offsets = batch.column("offset").to_pylist()
+        for topic, text in self.seen:
+            self._note((topic, None, text, True), (partitions[0], offsets[0]))
+        self.seen.clear()
+        for record in done.left(records):
+            if record.value is None or record.value_schema is None:
+                continue
+            key = None if record.key is None else self.known.text(record.key_schema)
+            text = self.known.text(record.value_schema)
+            assert text is not None
+            n = record.number
+            self._note((topics[n], key, text, False), (partitions[n], offsets[n]))
+        return batch
+
+    def _note(self, form: tuple[str, bytes | None, bytes, bool], place: tuple[int, int]) -> None:
+        found = self.found.get(form)
+        if found is None and len(self.found) >= 2 * MAX_SCHEMAS:
+            return
+        if found is None:
+            found = self.found[form] = _Found(place)
+        found.first = min(found.first, place)
+        found.records += 1
+
+    def result(self) -> pa.RecordBatch:
+        """Returns the schemas with their first places and the number of their records."""
+        rows = []
+        for (topic, key, value, before), found in self.found.items():
+            rows.append((topic, *found.first, key, value, before, found.records))
+        columns = zip(*rows, strict=True) if rows else [[]] * len(_COLUMNS)
+        arrays = [pa.array(column, kind) for column, kind in zip(columns, _COLUMNS.values(), strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, names=list(_COLUMNS))
