@@ -226,6 +226,13 @@ CASES = (
     connect(_FLAT, FIVE),
     Case("flat: JSON to JSON, five stages", lazy(FIVE), _JSON, connect=_FLAT, target=Target(0.45, 0.45)),
     Case("flat: JSON to JSON, five stages, no ledger", lazy(FIVE, ledger=False), _JSON, connect=_FLAT),
+    Case(
+        "flat: JSON to JSON, five stages, engine: connect",
+        lazy({**FIVE, "engine": "connect"}),
+        _JSON,
+        connect=_FLAT,
+        target=Target(connect=1.2),
+    ),
     connect(_FEW, FIVE, data=_FEW_DATA),
     Case(
         "100,000 flat records: JSON to JSON, five stages",

@@ -167,15 +167,33 @@ class ForeignSegment:
         """Returns the host's answer for each record."""
         if self.schemas.full:
             self.close()
+        host = self._ready()
+        sent = [sent_record(record, self.schemas) for record in records]
+        request = encoder.encode(["run", self.number, self.schemas.take_fresh(), sent])
+        schemas, changes, answers = host.send(request, decoder)
+        self.schemas.receive(schemas)
+        self.note(changes)
+        return list(answers)
+
+    def call_plain(self, request: list[Any]) -> list[Any]:
+        """Sends a whole batch as columns, and returns the answer.
+
+        Raises:
+            HostDiedError: A stage ended the host.
+        """
+        host = self._ready()
+        try:
+            return host.call("plain", self.number, *request)
+        except HostDiedError:
+            self.host = None
+            self._count_restart()
+            raise
+
+    def _ready(self) -> Host:
         if self.host is None or not self.host.alive:
             self._open()
         assert self.host is not None
-        sent = [sent_record(record, self.schemas) for record in records]
-        request = encoder.encode(["run", self.number, self.schemas.take_fresh(), sent])
-        schemas, changes, answers = self.host.send(request, decoder)
-        self.schemas.receive(schemas)
-        self._note(changes)
-        return list(answers)
+        return self.host
 
     def _open(self) -> None:
         self.host = host_of(self.classes.connect)
@@ -193,7 +211,7 @@ class ForeignSegment:
             hint = "give all machines the same jars"
             raise EngineError(Problem("SMT646", f"stage {failures[0][0] + 1}", statement, hint))
 
-    def _note(self, fresh: list[list[Any]]) -> None:
+    def note(self, fresh: list[list[Any]]) -> None:
         """Notes changes and sets of changes that the host has numbered."""
         for kind, *rest in fresh:
             if kind == _CHANGE:

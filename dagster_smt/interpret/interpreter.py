@@ -79,7 +79,7 @@ def _by_topic(written: Formats) -> int:
     return sum(bit for bit, form in forms if form.kind in REGISTERED and names_topic(form.settings))
 
 
-_NO_TOPIC = Problem(
+NO_TOPIC = Problem(
     "SMT464",
     "",
     "the record was routed to a topic that cannot take records",
@@ -206,7 +206,7 @@ class Interpreter:
             if not takes(record.topic):
                 wrong.append(record)
         for record in wrong:
-            batch.lost[record.number] = self._failed(DataError(_NO_TOPIC), self.router, record)
+            batch.lost[record.number] = self._failed(DataError(NO_TOPIC), self.router, record)
         if wrong:
             return batch.left(records)
         return records

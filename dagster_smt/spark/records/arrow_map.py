@@ -7,7 +7,7 @@ no stage looks at travel as JSON text (null for none), and the structs of the re
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -18,10 +18,12 @@ from pyspark.sql import types as T
 
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.errors import problem_of_record
+from dagster_smt.foreign.segment import Segment
 from dagster_smt.formats.sides import schema_names
 from dagster_smt.interpret.interpreter import (
     FAILED,
     NO_STAGE,
+    NO_TOPIC,
     PASSED,
     VALUE_CONVERTER,
     Batch,
@@ -49,6 +51,14 @@ from dagster_smt.spark.columns import (
 )
 from dagster_smt.spark.foreign_jars import classes_here
 from dagster_smt.spark.garbage import no_collection
+from dagster_smt.spark.records.foreign_batches import (
+    ForeignBatch,
+    changes_text,
+    run_batch,
+    segment_of,
+    takes,
+    touched_bits,
+)
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.values.headers.fields import header_as_read, header_bytes
 
@@ -151,6 +161,13 @@ class BatchRunner:
         self.names = {side: schema_names(job.key if side == "key" else job.value) for side in job.registered}
         self.records: list[Record] = []
         self.dirty = job.rewritten
+        self.segment = self._segment()
+
+    def _segment(self) -> Segment | None:
+        """Returns the stages, if the host can do the work of whole batches."""
+        if self.job.registered:
+            return None
+        return segment_of(self.interpreter, self.job.key, self.job.value, self.job.rewritten)
 
     def run(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Evaluates one batch. If the batch fails, evaluates its halves, down to the one record that fails."""
@@ -167,6 +184,10 @@ class BatchRunner:
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
     def _run(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if self.segment is not None and takes(batch) and not _unreadable(batch):
+            done_there = run_batch(self.segment, self.interpreter, batch, self.job.key.kind, self.job.value.kind)
+            if done_there is not None:
+                return self._of_host(self.segment, batch, done_there)
         records = self._records(batch)
         keys = None if self.passes_key else _column(batch, "key").to_pylist()
         done = self.interpreter.run_all(records, keys, _column(batch, "value").to_pylist())
@@ -226,6 +247,50 @@ class BatchRunner:
         if self.job.chain.has_foreign:
             columns[CHANGES] = pa.array([record.changes for record in records], pa.string())
         return columns
+
+    def _of_host(self, segment: Segment, batch: pa.RecordBatch, done: ForeignBatch) -> pa.RecordBatch:
+        """Returns the columns of a batch that the host has run alone."""
+        size = batch.num_rows
+        done = self._routed(done)
+        columns = {f"__{name}": _column(batch, name) for name in ("topic", "partition", "offset")}
+        columns |= {"__status": done.status, "__stage": done.stage, "__problem": problem_column(done.problems, size)}
+        for word in range(self.job.words):
+            columns[f"__t{word}"] = touched_bits(segment, done.sets, BITS * word, _MASK)
+        columns[CHANGES] = changes_text(segment, done.sets)
+        headers: list[Any] = [None] * size
+        targets: list[int | None] = [None] * size
+        for number, (partition, added) in done.others.items():
+            targets[number] = partition
+            headers[number] = [{"key": name, "value": raw} for name, raw in added]
+        micros = pc.multiply(done.timestamp, 1000)
+        columns |= {
+            "timestamp": micros.cast(_TIMESTAMP),
+            "timestampType": _column(batch, "timestampType"),
+            "headers": pa.array(headers, _HEADERS) if done.others else _column(batch, "headers"),
+            "key": done.key,
+            "value": done.value,
+            "topic": done.topic,
+            TARGET: pa.array(targets, pa.int32()),
+        }
+        return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+    def _routed(self, done: ForeignBatch) -> ForeignBatch:
+        """Returns the batch with the records failed that were routed to a topic that takes none."""
+        wrong = [name for name in pc.unique(done.topic).to_pylist() if not self.interpreter.takes(name)]
+        kept = pc.equal(done.status, PASSED)
+        bad = pc.and_(pc.is_in(done.topic, pa.array(wrong, pa.string())), kept)
+        if not wrong or not pc.any(bad).as_py():
+            return done
+        problems = dict(done.problems)
+        router = self.interpreter.router
+        for number in pc.indices_nonzero(bad).to_pylist():
+            problems[number] = NO_TOPIC.at(self.job.chain.stages[router].place)
+        return replace(
+            done,
+            status=pc.if_else(bad, pa.scalar(FAILED, pa.int8()), done.status),
+            stage=pc.if_else(bad, pa.scalar(router, pa.int32()), done.stage),
+            problems=problems,
+        )
 
     def outputs(self, batch: pa.RecordBatch, records: list[Record], done: Batch) -> dict[str, pa.Array]:
         """Returns the columns of the records themselves."""

@@ -107,6 +107,7 @@ class _ColumnsRunner(BatchRunner):
         apart: tuple[tuple[Schema, ...], tuple[Schema, ...]] | None,
     ):
         super().__init__(job)
+        self.segment = None  # rows are made of values in Python
         self.after, self.key, self.type = after, key, arrow_type(after)
         keys, values = apart or (None, None)
         self.writers: BySchema[Convert] = BySchema(lambda schema: _writer(schema, after, values))

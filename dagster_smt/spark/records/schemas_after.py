@@ -112,6 +112,7 @@ class _Collector(BatchRunner):
 
     def __init__(self, job: ArrowMap):
         super().__init__(job)
+        self.segment = None
         self.known, self.found = _Known(), dict[tuple[str, bytes | None, bytes, bool], _Found]()
         self.seen: list[tuple[str, bytes]] = []
         read_value = self.interpreter.value.read
@@ -140,10 +141,10 @@ class _Collector(BatchRunner):
             if record.value is None or record.value_schema is None:
                 continue
             key = None if record.key is None else self.known.text(record.key_schema)
-            text = self.known.text(record.value_schema)
-            assert text is not None
+            after = self.known.text(record.value_schema)
+            assert after is not None
             n = record.number
-            self._note((topics[n], key, text, False), (partitions[n], offsets[n]))
+            self._note((topics[n], key, after, False), (partitions[n], offsets[n]))
         return batch
 
     def _note(self, form: tuple[str, bytes | None, bytes, bool], place: tuple[int, int]) -> None:

@@ -24,8 +24,8 @@ import org.apache.kafka.connect.transforms.predicates.Predicate;
  * A process that runs foreign stages for one Python process. Requests come through standard input, answers go to the file
  * of the first argument. What stages print goes to standard error, and what they read from standard input is empty.
  *
- * <p>Requests: {@code ["open", segment, setup]}, {@code ["run", segment, schemas, records]}, {@code ["close", segment]}. An
- * end of the input ends the process, and so does the end of the Python process.
+ * <p>Requests: {@code ["open", segment, setup]}, {@code ["run", segment, schemas, records]},
+ * {@code ["plain", segment, columns]}, {@code ["close", segment]}. An end of the input ends the process, and so does the end of the Python process.
  */
 public final class Host {
     private final DataInputStream in;
@@ -34,6 +34,7 @@ public final class Host {
     private final Map<List<String>, ClassLoader> loaders = new HashMap<>();
     private final Map<Long, Segment> segments = new HashMap<>();
     private final Map<Long, Wire> wires = new HashMap<>();
+    private final Map<Long, Plain> plains = new HashMap<>();
 
     private Host(DataInputStream in, OutputStream out, long parent) {
         this.in = in;
@@ -98,9 +99,13 @@ public final class Host {
             case "run":
                 wires.get(number).run(request, answer);
                 break;
+            case "plain":
+                plains.get(number).run(request, answer);
+                break;
             case "close":
                 segments.remove(number).close();
                 wires.remove(number);
+                plains.remove(number);
                 answer.array(1);
                 answer.text("closed");
                 break;
@@ -127,7 +132,11 @@ public final class Host {
         watch.pause();
         Segment segment = new Segment(operations, watch, retryTimeout, retryDelay);
         segments.put(number, segment);
-        wires.put(number, new Wire(segment, watch, converters()));
+        Converter json = json("false");
+        Free.use(json);
+        SimpleHeaderConverter headers = new SimpleHeaderConverter();
+        wires.put(number, new Wire(segment, watch, headers));
+        plains.put(number, new Plain(segment, watch, headers, json, json("true")));
         answer.array(2);
         answer.text("opened");
         answer.array(check.problems.size());
@@ -141,13 +150,12 @@ public final class Host {
         }
     }
 
-    private SimpleHeaderConverter converters() {
+    private static Converter json(String schemas) {
         try {
             Converter json = (Converter) Class.forName("org.apache.kafka.connect.json.JsonConverter")
                     .getDeclaredConstructor().newInstance();
-            json.configure(Map.of("schemas.enable", "false"), false);
-            Free.use(json);
-            return new SimpleHeaderConverter();
+            json.configure(Map.of("schemas.enable", schemas), false);
+            return json;
         } catch (ReflectiveOperationException e) {
             throw new IllegalStateException(e);
         }

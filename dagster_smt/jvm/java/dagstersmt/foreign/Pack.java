@@ -66,9 +66,13 @@ final class Pack {
             nil();
             return;
         }
+        binary(value, value.length);
+    }
+
+    void binary(byte[] value, int length) {
         one(0xc6);
-        number(value.length, 4);
-        raw(value, 0, value.length);
+        number(length, 4);
+        raw(value, 0, length);
     }
 
     void array(int length) {

@@ -1,0 +1,186 @@
+"""Chains that are foreign from end to end: whole Arrow batches go to the host and back, and Python touches no record.
+
+Only for JSON without a schema, envelopes, texts and bytes, and for batches whose records have no headers. Everything
+else takes the way through the interpreter, which uses the same stages in the same host.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dagster_smt.errors import Problem, problem_of_record
+from dagster_smt.foreign.host import HostDiedError
+from dagster_smt.foreign.segment import Segment, thrown
+from dagster_smt.interpret.interpreter import Interpreter
+from dagster_smt.model.schema import JavaDate
+from dagster_smt.model.topics.format import Format
+from dagster_smt.spark.columns import timestamp_micros
+
+FAILED = 2
+KEY_CONVERTER, VALUE_CONVERTER = -2, -3
+_PLACES = {KEY_CONVERTER: "key.converter", VALUE_CONVERTER: "value.converter"}
+_NONE = -(2**63)
+"""Stands for a record without a timestamp."""
+_FORMATS = ("json", "envelope", "string", "bytes")
+
+
+@dataclass(frozen=True)
+class ForeignBatch:
+    """What the host made of a batch.
+
+    Attributes:
+        status, stage: As in ``spark.columns``.
+        sets: For each record, the number of its set of changes.
+        key, value, topic: The columns of the records.
+        timestamp: Milliseconds, null for none.
+        others: By position: the partition that a stage has chosen, and the headers that stages have added.
+        problems: By position, why a record failed.
+    """
+
+    status: pa.Array
+    stage: pa.Array
+    sets: Any
+    key: pa.Array
+    value: pa.Array
+    topic: pa.Array
+    timestamp: pa.Array
+    others: dict[int, tuple[int | None, list[tuple[str, bytes | None]]]]
+    problems: dict[int, Problem]
+
+
+def segment_of(interpreter: Interpreter, key: Format, value: Format, rewritten: int) -> Segment | None:
+    """Returns the only segment of a chain, if the host can do all of the work; else None."""
+    chain = interpreter.chain
+    run = interpreter.foreign.get(0)
+    if run is None or len(run.indexes) < len(chain.stages) or run.test is not None or run.apply is not None:
+        return None
+    if rewritten or any(form.kind not in _FORMATS or form.options for form in (key, value)):
+        return None
+    return run.segment
+
+
+def takes(batch: pa.RecordBatch) -> bool:
+    """Returns whether no record of a batch has headers."""
+    headers = batch.column("headers")
+    if headers.null_count == len(headers):
+        return True
+    return not pc.any(pc.greater(pc.list_value_length(headers), 0)).as_py()
+
+
+def run_batch(
+    segment: Segment, interpreter: Interpreter, batch: pa.RecordBatch, key: str, value: str
+) -> ForeignBatch | None:
+    """Runs a batch in the host; returns None if a stage ended the host: the interpreter then finds the record.
+
+    Args:
+        segment: The stages.
+        interpreter: Its codecs say what is wrong with bytes that the host cannot read.
+        batch: Kafka's columns.
+        key, value: The kinds of the formats.
+    """
+    try:
+        changes, *columns = segment.call_plain([key, value, batch.num_rows, *_sent(batch)])
+    except HostDiedError:
+        return None
+    segment.note(changes)
+    status, stages, sets, key_lengths, keys, lengths, values, topics, times, names, (others, failures) = columns
+    size = batch.num_rows
+    status_array, stage = np.frombuffer(status, np.int8), np.frombuffer(stages, "<i4")
+    timestamps = np.frombuffer(times, "<i8")
+    return ForeignBatch(
+        pa.array(status_array),
+        pa.array(stage),
+        np.frombuffer(sets, "<i4"),
+        _binary(key_lengths, keys, size),
+        _binary(lengths, values, size),
+        pa.DictionaryArray.from_arrays(
+            pa.array(np.frombuffer(topics, "<i4")), pa.array(names, pa.string())
+        ).dictionary_decode(),
+        pa.array(timestamps, mask=timestamps == _NONE),
+        {number: (partition, [(name, raw) for name, raw in headers]) for number, partition, headers in others},
+        {
+            number: _problem(interpreter, batch, number, int(stage[number]), *exception)
+            for number, *exception in failures
+        },
+    )
+
+
+def _problem(
+    interpreter: Interpreter, batch: pa.RecordBatch, number: int, stage: int, exception: str, message: str | None
+) -> Problem:
+    if stage >= 0:
+        return thrown(exception, message).at(interpreter.chain.stages[stage].place)
+    codec = interpreter.key if stage == KEY_CONVERTER else interpreter.value
+    data = batch.column("key" if stage == KEY_CONVERTER else "value")[number].as_py()
+    try:
+        codec.read(data, batch.column("topic")[number].as_py())
+        codec.write(None, JavaDate(0))  # it could be read, so it has a type that the format does not have: as a date
+    except Exception as error:  # noqa: BLE001 - the record's own fault, in the words of our reader
+        return problem_of_record(error).at(_PLACES[stage])
+    return thrown(exception, message).at(_PLACES[stage])
+
+
+def _sent(batch: pa.RecordBatch) -> list[Any]:
+    topics = batch.column("topic")
+    names = pc.unique(topics).to_pylist()
+    micros = timestamp_micros(batch)
+    millis = np.floor_divide(pc.fill_null(micros, 0).to_numpy(zero_copy_only=False), 1000)
+    millis[np.asarray(micros.is_null())] = _NONE
+    kinds = pc.fill_null(batch.column("timestampType"), -1).to_numpy(zero_copy_only=False)
+    return [
+        names if len(names) == 1 else topics.to_pylist(),
+        _numbers(batch.column("partition"), "<i4"),
+        _numbers(batch.column("offset"), "<i8"),
+        millis.astype("<i8").tobytes(),
+        # as the ordinals of TimestampType: none, CreateTime, LogAppendTime
+        (np.clip(kinds, -1, 1) + 1).astype(np.int8).tobytes(),
+        _bytes(batch.column("key")),
+        _bytes(batch.column("value")),
+    ]
+
+
+def _numbers(column: pa.Array, kind: str) -> bytes:
+    return pc.fill_null(column, 0).to_numpy(zero_copy_only=False).astype(kind).tobytes()
+
+
+def _bytes(column: pa.Array) -> list[bytes] | None:
+    """Returns a column of bytes as lengths and data; None for one of nulls alone."""
+    if column.null_count == len(column):
+        return None
+    column = column.cast(pa.binary())
+    _, offsets, data = column.buffers()
+    starts = np.frombuffer(offsets, np.int32)[column.offset : column.offset + len(column) + 1]
+    lengths = np.diff(starts)
+    if column.null_count:
+        nulls = np.asarray(column.is_null())
+        if lengths[nulls].any():  # bytes behind a null, which the host would take for those of the next record
+            return _bytes(pa.array(column.to_pylist(), pa.binary()))
+        lengths = np.where(nulls, np.int32(-1), lengths)
+    content = b"" if data is None else memoryview(data)[int(starts[0]) : int(starts[-1])]
+    return [lengths.astype("<i4").tobytes(), bytes(content)]
+
+
+def _binary(lengths: bytes, data: bytes, size: int) -> pa.Array:
+    sizes = np.frombuffer(lengths, "<i4")
+    offsets = np.zeros(size + 1, np.int32)
+    np.cumsum(np.maximum(sizes, 0), out=offsets[1:])
+    validity = None
+    nulls = sizes < 0
+    if nulls.any():
+        validity = pa.array(~nulls).buffers()[1]
+    return pa.Array.from_buffers(pa.binary(), size, [validity, pa.py_buffer(offsets), pa.py_buffer(data)])
+
+
+def touched_bits(segment: Segment, sets: Any, shift: int, mask: int) -> pa.Array:
+    """Returns a column of the bitmap."""
+    bits = np.array([one.bits >> shift & mask for one in segment.sets], np.int64)
+    return pa.array(bits[sets])
+
+
+def changes_text(segment: Segment, sets: Any) -> pa.Array:
+    """Returns the column of what the stages changed."""
+    texts = pa.array([one.text for one in segment.sets], pa.string())
+    return pa.DictionaryArray.from_arrays(pa.array(sets), texts).dictionary_decode()
