@@ -91,12 +91,12 @@ class FormsPlan(Plan):
     @cached_property
     def after(self) -> Schema | None:
         """The fields of all schemas by name, for display. Of two types of a field it has the first."""
-        return _merged_schemas(self.values_after)
+        return merged_schemas(self.values_after)
 
     @cached_property
     def key_after(self) -> Schema | None:
         """The same of keys."""
-        return _merged_schemas(self.keys_after)
+        return merged_schemas(self.keys_after)
 
     @cached_property
     def rows(self) -> Schema | None:

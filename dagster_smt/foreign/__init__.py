@@ -1,4 +1,4 @@
-"""Foreign stages: transforms and predicates of Kafka Connect that run from their jars (decision 34).
+"""Foreign stages: transforms and predicates of Kafka Connect that run from their jars (decision 35).
 
 A chain of Kafka Connect may have classes that this package does not have. With ``smt_jars`` such a class runs as it
 is: a Java process of its own, the *host*, loads the class, and records travel to the process and back.

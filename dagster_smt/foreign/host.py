@@ -1,6 +1,6 @@
 """The host: a Java process that runs foreign stages for this Python process.
 
-A process of its own, because a stage may print, exit, never return or leave threads behind (decision 34). Requests and
+A process of its own, because a stage may print, exit, never return or leave threads behind (decision 35). Requests and
 answers are frames of MessagePack. The host ends with this process, whatever a stage is doing.
 """
 

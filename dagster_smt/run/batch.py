@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 from dagster_smt.chain import Plan
 from dagster_smt.chain.after_foreign import plan_after
 from dagster_smt.chain.forms import FormsPlan, plan_forms
-from dagster_smt.errors import EngineError, PlanError, Problem, SmtError, TableError
+from dagster_smt.errors import EngineError, PlanError, Problem, SmtError, TableError, UnsupportedError
 from dagster_smt.foreign.check import check_options
 from dagster_smt.model.reports.run_report import RunReport, SchemaUse
 from dagster_smt.model.topics.state import TableState
@@ -375,6 +375,10 @@ class _Run:
     def plan_after_chain(self, frame: DataFrame, draft: Draft) -> Plan:
         """Returns the plan of a chain with foreign stages, which runs once to see what schemas come out."""
         spec = self.spec
+        if spec.chain.keeps_topic:
+            hint = "write records, or one table: a path without {topic}"
+            statement = "foreign stages cannot fill the columns of many tables"
+            raise UnsupportedError(Problem("SMT908", "sink", statement, hint))
         with self.timed("schemas"):
             self.say("running the chain to find the schemas of its records")
             schemas = schemas_after(frame, ArrowMap(spec.chain, spec.table.key, spec.table.value, 0, ledger=False))

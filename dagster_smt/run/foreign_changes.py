@@ -10,6 +10,7 @@ from dagster_smt.model.reports.run_report import FieldChanges
 from dagster_smt.model.windows.division import Division
 from dagster_smt.run.divided import PART, with_part
 from dagster_smt.spark.columns import CHANGES
+from dagster_smt.spark.records.change_texts import MARK, mark_of
 
 MOST = 20_000
 """Records with so many different sets of changes are counted; the sets of fewest records are left out."""
@@ -19,14 +20,19 @@ Changes = dict[tuple[str, int], list[FieldChanges]]
 def changes_of(frame: DataFrame, division: Division) -> Changes:
     """Returns the changes by topic and part; none if the chain has no foreign stages.
 
-    Records of a topic mostly have the same changes, so few texts come to the driver.
+    Records of a topic mostly have the same changes, so few texts come to the driver (``records.change_texts``).
     """
     if CHANGES not in frame.columns:
         return {}
     divided, part = with_part(frame.where(F.col(CHANGES) != ""), division)
     texts = divided.groupBy("__topic", part.alias(PART), CHANGES).count().orderBy(F.desc("count")).limit(MOST)
     records: dict[tuple[str, int], Counter[tuple[int, str, str, str]]] = {}
-    for topic, number, text, count in texts.collect():
+    rows = texts.collect()
+    by_mark = {mark_of(row[2]): row[2] for row in rows if not row[2].startswith(MARK)}
+    for topic, number, text, count in rows:
+        text = by_mark.get(text, text)
+        if text.startswith(MARK):
+            continue  # its text was left out
         counter = records.setdefault((topic, number), Counter())
         for line in set(text.split("\n")):
             stage, action, side, path = json.loads(line)

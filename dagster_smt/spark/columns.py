@@ -13,7 +13,7 @@
 | ``__key`` | struct | only if the chain keeps keys: its fields after the chain; ``value`` of one that is no struct |
 | ``__gone`` | boolean | the same: whether the value is null, so that ``__out`` has no row |
 | ``__timestamp`` | timestamp | the same: the record's timestamp as read |
-| ``__changes`` | string | only if the chain has foreign stages: what they changed, as in ``Record.changes`` |
+| ``__changes`` | string | only if the chain has foreign stages: what they changed (``records.change_texts``) |
 | ``__destination`` | string | only if the chain keeps topics: the topic after the chain |
 | ``__guessed`` | tinyint | only where schemas were guessed: whether the record names them (``reading.window_forms``) |
 """

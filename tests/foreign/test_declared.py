@@ -116,3 +116,27 @@ def test_each_plugin_has_its_own_classes(jar, tmp_path):
     chain = parse_chain({"stages": stages}, smt_jars=[jar, second])
     ((lost, *_),) = ran(chain, [b'{"n":"a"}'])
     assert lost.stage == 1 and chain_of(jar, "Same").has_foreign
+
+
+def test_the_page_declares_what_loads(tmp_path, monkeypatch):
+    """The examples of docs/how-to/run-any-transform.md."""
+    import re
+    from pathlib import Path
+
+    from dagster_smt.orchestration import build_smt_asset
+    from tests.foreign.jar import missing_vendor
+
+    page = (Path(__file__).parents[2] / "docs/how-to/run-any-transform.md").read_text(encoding="utf-8")
+    if reason := missing_vendor("iceberg"):
+        pytest.skip(reason)
+    names: dict = {}
+    (text,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(text, "run-any-transform.md", "exec"), names)
+    assert dg.AssetKey("orders") in build_smt_asset(names["orders"]).keys
+    (text,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    assert yaml.safe_load(text)["attributes"]["smt_jars"] == ["plugins"]
+    from dagster_smt.authoring.foreign_settings import ForeignSettings, settings_of
+
+    written = dict(re.findall(r"\| `([a-z.]+)` \| `(\w[\w.]*)` \|", page))
+    settings, problems = settings_of(written)
+    assert not problems and settings == ForeignSettings() and len(written) == 5

@@ -51,6 +51,7 @@ from dagster_smt.spark.columns import (
 )
 from dagster_smt.spark.foreign_jars import classes_here
 from dagster_smt.spark.garbage import no_collection
+from dagster_smt.spark.records.change_texts import of_texts
 from dagster_smt.spark.records.foreign_batches import (
     ForeignBatch,
     changes_text,
@@ -245,7 +246,7 @@ class BatchRunner:
         for side, names in self.names.items():
             columns[schema_column(side)] = pa.array(names(_column(batch, side).to_pylist()), pa.binary())
         if self.job.chain.has_foreign:
-            columns[CHANGES] = pa.array([record.changes for record in records], pa.string())
+            columns[CHANGES] = of_texts([record.changes for record in records])
         return columns
 
     def _of_host(self, segment: Segment, batch: pa.RecordBatch, done: ForeignBatch) -> pa.RecordBatch:

@@ -18,6 +18,7 @@ from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.schema import JavaDate
 from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.columns import timestamp_micros
+from dagster_smt.spark.records.change_texts import of_numbers
 
 FAILED = 2
 KEY_CONVERTER, VALUE_CONVERTER = -2, -3
@@ -90,21 +91,23 @@ def run_batch(
     size = batch.num_rows
     status_array, stage = np.frombuffer(status, np.int8), np.frombuffer(stages, "<i4")
     timestamps = np.frombuffer(times, "<i8")
+    topic = pa.DictionaryArray.from_arrays(pa.array(np.frombuffer(topics, "<i4")), pa.array(names, pa.string()))
+    chosen = {}
+    for number, partition, headers in others:
+        chosen[number] = (partition, [(name, raw) for name, raw in headers])
+    problems = {}
+    for number, *exception in failures:
+        problems[number] = _problem(interpreter, batch, number, int(stage[number]), *exception)
     return ForeignBatch(
         pa.array(status_array),
         pa.array(stage),
         np.frombuffer(sets, "<i4"),
         _binary(key_lengths, keys, size),
         _binary(lengths, values, size),
-        pa.DictionaryArray.from_arrays(
-            pa.array(np.frombuffer(topics, "<i4")), pa.array(names, pa.string())
-        ).dictionary_decode(),
+        topic.dictionary_decode(),
         pa.array(timestamps, mask=timestamps == _NONE),
-        {number: (partition, [(name, raw) for name, raw in headers]) for number, partition, headers in others},
-        {
-            number: _problem(interpreter, batch, number, int(stage[number]), *exception)
-            for number, *exception in failures
-        },
+        chosen,
+        problems,
     )
 
 
@@ -182,5 +185,4 @@ def touched_bits(segment: Segment, sets: Any, shift: int, mask: int) -> pa.Array
 
 def changes_text(segment: Segment, sets: Any) -> pa.Array:
     """Returns the column of what the stages changed."""
-    texts = pa.array([one.text for one in segment.sets], pa.string())
-    return pa.DictionaryArray.from_arrays(pa.array(sets), texts).dictionary_decode()
+    return of_numbers(sets, [one.text for one in segment.sets])

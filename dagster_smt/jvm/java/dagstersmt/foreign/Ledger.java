@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -281,6 +282,9 @@ final class Ledger {
     private void maps(String path, Map<?, ?> old, Map<?, ?> now, Schema oldSchema, Schema newSchema) {
         Schema before = oldSchema == null ? null : oldSchema.valueSchema();
         Schema after = newSchema == null ? null : newSchema.valueSchema();
+        if (before == after && old.size() == now.size() && sameKeys(path, old, now, newSchema)) {
+            return;
+        }
         int same = 0;
         for (Map.Entry<?, ?> entry : now.entrySet()) {
             Object was = old.get(entry.getKey());
@@ -301,6 +305,28 @@ final class Ledger {
                 add("dropped", key(path, key, oldSchema));
             }
         }
+    }
+
+    /**
+     * Compares a map with a copy of it, entry by entry. Most stages copy a map before they change it, and a copy has its
+     * entries in the same order, so nothing has to be looked up. Returns false at the first key that is another one.
+     */
+    private boolean sameKeys(String path, Map<?, ?> old, Map<?, ?> now, Schema schema) {
+        Iterator<? extends Map.Entry<?, ?>> others = old.entrySet().iterator();
+        for (Map.Entry<?, ?> entry : now.entrySet()) {
+            if (others.next().getKey() != entry.getKey()) {
+                return false;
+            }
+        }
+        Schema values = schema == null ? null : schema.valueSchema();
+        others = old.entrySet().iterator();
+        for (Map.Entry<?, ?> entry : now.entrySet()) {
+            Object was = others.next().getValue();
+            if (was != entry.getValue()) {
+                value(key(path, entry.getKey(), schema), was, entry.getValue(), values, values);
+            }
+        }
+        return true;
     }
 
     /** Returns the path of an entry. The keys of a map with a schema are data, so no report may show them. */

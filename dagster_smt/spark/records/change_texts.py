@@ -1,0 +1,38 @@
+"""The column ``__changes``: what foreign stages changed, as a text or as the mark of a text.
+
+Most records of a batch are changed alike, and the text of what changed is often longer than the record. So only the
+first record of a batch that is changed in one way has the text. The others have its mark: ``#`` and hex digits.
+"""
+
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+MARK = "#"
+
+
+def mark_of(text: str) -> str:
+    """Returns the mark of a text; empty for the text of no change."""
+    if not text:
+        return ""
+    return f"{MARK}{zlib.crc32(text.encode()):08x}{len(text):x}"
+
+
+def of_texts(texts: Sequence[str]) -> pa.Array:
+    """Returns the column for the texts of a batch."""
+    numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+    return of_numbers(np.array([numbers[text] for text in texts], np.int32), list(numbers))
+
+
+def of_numbers(numbers: Any, texts: Sequence[str]) -> pa.Array:
+    """Returns the column for a batch whose texts are given by number."""
+    marks = [mark_of(text) for text in texts]
+    present, first = np.unique(numbers, return_index=True)
+    indices = np.array(numbers, np.int32)
+    indices[first] = present + len(marks)
+    return pa.DictionaryArray.from_arrays(
+        pa.array(indices), pa.array([*marks, *texts], pa.string())
+    ).dictionary_decode()
