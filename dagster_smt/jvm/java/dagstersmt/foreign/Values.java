@@ -205,6 +205,9 @@ final class Values {
         boolean same = struct.schema() == schema;
         for (Field field : fields) {
             Object value = same ? struct.getWithoutDefault(field.name()) : other(struct, field, schema);
+            if (value == null && !field.schema().isOptional()) {
+                value = field.schema().defaultValue(); // as Struct.get: a required field that was never set
+            }
             out.text(field.name());
             write(out, field.schema(), value);
         }
