@@ -126,7 +126,9 @@ def _ways(plan: Plan, table: TopicTable | None) -> list[str]:
     out = kept_out(plan.chain, key) if value.kind == "json" else None
     facts = PlannedFacts(True, value, lane_runs_chain=value.kind == "json" and out is None)
     lines.append(f"way into a sink of records: {_names(facts)}")
-    if plan.typed or value.kind in SELF_DESCRIBED:
+    if plan.chain.has_foreign:
+        lines.append(f"way into a table of columns: {_names(PlannedFacts(False, value, has_foreign=True))}")
+    elif plan.typed or value.kind in SELF_DESCRIBED:
         parses = None if value.schema is not None and columns_program(value.schema, value, {}) is not None else False
         lines.append(f"way into a table of columns: {_names(PlannedFacts(False, value, lane_parses=parses))}")
     if out is not None:

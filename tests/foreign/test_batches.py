@@ -117,6 +117,14 @@ def comparable(row):
     return row
 
 
+def spelled(row):
+    """Returns a row whose value is spelled in one way: Jackson escapes characters beyond 16 bits, and Python does not."""
+    try:
+        return {**row, "value": None if row["value"] is None else json.dumps(json.loads(row["value"]))}
+    except ValueError:
+        return row
+
+
 STAGES = ["Same", "Drops", "Throws", "Mutates", "Moves", "Boxes", "Schemas", "Missing"]
 
 
@@ -147,12 +155,12 @@ def test_envelopes(jar, monkeypatch):
 @given(chains(CONNECT))
 def test_random_chains(chain):
     assume(chain.stages)
-    theirs = engine_of_connect(chain)
+    of_kafka = engine_of_connect(chain)
     try:
-        there, here = both(theirs, [*RECORDS, *ODD], pytest.MonkeyPatch())
+        there, here = both(of_kafka, [*RECORDS, *ODD], pytest.MonkeyPatch())
     except EngineError:
         return  # Kafka refuses options that ours accepts
-    assert there == here
+    assert list(map(spelled, there)) == list(map(spelled, here))
 
 
 def test_a_class_that_ends_the_host(jar, monkeypatch):

@@ -41,12 +41,12 @@ def engine_of_connect(chain: Chain) -> Chain:
     return parse_chain({**chain.properties, "engine": "connect"})
 
 
-def mixed(chain: Chain, theirs: Chain, which: list[bool]) -> Chain:
+def mixed(chain: Chain, of_kafka: Chain, which: list[bool]) -> Chain:
     """Returns a chain whose stages are Kafka's where ``which`` is true, and ours elsewhere."""
     stages = []
-    for number, (own, other) in enumerate(zip(chain.stages, theirs.stages, strict=True)):
+    for number, (own, other) in enumerate(zip(chain.stages, of_kafka.stages, strict=True)):
         stages.append(other if which[number % len(which)] else own)
-    return replace(chain, stages=tuple(stages), foreign=theirs.foreign)
+    return replace(chain, stages=tuple(stages), foreign=of_kafka.foreign)
 
 
 def shown(results):
@@ -79,8 +79,8 @@ def test_kafkas_classes_give_what_ours_give(chain):
 @settings(max_examples=40)
 @given(chains(CONNECT), st.lists(st.booleans(), min_size=2, max_size=5))
 def test_mixed_chains_give_what_one_engine_gives(chain, which):
-    theirs = engine_of_connect(chain)
-    assert results_of(mixed(chain, theirs, which)) == shown(ran(chain, RECORDS))
+    of_kafka = engine_of_connect(chain)
+    assert results_of(mixed(chain, of_kafka, which)) == shown(ran(chain, RECORDS))
 
 
 def test_a_difference_is_seen():

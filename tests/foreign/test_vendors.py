@@ -19,8 +19,8 @@ def envelope(schema, payload):
 
 def struct(schema_name=None, is_optional=False, **fields):
     listed = [{**kind, "field": field} for field, kind in fields.items()]
-    named = {"name": schema_name} if schema_name else {}
-    return {"type": "struct", "fields": listed, "optional": is_optional, **named}
+    name = {"name": schema_name} if schema_name else {}
+    return {"type": "struct", "fields": listed, "optional": is_optional, **name}
 
 
 def results(vendor, type_, options, values, form="json", **more):
@@ -100,7 +100,7 @@ def test_debeziums_changed_fields():
 
 
 def test_debeziums_own_unwrap_is_ours():
-    """The same class, ours and theirs, on the same event."""
+    """The same class, ours and of_kafka, on the same event."""
     if reason := missing_vendor("debezium"):
         pytest.skip(reason)
     values = [
@@ -110,8 +110,8 @@ def test_debeziums_own_unwrap_is_ours():
     type_ = "io.debezium.transforms.ExtractNewRecordState"
     stages = [{"alias": "s", "type": type_, "options": {"add.fields": "op,source.db"}}]
     ours = parse_chain({"stages": stages})
-    theirs = parse_chain({"stages": stages, "engine": "connect"}, smt_jars=[VENDORS["debezium"]])
-    assert not ours.has_foreign and theirs.has_foreign
+    of_kafka = parse_chain({"stages": stages, "engine": "connect"}, smt_jars=[VENDORS["debezium"]])
+    assert not ours.has_foreign and of_kafka.has_foreign
     of_ours = [json.loads(value) for _, _, value, _ in ran(ours, values, value="envelope")]
-    of_theirs = [json.loads(value) for _, _, value, _ in ran(theirs, values, value="envelope")]
-    assert of_ours == of_theirs and of_ours[0]["payload"]["__op"] == "c"
+    of_jar = [json.loads(value) for _, _, value, _ in ran(of_kafka, values, value="envelope")]
+    assert of_ours == of_jar and of_ours[0]["payload"]["__op"] == "c"

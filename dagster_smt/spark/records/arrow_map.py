@@ -18,7 +18,7 @@ from pyspark.sql import types as T
 
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.errors import problem_of_record
-from dagster_smt.foreign.segment import Segment
+from dagster_smt.foreign.segment import ForeignSegment
 from dagster_smt.formats.sides import schema_names
 from dagster_smt.interpret.interpreter import (
     FAILED,
@@ -164,7 +164,7 @@ class BatchRunner:
         self.dirty = job.rewritten
         self.segment = self._segment()
 
-    def _segment(self) -> Segment | None:
+    def _segment(self) -> ForeignSegment | None:
         """Returns the stages, if the host can do the work of whole batches."""
         if self.job.registered:
             return None
@@ -249,7 +249,7 @@ class BatchRunner:
             columns[CHANGES] = of_texts([record.changes for record in records])
         return columns
 
-    def _of_host(self, segment: Segment, batch: pa.RecordBatch, done: ForeignBatch) -> pa.RecordBatch:
+    def _of_host(self, segment: ForeignSegment, batch: pa.RecordBatch, done: ForeignBatch) -> pa.RecordBatch:
         """Returns the columns of a batch that the host has run alone."""
         size = batch.num_rows
         done = self._routed(done)
@@ -278,8 +278,8 @@ class BatchRunner:
     def _routed(self, done: ForeignBatch) -> ForeignBatch:
         """Returns the batch with the records failed that were routed to a topic that takes none."""
         wrong = [name for name in pc.unique(done.topic).to_pylist() if not self.interpreter.takes(name)]
-        kept = pc.equal(done.status, PASSED)
-        bad = pc.and_(pc.is_in(done.topic, pa.array(wrong, pa.string())), kept)
+        passed = pc.equal(done.status, PASSED)
+        bad = pc.and_(pc.is_in(done.topic, pa.array(wrong, pa.string())), passed)
         if not wrong or not pc.any(bad).as_py():
             return done
         problems = dict(done.problems)

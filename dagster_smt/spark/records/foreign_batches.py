@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from dagster_smt.errors import Problem, problem_of_record
 from dagster_smt.foreign.host import HostDiedError
-from dagster_smt.foreign.segment import Segment, thrown
+from dagster_smt.foreign.segment import ForeignSegment, thrown
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.schema import JavaDate
 from dagster_smt.model.topics.format import Format
@@ -52,7 +52,7 @@ class ForeignBatch:
     problems: dict[int, Problem]
 
 
-def segment_of(interpreter: Interpreter, key: Format, value: Format, rewritten: int) -> Segment | None:
+def segment_of(interpreter: Interpreter, key: Format, value: Format, rewritten: int) -> ForeignSegment | None:
     """Returns the only segment of a chain, if the host can do all of the work; else None."""
     chain = interpreter.chain
     run = interpreter.foreign.get(0)
@@ -72,7 +72,7 @@ def takes(batch: pa.RecordBatch) -> bool:
 
 
 def run_batch(
-    segment: Segment, interpreter: Interpreter, batch: pa.RecordBatch, key: str, value: str
+    segment: ForeignSegment, interpreter: Interpreter, batch: pa.RecordBatch, key: str, value: str
 ) -> ForeignBatch | None:
     """Runs a batch in the host; returns None if a stage ended the host: the interpreter then finds the record.
 
@@ -177,12 +177,12 @@ def _binary(lengths: bytes, data: bytes, size: int) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), size, [validity, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
-def touched_bits(segment: Segment, sets: Any, shift: int, mask: int) -> pa.Array:
+def touched_bits(segment: ForeignSegment, sets: Any, shift: int, mask: int) -> pa.Array:
     """Returns a column of the bitmap."""
     bits = np.array([one.bits >> shift & mask for one in segment.sets], np.int64)
     return pa.array(bits[sets])
 
 
-def changes_text(segment: Segment, sets: Any) -> pa.Array:
+def changes_text(segment: ForeignSegment, sets: Any) -> pa.Array:
     """Returns the column of what the stages changed."""
     return of_numbers(sets, [one.text for one in segment.sets])

@@ -87,7 +87,7 @@ class _Collect:
 
 
 @dataclass
-class _Found:
+class _Uses:
     first: tuple[int, int]
     records: int = 0
 
@@ -113,7 +113,7 @@ class _Collector(BatchRunner):
     def __init__(self, job: ArrowMap):
         super().__init__(job)
         self.segment = None
-        self.known, self.found = _Known(), dict[tuple[str, bytes | None, bytes, bool], _Found]()
+        self.known, self.uses = _Known(), dict[tuple[str, bytes | None, bytes, bool], _Uses]()
         self.seen: list[tuple[str, bytes]] = []
         read_value = self.interpreter.value.read
 
@@ -148,19 +148,19 @@ class _Collector(BatchRunner):
         return batch
 
     def _note(self, form: tuple[str, bytes | None, bytes, bool], place: tuple[int, int]) -> None:
-        found = self.found.get(form)
-        if found is None and len(self.found) >= 2 * MAX_SCHEMAS:
+        uses = self.uses.get(form)
+        if uses is None and len(self.uses) >= 2 * MAX_SCHEMAS:
             return
-        if found is None:
-            found = self.found[form] = _Found(place)
-        found.first = min(found.first, place)
-        found.records += 1
+        if uses is None:
+            uses = self.uses[form] = _Uses(place)
+        uses.first = min(uses.first, place)
+        uses.records += 1
 
     def result(self) -> pa.RecordBatch:
         """Returns the schemas with their first places and the number of their records."""
         rows = []
-        for (topic, key, value, before), found in self.found.items():
-            rows.append((topic, *found.first, key, value, before, found.records))
+        for (topic, key, value, before), uses in self.uses.items():
+            rows.append((topic, *uses.first, key, value, before, uses.records))
         columns = zip(*rows, strict=True) if rows else [[]] * len(_COLUMNS)
         arrays = [pa.array(column, kind) for column, kind in zip(columns, _COLUMNS.values(), strict=True)]
         return pa.RecordBatch.from_arrays(arrays, names=list(_COLUMNS))
