@@ -118,7 +118,7 @@ def comparable(row):
 
 
 def spelled(row):
-    """Returns a row whose value is spelled in one way: Jackson escapes characters beyond 16 bits, and Python does not."""
+    """Returns a row whose value has one spelling: Jackson escapes characters beyond 16 bits, and Python does not."""
     try:
         return {**row, "value": None if row["value"] is None else json.dumps(json.loads(row["value"]))}
     except ValueError:

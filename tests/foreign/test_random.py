@@ -51,14 +51,14 @@ def mixed(chain: Chain, of_kafka: Chain, which: list[bool]) -> Chain:
 
 def shown(results):
     """Returns what is compared: values as data, so that the order of an object's fields does not count."""
-    found = []
+    comparable = []
     for lost, key, value, record in results:
         if lost is not None:
-            found.append((lost.status, lost.stage, record.topic if lost.status != FAILED else ""))
+            comparable.append((lost.status, lost.stage, record.topic if lost.status != FAILED else ""))
             continue
         data = None if value is None else json.loads(value)
-        found.append((key, data, record.topic, record.timestamp))
-    return found
+        comparable.append((key, data, record.topic, record.timestamp))
+    return comparable
 
 
 def results_of(chain):

@@ -50,6 +50,7 @@ def test_a_class_gives_columns(spark, tmp_path, topics, jar):
     assert again.status == "empty"
 
 
+@pytest.mark.long
 def test_declared_columns_pass_through(spark, tmp_path, topics, jar):
     declared = Format("json_schema", COLUMN_SCHEMA)
     chain = chain_of(jar, "Same", ("InsertField$Value", {"static.field": "x", "static.value": "1"}))
