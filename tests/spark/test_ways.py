@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.chain.forms import plan_forms
+from dagster_smt.chain.after_foreign import plan_after
+from dagster_smt.chain.forms import Form, plan_forms
 from dagster_smt.jvm.availability import VARIABLE
 from dagster_smt.model.topics.format import ARRAYS_AS_ROWS, Format
 from dagster_smt.spark import evaluate as on_spark
@@ -26,6 +27,7 @@ from dagster_smt.spark.ways import (
     possible_ways,
     way_of,
 )
+from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.rows.stages import with_row
 from dagster_smt.tables.spec import FileTopics, TopicTable
@@ -62,12 +64,23 @@ def ways_of(spark, chain, value, kind, texts, *, columns=None, forms=None):
 NAME = b'{"name":"a"}'
 
 
+def way_after_foreign(spark):
+    """The way of a chain whose classes run from jars; no record is read."""
+    chain, ways = parse_chain({**MASK, "engine": "connect"}), []
+    schema = parse_ddl("name STRING")
+    plan = plan_after(chain, (), (Form("orders", None, schema),), ("orders",))
+    table = TopicTable(FileTopics(Path()), ("orders",))
+    on_spark.evaluate(frame_of(spark, [(NAME, "orders", ())]), plan, table, "columns", note=ways.append)
+    return ways
+
+
 @pytest.mark.spark
 def test_every_way_is_reached(spark, monkeypatch):
     monkeypatch.setattr("dagster_smt.spark.by_schema._RECORDS", 0)
     reached = [
         *ways_of(spark, MASK, Format("json"), "records", [NAME]),
         *ways_of(spark, FLATTEN, Format("json"), "records", [NAME]),
+        *way_after_foreign(spark),
         *ways_of(spark, MASK, ARRAYS, "columns", [b'[{"name":"a"}]'], columns="name STRING"),
         *ways_of(spark, MASK, Format("json"), "columns", [NAME], columns="name STRING"),
         *ways_of(spark, MASK, Format("csv"), "columns", [b"a"], columns="name STRING"),
