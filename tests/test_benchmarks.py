@@ -179,7 +179,7 @@ def test_every_case_of_a_transform_and_of_kafka_connect_runs(case, spark, tmp_pa
     "schema",
     [
         pytest.param(None, id="without schema", marks=pytest.mark.long),
-        pytest.param(records.value_schema(), id="with schema"),
+        pytest.param(records.value_schema(), id="with schema", marks=pytest.mark.long),
     ],
 )
 def test_kafka_connect_makes_the_same_of_the_records(schema, tmp_path):

@@ -126,6 +126,7 @@ def spark_resource(spark):
     return dg.ResourceDefinition.hardcoded_resource(type("Session", (), {"spark_session": spark})())
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_a_connector_with_keys_runs(tmp_path, spark):
     rows, _ = runs(DEFAULT, tmp_path, spark)

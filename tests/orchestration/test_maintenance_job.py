@@ -60,7 +60,7 @@ def rows_of(observation):
     return [dict(record.data) for record in observation.metadata["dagster_smt/maintenance"].records]
 
 
-@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+@pytest.mark.parametrize("kind", [pytest.param("delta", marks=pytest.mark.long), "iceberg"])
 def test_a_launch_observes_files_and_steps_and_the_next_run_continues(spark, tmp_path, kind):
     sink = DeltaSink(tmp_path / "lake") if kind == "delta" else IcebergSink(tmp_path / "lake")
     asset = people(tmp_path, sink)
@@ -86,6 +86,7 @@ def test_a_launch_observes_files_and_steps_and_the_next_run_continues(spark, tmp
     assert open_table(spark, sink).read().count() == 7
 
 
+@pytest.mark.long
 def test_the_tables_of_a_step_are_maintained_together_or_one_by_one(spark, tmp_path):
     asset = two(tmp_path)
     all_of_them = build_maintenance_job(asset, NOW)

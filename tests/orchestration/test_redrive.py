@@ -121,7 +121,7 @@ def tables_of(root, chain, **more):
     return build_smt_assets(name="both", tables=[first, second])
 
 
-@pytest.mark.parametrize("partitions", [None, TOPICS_OF_JOB])
+@pytest.mark.parametrize("partitions", [None, pytest.param(TOPICS_OF_JOB, marks=pytest.mark.long)])
 def test_failed_records_of_a_step_with_several_tables_come_in(spark, tmp_path, partitions):
     for topic in ("people", "pets"):
         append(tmp_path, topic, PERSON, {**PERSON, "id": "none"})

@@ -65,6 +65,7 @@ def metadata_of(result):
     return results
 
 
+@pytest.mark.long
 def test_each_partition_of_a_backfill_is_told_what_is_its_own(spark, tmp_path):
     """Of a backfill in one run, and of a run of each: the same. Late records are of the day among whose they lie."""
     people = [at(1), at(1, 13), at(2), at(1, 20), at(2, value=None), at(4), at(4, value=BAD), at(5, value=BAD)]

@@ -102,6 +102,7 @@ def test_a_table_that_is_filled_later_is_read_to_its_last_record(world):
     assert not bronze.state.absent and bronze.state.held == offsets_of([Range("orders", 0, 0, 10)])
 
 
+@pytest.mark.long
 def test_a_fixed_range_takes_the_rows_that_are_gone_from_its_source(world):
     bronze = Bronze(world)
     bronze.add(0, 1, 2)

@@ -41,7 +41,7 @@ def names(keys):
     return {row["id"]: row["name"] for row in keys.read()}
 
 
-@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+@pytest.mark.parametrize("kind", ["delta", pytest.param("iceberg", marks=pytest.mark.long)])
 def test_records_without_a_key_are_dead_letters(kind, spark, tmp_path):
     keys = Keys(tmp_path, spark, kind, sequence_by="seq")
     send(
@@ -70,7 +70,7 @@ def test_deletions_without_a_key_are_ignored_where_deletions_are(spark, tmp_path
     assert (keys.run().failed_records, names(keys)) == (0, {1: "a"})
 
 
-@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+@pytest.mark.parametrize("kind", ["delta", pytest.param("iceberg", marks=pytest.mark.long)])
 def test_a_key_in_two_partitions_is_refused(kind, spark, tmp_path):
     keys = Keys(tmp_path, spark, kind)
     one = {"topic": "people", "partition": 0}
@@ -147,7 +147,7 @@ def test_a_replay_is_refused_where_the_topic_has_lost_what_came_after(tmp_path):
     assert not offsets_to_read_on(spec, window, None, holed)
 
 
-@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+@pytest.mark.parametrize("kind", ["delta", pytest.param("iceberg", marks=pytest.mark.long)])
 def test_a_large_column_that_nobody_has_is_null_and_counted(kind, spark, tmp_path):
     """A later event lacks the column; an older one that comes late is superseded as a whole, and brings no value."""
     keys = Keys(tmp_path, spark, kind, sequence_by="seq")

@@ -140,6 +140,7 @@ def test_restored_by_others_and_to_a_moment(delta):
     assert delta.run().records_in == 2 and delta.held() == ALL
 
 
+@pytest.mark.long
 def test_restored_to_before_our_first_commit(delta):
     """By path that is a version of somebody else's, who had made the table."""
     frame = delta.session.createDataFrame([], "topic STRING, n INT")

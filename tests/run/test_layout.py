@@ -347,6 +347,7 @@ def test_a_key_whose_partition_changes_has_one_row(spark, tmp_path, kind, option
         assert {key: row["name"] for key, row in keys.by_key().items()} == {1: name, 2: "z"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "options"), [KEYED[0], *LONG_KEYED[1:]])
 def test_a_partitioned_table_is_the_fold_of_what_was_read(spark, tmp_path, kind, options):
     keys = Keys(tmp_path, spark, kind, CHAIN, **options)

@@ -73,9 +73,8 @@ KINDS = ("delta path", "delta name", "iceberg path", "iceberg name")
 
 @pytest.fixture(
     params=[
-        "delta name",
         "iceberg path",
-        *(pytest.param(kind, marks=pytest.mark.long) for kind in ("delta path", "iceberg name")),
+        *(pytest.param(kind, marks=pytest.mark.long) for kind in ("delta name", "delta path", "iceberg name")),
     ]
 )
 def lake(request, spark, tmp_path):
@@ -128,6 +127,7 @@ def test_maintenance_keeps_rows_and_progress_and_the_next_run_continues(lake):
     assert again.problems == () and again.rows == 14 and lake.offsets() == list(range(14))
 
 
+@pytest.mark.long
 def test_files_that_only_old_versions_need_are_removed(by_path):
     by_path.grow(runs=6)
     report = by_path.maintain()
@@ -193,6 +193,7 @@ def test_a_table_that_does_not_exist_yet_is_not_maintained(lake):
     assert report.steps == () and report.notes == ("the table does not exist yet",) and report.problems == ()
 
 
+@pytest.mark.long
 def test_clustering_and_sort_order_are_those_of_the_table(spark, tmp_path):
     path = quoted(str(tmp_path / "clustered"))
     spark.sql(f"CREATE TABLE delta.{path} (id BIGINT) USING delta CLUSTER BY (id)")
@@ -237,6 +238,7 @@ def marks(lake):
     return [row.summary[MARK] for row in rows if MARK in row.summary]
 
 
+@pytest.mark.long
 def test_progress_outlives_all_marked_snapshots(iceberg):
     iceberg.grow(runs=2)
     before = iceberg.state()
@@ -474,6 +476,7 @@ def wait_for(path):
     raise TimeoutError(path)
 
 
+@pytest.mark.long
 def test_a_compaction_in_the_middle_of_a_replacing_commit_does_not_fail_the_run(delta, monkeypatch):
     delta.grow(runs=6)
     interruption, write, calls = Interruption(delta), DeltaTable._write, []
@@ -490,6 +493,7 @@ def test_a_compaction_in_the_middle_of_a_replacing_commit_does_not_fail_the_run(
     assert delta.state().number == 7
 
 
+@pytest.mark.long
 def test_a_compaction_in_the_middle_of_a_merge_does_not_fail_the_run(spark, tmp_path, monkeypatch):
     """A table with keys rewrites the files of the rows that change."""
     lake = Lake(tmp_path, spark, DeltaSink(tmp_path / "table", "columns", mode="upsert", keys=["id"]))
@@ -522,6 +526,7 @@ def test_a_compaction_in_the_middle_of_a_merge_does_not_fail_the_run(spark, tmp_
     assert report.problems == () and report.rows == 6
 
 
+@pytest.mark.long
 def test_a_conflict_is_tried_again_and_then_named(by_path, monkeypatch):
     by_path.grow(runs=3)
     monkeypatch.setattr(maintenance, "_PAUSES", (0.0, 0.0))
