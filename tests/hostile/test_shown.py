@@ -202,11 +202,10 @@ def test_log_lines_hold_names_that_are_visible():
     assert sorted(set(wrong)) == sorted(
         [
             "model/reports/causes.py: text",
-            "orchestration/definitions/assets.py: f'{table.name}: {error}'",
             "orchestration/definitions/ops.py: summary(report)",
             'orchestration/resources.py: f"a Spark session was running already and keeps it',
             "orchestration/automation/sensors.py: f'{len(new)} new topics, but {len(known)} partitio",
-            "orchestration/runs/again.py: f'{table.name}: {error}'",
+            "orchestration/runs/failures.py: f'{name}: {error}'",
             "orchestration/runs/events.py: f'and so on for {more} more partitions: their mate",
             "orchestration/runs/steps.py: summary(run.report)",
             "spark/avro_limits.py: JAVA_OPTIONS",

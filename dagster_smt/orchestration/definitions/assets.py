@@ -5,14 +5,14 @@ from typing import Any, overload
 
 import dagster as dg
 
-from dagster_smt.errors import ConfigError, Problem, SmtError
+from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.orchestration.definitions.names import op_name
 from dagster_smt.orchestration.definitions.planned import PlannedAsset, planned_asset
 from dagster_smt.orchestration.definitions.tables import SmtTable, table_argument
 from dagster_smt.orchestration.definitions.translator import SmtTranslator
 from dagster_smt.orchestration.launch.config_schema import smt_config_schema
 from dagster_smt.orchestration.runs.events import Events
-from dagster_smt.orchestration.runs.failures import joint_failure, problems_as_failure
+from dagster_smt.orchestration.runs.failures import one_after_the_other, problems_as_failure
 from dagster_smt.orchestration.runs.steps import run_asset
 from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
 
@@ -176,17 +176,12 @@ def _run_selected(
 ) -> Events:
     """Runs the selected tables, one after the other, and raises their errors at the end."""
     config = context.op_execution_context.op_config
-    errors: list[SmtError] = []
+    runs = []
     for part, table in tables.items():
-        if table.key not in context.selected_asset_keys:
-            continue
-        try:
-            yield from run_asset(table, config[part], f"ops.{name}.config.{part}", spark, context)
-        except SmtError as error:
-            context.log.error(f"{table.name}: {error}")
-            errors.append(error)
-    if errors:
-        raise joint_failure(errors)
+        if table.key in context.selected_asset_keys:
+            events = run_asset(table, config[part], f"ops.{name}.config.{part}", spark, context)
+            runs.append((table.name, events))
+    yield from one_after_the_other(runs, context.log)
 
 
 def _check_together(name: str, tables: Sequence[SmtTable], planned: Iterable[PlannedAsset]) -> None:

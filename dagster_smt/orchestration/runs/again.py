@@ -5,11 +5,10 @@ from typing import Any
 
 import dagster as dg
 
-from dagster_smt.errors import SmtError
 from dagster_smt.orchestration.definitions.partitions import OF_TIME
 from dagster_smt.orchestration.definitions.planned import PlannedAsset
 from dagster_smt.orchestration.launch.config_schema import smt_config_schema
-from dagster_smt.orchestration.runs.failures import joint_failure, problems_as_failure
+from dagster_smt.orchestration.runs.failures import one_after_the_other, problems_as_failure
 from dagster_smt.orchestration.runs.steps import run_all_topics
 from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS, run_config
 
@@ -75,13 +74,8 @@ def _run_tables(
     context: dg.OpExecutionContext,
 ) -> Iterator[Any]:
     """Runs all topics of each table, one table after the other, and raises the errors of the tables at the end."""
-    errors = []
+    runs = []
     for part, table in tables.items():
         part_config, part_place = (config[part], f"{place}.{part}") if part else (config, place)
-        try:
-            yield from run_all_topics(table, part_config, part_place, spark, context)
-        except SmtError as error:
-            context.log.error(f"{table.name}: {error}")
-            errors.append(error)
-    if errors:
-        raise joint_failure(errors)
+        runs.append((table.name, run_all_topics(table, part_config, part_place, spark, context)))
+    yield from one_after_the_other(runs, context.log)

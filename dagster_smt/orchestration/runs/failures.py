@@ -1,7 +1,8 @@
 """Failures of steps: the problems of an error, as Dagster shows them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import dagster as dg
 
@@ -38,6 +39,27 @@ def failure_of(error: SmtError) -> "SmtFailure":
     if failure.foreseen:
         return failure
     return failure.with_traceback(error.__traceback__)
+
+
+def one_after_the_other(runs: Iterable[tuple[str, Iterator[Any]]], log: dg.DagsterLogManager) -> Iterator[Any]:
+    """Yields the events of the runs of several tables. The error of a table does not stop the next tables.
+
+    Args:
+        runs: The name of each table, and the events of its run, which starts with its first event.
+        log: The log of the step, which gets each error at once.
+
+    Raises:
+        Failure: Some tables failed: with the errors of all of them, at the end.
+    """
+    errors = []
+    for name, events in runs:
+        try:
+            yield from events
+        except SmtError as error:
+            log.error(f"{name}: {error}")
+            errors.append(error)
+    if errors:
+        raise joint_failure(errors)
 
 
 def joint_failure(errors: Sequence[SmtError]) -> dg.Failure:
