@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import dagster as dg
 
@@ -10,6 +10,7 @@ from dagster_smt.authoring.mask_exception import MaskException
 from dagster_smt.chain import Chain
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.reports.run_report import MISMATCHED, LedgerEntry, RunReport, TopicCounts, silent_lines
+from dagster_smt.model.reports.table_facts import FileSizes, TableFacts
 from dagster_smt.model.reports.unmasked import Unmasked
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.topics.columns import Row
@@ -19,10 +20,6 @@ from dagster_smt.orchestration.metadata.table_values import problem_table, table
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import Sink, TableSink
 from dagster_smt.visible import visible
-
-if TYPE_CHECKING:
-    from dagster_smt.run.facts import TableFacts
-    from dagster_smt.tables.maintenance.steps import FileSizes
 
 Severity = Literal["WARN", "ERROR"]
 _DEAD_COLUMNS = {
@@ -108,7 +105,7 @@ class Evidence:
     """The evidence for checks: the report of a run, and the facts of the table after the run."""
 
     report: RunReport
-    facts: "TableFacts"
+    facts: TableFacts
     max_lag: int = 0
     mask_exceptions: Sequence[MaskException] = ()
     failed_share: float = 1.0
@@ -421,7 +418,7 @@ def small_files(evidence: Evidence) -> Judged:
     return small_files_of(sizes, evidence.checks)
 
 
-def small_files_of(sizes: "FileSizes", checks: SmtChecks, *, compacted: bool = False) -> Judged:
+def small_files_of(sizes: FileSizes, checks: SmtChecks, *, compacted: bool = False) -> Judged:
     """Judges the files of a table.
 
     Args:

@@ -16,6 +16,7 @@ from dagster_smt.chain.forms import FormsPlan, plan_forms
 from dagster_smt.errors import EngineError, PlanError, Problem, SmtError, TableError, UnsupportedError
 from dagster_smt.foreign.check import check_options
 from dagster_smt.model.reports.run_report import RunReport, SchemaUse
+from dagster_smt.model.topics.format import Formats
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.division import WHOLE, Division
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
@@ -41,7 +42,7 @@ from dagster_smt.run.many_tables import ManyAttempt
 from dagster_smt.run.reading_on import with_more_records
 from dagster_smt.run.redrive import redriven
 from dagster_smt.run.report_json import report_of
-from dagster_smt.run.spec import Evaluate, Progress, RunSpec
+from dagster_smt.run.spec import Progress, RunSpec
 from dagster_smt.run.starting_over import with_columns
 from dagster_smt.run.table_schema import checked_schema
 from dagster_smt.run.unmasked import repaired
@@ -62,10 +63,12 @@ from dagster_smt.tables.push_down import Narrowed
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import LaidOutTable, Replaced, Table
 from dagster_smt.tables.sources import Source, measured_topics, open_source
-from dagster_smt.tables.spec import TableSink
+from dagster_smt.tables.spec import SinkKind, TableSink, TopicTable
 from dagster_smt.tables.windows import Resolved, choose_topics, describe, resolve_window
 
 Failures = dict[str, list[Problem]]
+Evaluate = Callable[[DataFrame, Plan, TopicTable, SinkKind, Formats, WindowForms | None], DataFrame]
+"""Applies a chain: records, plan, topic table, kind of the sink, formats, forms of the window."""
 MANY = 100_000
 """Looking at so many records takes longer than a guess, which may cost a Python worker of the source."""
 

@@ -13,10 +13,8 @@ from pyspark.sql.types import StructType
 from dagster_smt.chain import Plan
 from dagster_smt.errors import Problem, SmtError
 from dagster_smt.model.paths.extended import below
-from dagster_smt.model.reports.run_report import RunReport
-from dagster_smt.model.reports.unmasked import Accepted, Unmasked
+from dagster_smt.model.reports.table_facts import FileSizes, TableFacts
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.model.topics.keyed import TableMode
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.offsets import offsets_of
 from dagster_smt.model.windows.window import Window
@@ -30,7 +28,6 @@ from dagster_smt.spark.sql import quoted
 from dagster_smt.spark.types import spark_type
 from dagster_smt.tables.keyed.keys import key_names
 from dagster_smt.tables.maintenance.formats import maintained
-from dagster_smt.tables.maintenance.steps import FileSizes
 from dagster_smt.tables.schemas import WIDER
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import Table
@@ -39,60 +36,6 @@ from dagster_smt.tables.spec import TableSink, WindowRequest
 from dagster_smt.tables.windows import choose_topics
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class TableFacts:
-    """A table after a run.
-
-    Attributes:
-        rows: Rows committed, as the commits say.
-        by_topic: The same per topic.
-        ends: Where the progress ends, per topic and partition.
-        gaps: Offsets that were left out for good, as ``{topic: {partition: [[start, end], …]}}``.
-        holes: Offsets between those that the table holds which no run has read yet, in the same form.
-        last: Report of the last commit; it says ``already committed``.
-        lag: Offsets of each topic that the table has not covered, among those that the source has now.
-        counted: Rows that the table format counts; None for topics, and where nobody asked.
-        foreign: Commits of others that may have changed rows, where the table format counts other rows than ours.
-        residue: In how many records of a sample a masked value survives, by (masked field, other field).
-        sampled: How many records were looked at for that.
-        broken: What of the table's contract does not hold, as ``{path: what is wrong}``.
-        unmasked: What masks, drops and renames left as it was in records that the table holds.
-        accepted: What of that somebody found to be fine.
-        schema_problems: Columns that the plan has and the table has not, or not with that type, as
-            ``{column: what is wrong}``.
-        mode: How the table follows its topics; see ``TableSink``.
-        repeated_keys: Of a table with keys: the number of keys that have several rows, or with ``scd2`` several current
-            versions; None where nobody asked.
-        unseen: What could not be looked at, and why: ``state``, ``topics``, ``rows``, ``columns``, ``contract``,
-            ``keys``, ``sample`` or ``files``.
-        files: The sizes of the table's files; None where nobody asked.
-        tables: Of a run that writes many tables: the rows of each, by topic.
-        waiting: The number of offsets whose records the next run reads again, because their table could not be written.
-    """
-
-    rows: int = 0
-    by_topic: Mapping[str, int] = field(default_factory=dict)
-    ends: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    gaps: Mapping[str, Mapping[str, list[list[int]]]] = field(default_factory=dict)
-    holes: Mapping[str, Mapping[str, list[list[int]]]] = field(default_factory=dict)
-    last: RunReport | None = None
-    lag: Mapping[str, int] = field(default_factory=dict)
-    counted: int | None = None
-    foreign: Sequence[str] = ()
-    schema_problems: Mapping[str, str] = field(default_factory=dict)
-    residue: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    sampled: int = 0
-    broken: Mapping[str, str] = field(default_factory=dict)
-    unseen: Mapping[str, Problem] = field(default_factory=dict)
-    unmasked: tuple[Unmasked, ...] = ()
-    accepted: tuple[Accepted, ...] = ()
-    mode: TableMode = "append"
-    repeated_keys: int | None = None
-    files: FileSizes | None = None
-    tables: Mapping[str, int] = field(default_factory=dict)
-    waiting: int = 0
 
 
 SAMPLE = 200

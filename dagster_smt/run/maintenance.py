@@ -11,11 +11,12 @@ from dataclasses import dataclass, field, replace
 from pyspark.sql import SparkSession
 
 from dagster_smt.errors import Problem, SmtError
+from dagster_smt.model.reports.table_facts import FileSizes
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.run.failures import coded_failures
 from dagster_smt.tables.maintenance.formats import maintained
 from dagster_smt.tables.maintenance.options import SmtMaintenance
-from dagster_smt.tables.maintenance.steps import CONFLICT, FileSizes, Maintained, StepResult
+from dagster_smt.tables.maintenance.steps import CONFLICT, Maintained, StepResult
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import same_state
 from dagster_smt.tables.spec import Sink

@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.model.windows.window import Window
-from dagster_smt.run.batch import run
-from dagster_smt.run.spec import Evaluate, Progress, RunSpec
+from dagster_smt.run.batch import Evaluate, run
+from dagster_smt.run.spec import Progress, RunSpec
 from dagster_smt.run.unmasked import touched_in
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.spec import MicroBatches as MicroBatches

@@ -7,19 +7,15 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
-from pyspark.sql import DataFrame
-
 from dagster_smt.chain import Chain, Plan
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.topics.format import SELF_DESCRIBED, Formats
 from dagster_smt.model.windows.window import Window
-from dagster_smt.spark.reading.window_forms import WindowForms
 from dagster_smt.tables.planning import keeping_key, plan_sink
 from dagster_smt.tables.rows.stages import with_row
-from dagster_smt.tables.spec import LetterPlace, Sink, SinkKind, TableSink, TopicTable, WindowRequest
+from dagster_smt.tables.spec import LetterPlace, Sink, TableSink, TopicTable, WindowRequest
 from dagster_smt.tables.written import written_formats
 
-Evaluate = Callable[[DataFrame, Plan, TopicTable, SinkKind, Formats, WindowForms | None], DataFrame]
 Progress = Callable[[str], None]
 
 

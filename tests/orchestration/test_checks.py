@@ -17,6 +17,7 @@ from dagster_smt.model.reports.run_report import (
     StageCounts,
     TopicCounts,
 )
+from dagster_smt.model.reports.table_facts import FileSizes, TableFacts
 from dagster_smt.model.reports.unmasked import Unmasked
 from dagster_smt.model.schema import INT64
 from dagster_smt.model.topics.columns import Column, Row
@@ -25,10 +26,9 @@ from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.orchestration import SmtChecks, SmtTable, build_smt_asset
 from dagster_smt.orchestration.checks import CHECKS, Evidence, checks_of
 from dagster_smt.run.contract import contract_problems
-from dagster_smt.run.facts import TableFacts, sample_of
+from dagster_smt.run.facts import sample_of
 from dagster_smt.spark.types import spark_type
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.maintenance.steps import FileSizes
 from dagster_smt.tables.spec import DeltaSink, FileTopicSink, Format
 from tests.orchestration.test_assets import DROP, HIDE, KEY, PERSON, append, asset, checks, read, table
 

@@ -176,7 +176,7 @@ def test_many_small_files_are_named_by_runs_and_the_job(spark, tmp_path, monkeyp
 
 
 def test_a_compaction_that_leaves_small_files_says_why(monkeypatch):
-    from dagster_smt.tables.maintenance.steps import FileSizes
+    from dagster_smt.model.reports.table_facts import FileSizes
 
     verdict = checks_module.small_files_of(FileSizes(60, 600, 60), SmtChecks(), compacted=True)
     assert not verdict.passed and "partition the table by fewer values" in verdict.statement

@@ -8,12 +8,12 @@ import pytest
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.model.reports.run_report import RunReport, TopicCounts
+from dagster_smt.model.reports.table_facts import TableFacts
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.orchestration import SmtTable, build_smt_asset
 from dagster_smt.orchestration.definitions.planned import PlannedTable
 from dagster_smt.orchestration.runs.afterwards import Afterwards
 from dagster_smt.orchestration.runs.execution import SmtRun
-from dagster_smt.run.facts import TableFacts
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.spec import DeltaSink, FileTopics, WindowRequest
 from tests.orchestration.test_assets import HIDE, events, read, table, value

@@ -11,6 +11,7 @@ from dagster_smt.chain import Plan
 from dagster_smt.errors import Problem, RecordsRejected, SmtError, TableError
 from dagster_smt.model.reports.destinations import summary_of
 from dagster_smt.model.reports.run_report import RunReport, joined, sum_of_keys
+from dagster_smt.model.reports.table_facts import TableFacts
 from dagster_smt.model.windows.window import Window
 from dagster_smt.orchestration.definitions.planned import PlannedTable
 from dagster_smt.orchestration.launch.config_schema import RunSettings
@@ -25,7 +26,6 @@ from dagster_smt.tables.spec import KafkaTopics, TableSink
 from dagster_smt.visible import visible
 
 if TYPE_CHECKING:
-    from dagster_smt.run.facts import TableFacts
     from dagster_smt.run.spec import RunSpec
 
 LastMetadata = Callable[[str | None], Metadata | None]
@@ -79,12 +79,12 @@ class SmtRun:
     settings: RunSettings
     plan: Plan
     reports: list[RunReport]
-    facts: "TableFacts"
+    facts: TableFacts
     afterwards: Afterwards
     app_id: str = ""
     log: Progress = lambda line: None
     last_metadata: LastMetadata = lambda topic: None
-    destination_facts: "Mapping[str, TableFacts]" = field(default_factory=dict)
+    destination_facts: Mapping[str, TableFacts] = field(default_factory=dict)
 
     @cached_property
     def report(self) -> RunReport:
@@ -260,7 +260,7 @@ def _work(
     session: Any,
     state: RunProgress,
     progress: Progress,
-) -> tuple[list[RunReport], "TableFacts", "dict[str, TableFacts]"]:
+) -> tuple[list[RunReport], TableFacts, dict[str, TableFacts]]:
     """Does the Spark work of a run, in the thread that ``run_cancellable`` starts."""
     from dagster_smt.run.batch import run
     from dagster_smt.run.facts import table_facts
@@ -294,9 +294,9 @@ def _destination_facts(
     spec: "RunSpec",
     session: Any,
     window: Window,
-    facts: "TableFacts",
+    facts: TableFacts,
     reports: Sequence[RunReport],
-) -> "dict[str, TableFacts]":
+) -> dict[str, TableFacts]:
     """Returns the facts of those tables of many that are assets."""
     from dagster_smt.run.facts import table_facts
 

@@ -10,24 +10,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.reports.table_facts import FileSizes
 from dagster_smt.tables.sinks.protocol import Table
 
 CONFLICT = "SMT805"
-
-
-@dataclass(frozen=True, slots=True)
-class FileSizes:
-    """The files that hold the rows of a table.
-
-    Attributes:
-        files: Their number.
-        bytes: Their size.
-        small: The number of files that are small.
-    """
-
-    files: int = 0
-    bytes: int = 0
-    small: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,78 @@
+"""The facts of a table after a run, read from the table and its topics."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dagster_smt.errors import Problem
+from dagster_smt.model.reports.run_report import RunReport
+from dagster_smt.model.reports.unmasked import Accepted, Unmasked
+from dagster_smt.model.topics.keyed import TableMode
+
+
+@dataclass(frozen=True, slots=True)
+class FileSizes:
+    """The files that hold the rows of a table.
+
+    Attributes:
+        files: The number of files.
+        bytes: The size of all files together.
+        small: The number of files that are small.
+    """
+
+    files: int = 0
+    bytes: int = 0
+    small: int = 0
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """A table after a run.
+
+    Attributes:
+        rows: The rows that the commits of the table count.
+        by_topic: The same by topic.
+        ends: The end of the progress, by topic and partition.
+        gaps: The offsets that no run will ever read, as ``{topic: {partition: [[start, end], …]}}``.
+        holes: The offsets between those of the table that no run has read yet, in the same form.
+        last: The report of the last commit; its status is ``already committed``.
+        lag: The number of offsets of each topic that the source holds and the table has not read.
+        counted: The rows that the table format counts; None for topics, and if the run did not count.
+        foreign: Commits of other writers that may have changed rows, if ``counted`` differs from ``rows``.
+        residue: The number of sampled records in which a masked value survives, by (masked field, other field).
+        sampled: The number of sampled records.
+        broken: The breaches of the table's contract, as ``{path: breach}``.
+        unmasked: The fields that masks, drops and renames left unchanged in records of the table.
+        accepted: The part of ``unmasked`` that a person has accepted.
+        schema_problems: The columns of the plan that the table does not have, or has with another type, as
+            ``{column: problem}``.
+        mode: The mode of the table; see ``TableSink``.
+        repeated_keys: The number of keys with several rows, or with ``scd2`` several current versions; None for tables
+            without keys, and if the run did not count.
+        unseen: The facts that could not be read, with the reason: ``state``, ``topics``, ``rows``, ``columns``,
+            ``contract``, ``keys``, ``sample`` or ``files``.
+        files: The sizes of the table's files; None if the run did not measure.
+        tables: The rows of each table by topic, if a run writes many tables.
+        waiting: The number of offsets whose records the next run reads again, because their table could not be written.
+    """
+
+    rows: int = 0
+    by_topic: Mapping[str, int] = field(default_factory=dict)
+    ends: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    gaps: Mapping[str, Mapping[str, list[list[int]]]] = field(default_factory=dict)
+    holes: Mapping[str, Mapping[str, list[list[int]]]] = field(default_factory=dict)
+    last: RunReport | None = None
+    lag: Mapping[str, int] = field(default_factory=dict)
+    counted: int | None = None
+    foreign: Sequence[str] = ()
+    schema_problems: Mapping[str, str] = field(default_factory=dict)
+    residue: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    sampled: int = 0
+    broken: Mapping[str, str] = field(default_factory=dict)
+    unseen: Mapping[str, Problem] = field(default_factory=dict)
+    unmasked: tuple[Unmasked, ...] = ()
+    accepted: tuple[Accepted, ...] = ()
+    mode: TableMode = "append"
+    repeated_keys: int | None = None
+    files: FileSizes | None = None
+    tables: Mapping[str, int] = field(default_factory=dict)
+    waiting: int = 0
