@@ -1,9 +1,9 @@
 """Problems and errors: the statement of a problem, its place, and the remedy.
 
 Codes: 0xx shape of a configuration, 1xx names and paths, 2xx types and schemas, 3xx stages and predicates,
-4xx data of one record, 5xx tables, windows and sinks, 6xx environment, 7xx tables with keys, 8xx maintenance
-of tables, 9xx not supported, or a mistake in a class. A code is never reused: ``docs/reference/problem-codes.md`` lists
-them.
+4xx data of one record, 5xx tables, windows and sinks, 6xx environment, 7xx tables with keys and privacy, 8xx
+maintenance of tables, 9xx not supported, or a mistake in a class. A code is never reused:
+``docs/reference/problem-codes.md`` lists them.
 """
 
 from collections.abc import Iterable, Iterator

@@ -86,6 +86,8 @@ class _Handler(BaseHTTPRequestHandler):
                 if results
                 else self.answer(404, {"error_code": 40403, "message": "not found"})
             )
+        if parts[0] == "subjects" and parts[2:] == ["versions"] and parts[1] in registry.subjects:
+            return self.answer(200, list(range(1, len(registry.subjects[parts[1]]) + 1)))
         if parts[0] == "subjects" and parts[2:3] == ["versions"] and len(parts) == 4:
             number = registry.subjects[parts[1]][int(parts[3]) - 1]
             return self.answer(

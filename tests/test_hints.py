@@ -33,6 +33,7 @@ OF_OTHERS = {
     "--reset-offsets": "Kafka's kafka-consumer-groups.sh",
     "dagster_smt": "the package itself",
     "json_schema": "a kind of a format",
+    "looks_personal": "a key of a policy file",
     "force_optional": "a value of an option of Confluent's Drop",
 }
 """Names that are no options of ours, and what they are."""
@@ -118,7 +119,7 @@ def is_command(name):
 
 def test_switches_of_commands(capsys):
     results = {switch for _, text in hints() for switch in SWITCH.findall(text)}
-    for command in ("lint", "explain", "list", "import", "preview", "topics", "append", "parity"):
+    for command in ("lint", "explain", "list", "import", "preview", "topics", "append", "scan", "parity"):
         assert is_command(command)
     known = set(SWITCH.findall(capsys.readouterr().out))
     assert results and results - known - set(OF_OTHERS) == set()

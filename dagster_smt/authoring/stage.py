@@ -51,6 +51,11 @@ class Stage:
         return f"transforms.{self.alias} ({self.label})"
 
     @property
+    def relied_on(self) -> bool:
+        """True if a mask, drop or rename of the stage that touches nothing is a mistake."""
+        return True
+
+    @property
     def foreign(self) -> bool:
         """True if the transform or the predicate runs from a jar."""
         return self.transform.foreign or (self.predicate is not None and self.predicate.foreign)

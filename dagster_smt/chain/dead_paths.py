@@ -94,7 +94,7 @@ def _patterns(stage: Stage, effects: Sequence[Entry]) -> Iterator[Problem]:
     """Yields the problems of paths that seem to be patterns, but are read as plain names."""
     version = getattr(stage.transform, "field_syntax_version", "")
     for effect in effects:
-        if effect.relied_on and seems_pattern(effect.path, version):
+        if effect.relied_on and stage.relied_on and seems_pattern(effect.path, version):
             statement = f"'{effect.path}' looks like a pattern, but it is read as a plain name"
             yield Problem("SMT305", stage.place, statement, pattern_hint(version))
 
@@ -110,7 +110,7 @@ def _in_schema(plan: Plan) -> Iterator[Problem]:
             continue
         touched = {touch.entry for step in acting if step.after is not None for touch in step.after.touched}
         for number, effect in enumerate(stage.transform.ledger(), first):
-            if effect.relied_on and number not in touched:
+            if effect.relied_on and stage.relied_on and number not in touched:
                 yield from _dead(plan, acting, effect.path, number - first)
 
 

@@ -274,13 +274,13 @@ def _side(name: str, schema: Schema | None, nullable: bool, marks: frozenset[str
 
 def ledger_entries(chain: Chain) -> tuple[LedgerEntry, ...]:
     """Returns the ledger entries of all stages; the position of an entry is its number."""
-    return tuple(
-        LedgerEntry(
-            index, stage.alias, e.action, e.path, e.side or stage.side or "topic", e.target, explicit=e.explicit
-        )
-        for index, stage in enumerate(chain.stages)
-        for e in stage.transform.ledger()
-    )
+    entries = []
+    for index, stage in enumerate(chain.stages):
+        for e in stage.transform.ledger():
+            side = e.side or stage.side or "topic"
+            explicit = e.explicit and stage.relied_on
+            entries.append(LedgerEntry(index, stage.alias, e.action, e.path, side, e.target, explicit=explicit))
+    return tuple(entries)
 
 
 def first_entries(chain: Chain) -> tuple[int, ...]:
@@ -539,7 +539,7 @@ class _Fold:
         for plans in stages.values():
             everywhere = paths_missing_everywhere(plans)
             for miss in plans[0].missing:
-                if miss.path in everywhere:
+                if miss.path in everywhere and plans[0].stage.relied_on:
                     problems.append(missing_problem(plans[0].stage, miss))
         return problems
 

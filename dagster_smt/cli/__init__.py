@@ -7,7 +7,15 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from dagster_smt.cli import chain_commands, connector_commands, parity, preview_command, schema_command, topic_commands
+from dagster_smt.cli import (
+    chain_commands,
+    connector_commands,
+    parity,
+    preview_command,
+    scan_command,
+    schema_command,
+    topic_commands,
+)
 from dagster_smt.cli.terminal import say
 from dagster_smt.errors import SmtError
 from dagster_smt.version import __version__
@@ -31,6 +39,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="dagster-smt", description="Kafka Connect transforms on Spark and Dagster.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for room in (chain_commands, connector_commands, schema_command, preview_command, topic_commands, parity):
+    rooms = (chain_commands, connector_commands, schema_command, preview_command, topic_commands, scan_command, parity)
+    for room in rooms:
         room.add_commands(commands)
     return parser

@@ -1,6 +1,7 @@
 """Types of arguments that several commands take."""
 
 import argparse
+from pathlib import Path
 
 
 def count(text: str) -> int:
@@ -15,6 +16,13 @@ def count_or_zero(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError("a number")
     return int(text)
+
+
+def add_policy(parser: argparse.ArgumentParser) -> None:
+    """Adds the argument for a policy, whose stages come before those of the chain."""
+    parser.add_argument(
+        "--policy", type=Path, metavar="FILE", help="a policy file: its stages come first (docs: Policy by tag)"
+    )
 
 
 def add_jars(parser: argparse.ArgumentParser) -> None:

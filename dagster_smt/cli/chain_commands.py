@@ -12,10 +12,10 @@ from dagster_smt.chain.explain import explain
 from dagster_smt.chain.plugins import predicates, transforms
 from dagster_smt.chain.problems import did_you_mean
 from dagster_smt.chain.vendors import by_vendor
-from dagster_smt.cli.arguments import add_jars
+from dagster_smt.cli.arguments import add_jars, add_policy
 from dagster_smt.cli.grid import grid
 from dagster_smt.cli.page import page
-from dagster_smt.cli.schema_arguments import planned, read_schema, read_table
+from dagster_smt.cli.schema_arguments import planned, policy_on, read_schema, read_table
 from dagster_smt.cli.terminal import say
 from dagster_smt.errors import ConfigError, PlanError, Problem, SmtError
 from dagster_smt.foreign.check import check_options
@@ -23,6 +23,7 @@ from dagster_smt.jvm.columns import columns_program
 from dagster_smt.jvm.program import in_python, kept_out
 from dagster_smt.model.topics.columns import describe_columns
 from dagster_smt.model.topics.format import SELF_DESCRIBED, Format
+from dagster_smt.privacy.applied import AppliedPolicy
 from dagster_smt.spark.ways import PlannedFacts, possible_ways
 from dagster_smt.tables.push_down import explained
 from dagster_smt.tables.spec import TopicTable
@@ -47,6 +48,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="what a mask, drop or rename is that can touch nothing; by default what the chain says (dead.paths), "
         "else an error",
     )
+    add_policy(lint)
     add_jars(lint)
     lint.set_defaults(run=_lint)
     explain = commands.add_parser("explain", help="show the schema and the lineage after each stage")
@@ -58,6 +60,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     explain.add_argument("--topic", default="", help="the topic the records come from")
     explain.add_argument("--html", type=Path, metavar="FILE", help="write one page with a picture of the columns' ways")
     explain.add_argument("--full", action="store_true", help="all fields after each stage, not only what it changes")
+    add_policy(explain)
     add_jars(explain)
     explain.set_defaults(run=_explain)
     listed = commands.add_parser("list", help="list transforms and predicates with their options")
@@ -74,6 +77,8 @@ def _lint(arguments: argparse.Namespace) -> int:
             chain = parse_chain(path, unknown_options=arguments.unknown_options, **jars)
             more = check_options(chain)
             chain = replace(chain, dead_paths=arguments.dead_paths or chain.dead_paths)
+            policy = policy_on(arguments.policy, schema, table, arguments.topic)
+            chain = policy.on(chain) if policy is not None else chain
             plan = planned(chain, schema, table, arguments.topic)
         except PlanError as error:
             failed = True
@@ -95,7 +100,12 @@ def _explain(arguments: argparse.Namespace) -> int:
     for warning in check_options(chain):
         say(f"warning {warning}")
     chain = replace(chain, dead_paths="warn")  # it shows them
-    plan = planned(chain, read_schema(arguments.schema), table, arguments.topic)
+    schema = read_schema(arguments.schema)
+    policy = policy_on(arguments.policy, schema, table, arguments.topic)
+    chain = policy.on(chain) if policy is not None else chain
+    plan = planned(chain, schema, table, arguments.topic)
+    if policy is not None and arguments.html is None:
+        _decisions(policy)
     if table is not None and arguments.html is None:
         say("columns of the topic table")
         say(grid([("column", "type", "read from", "written to"), *describe_columns(table.row)], left=4))
@@ -113,6 +123,16 @@ def _explain(arguments: argparse.Namespace) -> int:
     arguments.html.write_text(page(plan, arguments.chain.name, full=arguments.full), encoding="utf-8")
     say(f"written: {arguments.html}")
     return 0
+
+
+def _decisions(policy: AppliedPolicy) -> None:
+    """Prints what a policy decides about each field, and what becomes of all other fields."""
+    say(f"decisions of {policy.policy.name}")
+    rows = [("topics", "field", "action", "reason")]
+    for one in policy.decisions:
+        rows.append((one.topics or "all", f"{one.part} {one.path or '(whole)'}", one.action, one.reason))
+    say(grid(rows, left=4))
+    say(f"all other fields of the value: {policy.policy.untagged}")
 
 
 def _ways(plan: Plan, table: TopicTable | None) -> list[str]:

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.cli.arguments import add_jars, count
-from dagster_smt.cli.schema_arguments import planned, read_schema, read_table
+from dagster_smt.cli.arguments import add_jars, add_policy, count
+from dagster_smt.cli.schema_arguments import planned, policy_on, read_schema, read_table
 from dagster_smt.cli.terminal import shown
 from dagster_smt.foreign.check import check_options
 from dagster_smt.interpret.leaves import Number, leaves
@@ -35,6 +35,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("--records", dest="whole", action="store_true", help="lines of a file are records, not values")
     parser.add_argument("--limit", type=count, default=3, help="how many records (default 3)")
     parser.add_argument("--command-config", type=Path, metavar="FILE", help="properties of Kafka's clients")
+    add_policy(parser)
     add_jars(parser)
     parser.set_defaults(run=_preview)
 
@@ -55,6 +56,8 @@ def _preview(arguments: argparse.Namespace) -> int:
     console = Console(highlight=False, soft_wrap=True)
     value = Format("json_schema", schema) if schema is not None else Format()
     key, table = Format(arguments.key), read_table(arguments.table, arguments.schema)
+    policy = policy_on(arguments.policy, schema, table, arguments.topic)
+    chain = policy.on(chain) if policy is not None else chain
     plan = planned(chain, schema, table)
     if table is not None:
         key, value = table.key, table.value

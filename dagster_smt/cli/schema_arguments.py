@@ -6,8 +6,12 @@ from pathlib import Path
 from dagster_smt.chain import Chain, Plan, plan_chain
 from dagster_smt.chain.dead_paths import refuse_dead_paths
 from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import Schema
-from dagster_smt.tables.planning import plan_table
+from dagster_smt.model.topics.format import Format
+from dagster_smt.privacy.applied import AppliedPolicy, Subject, apply_policy
+from dagster_smt.privacy.policy import read_policy
+from dagster_smt.tables.planning import declared_values, plan_table
 from dagster_smt.tables.spec import FileTopics, TopicTable
 
 
@@ -36,7 +40,6 @@ def read_schema(text: str | None) -> Schema | None:
     if path.suffix == ".json":
         from dagster_smt.formats.json import resolve_defaults
         from dagster_smt.model.schema_json import schema_from_json
-        from dagster_smt.model.topics.format import Format
 
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
@@ -51,6 +54,24 @@ def read_schema(text: str | None) -> Schema | None:
     if path.suffix == ".sql":
         return parse_ddl(path.read_text(encoding="utf-8"), place=path.name)
     return parse_ddl(text)
+
+
+def policy_on(path: Path | None, schema: Schema | None, table: TopicTable | None, topic: str) -> AppliedPolicy | None:
+    """Returns the policy of a file, on the topic of a command. None without a file.
+
+    Raises:
+        ConfigError: The policy is wrong, or does not fit.
+    """
+    if path is None:
+        return None
+    topics: tuple[str, ...] = (topic,) if topic else ()
+    key, value = Format("string"), Format("json_schema", schema) if schema is not None else Format()
+    declared = value.known_schema
+    added: tuple[str, ...] = ()
+    if table is not None:
+        topics, key, value = topics or table.topics, table.key, table.value
+        declared, added = declared_values(table), tuple(below("", column.name) for column in table.row.others)
+    return apply_policy(read_policy(path), Subject(topics, key, value, declared, added))
 
 
 def planned(chain: Chain, schema: Schema | None, table: TopicTable | None, topic: str = "") -> Plan:

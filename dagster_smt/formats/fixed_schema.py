@@ -34,13 +34,20 @@ def described(form: Format) -> Avro | Protobuf | None:
             return None
         return avro_of(avro_out(columns).text, declared=True)
     if "descriptor" in settings:
-        return protobuf_of(_files(settings["descriptor"]), settings["message-name"], place="protobuf.descriptor")
+        return protobuf_of(
+            descriptor_files(settings["descriptor"]), settings["message-name"], place="protobuf.descriptor"
+        )
     if columns is None:
         return None
     return protobuf_of([protobuf_out(columns).file], (0,))
 
 
-def _files(text: str) -> list[bytes]:
+def descriptor_files(text: str) -> list[bytes]:
+    """Returns the files of a set of descriptors in base64.
+
+    Raises:
+        ConfigError: SMT273, the text is no such set.
+    """
     try:
         files = FileDescriptorSet.FromString(base64.b64decode(text, validate=True)).file
     except (ValueError, DecodeError):

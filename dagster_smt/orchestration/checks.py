@@ -1,7 +1,7 @@
 """Asset checks of a table. Every check has a result in every run."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import dagster as dg
@@ -17,6 +17,7 @@ from dagster_smt.model.topics.columns import Row
 from dagster_smt.model.topics.keyed import TableMode
 from dagster_smt.model.windows.offsets import offsets_of
 from dagster_smt.orchestration.metadata.table_values import problem_table, table
+from dagster_smt.privacy.stages import PolicyStage
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import Sink, TableSink
 from dagster_smt.visible import visible
@@ -36,6 +37,10 @@ DEFAULT_SMALL_FILES = 0.5
 """The share of small files from which on a maintenance job warns, unless the checks of the table name another one."""
 MANY_FILES = 50
 """A table with fewer files has too few for a share of small ones to matter."""
+HELD_BACK_HINT = (
+    "add it to the file of paths with its tags, or with [], then run its records again: docs/how-to/policy.md"
+)
+_HELD_COLUMNS = {"topic": "string", "part": "string", "path": "string", "records": "int"}
 _MOST_ROWS = 200
 _MOST_NAMES = 5
 """Names in a sentence."""
@@ -439,6 +444,20 @@ def small_files_of(sizes: FileSizes, checks: SmtChecks, *, compacted: bool = Fal
     return Judged(False, f"{counts}; {remedy}", metadata, "WARN")
 
 
+def held_back(evidence: Evidence) -> Judged:
+    """Somebody has decided about every field of the records: the policy holds none back."""
+    fields = evidence.facts.held_back
+    if not fields:
+        return Judged(True, "the policy holds no field back")
+    texts = []
+    for one in fields[:_MOST_NAMES]:
+        texts.append(f"{one.part} {one.path} of {one.topic}" if one.path else "a field that a sample does not show")
+    more = f" and {len(fields) - _MOST_NAMES} more" if len(fields) > _MOST_NAMES else ""
+    statement = f"nobody has decided about: {', '.join(texts)}{more}; the rows do not have it; {HELD_BACK_HINT}"
+    rows = [asdict(one) for one in fields[:_MOST_ROWS]]
+    return Judged(False, statement, {"held_back": table(rows, _HELD_COLUMNS), "hint": HELD_BACK_HINT}, "WARN")
+
+
 def _related(one: str, other: str) -> bool:
     """Returns True if two paths are equal, or one is inside the other."""
     return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
@@ -459,6 +478,7 @@ CHECKS: dict[str, Callable[[Evidence], Judged]] = {
         lag,
         contract,
         small_files,
+        held_back,
     )
 }
 
@@ -475,6 +495,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "contract": ("columns", "contract"),
     "small_files": ("files",),
     "no_dead_letters": (),
+    "held_back": ("held_back",),
     "key_matches_value": (),
 }
 """The facts that a check needs: see ``TableFacts.unseen``."""
@@ -540,6 +561,8 @@ def _applies(name: str, chain: Chain, sink: Sink) -> bool:
     is_many = isinstance(sink, TableSink) and sink.per_topic
     if name == "tables_written":
         return is_many
+    if name == "held_back":
+        return any(isinstance(stage, PolicyStage) for stage in chain.stages)
     if is_many and name in _OF_ONE_TABLE_ONLY:
         return False
     if name == "schema_matches_plan":

@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 from dagster_smt.chain import Plan
 from dagster_smt.errors import Problem, SmtError
 from dagster_smt.model.paths.extended import below
+from dagster_smt.model.reports.run_report import HeldBack, RunReport
 from dagster_smt.model.reports.table_facts import FileSizes, TableFacts
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.state import TableState
@@ -21,6 +22,7 @@ from dagster_smt.model.windows.window import Window
 from dagster_smt.run.commits import unsettled
 from dagster_smt.run.contract import contract_problems
 from dagster_smt.run.failures import after_commit, coded_failures
+from dagster_smt.run.held_back import held_back
 from dagster_smt.run.report_json import report_of
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.run.unread import needed
@@ -40,6 +42,8 @@ T = TypeVar("T")
 
 SAMPLE = 200
 """Records that are looked at for masked values."""
+NAMES = 10_000
+"""Records that are read again for the names of fields, if a policy held some back."""
 
 
 def table_facts(
@@ -122,6 +126,7 @@ class _Looking:
         nowhere = dict[tuple[str, str], int]()
         sampled, residue = self.look("sample", self.residue, (0, nowhere))
         files = self.look("files", self.files, None)
+        held = self.look("held_back", lambda: self.held_back(facts.last), list[HeldBack]())
         return replace(
             facts,
             lag=lag,
@@ -134,6 +139,7 @@ class _Looking:
             mode=spec.sink.keyed.mode if spec.sink.keyed is not None else "append",
             repeated_keys=repeated_keys,
             files=files,
+            held_back=tuple(held),
             unseen=self.unseen,
         )
 
@@ -229,6 +235,11 @@ class _Looking:
         if self.plan.typed:
             return self.plan.after
         return None
+
+    def held_back(self, last: RunReport | None) -> list[HeldBack]:
+        """Returns the fields that the policy of the run held back."""
+        sample = sample_of(self.window, NAMES)
+        return held_back(self.spec.chain, self.plan, last, self.window, sample, self.source)
 
     def residue(self) -> tuple[int, dict[tuple[str, str], int]]:
         """Returns the places where masked values survive in a sample, and the number of records in the sample."""

@@ -7,6 +7,7 @@ from typing import Literal
 from dagster_smt.chain import Chain, Plan, plan_chain
 from dagster_smt.chain.dead_paths import refuse_dead_paths
 from dagster_smt.errors import PlanError, Problem
+from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.format import SELF_DESCRIBED
 from dagster_smt.tables.keyed.keys import key_columns
 from dagster_smt.tables.rows.stages import RowStage, with_row
@@ -61,6 +62,13 @@ def _check_layout(plan: Plan, sink: TableSink) -> None:
     columns = planned_columns(plan, sink)
     if columns is not None and (problems := layout_problems(sink, columns)):
         raise PlanError(problems)
+
+
+def declared_values(table: TopicTable) -> Schema | None:
+    """Returns the declared schema of the values that the first stage of a chain sees; None if records decide."""
+    if table.row and table.row.physical:
+        return Schema(Type.STRUCT, fields=tuple((column.name, column.schema) for column in table.row.physical))
+    return table.value.known_schema
 
 
 def keeping_key(chain: Chain, table: TopicTable, sink: Sink) -> Chain:

@@ -22,11 +22,12 @@ AREAS = {
     "4": "Data of one record",
     "5": "Tables, windows and sinks",
     "6": "Environment",
-    "7": "Tables with keys, and many tables of one run",
+    "7": "Tables with keys, many tables of one run, privacy",
     "8": "Maintenance of tables",
     "9": "Not supported, or a mistake in a class",
 }
 SHARED = {
+    "SMT767": "orchestration/definitions/policies privacy/applied privacy/registry_tags",
     "SMT700": "run/spec tables/spec",
     "SMT730": "model/topics/table_names run/spec tables/spec",
     "SMT735": "orchestration/definitions/assets orchestration/definitions/many_tables",

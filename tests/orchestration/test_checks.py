@@ -10,6 +10,7 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.reports.destinations import Destination
 from dagster_smt.model.reports.run_report import (
+    HeldBack,
     LedgerEntry,
     LedgerLine,
     RejectedRecord,
@@ -119,6 +120,12 @@ WRONG = [
     ("tables_written", reported(destinations=(BROKEN,)), "1 of 1 tables were not written: orders", "ERROR"),
     ("tables_written", facts_with(waiting=3), "3 offsets wait for a table", "ERROR"),
     ("small_files", facts_with(files=FileSizes(60, 900, 30)), "30 of 60 files are smaller than 16 MB; launch", "WARN"),
+    (
+        "held_back",
+        facts_with(held_back=(HeldBack("orders", "value", "nickname", 3),)),
+        "nobody has decided about: value nickname of orders; the rows do not have it; add it to the file of paths",
+        "WARN",
+    ),
     ("lag", facts_with(lag={"orders": 2, "bills": 1}), "3 offsets are not read yet", "WARN"),
     ("contract", facts_with(broken={"id": "int is promised"}), "the contract is broken: id: int is promised", "ERROR"),
 ]
@@ -159,6 +166,7 @@ def test_lag_up_to_a_limit_passes():
 
 
 CONDITIONAL = {
+    "held_back",
     "tables_written",
     "keys_unique",
     "schema_matches_plan",

@@ -1,7 +1,6 @@
 """Partitions of time that one run makes: each is told its own counts, rows and offsets, as if it had been run alone."""
 
 from datetime import datetime, timezone
-from types import SimpleNamespace
 
 import dagster as dg
 import pytest
@@ -12,6 +11,7 @@ from dagster_smt.model.reports.table_facts import TableFacts
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.orchestration import SmtTable, build_smt_asset
 from dagster_smt.orchestration.definitions.planned import PlannedTable
+from dagster_smt.orchestration.launch.config_schema import RunSettings
 from dagster_smt.orchestration.runs.afterwards import Afterwards
 from dagster_smt.orchestration.runs.execution import SmtRun
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
@@ -133,8 +133,8 @@ RANGES = Window((Range("people", 0, 2, 5),))
 )
 def test_a_partition_says_no_count_that_nobody_knows(report, cuts, counts):
     """A commit of a run that ended before it could tell remembers the counts of all its partitions together."""
-    settings = SimpleNamespace(window=WindowRequest(cuts=cuts), micro_batch=None, chain=CHAIN)
-    planned = PlannedTable(name="a", definition=None, chain=CHAIN, sink=DeltaSink("x"), topics=())
+    settings = RunSettings(CHAIN, WindowRequest(cuts=cuts), rebuild=False, errors_tolerance="none")
+    planned = PlannedTable(name="a", definition=None, chain=CHAIN, own_chain=CHAIN, sink=DeltaSink("x"), topics=())
     facts, afterwards = TableFacts(rows=9), Afterwards("a", print)
     run = SmtRun(
         table=planned,

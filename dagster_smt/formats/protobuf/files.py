@@ -123,7 +123,7 @@ def _one_message(name: str, text: str) -> FileDescriptorProto:
 
 
 def _meta_file() -> FileDescriptorProto:
-    """Returns the part of ``confluent/meta.proto`` that Connect reads; it is option 1088 of a field."""
+    """Returns the part of ``confluent/meta.proto`` that we read; it is option 1088 of a field."""
     file = _one_message(META, "confluent.Meta doc:string params:string")
     (meta,) = file.message_type
     entry = _one_message("", "x.ParamsEntry key:string value:string").message_type[0]
@@ -131,6 +131,7 @@ def _meta_file() -> FileDescriptorProto:
     meta.nested_type.append(entry)
     del meta.field[1]
     meta.field.add(name="params", number=2, label=REPEATED, type=MESSAGE, type_name=".confluent.Meta.ParamsEntry")
+    meta.field.add(name="tags", number=3, label=REPEATED, type=SCALARS["string"])
     options = file.message_type.add(name="Options")
     options.field.add(name="field_meta", number=_FIELD_META, label=1, type=MESSAGE, type_name=".confluent.Meta")
     return file
@@ -149,6 +150,14 @@ def field_params(field: Any) -> Mapping[str, str]:
         return {}
     options = _options().FromString(field.GetOptions().SerializeToString())
     return dict(options.field_meta.params)
+
+
+def field_tags(field: Any) -> tuple[str, ...]:
+    """Returns the tags of a field's option ``(confluent.field_meta)``. Connect does not read them."""
+    if not field.has_options:
+        return ()
+    options = _options().FromString(field.GetOptions().SerializeToString())
+    return tuple(options.field_meta.tags)
 
 
 def field_options(params: Mapping[str, str]) -> FieldOptions:

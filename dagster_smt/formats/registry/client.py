@@ -76,6 +76,51 @@ def schema_by_id(options: Options, number: int, kind: SchemaKind) -> RegistrySch
     return RegistrySchema(schema.schema_str, tuple(references.items()))
 
 
+@dataclass(frozen=True)
+class SubjectVersion:
+    """A version of a subject.
+
+    Attributes:
+        number: The version.
+        kind: The kind of the schema.
+        schema: The schema.
+        tags: The tags in the metadata of the version: a pattern of full names of fields, and the tags.
+    """
+
+    number: int
+    kind: SchemaKind
+    schema: RegistrySchema
+    tags: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+def versions_of(options: Options, subject: str) -> tuple[SubjectVersion, ...]:
+    """Returns the versions of a subject, the oldest first, and among them the deleted ones: records still have them.
+
+    Raises:
+        DataError: SMT442, the registry has no such subject; SMT273, as ``schema_by_id``.
+        EngineError: SMT636, the registry does not answer.
+    """
+
+    def ask(client: Any) -> list[SubjectVersion]:
+        return [_subject_version(client, subject, number) for number in client.get_versions(subject, deleted=True)]
+
+    return tuple(_asked(options, ask, lambda status: _refused(subject, status), (404,), "versions of subjects"))
+
+
+def _subject_version(client: Any, subject: str, number: int) -> SubjectVersion:
+    schema = client.get_version(subject, number, deleted=True).schema
+    kind: SchemaKind = schema.schema_type or "AVRO"
+    form = "serialized" if kind == "PROTOBUF" else None
+    if form is not None:
+        schema = client.get_version(subject, number, deleted=True, fmt=form).schema
+    _refuse_long(schema.schema_str, {})
+    references: dict[str, str] = {}
+    _collect(client, schema, references, form, ())
+    tags = getattr(getattr(schema.metadata, "tags", None), "tags", None) or {}
+    pairs = tuple((pattern, tuple(names)) for pattern, names in tags.items())
+    return SubjectVersion(number, kind, RegistrySchema(schema.schema_str, tuple(references.items())), pairs)
+
+
 def version_of(options: Options, number: int, subject: str, kind: SchemaKind) -> int:
     """Returns the version of a schema under a subject (``AbstractKafkaAvroDeserializer.schemaVersion``).
 

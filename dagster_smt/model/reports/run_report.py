@@ -103,6 +103,23 @@ class FieldChange:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldBack:
+    """A field that a policy holds back, because nobody has decided about it.
+
+    Attributes:
+        topic: The topic.
+        part: ``value`` or ``key``.
+        path: The path of the field; empty if records lost fields that a sample does not show.
+        records: The number of sampled records with the field; 0 if a schema or a tag names it.
+    """
+
+    topic: str
+    part: str
+    path: str
+    records: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class SchemaUse:
     """The number of a topic's records with one schema.
 

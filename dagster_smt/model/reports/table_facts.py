@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dagster_smt.errors import Problem
-from dagster_smt.model.reports.run_report import RunReport
+from dagster_smt.model.reports.run_report import HeldBack, RunReport
 from dagster_smt.model.reports.unmasked import Accepted, Unmasked
 from dagster_smt.model.topics.keyed import TableMode
 
@@ -49,10 +49,11 @@ class TableFacts:
         repeated_keys: The number of keys with several rows, or with ``scd2`` several current versions; None for tables
             without keys, and if the run did not count.
         unseen: The facts that could not be read, with the reason: ``state``, ``topics``, ``rows``, ``columns``,
-            ``contract``, ``keys``, ``sample`` or ``files``.
+            ``contract``, ``keys``, ``sample``, ``files`` or ``held_back``.
         files: The sizes of the table's files; None if the run did not measure.
         tables: The rows of each table by topic, if a run writes many tables.
         waiting: The number of offsets whose records the next run reads again, because their table could not be written.
+        held_back: The fields that the policy of the run held back.
     """
 
     rows: int = 0
@@ -76,3 +77,4 @@ class TableFacts:
     files: FileSizes | None = None
     tables: Mapping[str, int] = field(default_factory=dict)
     waiting: int = 0
+    held_back: tuple[HeldBack, ...] = ()

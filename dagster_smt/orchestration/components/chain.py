@@ -22,6 +22,7 @@ from dagster_smt.orchestration.components.fields import (
     ResolvedLetters,
     ResolvedMaintenance,
     ResolvedPartitions,
+    ResolvedPolicy,
     ResolvedSink,
     ResolvedTable,
 )
@@ -138,10 +139,11 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         str,
         dg.Resolver.default(description="The version of Kafka Connect whose classes run them; by default 4.3.1."),
     ] = ""
+    policy: ResolvedPolicy = None
     allow_chain_override: Annotated[
         bool | None,
         dg.Resolver.default(
-            description="True: a run config may replace the chain; by default only if it masks and drops nothing."
+            description="True: a run config may replace the chain; by default only if nothing is masked or dropped."
         ),
     ] = None
     observe_topics: Annotated[
@@ -302,6 +304,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
             smt_jars=self.smt_jars,
             connect_version=self.connect_version,
             allow_chain_override=self.allow_chain_override,
+            policy=self.policy,
         )
         return build_smt_asset(
             table,

@@ -28,6 +28,7 @@ from dagster_smt.orchestration.components.derived import (
     model_of,
 )
 from dagster_smt.orchestration.docstrings import summary_of
+from dagster_smt.privacy.policy import Policy, policy_of, read_policy
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.described import with_files
 from dagster_smt.tables.maintenance.options import SmtMaintenance
@@ -371,6 +372,15 @@ def chain_of(value: Any, folder: Path) -> Any:
         raise
 
 
+def policy_from(data: str | Mapping[str, Any] | None, folder: Path) -> Policy | None:
+    """Returns the policy of a file, or of its contents; paths are relative to the folder of ``defs.yaml``."""
+    if data is None:
+        return None
+    if isinstance(data, str):
+        return read_policy(folder / data)
+    return policy_of(data, folder)
+
+
 def jars_of(entries: Sequence[str], folder: Path) -> list[str]:
     """Returns the entries of ``smt_jars``, with paths below the folder of ``defs.yaml``."""
     return absolute_entries(entries, folder)
@@ -432,6 +442,15 @@ ResolvedJars: TypeAlias = Annotated[
         Sequence[str],
         "Jars for classes of the chain that this package does not have: files, folders as in plugin.path, relative to "
         "defs.yaml, and Maven coordinates.",
+        in_folder=True,
+    ),
+]
+ResolvedPolicy: TypeAlias = Annotated[
+    Policy | None,
+    _resolver(
+        policy_from,
+        str | dict[str, Any] | None,
+        "What becomes of fields by their tags: a policy file next to defs.yaml, or its contents.",
         in_folder=True,
     ),
 ]

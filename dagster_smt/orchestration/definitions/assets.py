@@ -168,7 +168,7 @@ def build_smt_assets(
 
 
 def _config_schema(table: PlannedAsset) -> dict[str, dg.Field]:
-    return smt_config_schema(table.chain, table.definition.errors_tolerance)
+    return smt_config_schema(table.own_chain, table.definition.errors_tolerance)
 
 
 def _run_selected(

@@ -9,7 +9,7 @@ import dagster as dg
 from dagster_smt.orchestration.definitions.planned import PlannedTable, planned_op
 from dagster_smt.orchestration.definitions.tables import SmtTable, table_argument
 from dagster_smt.orchestration.definitions.translator import default_description
-from dagster_smt.orchestration.launch.config_schema import decode_config, smt_config_schema
+from dagster_smt.orchestration.launch.config_schema import smt_config_schema
 from dagster_smt.orchestration.launch.versions import data_version
 from dagster_smt.orchestration.metadata.run_metadata import observed_metadata
 from dagster_smt.orchestration.resources import spark_session_of
@@ -84,7 +84,7 @@ def build_smt_op(
         description=table.description or default_description(planned.table, planned.chain),
         ins=dict(ins or {}),
         out=dg.Out(dict),
-        config_schema=smt_config_schema(planned.chain, table.errors_tolerance),
+        config_schema=smt_config_schema(planned.own_chain, table.errors_tolerance),
         required_resource_keys={spark_key},
         pool=pool or name,
         retry_policy=retry_policy,
@@ -102,9 +102,7 @@ def _run(
     if asset_key is not None:
         shown = partial(last_metadata, context, asset_key)
     with problems_as_failure():
-        settings = decode_config(
-            context.op_config, f"ops.{context.op_handle}.config", only=table.required_chain, foreign=table.chain.foreign
-        )
+        settings = table.settings(context.op_config, f"ops.{context.op_handle}.config")
         check_brokers(table)
         run = execute(table, settings, spark_session_of(resource), context, shown)
     run.afterwards.add(*dict.fromkeys(run.facts.unseen.values()))

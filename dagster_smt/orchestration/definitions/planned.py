@@ -1,9 +1,10 @@
 """Planned tables: tables whose chain was read and planned, ready for runs."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
@@ -18,10 +19,13 @@ from dagster_smt.orchestration.definitions.many_tables import (
     writes_many,
 )
 from dagster_smt.orchestration.definitions.partitions import topic_dimension
+from dagster_smt.orchestration.definitions.policies import definition_policy, run_policy
 from dagster_smt.orchestration.definitions.tables import SmtTable, parsed_chain
 from dagster_smt.orchestration.definitions.translator import SmtAssetData, SmtTranslator, topic_keys
-from dagster_smt.orchestration.metadata.definition_metadata import DEAD_LETTER_PLACE, table_key
+from dagster_smt.orchestration.launch.config_schema import RunSettings, decode_config
+from dagster_smt.orchestration.metadata.definition_metadata import DEAD_LETTER_PLACE, policy_metadata, table_key
 from dagster_smt.orchestration.resources import need_packages
+from dagster_smt.privacy.applied import AppliedPolicy
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.spec import KafkaSink, Sink, TableSink, TopicTable, packages_of
 
@@ -33,24 +37,28 @@ class PlannedTable:
     Attributes:
         name: The name in reports and logs. The state of the table remembers its writer by this name.
         definition: The table as the user has declared it.
-        chain: The chain of the definition. A run config may replace it, unless ``required_chain`` is a chain.
+        chain: The chain of the definition, after the stages of the policy.
+        own_chain: The chain without the policy. A run config may replace it, unless ``required_chain`` is a chain.
         sink: The sink of the definition. Topics of a cluster have the consumer group of this table.
         topics: Asset keys of the topics.
         searches_masked: True if each run looks for masked values in other fields of the output.
         contract: The columns that the table must have; None: no contract.
         counts_keys: True if each run counts the keys that have several rows.
         small_below: Each run counts the files of the table, and those with fewer bytes; None: no run counts files.
+        policy: The policy of the table; None: no policy.
     """
 
     name: str
     definition: SmtTable
     chain: Chain
+    own_chain: Chain
     sink: Sink
     topics: Sequence[dg.AssetKey]
     searches_masked: bool = False
     contract: Schema | None = None
     counts_keys: bool = False
     small_below: int | None = None
+    policy: AppliedPolicy | None = None
 
     @property
     def table(self) -> TopicTable:
@@ -59,13 +67,28 @@ class PlannedTable:
 
     @property
     def required_chain(self) -> Chain | None:
-        """The chain that every run must have; None if a run config may choose another chain."""
+        """The own chain that every run must have; None if a run config may choose another chain."""
         allowed = self.definition.allow_chain_override
         if allowed is None:
             allowed = not self.chain.hides
         if allowed:
             return None
-        return self.chain
+        return self.own_chain
+
+    def settings(self, config: Mapping[str, Any], place: str, topics: tuple[str, ...] = ()) -> RunSettings:
+        """Returns a decoded run config, with the policy of the table before the chain.
+
+        Arguments as in ``decode_config``.
+
+        Raises:
+            ConfigError: As ``decode_config``.
+            SmtError: As ``run_policy``.
+        """
+        settings = decode_config(config, place, topics, only=self.required_chain, foreign=self.own_chain.foreign)
+        if self.policy is None:
+            return replace(settings, defined=self.chain)
+        policy = run_policy(self.policy, self.definition)
+        return replace(settings, chain=policy.on(settings.chain), defined=policy.on(self.own_chain), policy=policy)
 
     @property
     def letter_place(self) -> str:
@@ -138,10 +161,19 @@ def planned_op(table: SmtTable, name: str) -> PlannedTable:
         PlanError: No record of the table's declared schema can pass the chain, or a mask, drop or rename can touch
             nothing.
     """
-    chain = parsed_chain(table.chain, name, table.dead_paths, table.smt_jars, table.connect_version)
+    own = parsed_chain(table.chain, name, table.dead_paths, table.smt_jars, table.connect_version)
+    policy = definition_policy(table)
+    chain = policy.on(own) if policy is not None else own
     plan_sink(chain, table.table, table.sink)
-    sink = _sink_of(table, name)
-    return PlannedTable(name=name, definition=table, chain=chain, sink=sink, topics=topic_keys(table.table))
+    return PlannedTable(
+        name=name,
+        definition=table,
+        chain=chain,
+        own_chain=own,
+        sink=_sink_of(table, name),
+        topics=topic_keys(table.table),
+        policy=policy,
+    )
 
 
 def planned_asset(table: SmtTable, translator: SmtTranslator | None = None) -> PlannedAsset:
@@ -158,7 +190,7 @@ def planned_asset(table: SmtTable, translator: SmtTranslator | None = None) -> P
     """
     if table.key is None:
         raise ConfigError(Problem("SMT040", "SmtTable key", "nothing is given", "give the asset a key"))
-    data = _asset_data(table, dg.AssetKey.from_coercible(table.key))
+    own, policy, data = _asset_data(table, dg.AssetKey.from_coercible(table.key))
     translator = translator or SmtTranslator()
     # skippable: a run without new records observes the asset and does not materialize it
     spec = translator.get_asset_spec(data).replace_attributes(skippable=True)
@@ -172,6 +204,8 @@ def planned_asset(table: SmtTable, translator: SmtTranslator | None = None) -> P
         name=name,
         definition=table,
         chain=data.chain,
+        own_chain=own,
+        policy=policy,
         sink=_sink_of(table, name),
         topics=translator.get_topic_keys(data),
         searches_masked="masked_values" in check_names,
@@ -182,21 +216,26 @@ def planned_asset(table: SmtTable, translator: SmtTranslator | None = None) -> P
         check_names=check_names,
         topic_dimension=topic_dimension(spec.partitions_def, name),
     )
+    if policy is not None:
+        spec = spec.merge_attributes(metadata=policy_metadata(policy))
     if planned.letter_place:
         spec = spec.merge_attributes(metadata={DEAD_LETTER_PLACE: planned.letter_place})
     return replace(planned, spec=spec)
 
 
-def _asset_data(table: SmtTable, key: dg.AssetKey) -> SmtAssetData:
-    """Returns what a translator gets: the table with its chain read, and the plan."""
+def _asset_data(table: SmtTable, key: dg.AssetKey) -> tuple[Chain, AppliedPolicy | None, SmtAssetData]:
+    """Returns the chain without the policy, the policy, and what a translator gets: chain and plan with the policy."""
     name = key.to_user_string()
-    chain = parsed_chain(table.chain, name, table.dead_paths, table.smt_jars, table.connect_version)
+    own = parsed_chain(table.chain, name, table.dead_paths, table.smt_jars, table.connect_version)
+    policy = definition_policy(table)
+    chain = policy.on(own) if policy is not None else own
     attributes = {field.name: getattr(table, field.name) for field in fields(SmtTable)}
-    return SmtAssetData(
+    data = SmtAssetData(
         **{**attributes, "key": key, "chain": chain},
         plan=plan_sink(chain, table.table, table.sink),
         chain_file=table.chain if isinstance(table.chain, Path) else None,
     )
+    return own, policy, data
 
 
 def _sink_of(table: SmtTable, name: str) -> Sink:

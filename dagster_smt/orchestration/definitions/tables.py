@@ -11,6 +11,7 @@ import dagster as dg
 from dagster_smt.chain import Chain, parse_chain
 from dagster_smt.orchestration.checks import SmtChecks
 from dagster_smt.orchestration.launch.config_schema import DeadPaths, Tolerance
+from dagster_smt.privacy.policy import Policy
 from dagster_smt.tables.spec import LetterPlace, Sink, TopicTable
 
 ChainSource = Path | Mapping[str, Any] | Sequence[Mapping[str, Any]] | Chain
@@ -47,7 +48,10 @@ class SmtTable:
             ``plugin.path``, and Maven coordinates (``group:artifact:version``).
         connect_version: The version of Kafka Connect whose classes run them; empty: as the chain says, else 4.3.1.
         allow_chain_override: True if a run config may replace the chain. By default a run config may do so only if the
-            chain masks and drops nothing: otherwise everyone who launches runs could read the masked values.
+            chain and the policy mask and drop nothing: otherwise everyone who launches runs could read the masked
+            values.
+        policy: What becomes of fields by their tags: a file, its contents, or a ``Policy``. The stages of the policy
+            come before those of the chain, and no run config can change them.
         partitions_def: Partitions by topic, by time, or by both. With a partition per topic, whose keys
             ``topic_to_partition_key`` makes, all partitions of a run are one window, one Spark job and one commit. A
             topic that fails is left out and does not stop the others. A time partition holds the records from the
@@ -79,6 +83,7 @@ class SmtTable:
     smt_jars: Sequence[str | Path] = ()
     connect_version: str = ""
     allow_chain_override: bool | None = None
+    policy: Policy | Path | Mapping[str, Any] | None = None
     partitions_def: dg.PartitionsDefinition | None = None
     destinations: Sequence[str] = ()
     description: str | None = None

@@ -21,6 +21,7 @@ from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.orchestration.launch.derived_fields import config_fields
 from dagster_smt.orchestration.launch.option_fields import option_fields
+from dagster_smt.privacy.applied import AppliedPolicy
 from dagster_smt.tables.spec import MicroBatches, WindowRequest, check_start, millis_of
 
 Tolerance = Literal["none", "all"]
@@ -101,6 +102,8 @@ class RunSettings:
         errors_tolerance: The reaction to records that fail.
         micro_batch: Limits of a series of windows; None: one window.
         settle: True: accept the rows that other writers changed.
+        defined: The chain that the definition has under the policy of the run; None: the caller knows it.
+        policy: The policy of the run.
     """
 
     chain: Chain
@@ -110,6 +113,12 @@ class RunSettings:
     take_over: bool = False
     micro_batch: MicroBatches | None = None
     settle: bool = False
+    defined: Chain | None = None
+    policy: AppliedPolicy | None = None
+
+    def overridden(self, chain: Chain) -> bool:
+        """Returns True if the run config replaced the chain of the definition, which is ``chain`` or ``defined``."""
+        return self.chain.hash != (self.defined or chain).hash
 
 
 def _default_chain(default: Chain) -> dict[str, Any]:

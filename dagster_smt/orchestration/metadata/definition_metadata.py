@@ -9,7 +9,8 @@ import dagster as dg
 
 from dagster_smt.chain import Chain, Plan
 from dagster_smt.orchestration.metadata.schema_metadata import Described, chain_markdown, column_lineage, column_schema
-from dagster_smt.orchestration.metadata.table_values import problem_table
+from dagster_smt.orchestration.metadata.table_values import problem_table, table
+from dagster_smt.privacy.applied import AppliedPolicy
 from dagster_smt.tables.spec import Sink
 
 Metadata = dict[str, Any]
@@ -65,6 +66,22 @@ def masked_metadata(masked: list[str]) -> Metadata:
     if masked:
         return {"dagster_smt/masked_fields": dg.MetadataValue.json(masked)}
     return {}
+
+
+_DECISION_COLUMNS = dict.fromkeys(("topics", "part", "field", "tags", "action", "reason"), "string")
+MOST_DECISIONS = 500
+"""Decisions of a policy in metadata; ``dagster-smt explain --policy`` shows all."""
+
+
+def policy_metadata(policy: AppliedPolicy) -> Metadata:
+    """Returns the decisions of a table's policy."""
+    rows = []
+    for one in policy.decisions[:MOST_DECISIONS]:
+        tags = ", ".join(tag.name for tag in one.tags)
+        field = one.path or "(whole)"
+        values = (one.topics or "all topics of the table", one.part, field, tags, one.action, one.reason)
+        rows.append(dict(zip(_DECISION_COLUMNS, values, strict=True)))
+    return {"dagster_smt/policy": table(rows, _DECISION_COLUMNS)}
 
 
 def _chain_metadata(chain: Chain) -> Metadata:

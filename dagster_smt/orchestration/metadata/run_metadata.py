@@ -8,10 +8,16 @@ import dagster as dg
 
 from dagster_smt.chain import Plan
 from dagster_smt.model.reports.run_report import FieldChange, RunReport, schema_diff, sum_of_keys
-from dagster_smt.orchestration.metadata.definition_metadata import Metadata, column_metadata, masked_metadata
+from dagster_smt.orchestration.metadata.definition_metadata import (
+    Metadata,
+    column_metadata,
+    masked_metadata,
+    policy_metadata,
+)
 from dagster_smt.orchestration.metadata.report_page import report_markdown
 from dagster_smt.orchestration.metadata.schema_metadata import Described, chain_markdown
 from dagster_smt.orchestration.metadata.table_values import problem_table, reject_table, rows_of, table
+from dagster_smt.privacy.applied import AppliedPolicy
 from dagster_smt.tables.spec import Sink
 
 _STAGE_COLUMNS = {"stage": "string", "transform": "string", "records_in": "int", "dropped": "int", "failed": "int"}
@@ -44,6 +50,7 @@ class RunContext:
         window_id: The last window that the table holds; by default the window of the report.
         last: Report of the last commit, which may have columns that neither the plan nor the report has.
         lag: The number of offsets that the topics have now and the table does not.
+        policy: The policy of the run; None: no policy.
     """
 
     plan: Plan
@@ -58,6 +65,7 @@ class RunContext:
     window_id: str = ""
     last: RunReport | None = None
     lag: int | None = None
+    policy: AppliedPolicy | None = None
 
 
 def bare_metadata(report: RunReport) -> Metadata:
@@ -91,6 +99,8 @@ def run_metadata(report: RunReport, run: RunContext) -> Metadata:
     }
     if report.unread:
         metadata["dagster_smt/not_read"] = _unread_table(report)
+    if run.policy is not None:
+        metadata |= policy_metadata(run.policy)
     if run.gaps:
         metadata["dagster_smt/gaps"] = dg.MetadataValue.json(dict(run.gaps))
     return metadata

@@ -47,7 +47,7 @@ _WORDS = {"redrive": "Run the failed records again of", "repair": "Run the recor
 
 def _op(tables: Mapping[str, PlannedAsset], asset_op: Any, name: str, description: str) -> dg.OpDefinition:
     (spark_key,) = asset_op.required_resource_keys
-    schemas = {part: smt_config_schema(t.chain, t.definition.errors_tolerance) for part, t in tables.items()}
+    schemas = {part: smt_config_schema(t.own_chain, t.definition.errors_tolerance) for part, t in tables.items()}
 
     @dg.op(
         name=name,

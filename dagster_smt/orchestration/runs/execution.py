@@ -152,7 +152,7 @@ class SmtRun:
             plan=self.plan,
             sink=self.table.sink,
             topics=self.table.topics,
-            overridden=self.settings.chain.hash != self.table.chain.hash,
+            overridden=self.settings.overridden(self.table.chain),
             rows=self.facts.rows,
             ends=ends,
             gaps=self.facts.gaps,
@@ -160,6 +160,7 @@ class SmtRun:
             window_id=last.window.id if last is not None else "",
             last=self.facts.last,
             lag=sum(lag.values()),
+            policy=self.settings.policy,
         )
 
     def _outcome(
@@ -249,7 +250,7 @@ def _spec(table: PlannedTable, settings: RunSettings, key: str) -> "RunSpec":
         take_over=settings.take_over,
         settle=settings.settle,
         key=key,
-        defined=table.chain,
+        defined=settings.defined or table.chain,
     )
 
 

@@ -75,7 +75,7 @@ def _metadata(table: PlannedAsset, run: "SmtRun", topic: str, report: RunReport)
         plan=run.plan,
         sink=sink.of_topic(topic),
         topics=table.topics,
-        overridden=run.settings.chain.hash != table.chain.hash,
+        overridden=run.settings.overridden(table.chain),
         rows=run.facts.tables.get(topic, 0),
         ends=run.facts.ends,
         app_id=run.app_id,

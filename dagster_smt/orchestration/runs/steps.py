@@ -10,7 +10,7 @@ import dagster as dg
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.orchestration.definitions.partitions import OF_TIME, partition_key_to_topic
 from dagster_smt.orchestration.definitions.planned import PlannedAsset
-from dagster_smt.orchestration.launch.config_schema import RunSettings, decode_config
+from dagster_smt.orchestration.launch.config_schema import RunSettings
 from dagster_smt.orchestration.launch.time_keys import TimeKeys, time_keys, topic_of_run
 from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.runs.events import (
@@ -103,7 +103,7 @@ def _settings_of_time(
 ) -> RunSettings:
     """Returns the settings of a run of time partitions: the range of their time and, if they have one, their topic."""
     topic = topic_of_run(keys, table.topic_dimension, place)
-    settings = decode_config(config, place, topic, only=table.required_chain, foreign=table.chain.foreign)
+    settings = table.settings(config, place, topic)
     window = settings.window
     if window.fixed or window.redrive or window.repair or settings.rebuild or settings.micro_batch is not None:
         hint = "leave ranges, redrive, repair, rebuild and micro_batch out, or launch an asset without partitions"
@@ -115,7 +115,7 @@ def _settings_of_time(
 def _settings(table: PlannedAsset, config: Mapping[str, Any], place: str, keys: Sequence[str]) -> RunSettings:
     """Returns the settings of a run of topics; without partitions, of all topics."""
     topics = tuple(sorted(map(partition_key_to_topic, keys)))
-    settings = decode_config(config, place, topics, only=table.required_chain, foreign=table.chain.foreign)
+    settings = table.settings(config, place, topics)
     explicit = settings.window.explicit
     missing = sorted(set(topics) - set(explicit.topics)) if explicit is not None else []
     if missing:

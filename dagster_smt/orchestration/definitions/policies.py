@@ -1,0 +1,78 @@
+"""Policies of tables: what a definition says about a table's policy, and what a run reads again."""
+
+from pathlib import Path
+
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.paths.extended import below
+from dagster_smt.orchestration.definitions.tables import SmtTable
+from dagster_smt.privacy.applied import AppliedPolicy, Subject, apply_policy
+from dagster_smt.privacy.field_scan import new_personal, scan
+from dagster_smt.privacy.policy import HOLD_BACK, Policy, policy_of, read_policy
+from dagster_smt.tables.planning import declared_values
+from dagster_smt.tables.samples import samples
+from dagster_smt.tables.spec import TableSource, TopicTable, WindowRequest
+
+SAMPLE = 200
+"""The number of records of each topic that a run samples for values that look personal."""
+
+
+def subject_of(table: SmtTable) -> Subject:
+    """Returns the part of a table that a policy looks at."""
+    topics, sink = table.table, table.sink
+    return Subject(
+        topics=topics.topics,
+        key=topics.key,
+        value=topics.value,
+        declared=declared_values(topics),
+        added=tuple(below("", column.name) for column in topics.row.others),
+        writes_keys=sink.kind == "records" or (sink.keyed is not None and not sink.keyed.keys),
+        has_letters=bool(table.dead_letter_topic or table.dead_letters),
+    )
+
+
+def definition_policy(table: SmtTable) -> AppliedPolicy | None:
+    """Returns the policy of a table, as far as it is known without a schema registry. None if there is no policy.
+
+    Raises:
+        ConfigError: The policy, or a source of its tags, is wrong; SMT767, it does not fit the table.
+    """
+    if table.policy is None:
+        return None
+    policy = table.policy
+    if isinstance(policy, Path):
+        policy = read_policy(policy)
+    elif not isinstance(policy, Policy):
+        policy = policy_of(policy)
+    if policy.looks_personal == HOLD_BACK and isinstance(table.table.source, TableSource):
+        hint = "leave looks_personal out, or use untagged: hold back"
+        raise ConfigError(Problem("SMT767", policy.name, "values of a table source cannot be sampled", hint))
+    return apply_policy(policy, subject_of(table), asks_registry=False)
+
+
+def run_policy(applied: AppliedPolicy, table: SmtTable) -> AppliedPolicy:
+    """Returns the policy of a run: with the tags of a registry, and without new fields whose values look personal.
+
+    Raises:
+        ConfigError: As ``definition_policy``.
+        DataError, EngineError: The registry has no such subject, or does not answer. Nothing was read.
+    """
+    policy = applied.policy
+    if any(source.kind == "registry" for source in policy.sources):
+        applied = apply_policy(policy, applied.subject)
+    if policy.looks_personal != HOLD_BACK or policy.untagged == HOLD_BACK:
+        return applied
+    personal: dict[str, tuple[str, ...]] = {}
+    source = table.table.source
+    assert not isinstance(source, TableSource)
+    for topic in _topics(table.table):
+        fields = scan(samples(source, topic, SAMPLE), table.table.key, table.table.value)
+        personal |= new_personal(fields, applied.decisions)
+    return applied.without(personal)
+
+
+def _topics(table: TopicTable) -> tuple[str, ...]:
+    """Returns the topics that a run samples."""
+    from dagster_smt.tables.sources import open_source
+    from dagster_smt.tables.windows import choose_topics
+
+    return tuple(choose_topics(table, WindowRequest(), open_source(table.source).topics()))

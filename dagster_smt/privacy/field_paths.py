@@ -1,0 +1,101 @@
+"""Paths of fields in a policy: the extended syntax, compared with the paths that records or schemas have."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.paths.extended import extended_steps, route_text
+from dagster_smt.model.paths.steps import Deep, Every, Index, Match, Step
+from dagster_smt.model.schema import Schema, Type
+from dagster_smt.model.schema_size import MAX_LEVELS
+from dagster_smt.values.java.regex import compile_java
+
+Steps = tuple[Step, ...]
+EVERY = Every()
+
+
+def path_steps(text: str, place: str) -> Steps:
+    """Returns the steps of a path in the extended syntax.
+
+    Raises:
+        ConfigError: SMT760, the text is not such a path.
+    """
+    try:
+        steps = extended_steps(text)
+    except ConfigError as error:
+        raise ConfigError(Problem("SMT760", place, p.statement, p.hint) for p in error.problems) from None
+    if not steps:
+        raise ConfigError(Problem("SMT760", place, "a path is empty", "name a field"))
+    return steps
+
+
+def covers(pattern: Sequence[Step], path: Sequence[Step]) -> bool:
+    """Returns True if a path of a policy means a field, or a struct, array or map around the field.
+
+    Args:
+        pattern: The path of the policy; it may have patterns.
+        path: The path of a field: names, and ``[*]`` for the elements of arrays and the values of maps.
+    """
+    if not pattern:
+        return True
+    head, rest = pattern[0], pattern[1:]
+    if isinstance(head, Deep):
+        return any(covers(rest, path[at:]) for at in range(len(path) + 1))
+    if not path:
+        return False
+    return _means(head, path[0]) and covers(rest, path[1:])
+
+
+def _means(step: Step, name: Step) -> bool:
+    """Returns True if one step of a policy means one step of a field. Types are not compared."""
+    if isinstance(step, str):
+        return step == name
+    if isinstance(step, Match):
+        return isinstance(name, str) and compile_java(step.java).search(name) is not None
+    if isinstance(step, Index):
+        return isinstance(name, Every)
+    return True
+
+
+def schema_paths(schema: Schema | None) -> Iterator[Steps]:
+    """Yields the path of each field that has no fields of its own. A schema that is not a struct has none."""
+    if schema is not None and schema.type is Type.STRUCT:
+        yield from _below(schema, ())
+
+
+def _below(schema: Schema, above: Steps) -> Iterator[Steps]:
+    if schema.type is Type.STRUCT and schema.fields:
+        for name, child in schema.fields:
+            yield from _below(child, (*above, name))
+    elif schema.type in (Type.ARRAY, Type.MAP) and schema.values is not None:
+        yield from _below(schema.values, (*above, EVERY))
+    else:
+        yield above
+
+
+def value_paths(value: Any) -> Iterator[tuple[Steps, Any]]:
+    """Yields the path and the value of each field of parsed JSON that has no fields of its own."""
+    if isinstance(value, dict):
+        yield from _values(value, (), 0)
+
+
+def _values(value: Any, above: Steps, level: int) -> Iterator[tuple[Steps, Any]]:
+    if isinstance(value, dict) and value and level < MAX_LEVELS:
+        for name, child in value.items():
+            yield from _values(child, (*above, name), level + 1)
+    elif isinstance(value, list) and value and level < MAX_LEVELS:
+        for child in value:
+            yield from _values(child, (*above, EVERY), level + 1)
+    else:
+        yield above, value
+
+
+def text_of(steps: Sequence[Step]) -> str:
+    """Returns a path as text."""
+    return route_text(tuple(steps))
+
+
+def name_pattern(topic: str) -> str:
+    """Returns a regular expression, of Java and of Python, that matches only one name of a topic."""
+    return re.sub(r"[^A-Za-z0-9_]", lambda match: f"\\{match[0]}", topic)

@@ -1,0 +1,184 @@
+"""The search for personal fields in sampled records. Results are paths, kinds and counts, never a value."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from dagster_smt.authoring.stage import Chain
+from dagster_smt.interpret.leaves import parsed
+from dagster_smt.interpret.preview import RecordSnapshot, Sample, preview
+from dagster_smt.model.paths.steps import Step
+from dagster_smt.model.topics.format import Format
+from dagster_smt.privacy.field_paths import EVERY, Steps, covers, path_steps, text_of, value_paths
+from dagster_smt.privacy.patterns import KINDS, kinds_in, tag_of_name
+from dagster_smt.privacy.policy import NO_TAG, Decision
+from dagster_smt.privacy.tags import Part
+
+MOST_NAMES = 200
+"""More names than this at one place are data, not fields: an object with user names as keys."""
+
+
+@dataclass
+class FieldScan:
+    """The sampled values of one field.
+
+    Attributes:
+        part: The part of the record.
+        steps: The path of the field.
+        values: The number of values that are not null.
+        kinds: The number of values with each kind of personal value.
+    """
+
+    part: Part
+    steps: Steps
+    values: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def path(self) -> str:
+        """The path as text; for headers their name; empty for a whole key."""
+        if self.part == "headers" and isinstance(self.steps[0], str):
+            return self.steps[0]
+        return text_of(self.steps)
+
+    @property
+    def personal(self) -> tuple[str, ...]:
+        """The kinds that are frequent enough for a proposal."""
+        likely = []
+        for kind, count in self.kinds.items():
+            if count >= KINDS[kind].share * self.values:
+                likely.append(kind)
+        return tuple(sorted(likely))
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags that are proposed: those of the values, else that of the name."""
+        tags = dict.fromkeys(KINDS[kind].tag for kind in self.personal)
+        names = [step for step in self.steps if isinstance(step, str)]
+        if not tags and names and (tag := tag_of_name(names[-1])):
+            tags[tag] = None
+        return tuple(tags)
+
+
+def scan(samples: Iterable[Sample], key: Format, value: Format) -> list[FieldScan]:
+    """Returns the fields of sampled records, in the order of their first appearance.
+
+    A name that itself looks personal, or one of more than ``MOST_NAMES`` names at a place, becomes ``[*]``: such an
+    object is a map, and its keys are data. The kinds of personal names count for the map.
+
+    Args:
+        samples: The records.
+        key, value: Their formats.
+    """
+    fields: dict[tuple[Part, Steps], FieldScan] = {}
+    for _, steps in preview(Chain(()), samples, key, value):
+        record = steps[0].record
+        for part, path, content in _contents(record) if record is not None else ():
+            for at, kinds in _personal_names(path):
+                around = fields.setdefault((part, path[:at]), FieldScan(part, path[:at]))
+                around.values += 1
+                around.kinds.update(kinds)
+            path = fields_only(path)
+            one = fields.setdefault((part, path), FieldScan(part, path))
+            if content is None:
+                continue
+            one.values += 1
+            if isinstance(content, str):
+                one.kinds.update(kinds_in(content))
+    return _without_data(list(fields.values()))
+
+
+def _contents(record: RecordSnapshot) -> Iterator[tuple[Part, Steps, Any]]:
+    for name, header in record.headers:
+        if not any(kinds_in(name)):
+            yield "headers", (name,), header
+    sides: tuple[tuple[Part, str | None], ...] = (("key", record.key), ("value", record.value))
+    for part, text in sides:
+        whole = parsed(text) if text is not None else None
+        if part == "key" and text is not None and not isinstance(whole, dict):
+            yield part, (), str(whole)
+        for steps, content in value_paths(whole):
+            if steps:
+                yield part, steps, content
+
+
+def _personal_names(steps: Steps) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yields the places of names that look personal, with the kinds of these names."""
+    for at, step in enumerate(steps):
+        kinds = tuple(kinds_in(step)) if isinstance(step, str) else ()
+        if kinds:
+            yield at, kinds
+
+
+def fields_only(steps: Steps) -> Steps:
+    """Returns a path with ``[*]`` for names that look personal themselves: they are keys of a map."""
+    return tuple(EVERY if isinstance(step, str) and any(kinds_in(step)) else step for step in steps)
+
+
+def _without_data(fields: list[FieldScan]) -> list[FieldScan]:
+    """Joins the fields below a place with more than ``MOST_NAMES`` names."""
+    names: dict[tuple[Part, Steps], set[Step]] = {}
+    for one in fields:
+        for at, step in enumerate(one.steps):
+            names.setdefault((one.part, one.steps[:at]), set()).add(step)
+    joined: dict[tuple[Part, Steps], FieldScan] = {}
+    for one in fields:
+        steps = tuple(
+            EVERY if len(names[one.part, one.steps[:at]]) > MOST_NAMES else step for at, step in enumerate(one.steps)
+        )
+        same = joined.setdefault((one.part, steps), FieldScan(one.part, steps))
+        same.values += one.values
+        same.kinds.update(one.kinds)
+    return list(joined.values())
+
+
+def new_personal(fields: Iterable[FieldScan], decisions: Sequence[Decision]) -> dict[str, tuple[str, ...]]:
+    """Returns the fields of the value that nobody has decided about, and whose values look personal.
+
+    Args:
+        fields: The scanned fields.
+        decisions: The decisions of a policy.
+
+    Returns:
+        The kinds of values, by path.
+    """
+    decided = []
+    for decision in decisions:
+        if decision.part == "value" and decision.reason != NO_TAG:
+            decided.append(path_steps(decision.path, ""))
+    personal = {}
+    for one in fields:
+        is_new = one.part == "value" and not any(covers(path, one.steps) for path in decided)
+        if is_new and one.personal:
+            personal[one.path] = one.personal
+    return personal
+
+
+def tags_file(topic: str, fields: Sequence[FieldScan], records: int, before: Mapping[str, Any] | None = None) -> str:
+    """Returns the text of a file of paths with the proposed tags. Entries that exist stay as they are.
+
+    Args:
+        topic: A regular expression for the topic.
+        fields: The scanned fields.
+        records: The number of sampled records.
+        before: The contents of the file so far.
+    """
+    topics = {str(name): dict(parts) for name, parts in ((before or {}).get("topics") or {}).items()}
+    parts = topics.setdefault(topic, {})
+    for one in fields:
+        if one.part == "key" and not one.steps:
+            parts.setdefault("key", list(one.tags))
+            continue
+        if one.part == "value" and (not one.steps or one.steps[0] is EVERY):
+            continue  # a path of this kind would mean every field
+        listed = parts.setdefault(one.part, {})
+        if isinstance(listed, dict):
+            listed.setdefault(one.path, list(one.tags))
+    head = (
+        f"# Proposed by `dagster-smt scan` from {records} records. Read every line before a policy uses this file:\n"
+        "# [] says that somebody has decided that the field needs no tag.\n"
+    )
+    return head + yaml.safe_dump({"topics": topics}, sort_keys=False, allow_unicode=True, default_flow_style=None)

@@ -1,0 +1,139 @@
+"""Patterns of personal values, and the words in names of fields that promise them.
+
+A pattern with a checksum (IBAN, card, codice fiscale, DNI) counts only values whose checksum is right.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})+")
+_IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}\b")
+_CARD = re.compile(r"(?<!\d)[3-6]\d{3}(?:[ -]?\d){9,15}(?!\d)")
+_PHONE = re.compile(r"(?<![\w+])(?<!\d )(?:\+|00)[1-9](?:[ ()./-]?\d){6,14}(?!\d)")
+_SSN = re.compile(r"\b(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}\b")
+_DNI = re.compile(r"\b([XYZ]?\d{7,8})-?([A-Z])\b")
+_DNI_LETTERS = "TRWAGMYFPDXBNJZSQVHLCKE"
+_FISCALE = re.compile(r"\b[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z]\b")
+_FISCALE_ODD = dict(zip("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    (1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10,
+     22, 25, 24, 23), strict=True))  # fmt: skip
+LONGEST = 10_000
+"""The most letters of a text that are searched."""
+
+
+@dataclass(frozen=True)
+class PersonalKind:
+    """A kind of personal values.
+
+    Attributes:
+        tag: The tag that is proposed for a field with such values.
+        finds: Returns True if a text contains such a value.
+        share: The share of the values of a field from which on the tag is proposed. 0: one value is enough.
+    """
+
+    tag: str
+    finds: Callable[[str], bool]
+    share: float
+
+
+def luhn(digits: str) -> bool:
+    """Returns True if the check digit of a card's number is right."""
+    total = 0
+    for place, digit in enumerate(reversed(digits)):
+        number = int(digit) * (1 + place % 2)
+        total += number - 9 if number > 9 else number
+    return total % 10 == 0
+
+
+def iban(text: str) -> bool:
+    """Returns True if the check digits of an IBAN are right (ISO 13616: the remainder by 97 is 1)."""
+    moved = text[4:] + text[:4]
+    return int("".join(str(int(sign, 36)) for sign in moved)) % 97 == 1
+
+
+def _email(text: str) -> bool:
+    return _EMAIL.search(text) is not None
+
+
+def _iban(text: str) -> bool:
+    return any(iban(match[0].replace(" ", "")) for match in _IBAN.finditer(text))
+
+
+def _card(text: str) -> bool:
+    numbers = (re.sub(r"[ -]", "", match[0]) for match in _CARD.finditer(text))
+    return any(13 <= len(number) <= 19 and luhn(number) for number in numbers)
+
+
+def _phone(text: str) -> bool:
+    return _PHONE.search(text) is not None
+
+
+def _ip(text: str) -> bool:
+    try:
+        ip_address(text.strip())
+    except ValueError:
+        return False
+    return "." in text or ":" in text
+
+
+def _national_id(text: str) -> bool:
+    return _SSN.search(text) is not None or any(_dni(match) for match in _DNI.finditer(text)) or _fiscale(text)
+
+
+def _dni(match: re.Match[str]) -> bool:
+    digits = match[1].translate(str.maketrans("XYZ", "012"))
+    return len(match[1]) == 8 and _DNI_LETTERS[int(digits) % 23] == match[2]
+
+
+def _fiscale(text: str) -> bool:
+    for match in _FISCALE.finditer(text):
+        code = match[0]
+        odd = sum(_FISCALE_ODD[sign] for sign in code[0:15:2])
+        even = sum(int(sign) if sign.isdigit() else ord(sign) - ord("A") for sign in code[1:15:2])
+        if chr(ord("A") + (odd + even) % 26) == code[15]:
+            return True
+    return False
+
+
+KINDS: dict[str, PersonalKind] = {
+    "e-mail": PersonalKind("PII.email", _email, 0.0),
+    "IBAN": PersonalKind("PII.iban", _iban, 0.0),
+    "card": PersonalKind("PII.card", _card, 0.5),
+    "phone": PersonalKind("PII.phone", _phone, 0.2),
+    "IP address": PersonalKind("PII.ip", _ip, 0.5),
+    "national id": PersonalKind("PII.national_id", _national_id, 0.2),
+}
+"""The kinds by their names, which reports show."""
+
+_WORDS: dict[str, tuple[str, ...]] = {
+    "PII.email": ("email", "mail", "e mail"),
+    "PII.phone": ("phone", "telephone", "mobile", "fax", "msisdn"),
+    "PII.name": ("first name", "last name", "surname", "full name", "given name", "family name", "maiden name"),
+    "PII.address": ("street", "address", "postcode", "postal code", "zip", "zip code"),
+    "PII.birth_date": ("birth", "birthday", "birthdate", "dob"),
+    "PII.national_id": ("ssn", "passport", "tax id", "national id", "social security"),
+    "PII.iban": ("iban", "account number"),
+    "PII.card": ("card number", "pan", "credit card"),
+    "PII.ip": ("ip", "ip address", "remote addr"),
+    "PII.location": ("latitude", "longitude", "geo", "lat", "lon"),
+    "secret": ("password", "passwd", "secret", "token", "api key"),
+}
+"""Words in names of fields. Longer ones come first, so that ``ip address`` is no address."""
+
+
+def kinds_in(text: str) -> Iterator[str]:
+    """Yields the kinds of personal values in a text."""
+    text = text[:LONGEST]
+    for name, kind in KINDS.items():
+        if kind.finds(text):
+            yield name
+
+
+def tag_of_name(name: str) -> str:
+    """Returns the tag that the name of a field promises; empty if it promises none."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    words = f" {re.sub(r'[^a-z0-9]+', ' ', spaced.lower()).strip()} "
+    matches = [(len(word), tag) for tag, several in _WORDS.items() for word in several if f" {word} " in words]
+    return max(matches)[1] if matches else ""

@@ -1,0 +1,88 @@
+"""Tags of a schema registry: in the schemas of a subject, and in the metadata of its versions."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from dagster_smt.errors import ConfigError, Problem, needs_extras
+from dagster_smt.formats.protobuf.text import proto_files
+from dagster_smt.formats.registry.client import SubjectVersion, versions_of
+from dagster_smt.model.topics.format import REGISTERED, Format
+from dagster_smt.privacy.field_paths import Steps, name_pattern, text_of
+from dagster_smt.privacy.policy import TagSource
+from dagster_smt.privacy.schema_tags import SchemaField, avro_fields, json_fields, protobuf_fields
+from dagster_smt.privacy.tags import Part, Tag, TaggedField, TopicTags
+
+
+def registry_tags(source: TagSource, topics: Sequence[str], formats: Mapping[Part, Format]) -> Iterator[TopicTags]:
+    """Yields the tags of each topic.
+
+    Of a field that several versions have, the newest version counts. A field that only older versions have keeps the
+    tags that it had: a topic still holds such records.
+
+    Args:
+        source: The source, with the options of its registry if it has its own.
+        topics: The topics.
+        formats: The formats of the keys and of the values.
+
+    Raises:
+        ConfigError: SMT767, no side has a registry, or its subjects are not named after topics.
+        DataError: SMT442, the registry has no such subject.
+        EngineError: SMT636, the registry does not answer.
+    """
+    sides = {part: form for part, form in formats.items() if form.kind in REGISTERED}
+    if source.options:
+        sides = {"value": Format("avro-confluent", options=dict(source.options))}
+    if not sides:
+        hint = "remove the source, or give it the address of a registry: {registry: {url: …}}"
+        raise ConfigError(Problem("SMT767", "policy tags", "neither keys nor values have a registry", hint))
+    for topic in topics:
+        fields: list[TaggedField] = []
+        for part, form in sides.items():
+            subject = _subject(form, part, topic)
+            options = tuple(form.settings.items())
+            fields += _fields(part, subject, versions_of(options, subject))
+        yield TopicTags(name_pattern(topic), tuple(fields), "the registry")
+
+
+def _subject(form: Format, part: Part, topic: str) -> str:
+    settings = form.settings
+    if "subject" in settings:
+        return settings["subject"]
+    if settings.get("subject.name.strategy", "TopicNameStrategy") == "TopicNameStrategy":
+        return f"{topic}-{part}"
+    hint = "set the option subject of the format, or write the tags into a file of paths"
+    statement = "the subjects of the registry depend on the records"
+    raise ConfigError(Problem("SMT767", f"policy tags {topic}", statement, hint))
+
+
+def _fields(part: Part, subject: str, versions: Sequence[SubjectVersion]) -> Iterator[TaggedField]:
+    newest: dict[Steps, TaggedField] = {}
+    for version in versions:
+        source = f"{subject} version {version.number}"
+        for field in _of_version(version, source):
+            names = tuple(dict.fromkeys((*field.tags, *_of_metadata(version, field.name))))
+            if names or field.is_leaf:
+                tags = tuple(Tag(name, source) for name in names)
+                newest[field.steps] = TaggedField(part, text_of(field.steps), tags, False, field.steps)
+            else:
+                newest.pop(field.steps, None)
+    yield from newest.values()
+
+
+def _of_version(version: SubjectVersion, place: str) -> list[SchemaField]:
+    schema = version.schema
+    if version.kind == "AVRO":
+        return avro_fields(schema.text, [text for _, text in schema.references], place)
+    if version.kind == "JSON":
+        return json_fields(schema.text, place)
+    return protobuf_fields(proto_files(schema.text, schema.references, place), (0,), place)
+
+
+def _of_metadata(version: SubjectVersion, name: str) -> Iterator[str]:
+    """Yields the tags in the metadata of a version whose pattern means a field."""
+    if not version.tags:
+        return
+    with needs_extras():
+        from confluent_kafka.schema_registry.wildcard_matcher import wildcard_match
+    for pattern, names in version.tags:
+        if wildcard_match(name, pattern):
+            yield from names

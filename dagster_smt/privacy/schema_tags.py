@@ -1,0 +1,266 @@
+"""Tags in schemas: ``confluent:tags`` of Avro and JSON Schema, Confluent's field option of Protobuf."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf.descriptor_pb2 import DescriptorProto
+
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.formats.protobuf.files import ENTRY, MESSAGE, field_tags, message_of, pool_of
+from dagster_smt.model.schema_size import MAX_LEVELS, MAX_NODES
+from dagster_smt.privacy.field_paths import EVERY, Steps
+
+TAGS = "confluent:tags"
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaField:
+    """A field of a schema.
+
+    Attributes:
+        steps: The path of the field.
+        name: Its full name, as the tags in a registry's metadata have it: ``shop.Order.email``.
+        tags: Its tags in the schema.
+        is_leaf: True if it has no fields of its own.
+    """
+
+    steps: Steps
+    name: str
+    tags: tuple[str, ...]
+    is_leaf: bool
+
+
+def avro_fields(text: str, references: Sequence[str] = (), place: str = "avro") -> list[SchemaField]:
+    """Returns the fields of an Avro schema, in Connect's form: optional fields are no unions.
+
+    A union of several types is one field. It has the tags of the fields in it, for a policy cannot look into it.
+
+    Raises:
+        ConfigError: SMT763, the text is not such a schema.
+    """
+    walk = _Avro(place)
+    for reference in references:
+        walk.names_in(_json(reference, place))
+    schema = _json(text, place)
+    walk.names_in(schema)
+    return list(walk.fields(schema, (), ()))
+
+
+def json_fields(text: str, place: str = "json") -> list[SchemaField]:
+    """Returns the fields of a JSON Schema. References to other documents have no fields.
+
+    Raises:
+        ConfigError: SMT763, the text is not such a schema.
+    """
+    document = _json(text, place)
+    return list(_JsonSchema(document, place).fields(document, (), "$", ()))
+
+
+def protobuf_fields(files: Sequence[bytes], message: str | Sequence[int], place: str) -> list[SchemaField]:
+    """Returns the fields of a Protobuf message, in Connect's form: a oneof is a struct.
+
+    Arguments as in ``protobuf_of``.
+
+    Raises:
+        ConfigError: SMT273, the files are not a Protobuf schema.
+    """
+    pool, file = pool_of(files, place)
+    return list(_message(message_of(pool, file, message, place), (), ()))
+
+
+def _json(text: str, place: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise _unreadable(place, "it is not JSON") from None
+
+
+def _unreadable(place: str, statement: str) -> ConfigError:
+    hint = "fix the schema at its source, or write its tags into a file of paths"
+    return ConfigError(Problem("SMT763", place, f"no tags can be read from the schema: {statement}", hint))
+
+
+def _texts(tags: Any) -> tuple[str, ...]:
+    if isinstance(tags, str):
+        return (tags,)
+    return tuple(map(str, tags)) if isinstance(tags, list) else ()
+
+
+class _Avro:
+    def __init__(self, place: str):
+        self.place = place
+        self.types: dict[str, tuple[Any, str]] = {}
+        self.count = 0
+
+    def names_in(self, schema: Any, space: str = "", level: int = 0) -> None:
+        """Remembers the named types in a schema, with their namespaces."""
+        if level > 3 * MAX_LEVELS:
+            raise _unreadable(self.place, "it has too many levels")
+        if isinstance(schema, list):
+            for member in schema:
+                self.names_in(member, space, level + 1)
+        if not isinstance(schema, dict):
+            return
+        if isinstance(schema.get("type"), dict | list):
+            self.names_in(schema["type"], space, level + 1)
+        if schema.get("name") and schema.get("type") in ("record", "error", "enum", "fixed"):
+            full, space = _full_name(schema, space)
+            self.types[full] = (schema, space)
+        for field in schema.get("fields") or ():
+            if isinstance(field, dict):
+                self.names_in(field.get("type"), space, level + 1)
+        for inner in ("items", "values"):
+            self.names_in(schema.get(inner), space, level + 1)
+
+    def fields(self, schema: Any, above: Steps, around: tuple[str, ...], space: str = "") -> Iterator[SchemaField]:
+        """Yields the fields of a type. ``around``: the names of the records that contain it."""
+        schema, space = self._resolved(schema, space)
+        kind = schema.get("type") if isinstance(schema, dict) else schema
+        if kind in ("array", "map"):
+            inner = schema.get("items" if kind == "array" else "values")
+            yield from self._of_type(inner, (*above, EVERY), around, space)
+        if kind not in ("record", "error"):
+            return
+        full, space = _full_name(schema, space)
+        if full in around or len(around) > MAX_LEVELS:
+            return  # Connect has no schema of it
+        for field in schema.get("fields") or ():
+            yield from self._field(field, schema, full, above, (*around, full), space)
+
+    def _field(
+        self, field: Any, record: Any, full: str, above: Steps, around: tuple[str, ...], space: str
+    ) -> Iterator[SchemaField]:
+        if not isinstance(field, dict) or not isinstance(field.get("name"), str):
+            raise _unreadable(self.place, "a field has no name")
+        steps, kind = (*above, field["name"]), field.get("type")
+        inherited = _texts(record.get(TAGS))
+        tags = _unique((*inherited, *_texts(field.get(TAGS)), *self._in_union(kind, around, space)))
+        inner = list(self._of_type(kind, steps, around, space))
+        yield self._counted(SchemaField(steps, f"{full}.{field['name']}", tags, not inner))
+        yield from inner
+
+    def _of_type(self, kind: Any, steps: Steps, around: tuple[str, ...], space: str) -> Iterator[SchemaField]:
+        members = _members(kind)
+        if len(members) == 1:
+            yield from self.fields(members[0], steps, around, space)
+
+    def _in_union(self, kind: Any, around: tuple[str, ...], space: str) -> Iterator[str]:
+        """Yields the tags of all fields in a union of several types."""
+        members = _members(kind)
+        if len(members) > 1:
+            for member in members:
+                for field in self.fields(member, (), around, space):
+                    yield from field.tags
+
+    def _resolved(self, schema: Any, space: str) -> tuple[Any, str]:
+        while isinstance(schema, dict) and isinstance(schema.get("type"), dict):
+            schema = schema["type"]
+        if isinstance(schema, dict) and isinstance(schema.get("type"), str) and "fields" not in schema:
+            name = schema["type"]
+        else:
+            name = schema if isinstance(schema, str) else ""
+        for full in (name, f"{space}.{name}"):
+            if name and full in self.types:
+                return self.types[full]
+        return schema, space
+
+    def _counted(self, field: SchemaField) -> SchemaField:
+        self.count += 1
+        if self.count > MAX_NODES:
+            raise _unreadable(self.place, f"it has more than {MAX_NODES} fields")
+        return field
+
+
+def _full_name(schema: Mapping[str, Any], space: str) -> tuple[str, str]:
+    """Returns the full name of a named type, and the namespace of what is in it."""
+    name, space = str(schema.get("name", "")), str(schema.get("namespace", space))
+    if "." in name:
+        return name, name.rpartition(".")[0]
+    return (f"{space}.{name}" if space else name), space
+
+
+def _members(kind: Any) -> list[Any]:
+    members = kind if isinstance(kind, list) else [kind]
+    return [member for member in members if member != "null"]
+
+
+def _unique(tags: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(tags))
+
+
+class _JsonSchema:
+    def __init__(self, document: Any, place: str):
+        self.document, self.place, self.count = document, place, 0
+
+    def fields(self, schema: Any, above: Steps, name: str, around: tuple[str, ...]) -> Iterator[SchemaField]:
+        """Yields the fields of a schema. ``around``: the references that lead to it."""
+        if not isinstance(schema, dict) or len(around) > MAX_LEVELS:
+            return
+        reference = schema.get("$ref")
+        if isinstance(reference, str) and reference not in around:
+            yield from self.fields(self._at(reference), above, name, (*around, reference))
+        for property_, child in (schema.get("properties") or {}).items():
+            yield from self._property(property_, child, above, name, around)
+        for word in ("items", "additionalProperties"):
+            yield from self.fields(schema.get(word), (*above, EVERY), name, (*around, ""))
+        for word in ("oneOf", "anyOf", "allOf"):
+            for member in schema.get(word) or ():
+                yield from self.fields(member, above, name, (*around, ""))
+
+    def _property(
+        self, property_: str, child: Any, above: Steps, name: str, around: tuple[str, ...]
+    ) -> Iterator[SchemaField]:
+        self.count += 1
+        if self.count > MAX_NODES:
+            raise _unreadable(self.place, f"it has more than {MAX_NODES} fields")
+        steps, full = (*above, property_), f"{name}.{property_}"
+        inner = list(self.fields(child, steps, full, (*around, "")))
+        tags = _texts(child.get(TAGS)) if isinstance(child, dict) else ()
+        yield SchemaField(steps, full, tags, not inner)
+        yield from inner
+
+    def _at(self, reference: str) -> Any:
+        schema = self.document
+        if not reference.startswith("#"):
+            return None
+        for step in filter(None, reference[1:].split("/")):
+            schema = schema.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(schema, dict) else None
+        return schema
+
+
+def _message(descriptor: Any, above: Steps, around: tuple[str, ...]) -> Iterator[SchemaField]:
+    """Yields the fields of a message. ``around``: the names of the messages that contain it."""
+    if descriptor.full_name in around or len(around) > MAX_LEVELS:
+        return
+    around = (*around, descriptor.full_name)
+    for field in descriptor.fields:
+        oneof = field.containing_oneof
+        place = above
+        if oneof is not None and not _is_synthetic(oneof):
+            place = (*above, f"{oneof.name}_{oneof.index}")
+        steps = (*place, field.name)
+        inner = list(_values(field, steps, around))
+        yield SchemaField(steps, field.full_name, field_tags(field), not inner)
+        yield from inner
+
+
+def _values(field: Any, steps: Steps, around: tuple[str, ...]) -> Iterator[SchemaField]:
+    if field.type != MESSAGE:
+        return
+    message = field.message_type
+    if message.GetOptions().map_entry and message.name.endswith(ENTRY):
+        yield from _values(message.fields_by_name["value"], (*steps, EVERY), around)
+        return
+    if message.full_name.startswith(("google.", "confluent.")):
+        return  # Connect makes one value of it
+    yield from _message(message, (*steps, EVERY) if field.is_repeated else steps, around)
+
+
+def _is_synthetic(oneof: Any) -> bool:
+    """Returns True if a oneof stands for the word ``optional`` of proto3."""
+    message = DescriptorProto()
+    oneof.containing_type.CopyToProto(message)
+    optional = {field.name for field in message.field if field.proto3_optional}
+    return all(field.name in optional for field in oneof.fields)

@@ -1,0 +1,61 @@
+"""The names of fields in records without a schema, counted on Spark's workers. No value leaves them."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from dagster_smt.interpret.leaves import parsed
+from dagster_smt.privacy.applied import undecided
+from dagster_smt.privacy.field_paths import value_paths
+from dagster_smt.privacy.field_scan import fields_only
+from dagster_smt.privacy.stages import PolicyStage
+from dagster_smt.privacy.tags import Part
+from dagster_smt.spark.workers import map_in_arrow
+
+_SCHEMA = pa.schema([("topic", pa.string()), ("part", pa.string()), ("path", pa.string()), ("records", pa.int64())])
+_DDL = "`topic` STRING, `part` STRING, `path` STRING, `records` BIGINT"
+MOST_FIELDS = 200
+
+
+@dataclass(frozen=True)
+class _HeldBack:
+    """A picklable function for ``DataFrame.mapInArrow``: the fields that a policy holds back in each batch."""
+
+    stages: tuple[PolicyStage, ...]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            counts: dict[tuple[str, str, str], int] = {}
+            for row in batch.to_pylist():
+                for place in self.held(row):
+                    counts[place] = counts.get(place, 0) + 1
+            rows = [{"topic": t, "part": part, "path": path, "records": n} for (t, part, path), n in counts.items()]
+            yield pa.RecordBatch.from_pylist(rows, schema=_SCHEMA)
+
+    def held(self, row: dict[str, object]) -> Iterator[tuple[str, str, str]]:
+        """Yields the fields of one record, each once."""
+        topic = str(row["topic"])
+        parts: tuple[Part, ...] = ("value", "key")
+        for part in parts:
+            content = row[part]
+            if isinstance(content, bytes):
+                paths = set()
+                for steps, value in value_paths(parsed(content.decode(errors="replace"))):
+                    if value not in (None, [], {}):  # nothing is lost
+                        paths.add(fields_only(steps))
+                for path in undecided(self.stages, topic, part, sorted(paths, key=str)):
+                    yield topic, part, path
+
+
+def held_back_in(frame: DataFrame, stages: tuple[PolicyStage, ...]) -> list[tuple[str, str, str, int]]:
+    """Returns the fields that a policy holds back in records of Kafka's columns: topic, part, path, records.
+
+    Only JSON has fields here. There are at most ``MOST_FIELDS`` fields, the most frequent first.
+    """
+    counts = map_in_arrow(frame.select("topic", "key", "value"), _HeldBack(stages), _DDL)
+    sums = counts.groupBy("topic", "part", "path").agg(F.sum("records").alias("records"))
+    rows = sums.orderBy(F.desc("records"), "topic", "part", "path").limit(MOST_FIELDS).collect()
+    return [(row["topic"], row["part"], row["path"], row["records"]) for row in rows]

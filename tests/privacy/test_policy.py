@@ -1,0 +1,311 @@
+"""Policies: what a tag means for a field, which stages follow, and what a policy refuses."""
+
+import pytest
+
+from dagster_smt.chain import parse_chain
+from dagster_smt.errors import ConfigError
+from dagster_smt.interpret.preview import Sample, preview
+from dagster_smt.jvm.program import kept_out
+from dagster_smt.model.topics.format import Format
+from dagster_smt.privacy.applied import Subject, apply_policy, undecided
+from dagster_smt.privacy.field_paths import EVERY, covers, path_steps
+from dagster_smt.privacy.policy import policy_of, read_policy
+from dagster_smt.privacy.stages import PolicyStage
+from dagster_smt.tables.ddl import parse_ddl
+
+TAGS = """
+topics:
+  orders:
+    value:
+      customer.email: [PII.email]
+      id: []
+      items[*].note: [PII.text]
+      iban: [PII.bank]
+      old: [legacy]
+    key: []
+    headers: {user: [PII.name], trace: []}
+  returns-.*:
+    value: {id: [], mail: [PII.email]}
+    key: []
+"""
+RULES = {"PII.bank": "drop", "PII.*": "mask"}
+NOTHING = {"transforms": ""}
+ORDER = (
+    '{"id":1,"customer":{"email":"a@x.example","phone":"1"},"items":[{"note":"n","sku":2}],"iban":"DE","new":7,"old":1}'
+)
+STRINGS = Format("string"), Format()
+
+
+@pytest.fixture
+def applied(tmp_path):
+    """Makes a policy on a table; ``topics`` empty: a pattern chooses them."""
+    (tmp_path / "tags.yaml").write_text(TAGS, encoding="utf-8")
+
+    def make(topics=("orders",), tags=("tags.yaml",), value=None, declared=None, **policy):
+        subject = Subject(tuple(topics), STRINGS[0], value or STRINGS[1], declared)
+        return apply_policy(policy_of({"rules": RULES, "tags": list(tags), **policy}, tmp_path), subject)
+
+    return make
+
+
+def out(chain, *values, topic="orders", headers=()):
+    samples = [
+        Sample(topic, 0, n, 0, b"k", None if value is None else value.encode(), headers)
+        for n, value in enumerate(values)
+    ]
+    ends = [_end(steps) for _, steps in preview(chain, samples, *STRINGS)]
+    return [(end.record.value, end.record.headers) if end.record else end.note for end in ends]
+
+
+def _end(steps):
+    """The last step that says what became of the record: a stage that was skipped says nothing."""
+    return [step for step in steps if not step.note.startswith("predicate")][-1]
+
+
+def values(chain, *texts, **topic):
+    return [end[0] if isinstance(end, tuple) else end for end in out(chain, *texts, **topic)]
+
+
+def test_tags_decide_and_what_nobody_decided_is_held_back(applied):
+    policy = applied()
+    actions = {(d.part, d.path): d.action for d in policy.decisions}
+    assert actions == {
+        ("value", "customer.email"): "mask",
+        ("value", "id"): "keep",
+        ("value", "items[*].note"): "mask",
+        ("value", "iban"): "drop",
+        ("value", "old"): "hold back",
+        ("key", ""): "keep",
+        ("headers", "user"): "mask",
+        ("headers", "trace"): "keep",
+    }
+    chain = policy.on(parse_chain(NOTHING))
+    (result,) = out(chain, ORDER, headers=(("user", b"Ada"), ("trace", b"1")))
+    assert result == ('{"id":1,"customer":{"email":""},"items":[{"note":""}]}', (("trace", "1"),))
+    assert kept_out(chain, "string") is None, "the JVM lane runs the stages"
+
+
+def test_untagged_fields_can_be_kept_and_tags_without_a_rule_are_untagged(applied):
+    chain = applied(untagged="keep").on(parse_chain(NOTHING))
+    (result,) = values(chain, ORDER)
+    assert result == ('{"id":1,"customer":{"email":"","phone":"1"},"items":[{"note":"","sku":2}],"new":7,"old":1}')
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        '{"customer":"SECRET"}',
+        '{"customer":["SECRET"]}',
+        '{"customer":[{"email":"SECRET"}]}',
+        '{"customer":{"email":{"a":"SECRET"}}}',
+        '{"customer":{"email":["SECRET"]}}',
+        '{"customer":{"email":"SECRET","email":"SECRET"}}',
+        '{"customer":{"email":"SECRET"},"customer":{"email":"SECRET"}}',
+        '{"customer.email":"SECRET"}',
+        '{"Customer":{"email":"SECRET"}}',
+        '{"customer":{"\\u0065mail":"SECRET","mail":"SECRET"}}',
+        '{"items":{"note":"SECRET"}}',
+        '{"iban":{"x":"SECRET"}}',
+        '["SECRET"]',
+        '"SECRET"',
+        '{"id":1,"secret_":"SECRET"',
+    ],
+)
+def test_no_odd_shape_carries_a_value_past_the_policy(applied, value):
+    (result,) = values(applied().on(parse_chain(NOTHING)), value)
+    assert "SECRET" not in result
+
+
+def test_a_chain_cannot_carry_a_value_past_the_policy(applied):
+    copying = [
+        {
+            "alias": "copy",
+            "type": "HeaderFrom$Value",
+            "options": {"fields": "customer", "headers": "c", "operation": "copy"},
+        },
+        {"alias": "flat", "type": "Flatten$Value"},
+        {"alias": "rename", "type": "ReplaceField$Value", "options": {"renames": "customer.email:plain"}},
+        {"alias": "key", "type": "ValueToKey", "options": {"fields": "plain"}},
+    ]
+    chain = applied().on(parse_chain(copying))
+    samples = [Sample("orders", 0, 0, 0, b"k", ORDER.encode())]
+    ((_, steps),) = preview(chain, samples, *STRINGS)
+    assert "a@x.example" not in repr(steps[-1])
+    assert steps[-1].record.key == '{"plain":""}'
+
+
+def test_nulls_and_missing_fields_stay_as_they_are(applied):
+    chain = applied().on(parse_chain(NOTHING))
+    assert values(chain, None, "{}", '{"customer":null,"iban":null,"items":[]}') == [
+        None,
+        "{}",
+        "{}",  # as with ReplaceField: an empty array has no field to keep
+    ]
+
+
+def test_a_pattern_of_topics_has_the_first_entry_that_matches_and_holds_other_topics_back(applied):
+    policy = applied(topics=())
+    chain = policy.on(parse_chain(NOTHING))
+    mail = '{"id":1,"mail":"SECRET","b":2}'
+    assert values(chain, mail, topic="returns-eu") == ['{"id":1,"mail":""}']
+    assert values(chain, mail, topic="other") == ["{}"]
+    assert values(chain, mail, topic="orders") == ['{"id":1}']
+    assert undecided(policy.stages, "returns-eu", "value", [("id",), ("b",), ("c", EVERY)]) == ["b", "c[*]"]
+    assert undecided(policy.stages, "other", "value", [("id",)]) == ["id"]
+    assert kept_out(chain, "string") is None
+
+
+def test_topics_with_the_same_tags_share_stages(applied):
+    policy = applied(topics=("returns-eu", "returns-us"))
+    assert {stage.predicate for stage in policy.stages} == {None}
+    several = applied(topics=("returns-eu", "orders"))
+    assert [group.topics for group in several.groups] == ["returns\\-eu", "orders"]
+    mail = '{"id":1,"mail":"SECRET","b":2}'
+    assert values(several.on(parse_chain(NOTHING)), mail, topic="returns-eu") == ['{"id":1,"mail":""}']
+
+
+def test_declared_fields_without_a_tag_are_listed_and_a_decision_covers_what_is_in_a_struct(applied, tmp_path):
+    declared = parse_ddl("id BIGINT, customer STRUCT<email STRING, phone STRING>, extra STRUCT<a INT, b INT>")
+    (tmp_path / "more.yaml").write_text("topics: {orders: {value: {extra: []}}}", encoding="utf-8")
+    policy = applied(tags=("tags.yaml", "more.yaml"), value=Format("json_schema", declared), declared=declared)
+    reasons = {d.path: (d.action, d.reason) for d in policy.decisions if d.part == "value"}
+    assert reasons["customer.phone"] == ("hold back", "no tag")
+    assert reasons["extra"] == ("keep", "listed without a tag")
+    assert not any(path.startswith("extra.") for path in reasons)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "means"),
+    [
+        ("a.b", ("a", "b"), True),
+        ("a.b", ("a", "b", "c"), True),
+        ("a.b", ("a",), False),
+        ("a.b", ("a", "c"), False),
+        ("items[*].sku", ("items", EVERY, "sku"), True),
+        ("items[0].sku", ("items", EVERY, "sku"), True),
+        ("**.mail", ("x", EVERY, "mail"), True),
+        ("**.mail", ("mail",), True),
+        ("**.mail", ("email",), False),
+        ("/mail/", ("email",), True),
+        ("a.*", ("a", "b", "c"), True),
+        ("`a.b`", ("a.b",), True),
+    ],
+)
+def test_a_path_of_a_policy_means_fields(pattern, path, means):
+    assert covers(path_steps(pattern, ""), path) is means
+
+
+@pytest.mark.parametrize(
+    ("policy", "problem"),
+    [
+        ({"rules": {"PII": "msak"}, "tags": []}, "there is no action 'msak'"),
+        ({"rules": {}, "tags": []}, "a policy needs rules"),
+        ({"rules": RULES}, "a policy needs a source of tags"),
+        ({"rules": RULES, "tags": [{"catalog": "x"}]}, "a source is one of"),
+        ({"rules": RULES, "tags": [], "untaged": "keep"}, "unknown key 'untaged'"),
+        ({"rules": RULES, "tags": [], "untagged": "drop"}, "'drop' is none of: hold back, keep"),
+        (
+            {"rules": RULES, "tags": [], "actions": {"keep": {"type": "MaskField"}}},
+            "'keep' is an action of every policy",
+        ),
+        ({"rules": RULES, "tags": [], "actions": {"x": {}}}, "the type is missing"),
+        ({"rules": RULES, "tags": [], "actions": {"x": {"tpye": "MaskField"}}}, "unknown key 'tpye'"),
+    ],
+)
+def test_a_wrong_policy_says_what_is_wrong(policy, problem):
+    with pytest.raises(ConfigError, match="SMT764") as error:
+        policy_of(policy)
+    assert problem in str(error.value)
+
+
+def test_all_problems_of_a_policy_come_at_once():
+    with pytest.raises(ConfigError) as error:
+        policy_of({"rules": {"a": "b"}, "untagged": "no"})
+    assert len(error.value.problems) == 3
+
+
+@pytest.mark.parametrize(
+    ("tags", "policy", "problem"),
+    [
+        ("topics: {orders: {value: {}}}", {}, "SMT768 orders: no source of tags lists a field"),
+        (
+            "topics: {orders: {value: {id: []}, key: [PII.email]}}",
+            {},
+            "SMT765 policy  key: a whole key can only be kept",
+        ),
+        (
+            "topics: {'a(': {value: {id: []}}}",
+            {},
+            "SMT762 tags.yaml a(: the name of the topic is no regular expression",
+        ),
+        ("topics: {orders: {valeu: {id: []}}}", {}, "SMT762 tags.yaml orders: a topic has no part 'valeu'"),
+        ("topics: {orders: {value: {id: 7}}}", {}, "SMT762 tags.yaml orders value id: tags are a list of texts"),
+        ("topics: {orders: {value: {'a[': []}}}", {}, "SMT760 tags.yaml orders value: 'a[' is not a path"),
+        ("orders: {}", {}, "SMT762 tags.yaml: the file is no mapping with the one key 'topics'"),
+        ("a: [", {}, "SMT761 tags.yaml: it is not YAML"),
+    ],
+)
+def test_wrong_tags_say_what_is_wrong(applied, tmp_path, tags, policy, problem):
+    (tmp_path / "tags.yaml").write_text(tags, encoding="utf-8")
+    with pytest.raises(ConfigError) as error:
+        applied(**policy)
+    assert problem in str(error.value)
+
+
+def test_a_file_that_is_missing_is_named(tmp_path):
+    with pytest.raises(ConfigError, match=r"SMT761 policy\.yaml: no such file"):
+        read_policy(tmp_path / "policy.yaml")
+
+
+def test_actions_are_transforms_with_their_fields(applied):
+    actions = {
+        "stars": {"type": "MaskField$Value", "options": {"replacement": "***"}},
+        "gone": {"type": "ReplaceField", "fields": "exclude"},
+    }
+    policy = applied(actions=actions, rules={"PII.email": "stars", "PII.*": "gone"})
+    chain = policy.on(parse_chain(NOTHING))
+    assert values(chain, ORDER, None) == ['{"id":1,"customer":{"email":"***"},"items":[{}]}', None]
+    masked = applied(actions={"mask": {"options": {"replacement": "###"}}})
+    assert '"email":"###"' in values(masked.on(parse_chain(NOTHING)), ORDER)[0]
+
+
+@pytest.mark.parametrize(
+    ("action", "problem"),
+    [
+        ({"type": "MaskFeild"}, "SMT764 policy actions x: there is no transform 'MaskFeild'"),
+        ({"type": "MaskField", "fields": "feilds"}, "SMT764 policy actions x: MaskField has no option 'feilds'"),
+        ({"type": "MaskField", "options": {"replacment": "*"}}, "SMT765 policy x (MaskField): unknown option"),
+    ],
+)
+def test_an_action_that_cannot_work_is_refused(applied, action, problem):
+    with pytest.raises(ConfigError) as error:
+        applied(actions={"x": action}, rules={"PII.*": "x"})
+    assert problem in str(error.value)
+
+
+def test_a_chain_cannot_take_the_names_of_the_policys_stages(applied):
+    chain = parse_chain([{"alias": "policy_mask", "type": "MaskField$Value", "options": {"fields": "x"}}])
+    with pytest.raises(ConfigError, match=r"SMT766 transforms\.policy_mask"):
+        applied().on(chain)
+
+
+def test_the_stages_of_a_policy_are_never_twice_and_change_the_hash_of_a_chain(applied):
+    policy, chain = applied(), parse_chain([{"alias": "x", "type": "Flatten$Value"}])
+    once = policy.on(chain)
+    assert policy.on(once).stages == once.stages
+    assert once.hash != chain.hash and policy.on(once).hash == once.hash
+    assert [isinstance(stage, PolicyStage) for stage in once.stages] == [True] * 5 + [False]
+
+
+def test_dead_letters_and_keys_need_a_decision(tmp_path):
+    (tmp_path / "tags.yaml").write_text("topics: {orders: {value: {id: []}}}", encoding="utf-8")
+    source = {"rules": RULES, "tags": ["tags.yaml"]}
+    letters, keys = (
+        Subject(("orders",), *STRINGS, has_letters=True),
+        Subject(("orders",), *STRINGS, writes_keys=True),
+    )
+    with pytest.raises(ConfigError, match="SMT768 policy dead_letters: dead letters hold original records"):
+        apply_policy(policy_of(source, tmp_path), letters)
+    with pytest.raises(ConfigError, match="SMT768 orders: the sink holds keys, and nobody has decided"):
+        apply_policy(policy_of(source, tmp_path), keys)
+    assert apply_policy(policy_of({**source, "dead_letters": "keep"}, tmp_path), letters).stages
