@@ -54,7 +54,7 @@ def test_a_run_masks_what_is_tagged_holds_back_what_is_new_and_says_so(spark, tm
     assert rows == [{"id": 1, "mail": "", "who": ""}] * 2
     check = checks(first)["held_back"]
     assert (check.passed, check.severity.value) == (False, "WARN")
-    assert "nobody has decided about: value nickname of people" in check.description
+    assert "value nickname of people; the rows do not have it" in check.description
     assert "docs/how-to/policy.md" in check.description
     fields = {tuple(record.data.values()) for record in check.metadata["held_back"].records}
     assert fields == {("people", "value", "nickname", 1), ("people", "value", "[*]", 1)}, "no name that is data"
