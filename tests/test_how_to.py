@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from dagster_smt import SmtMaintenance
+from dagster_smt.cli import argument_parser
 from dagster_smt.orchestration import SmtTable, build_smt_asset, spark_session_of
 from dagster_smt.orchestration.checks import MANY_FILES
 from dagster_smt.run.maintenance import _PAUSES
@@ -105,9 +106,11 @@ def test_the_commands_of_the_page_about_tests_end_as_it_says(tmp_path):
     (tmp_path / "samples.jsonl").write_text("no json\n")
     assert [run(tmp_path, command) for command in commands[:2]] == [1, 1]
     (tmp_path / "chain.properties").write_text(CHAIN)
-    (text,) = blocks("docs/how-to/test-a-chain.md", "python")
+    text, certified = blocks("docs/how-to/test-a-chain.md", "python")
     (tmp_path / "test_chain.py").write_text(text)
-    assert subprocess.run([sys.executable, "-m", "pytest", "-q", "test_chain.py"], cwd=tmp_path).returncode == 0
+    (tmp_path / "test_certified.py").write_text(certified)
+    tests = [sys.executable, "-m", "pytest", "-q", "test_chain.py", "test_certified.py"]
+    assert subprocess.run(tests, cwd=tmp_path).returncode == 0
 
 
 def run(folder, command):
@@ -258,3 +261,31 @@ def test_the_page_about_maintenance_names_every_step_and_its_limits():
     assert [step for step in STEPS if f"| `{step}` |" not in text] == []
     assert f"{SAFE_HOURS:g} hours" in text and f"last {SmtMaintenance().retain_last} snapshots" in text
     assert f"{MANY_FILES} files or more" in text and f"{len(_PAUSES)}" == "3" and "up to three times" in text
+
+
+CERTIFY = "docs/how-to/certify.md"
+
+
+def test_the_commands_of_the_page_about_certificates_end_as_it_says(tmp_path, monkeypatch, capsys):
+    from dagster_smt.certify import chain_pair
+    from dagster_smt.chain import parse_chain
+    from dagster_smt.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    (chain,), (records,) = blocks(CERTIFY, "properties"), blocks(CERTIFY, "json")
+    (tmp_path / "chain.properties").write_text(chain)
+    (tmp_path / "orders.jsonl").write_text(records)
+    page, report = (text.split()[1:] for text in blocks(CERTIFY, "sh"))
+    deliberate, different = blocks(CERTIFY, "text")
+    assert main([*page, "--no-spark"]) == 0 and capsys.readouterr().out == deliberate
+    assert main(report) == 0 and json.loads((tmp_path / "certificate.json").read_text())["version"] == 1
+    capsys.readouterr()
+    connects = parse_chain(tmp_path / "chain.properties")
+    parsed = chain_pair._parsed
+    monkeypatch.setattr(chain_pair, "_parsed", lambda chain, **settings: parsed(connects, **settings))
+    (tmp_path / "chain.properties").write_text(chain.replace("hide.fields=email", "hide.fields=id"))
+    assert main([*page, "--no-spark"]) == 1
+    assert capsys.readouterr().out.startswith(different)
+    for text in blocks(CERTIFY, "bash"):
+        command = text.split()
+        assert command[:2] == ["dagster-smt", "certify"] and argument_parser().parse_args(command[1:])

@@ -30,6 +30,8 @@ class ForeignSettings:
         retry_timeout_ms: Connect's ``errors.retry.timeout``: how long a stage that throws RetriableException is tried
             again; 0: not at all, -1: forever.
         retry_delay_max_ms: Connect's ``errors.retry.delay.max.ms``.
+        messages: True if problems have the messages of exceptions. Messages may quote records, so only a certificate
+            asks for them: it compares them and shows none.
     """
 
     jars: tuple[str, ...] = ()
@@ -38,6 +40,7 @@ class ForeignSettings:
     stage_timeout_ms: int = 60_000
     retry_timeout_ms: int = 0
     retry_delay_max_ms: int = 60_000
+    messages: bool = False
 
     def with_jars(self, jars: Sequence[Any], connect_version: str = "") -> "ForeignSettings":
         """Returns the settings with more jars, and with another version of Connect unless the version is empty."""

@@ -1,6 +1,6 @@
 """``dagster-smt``: commands for chains, records, topics and parity cases.
 
-Only ``parity --engine spark`` needs Spark.
+Only ``parity --spark`` needs Spark; ``certify`` uses Spark if it is installed.
 """
 
 import argparse
@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from dagster_smt.cli import (
+    certify_command,
     chain_commands,
     connector_commands,
     parity,
@@ -39,7 +40,16 @@ def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="dagster-smt", description="Kafka Connect transforms on Spark and Dagster.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    rooms = (chain_commands, connector_commands, schema_command, preview_command, topic_commands, scan_command, parity)
+    rooms = (
+        chain_commands,
+        connector_commands,
+        schema_command,
+        preview_command,
+        certify_command,
+        topic_commands,
+        scan_command,
+        parity,
+    )
     for room in rooms:
         room.add_commands(commands)
     return parser

@@ -29,9 +29,18 @@ def check_options(chain: Chain) -> tuple[Problem, ...]:
         UnsupportedError: SMT642, there is no Java; SMT960, jars cannot be fetched.
         EngineError: SMT643, the process of the stages ended.
     """
+    return tuple(warning for _, _, warning in unknown_options(chain))
+
+
+def unknown_options(chain: Chain) -> list[tuple[int, str, Problem]]:
+    """Checks as ``check_options``; returns the options that a class does not know.
+
+    Returns:
+        The index of the stage, the option, and a warning, for each option of a transform or predicate.
+    """
     stages = {index: stage for index, stage in enumerate(chain.stages) if stage.foreign}
     if not stages:
-        return ()
+        return []
     settings = chain.foreign
     classes = classes_for(settings)
     operations = []
@@ -47,7 +56,9 @@ def check_options(chain: Chain) -> tuple[Problem, ...]:
     problems = class_problems([answer for answer in answers if answer[2] != "unknown"], stages)
     if problems:
         raise ConfigError(problems)
-    return tuple(class_problems([answer for answer in answers if answer[2] == "unknown"], stages))
+    unknown = [answer for answer in answers if answer[2] == "unknown"]
+    warnings = class_problems(unknown, stages)
+    return [(answer[0], answer[3], warning) for answer, warning in zip(unknown, warnings, strict=True)]
 
 
 def class_problems(answers: Sequence[Sequence[Any]], stages: Mapping[int, Stage]) -> list[Problem]:

@@ -86,6 +86,7 @@ def setup_of(operations: list[Any], classes: Classes, settings: ForeignSettings)
         settings.retry_delay_max_ms,
         [list(map(str, plugin.jars)) for plugin in classes.plugins],
         operations,
+        settings.messages,
     ]
 
 

@@ -1,5 +1,6 @@
 """The Python evaluator: runs a chain on records, without Spark."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from operator import length_hint
 from typing import Any, Literal
@@ -57,6 +58,8 @@ class Batch:
 
 
 KEPT_OUTCOME = Outcome()
+AfterStage = Callable[[int, list[Record], dict[int, Outcome]], None]
+"""Receives the index of a stage, the records that are left after it, and the lost ones by position."""
 NO_ROW = Outcome(DROPPED_STATUS, VALUE_CONVERTER)
 """The result of a message without a row: the converter drops it, not a stage."""
 _CONVERTERS = {KEY_CONVERTER: "key.converter", VALUE_CONVERTER: "value.converter"}
@@ -115,6 +118,7 @@ class Interpreter:
         key, value: The formats in which the sides are read.
         written: The formats in which the sides are written; None: the same formats.
         classes: Where the classes of foreign stages are; None: as the chain says.
+        join: False to run each foreign stage alone, so that ``run_stepwise`` sees the records after each of them.
     """
 
     def __init__(
@@ -124,6 +128,8 @@ class Interpreter:
         value: Format | None = None,
         written: Formats | None = None,
         classes: Classes | None = None,
+        *,
+        join: bool = True,
     ):
         self.chain = chain
         read = Formats(key or Format("string"), value or Format())
@@ -135,7 +141,7 @@ class Interpreter:
         self.topics: Cache[str | None, bool] = Cache()
         self.router = _router(chain)
         self.runners, self.reads_headers = runners(chain), chain.reads_headers
-        self.foreign = foreign_runs(chain, lambda index: functions_of(chain, index), classes)
+        self.foreign = foreign_runs(chain, lambda index: functions_of(chain, index), classes, join=join)
         self.earlier = tuple((1 << first) - 1 for first in first_entries(chain))
         self.dropped = tuple(Outcome(DROPPED_STATUS, n) for n in range(len(chain.stages)))
 
@@ -144,6 +150,15 @@ class Interpreter:
         record.number, batch = 0, Batch(None, [])
         self._run_stages([record], batch)
         return batch.lost.get(0, KEPT_OUTCOME)
+
+    def run_stepwise(self, records: list[Record], after: AfterStage) -> None:
+        """Runs the stages on records that have been read, and shows the records after each stage.
+
+        Args:
+            records: The records, whose ``number`` is the position. They are changed in place.
+            after: Receives the index of the stage, the records that are left, and the lost records by position.
+        """
+        self._run_stages(records, Batch(None, []), after)
 
     def _placed(self, problem: Problem, stage: int) -> Problem:
         return replace(problem, place=self.chain.stages[stage].place)
@@ -250,7 +265,7 @@ class Interpreter:
                 if record.value_schema is not None and filled[record.value_schema]:
                     record.dirty |= VALUE_DIRTY
 
-    def _run_stages(self, records: list[Record], batch: Batch) -> list[Record]:
+    def _run_stages(self, records: list[Record], batch: Batch, after: AfterStage | None = None) -> list[Record]:
         if self.reads_headers:
             for record in records:
                 record.headers_read = record.headers
@@ -264,6 +279,8 @@ class Interpreter:
             else:
                 within = run.indexes
                 records = self._foreign(run, records, batch)
+            if after is not None:
+                after(number, records, batch.lost)
         return records
 
     def _foreign(self, run: ForeignRun, records: list[Record], batch: Batch) -> list[Record]:

@@ -62,6 +62,8 @@ def functions_of(chain: Chain, index: int) -> tuple[Callable[[Record], bool] | N
     test = None if stage.predicate is None or stage.predicate.foreign else _test(stage)
     if stage.transform.foreign:
         return test, _not_here
+    if stage.predicate is not None and stage.predicate.foreign:
+        stage = replace(stage, predicate=None)  # the host has tested it, and no plan can
     return test, _StageFunction(stage, index, first_entries(chain)[index]).function()
 
 

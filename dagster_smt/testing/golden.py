@@ -45,7 +45,7 @@ def assert_chain(
         ConfigError: The chain has problems. The error has all of them.
     """
     parsed_chain = chain if isinstance(chain, Chain) else parse_chain(chain)
-    shown = preview(parsed_chain, _samples(records, topic), key or Format("string"), value or Format())
+    shown = preview(parsed_chain, samples_of(records, topic), key or Format("string"), value or Format())
     lines = [_line(steps) for _, steps in shown]
     if os.environ.get(UPDATE, "") not in ("", "0", "false"):
         golden.parent.mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,8 @@ def assert_chain(
         raise AssertionError("\n".join([*diff, f"run with {UPDATE}=1 if the present results are right"]))
 
 
-def _samples(records: Records, topic: str) -> Iterator[Sample]:
+def samples_of(records: Records, topic: str) -> Iterator[Sample]:
+    """Yields the records of a test: lines of a file, values, or samples."""
     if isinstance(records, Path):
         records = [line for line in records.read_bytes().splitlines() if line.strip()]
     for number, record in enumerate(records):

@@ -232,6 +232,7 @@ def test_markdown_is_made_in_known_places_only():
         if name in ("code", "plain", "fenced") and not module.startswith(("values/", "effects/"))  # have their own
     }
     assert writing == {
+        "cli/certificate_text.py",
         "tools/gallery.py",
         "connect/report.py",
         "interpret/examples.py",
@@ -253,7 +254,8 @@ def test_markdown_is_made_in_known_places_only():
 
 def test_html_is_made_in_one_place_only():
     assert {module for module, name, _ in calls() if name in ("escaped_markup", "escape", "html.escape")} == {
-        "cli/page.py"
+        "cli/certificate_page.py",
+        "cli/page.py",
     }
 
 

@@ -103,7 +103,8 @@ def case_chain(case: dict[str, Any]) -> Chain:
     for k in properties:
         if k.endswith(_SYNTAX):
             strict[k.replace(_SYNTAX, ".strict_paths")] = "kafka"
-    return parse_chain({**strict, **properties}, unknown_options="warn", as_kafka=True)
+    jars = {"smt_jars": case.get("smt_jars", ()), "connect_version": case.get("connect_version", "")}
+    return parse_chain({**strict, **properties}, unknown_options="warn", as_kafka=True, **jars)
 
 
 def run_case(case: dict[str, Any], chain: Chain, converter: Converter | None = None) -> dict[str, Any]:

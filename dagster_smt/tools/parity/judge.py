@@ -57,7 +57,7 @@ def deliberate(case: dict[str, Any], answer: dict[str, Any]) -> str | None:
             return "D1"
         return None
     want = case["expect"]["results"]
-    judge = _Judge(case)
+    judge = Judge(case)
     if "configError" in answer:
         return judge.refusal(answer["configError"]) or None
     if len(want) != len(answer["results"]):
@@ -79,7 +79,13 @@ def _is_right(case: dict[str, Any]) -> bool:
 
 
 @dataclass
-class _Judge:
+class Judge:
+    """The judge of the records of one case.
+
+    Attributes:
+        case: The case, with Kafka's results.
+    """
+
     case: dict[str, Any]
 
     @cached_property

@@ -59,11 +59,15 @@ class SparkAnswers:
 
     Attributes:
         session: Where to run.
+        lanes: What parses: True for the JVM lane, which may leave records, False for Python; None: both in this order.
+        rest: False to leave records without a schema unanswered; their results are None.
         typed, other: Records through the Spark evaluator, and through ``mapInArrow``.
         unplanned: Why batches of records with schemas could not use the Spark evaluator.
     """
 
     session: SparkSession
+    lanes: tuple[bool, ...] | None = None
+    rest: bool = True
     typed: int = 0
     other: int = 0
     unplanned: list[str] = field(default_factory=list)
@@ -72,6 +76,8 @@ class SparkAnswers:
         answers = [_Answers(case, chain) for case, chain in cases]
         with ThreadPoolExecutor(_THREADS) as pool:
             self.typed += sum(pool.map(self._attempt, answers))
+        if not self.rest:
+            return [a.broken or {"results": a.results} for a in answers]
         rest = [(number, a) for number, a in enumerate(answers) if a.missing and a.broken is None]
         self.other += sum(len(a.missing) for _, a in rest)
         jobs = []
@@ -95,7 +101,7 @@ class SparkAnswers:
         done = 0
         for batch in answer.batches():
             try:
-                results = list(batch.run(self.session, answer))
+                results = list(batch.run(self.session, answer, self.lanes))
             except (PlanError, UnsupportedError) as error:
                 self.unplanned.append(f"{answer.case['id']}: {error.problems[0].code} {error.problems[0].statement}")
                 continue
@@ -222,8 +228,15 @@ class _Batch:
     kind: str
     rows: list[tuple[int, dict[str, _SideText]]] = field(default_factory=list)
 
-    def run(self, session: SparkSession, answer: _Answers) -> Iterator[tuple[int, Answer | None]]:
+    def run(
+        self, session: SparkSession, answer: _Answers, lanes: tuple[bool, ...] | None = None
+    ) -> Iterator[tuple[int, Answer | None]]:
         """Yields the results by record number.
+
+        Args:
+            session: The Spark session.
+            answer: The case.
+            lanes: What parses; None: the JVM lane if the session has one, then Python.
 
         Raises:
             PlanError: Spark has no type for a schema.
@@ -238,7 +251,9 @@ class _Batch:
         for s in (self.key, self.value):
             formats.append(Format("json_schema", s, form.replace_null_with_default, form.decimal_format))
         frame = frame_of_arrow(session, self._table(records))
-        for lane in (True, False) if has_lane(session) else (False,):
+        if lanes is None:
+            lanes = (True, False) if has_lane(session) else (False,)
+        for lane in lanes:
             evaluator = typed_evaluator(frame, plan, *formats, headers=True, lane=lane)
             evaluator.run()
             rows = _collected(evaluator.frame, evaluator).collect()

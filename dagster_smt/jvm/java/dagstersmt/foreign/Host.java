@@ -130,7 +130,8 @@ public final class Host {
             operations.add(operation);
         }
         watch.pause();
-        Segment segment = new Segment(operations, watch, retryTimeout, retryDelay);
+        boolean messages = in.bool();
+        Segment segment = new Segment(operations, watch, retryTimeout, retryDelay, messages);
         segments.put(number, segment);
         Converter json = json("false");
         Free.use(json);

@@ -207,7 +207,7 @@ final class Plain {
             failures.array(3);
             failures.integer(n);
             failures.text(error.getClass().getName());
-            failures.text(error instanceof LinkageError ? error.getMessage() : null);
+            failures.text(segment.message(error));
         }
     }
 

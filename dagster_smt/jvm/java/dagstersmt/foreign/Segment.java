@@ -17,15 +17,23 @@ final class Segment {
     private final Watch watch;
     private final long retryTimeout;
     private final long retryDelay;
+    private final boolean messages;
     private int stage;
     private SinkRecord result;
     private Throwable error;
 
-    Segment(List<Operation> operations, Watch watch, long retryTimeout, long retryDelay) {
+    /** With {@code messages} the caller gets the messages of all exceptions, which may quote the record. */
+    Segment(List<Operation> operations, Watch watch, long retryTimeout, long retryDelay, boolean messages) {
         this.operations = operations;
         this.watch = watch;
         this.retryTimeout = retryTimeout;
         this.retryDelay = retryDelay;
+        this.messages = messages;
+    }
+
+    /** The message of an exception; null if it may quote the record. That of a linkage error names a class. */
+    String message(Throwable error) {
+        return messages || error instanceof LinkageError ? error.getMessage() : null;
     }
 
     int stage() {

@@ -80,8 +80,7 @@ final class Wire {
         out.integer(stage);
         out.integer(segment.ledger.end());
         out.text(error.getClass().getName());
-        // the message of a linkage error names a class that is missing; other messages may quote the record
-        out.text(error instanceof LinkageError ? error.getMessage() : null);
+        out.text(segment.message(error));
     }
 
     private SinkRecord read(Unpack in) {

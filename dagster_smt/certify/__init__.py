@@ -1,0 +1,20 @@
+"""The certificate: a chain on records of its user, in Kafka Connect's own classes and in this package, compared.
+
+| module | contents |
+|---|---|
+| ``chain_pair`` | the two chains: ours, and the same stages in the classes of Connect and of vendors |
+| ``reading`` | sample records as both chains read them |
+| ``stepwise`` | the results of a chain after each stage |
+| ``compared_ways`` | the Python evaluator, the JVM lane and Spark's columns as ways of a certificate |
+| ``spark_ways`` | the ways that need a Spark session |
+| ``difference_places`` | the first place in which two results differ, without values |
+| ``certificate`` | the findings, the verdict and the JSON |
+| ``reading_check`` | records that only one of the converters reads |
+| ``judging`` | the verdict on each record after each stage, by the judge of the parity cases |
+| ``compared`` | ``certify``: runs both chains and compares their results |
+
+``cli/certificate_text.py`` and ``cli/certificate_page.py`` write a certificate as Markdown and as HTML.
+"""
+
+from dagster_smt.certify.certificate import Certificate as Certificate
+from dagster_smt.certify.compared import certify as certify

@@ -1,0 +1,200 @@
+"""A certificate: what the comparison of a chain with Kafka Connect's classes has shown."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from dagster_smt.certify.difference_places import DifferencePlace
+from dagster_smt.errors import Problem
+from dagster_smt.tools.parity.judge import REASONS
+
+VERSION = 1
+"""The version of the JSON form."""
+READING = -1
+"""The stage of a finding about the converters."""
+Verdict = Literal["equal", "deliberate", "different"]
+
+
+@dataclass(frozen=True)
+class CertifiedStage:
+    """A stage of the chain.
+
+    Attributes:
+        alias, label, class_name: The stage as its user writes it, and the class of Connect.
+        records: The number of records that reached the stage in Connect.
+        same: Why the stage is not compared; empty for a stage that is.
+    """
+
+    alias: str
+    label: str
+    class_name: str
+    records: int
+    same: str = ""
+
+
+@dataclass(frozen=True)
+class CertifiedWay:
+    """A way of the records through this package.
+
+    Attributes:
+        name: The name of the way in reports.
+        records: The number of records that took the way.
+        why_not: Why no record took it; empty if records did.
+    """
+
+    name: str
+    records: int = 0
+    why_not: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Records that differ from Connect's in one way, from one stage on, for one reason.
+
+    Attributes:
+        way: The name of the way.
+        stage: The index of the stage after which the records differ first; ``READING`` for the converters.
+        decision: The id of the deliberate difference, such as ``D5``; empty if no rule explains the difference.
+        records: The number of records.
+        lasting: The number of those that still differ without a reason after the last stage.
+        first: The first of the places.
+    """
+
+    way: str
+    stage: int
+    decision: str
+    records: int
+    lasting: int
+    first: DifferencePlace
+
+    @property
+    def reason(self) -> str:
+        """The reason of a deliberate difference."""
+        return REASONS.get(self.decision, "")
+
+    @property
+    def counts(self) -> str:
+        """The number of records, and the number of those that a later stage makes equal again."""
+        records = f"{self.records} record" + "s" * (self.records != 1)
+        if self.decision or self.lasting == self.records:
+            return records
+        equal_again = self.records - self.lasting
+        verb = "differs" if equal_again == 1 else "differ"
+        return f"{records}, of which {equal_again} no longer {verb} after the last stage"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The result of a comparison.
+
+    Attributes:
+        name: The name of the chain.
+        hash: The hash of the chain's properties.
+        connect_version: The version of Kafka Connect.
+        jars: The jars of vendors, as ``smt_jars`` names them.
+        records: The number of records that both chains ran.
+        refused: The number of records that converters refuse.
+        skipped: The number of messages without a row.
+        stages: The stages.
+        ways: The ways.
+        findings: The differences, in the order of the stages.
+        warnings: Options that Connect's classes do not know.
+    """
+
+    name: str
+    hash: str
+    connect_version: str
+    jars: tuple[str, ...]
+    records: int
+    refused: int
+    skipped: int
+    stages: tuple[CertifiedStage, ...]
+    ways: tuple[CertifiedWay, ...]
+    findings: tuple[Finding, ...] = ()
+    warnings: tuple[Problem, ...] = field(default=())
+
+    @property
+    def verdict(self) -> Verdict:
+        """``different`` if a record comes out different without a reason."""
+        if any(finding.lasting for finding in self.findings if not finding.decision):
+            return "different"
+        return "deliberate" if self.findings else "equal"
+
+    @property
+    def different(self) -> int:
+        """The number of records that come out different without a reason, of the way that has most of them."""
+        by_way: dict[str, int] = {}
+        for finding in self.findings:
+            if not finding.decision:
+                by_way[finding.way] = by_way.get(finding.way, 0) + finding.lasting
+        return max(by_way.values(), default=0)
+
+    @property
+    def exit_code(self) -> int:
+        """0 for equal chains, with or without deliberate differences; 1 for different ones."""
+        return int(self.verdict == "different")
+
+    @property
+    def not_compared(self) -> list[CertifiedStage]:
+        """The stages that could not be compared."""
+        return [stage for stage in self.stages if stage.same]
+
+    def of_stage(self, stage: int) -> list[Finding]:
+        """Returns the findings of a stage."""
+        return [finding for finding in self.findings if finding.stage == stage]
+
+    def verdict_of(self, stage: int) -> str:
+        """Returns the verdict on a stage: ``equal``, ``deliberate``, ``different`` or ``not comparable``."""
+        findings = self.of_stage(stage)
+        if any(not finding.decision for finding in findings):
+            return "different"
+        if findings:
+            return "deliberate"
+        return "not comparable" if stage >= 0 and self.stages[stage].same else "equal"
+
+    @property
+    def statement(self) -> str:
+        """One sentence."""
+        count = f"{self.records} records"
+        if self.verdict == "different":
+            return f"{self.different} of {count} come out different from Kafka Connect {self.connect_version}"
+        but = ", except for deliberate differences" if self.verdict == "deliberate" else ""
+        return f"{count} come out as from Kafka Connect {self.connect_version}{but}"
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """The differences without a reason, one line each."""
+        for finding in self.findings:
+            if not finding.decision:
+                stage = "reading" if finding.stage == READING else self.stages[finding.stage].alias
+                where = f"{finding.first.record}, stage {stage}, {finding.way}"
+                yield f"{finding.counts}, first {where}: {finding.first.text}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the certificate as JSON; the key ``version`` changes with the form."""
+        return {
+            "version": VERSION,
+            "verdict": self.verdict,
+            "statement": self.statement,
+            "chain": {"name": self.name, "hash": self.hash},
+            "connect_version": self.connect_version,
+            "smt_jars": list(self.jars),
+            "records": {"compared": self.records, "refused": self.refused, "without_row": self.skipped},
+            "ways": [{"name": w.name, "records": w.records, "why_not": w.why_not} for w in self.ways],
+            "reading": self._stage(READING),
+            "stages": [self._named_stage(number) for number in range(len(self.stages))],
+            "warnings": [{"code": p.code, "place": p.place, "statement": p.statement} for p in self.warnings],
+        }
+
+    def _named_stage(self, number: int) -> dict[str, Any]:
+        stage = self.stages[number]
+        data: dict[str, Any] = {"alias": stage.alias, "transform": stage.label, "class": stage.class_name}
+        return {**data, "records": stage.records, "not_comparable": stage.same, **self._stage(number)}
+
+    def _stage(self, number: int) -> dict[str, Any]:
+        findings = []
+        for finding in self.of_stage(number):
+            entry: dict[str, Any] = {"way": finding.way, "decision": finding.decision, "reason": finding.reason}
+            entry |= {"records": finding.records, "lasting": finding.lasting, "first": finding.first.to_json()}
+            findings.append(entry)
+        return {"verdict": self.verdict_of(number), "findings": findings}

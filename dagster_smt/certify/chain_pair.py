@@ -1,0 +1,148 @@
+"""The two chains of a certificate: ours, and the same stages in the classes of Kafka Connect and of vendors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from dagster_smt.authoring.predicate import Predicate
+from dagster_smt.authoring.stage import Chain, Stage
+from dagster_smt.authoring.transform import Transform
+from dagster_smt.chain import parse_chain
+from dagster_smt.chain.plugins import own
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.foreign.check import classes_for, unknown_options
+from dagster_smt.foreign.jars import classes_of, plugin_with
+from dagster_smt.foreign.segment import Classes
+from dagster_smt.foreign.stages import option_texts
+
+_JARS = {
+    "io.debezium.": "add --smt-jars io.debezium:debezium-connect-plugins:3.6.1.Final",
+    "io.aiven.": "Maven Central has no jar: build it from Aiven-Open/transforms-for-apache-kafka-connect, and name it "
+    "with --smt-jars",
+    "io.confluent.": "Confluent publishes no jar on Maven Central: name yours with --smt-jars",
+}
+"""Where the jar of a vendor's class is, by the beginning of the class's name."""
+_OF_A_JAR = "the class runs from its jar on both sides"
+_SYNTAX, _STRICT = "field.syntax.version", "strict_paths"
+
+
+@dataclass(frozen=True)
+class ChainPair:
+    """The two chains.
+
+    Attributes:
+        ours: The chain in this package. Stages that run from jars are the same in both chains.
+        connect: The chain in the classes of Kafka Connect and of vendors.
+        classes: The jars of those classes.
+        same: Why a stage cannot be compared, by its index: the stage is the same in both chains.
+        warnings: Options that a class of Connect does not know.
+        without: Our chain without those options; None if there are none, or if our classes need one of them.
+    """
+
+    ours: Chain
+    connect: Chain
+    classes: Classes
+    same: Mapping[int, str]
+    warnings: tuple[Problem, ...] = ()
+    without: Chain | None = None
+
+
+def chain_pair(chain: Chain) -> ChainPair:
+    """Returns the two chains of a certificate.
+
+    Args:
+        chain: The chain, with any engine.
+
+    Raises:
+        ConfigError: Connect's classes refuse the options of the chain, or a jar is wrong. The error has all problems.
+        UnsupportedError: SMT642, there is no Java; SMT960, jars cannot be fetched.
+        EngineError: SMT643, the process of Connect's classes ended.
+    """
+    settings = chain.foreign
+    ours = chain
+    if settings.engine == "connect":
+        ours = _parsed(chain, engine="dagster_smt")
+    foreign = _parsed(chain, engine="connect", messages=True)
+    classes = classes_for(settings)
+    stages, same = [], {}
+    for index, (own_stage, stage) in enumerate(zip(ours.stages, foreign.stages, strict=True)):
+        compared, why = _compared(own_stage, stage, classes)
+        stages.append(compared)
+        if why:
+            same[index] = why
+    connect = replace(foreign, stages=tuple(stages))
+    unknown = unknown_options(connect)
+    without = _without(ours, {(index, option) for index, option, _ in unknown})
+    return ChainPair(ours, connect, classes, same, tuple(warning for _, _, warning in unknown), without)
+
+
+def _without(chain: Chain, unknown: set[tuple[int, str]]) -> Chain | None:
+    """Returns a chain without some options of its stages."""
+    if not unknown:
+        return None
+    stages = chain.to_stages()
+    for index, option in unknown:
+        for part in (stages[index], stages[index].get("predicate") or {}):
+            part.get("options", {}).pop(option, None)
+    try:
+        return parse_chain(stages, unknown_options="warn", foreign=chain.foreign)
+    except ConfigError:
+        return None
+
+
+def _parsed(chain: Chain, **settings: object) -> Chain:
+    return parse_chain(chain.to_stages(), unknown_options="warn", foreign=replace(chain.foreign, **settings))  # type: ignore[arg-type]
+
+
+def _compared(ours: Stage, connect: Stage, classes: Classes) -> tuple[Stage, str]:
+    """Returns the stage of Connect's chain, and why it cannot be compared; an empty text if it can."""
+    transform, predicate, why = connect.transform, connect.predicate, ""
+    if ours.transform.foreign:
+        why = _OF_A_JAR
+    elif not _has_class(classes, transform.connect_class):
+        transform, why = ours.transform, _no_class(ours.transform, transform.connect_class)
+    if predicate is not None and not _has_class(classes, predicate.connect_class):
+        assert ours.predicate is not None
+        predicate = ours.predicate
+        reason = _no_class(ours.predicate, ours.predicate.connect_class)
+        why = "; ".join(filter(None, (why, f"its predicate is not compared: {reason}")))
+    side = ours.side if transform is ours.transform else connect.side
+    return replace(connect, transform=transform, predicate=predicate, side=side), why
+
+
+def _has_class(classes: Classes, name: str) -> bool:
+    if plugin_with(classes.plugins, name) is not None:
+        return True
+    return any(name in classes_of(jar, jar.stat().st_mtime_ns) for jar in classes.connect)
+
+
+def _no_class(plugin: Transform | Predicate, name: str) -> str:
+    known = next((hint for head, hint in _JARS.items() if name.startswith(head)), "")
+    if known:
+        return f"the jar of {name} is not here; {known}"
+    if type(plugin) not in (*own(Transform), *own(Predicate)):
+        return f"{name} is a class of yours in Python; if it replaces a class of a jar, name the jar with --smt-jars"
+    return f"no jar has {name}; name the jar of the class with --smt-jars"
+
+
+def properties_of(chain: Chain, stages: int) -> dict[str, str]:
+    """Returns the first stages of a chain as properties. Aliases are ``s1``, ``s2``, …, whatever the user's are."""
+    properties = {"transforms": ",".join(f"s{number}" for number in range(1, stages + 1))}
+    predicates = []
+    for number, stage in enumerate(chain.stages[:stages], 1):
+        prefix = f"transforms.s{number}"
+        properties[f"{prefix}.type"] = stage.connect_class
+        options = dict(option_texts(stage.transform.configured()))
+        if _SYNTAX in options and _STRICT in type(stage.transform).keys():
+            # recorded cases are as strict as Kafka's paths by default; this chain is as strict as its user says
+            options.setdefault(_STRICT, getattr(stage.transform, _STRICT))
+        properties |= {f"{prefix}.{key}": text for key, text in options.items()}
+        if stage.predicate is None:
+            continue
+        name = f"p{number}"
+        predicates.append(name)
+        properties |= {f"{prefix}.predicate": name, f"predicates.{name}.type": stage.predicate.connect_class}
+        for key, text in option_texts(stage.predicate.configured()):
+            properties[f"predicates.{name}.{key}"] = text
+        if stage.negate:
+            properties[f"{prefix}.negate"] = "true"
+    return properties | {"predicates": ",".join(predicates)}

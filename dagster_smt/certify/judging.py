@@ -1,0 +1,182 @@
+"""The verdicts on the records of a comparison, by the judge of the parity cases."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from dagster_smt.authoring.stage import Chain
+from dagster_smt.certify.certificate import CertifiedWay, Finding
+from dagster_smt.certify.chain_pair import ChainPair, properties_of
+from dagster_smt.certify.compared_ways import ComparedWay
+from dagster_smt.certify.difference_places import DifferencePlace, first_place
+from dagster_smt.certify.reading import CONVERTER, Reader, Readings
+from dagster_smt.certify.stepwise import Result, Steps
+from dagster_smt.tools.parity.compare import result_difference
+from dagster_smt.tools.parity.judge import Judge
+
+EQUAL, DIFFERENT = "", "different"
+"""The verdict on a record: equal, different, or the id of a deliberate difference."""
+_IGNORED_OPTION = "D1"
+
+
+@dataclass
+class ChainComparison:
+    """The data of one comparison.
+
+    Attributes:
+        pair: The chains.
+        reader: Reads the records.
+        readings: The records.
+        connect: Connect's results, by stage.
+        python: The results of the Python evaluator, by stage.
+        without: The same without the options that Connect's classes ignore; None if the chain has no such option.
+        show_values: True if places have values.
+        findings: The differences so far.
+    """
+
+    pair: ChainPair
+    reader: Reader
+    readings: Readings
+    connect: Steps
+    python: Steps
+    without: Steps | None = None
+    show_values: bool = False
+    findings: list[Finding] = field(default_factory=list)
+
+    def case(self, stages: int) -> dict[str, Any]:
+        """Returns the first stages on all records as a parity case, with Connect's results."""
+        return self.case_of(self.pair.ours, stages)
+
+    def case_of(self, chain: Chain, stages: int) -> dict[str, Any]:
+        """Returns the first stages of a chain as a parity case, with Connect's results of the compared chain."""
+        foreign = self.pair.ours.foreign
+        return {
+            "id": "certificate",
+            "tags": [],
+            "config": properties_of(chain, stages),
+            "converter": CONVERTER,
+            "records": self.readings.cases,
+            "expect": {"results": self.connect[stages - 1]},
+            "smt_jars": list(foreign.jars) if self.pair.ours.has_foreign else [],
+            "connect_version": foreign.connect_version,
+        }
+
+    def add(self, way: ComparedWay) -> CertifiedWay:
+        """Compares a way, and returns its line; the differences are in ``findings``."""
+        last = way.after(len(self.connect))
+        taken = sum(result is not None for result in last)
+        verdicts = StageJudge(self, len(self.connect)).verdicts(last)
+        if way.stepwise or any(verdicts):
+            self._by_stage(way, verdicts)
+        return CertifiedWay(way.name, taken, "" if taken else "no record can take this way")
+
+    def _by_stage(self, way: ComparedWay, last: Sequence[str]) -> None:
+        """Notes for each record the stage after which it differs first."""
+        before: Sequence[str] = [EQUAL] * len(last)
+        for stages in range(1, len(self.connect) + 1):
+            results, verdicts = way.after(stages), last
+            if stages < len(self.connect):
+                verdicts = StageJudge(self, stages).verdicts(results)
+            fresh = [_fresh(old, verdict) for old, verdict in zip(before, verdicts, strict=True)]
+            self._note(way.name, stages - 1, results, fresh, last)
+            before = verdicts
+
+    def _note(
+        self, way: str, stage: int, results: Sequence[Result | None], verdicts: Sequence[str], last: Sequence[str]
+    ) -> None:
+        numbers: dict[str, list[int]] = {}
+        for number, verdict in enumerate(verdicts):
+            if verdict != EQUAL:
+                numbers.setdefault(verdict, []).append(number)
+        for verdict, of_verdict in sorted(numbers.items()):
+            first = of_verdict[0]
+            got = results[first]
+            assert got is not None
+            place = self._place(first, self.connect[stage][first], got)
+            lasting = sum(last[number] == DIFFERENT for number in of_verdict)
+            decision = "" if verdict == DIFFERENT else verdict
+            self.findings.append(Finding(way, stage, decision, len(of_verdict), lasting, place))
+
+    def _place(self, number: int, want: Result, got: Result) -> DifferencePlace:
+        """Returns the first place in which a record differs, with the user's names of the stages."""
+        aliases = {f"s{n}": stage.alias for n, stage in enumerate(self.pair.ours.stages, 1)}
+        want, got = (_with_alias(result, aliases) for result in (want, got))
+        return first_place(self.readings.samples[number], want, got, values=self.show_values)
+
+
+def _fresh(before: str, verdict: str) -> str:
+    """Returns the verdict after a stage if it is worse than the one before the stage, else ``EQUAL``."""
+    if before == EQUAL or (verdict == DIFFERENT and before != DIFFERENT):
+        return verdict
+    return EQUAL
+
+
+def _with_alias(result: Result, aliases: dict[str, str]) -> Result:
+    if "error" not in result:
+        return result
+    error = result["error"]
+    return {"error": {**error, "stage": aliases.get(error["stage"], error["stage"])}}
+
+
+@dataclass
+class StageJudge:
+    """Judges the results after the first stages of a chain.
+
+    Attributes:
+        comparison: The data.
+        stages: The number of stages.
+    """
+
+    comparison: ChainComparison
+    stages: int
+
+    @cached_property
+    def judge(self) -> Judge:
+        """The judge of the chain."""
+        return Judge(self.comparison.case(self.stages))
+
+    @cached_property
+    def judge_without(self) -> Judge | None:
+        """The judge of the chain without the options that Connect's classes ignore."""
+        if self.comparison.pair.without is None:
+            return None
+        return Judge(self.comparison.case_of(self.comparison.pair.without, self.stages))
+
+    def verdicts(self, results: Sequence[Result | None]) -> list[str]:
+        """Returns the verdict on each record. A record without a result took another way, and counts as equal."""
+        verdicts = []
+        for number, (want, got) in enumerate(zip(self.comparison.connect[self.stages - 1], results, strict=True)):
+            if got is None or want == got or not result_difference(want, got):
+                verdicts.append(EQUAL)
+            else:
+                verdicts.append(self._verdict(number, want, got))
+        return verdicts
+
+    def _verdict(self, number: int, want: Result, got: Result) -> str:
+        verdict = _explanation(self.judge, number, want, got)
+        if verdict == DIFFERENT and self._by_ignored_options(number, want, got):
+            return _IGNORED_OPTION
+        return verdict
+
+    def _by_ignored_options(self, number: int, want: Result, got: Result) -> bool:
+        """Returns True if a record comes out as Connect's without the options that Connect's classes ignore."""
+        without, judge = self.comparison.without, self.judge_without
+        if without is None or judge is None:
+            return False
+        in_python = self.comparison.python[self.stages - 1][number]
+        if got is not in_python and self.judge.bridge(number, in_python, got) is None:
+            return False  # Spark's own difference
+        ours = without[self.stages - 1][number]
+        return not result_difference(want, ours) or _explanation(judge, number, want, ours) != DIFFERENT
+
+
+def _explanation(judge: Judge, number: int, want: Result, got: Result) -> str:
+    """Returns the id of the rule that explains a difference; ``DIFFERENT`` without such a rule."""
+    try:
+        ids = judge.explain(number, want, got)
+    except Exception:  # noqa: BLE001 - a rule that cannot judge a record explains nothing
+        return DIFFERENT
+    if ids is None:
+        return DIFFERENT
+    return next(iter(ids), EQUAL)

@@ -1,0 +1,127 @@
+"""Sample records as both chains read them, and the question whether Connect's converters read the same."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dagster_smt.authoring.stage import Chain
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.interpret.interpreter import KEY_CONVERTER, PASSED, Interpreter, reads_keys
+from dagster_smt.interpret.preview import Sample
+from dagster_smt.model.record import Record
+from dagster_smt.model.topics.format import Format
+from dagster_smt.tools.parity.datums import Converter
+from dagster_smt.values.headers.fields import header_as_read
+
+Case = dict[str, Any]
+CONVERTER = {"replace.null.with.default": "false"}
+"""Settings of the converter that writes results for the comparison: it hides no null behind a default."""
+_STORED = ("json", "envelope")
+_PLAIN = ("json", "envelope", "string", "bytes")
+"""The formats that Connect's own converters in the host read."""
+
+
+@dataclass
+class Readings:
+    """The sample records of a certificate.
+
+    Attributes:
+        samples: The records that our converters read.
+        cases: The same records in the form of the parity cases.
+        refused: The records that our converters refuse, with their problems and the side (``key`` or ``value``).
+        skipped: The number of messages without a row.
+    """
+
+    samples: list[Sample] = field(default_factory=list)
+    cases: list[Case] = field(default_factory=list)
+    refused: list[tuple[Sample, Problem, str]] = field(default_factory=list)
+    skipped: int = 0
+
+
+class Reader:
+    """Reads samples, as often as chains need them: a chain changes its records.
+
+    Args:
+        chain: Our chain; it decides whether keys are decoded.
+        key, value: The formats of the sides.
+
+    Raises:
+        ConfigError: SMT970, the format makes several rows of one record.
+    """
+
+    def __init__(self, chain: Chain, key: Format, value: Format):
+        if value.arrays_as_rows:
+            hint = "leave arrays-as-rows out, and certify the chain on whole values"
+            raise ConfigError(Problem("SMT970", "certify", "Connect makes no rows of the elements of arrays", hint))
+        self.key, self.value = key, value
+        self.keys = reads_keys(chain, key)
+        self.interpreter = Interpreter(chain, key, value)
+        self.converter = Converter(CONVERTER)
+
+    def read(self, sample: Sample) -> tuple[Record, int, Problem | None]:
+        """Returns a record before the first stage, the place of a failure and its problem."""
+        headers = [header_as_read(name, raw) for name, raw in sample.headers]
+        record = Record(sample.topic, sample.partition, sample.offset, sample.timestamp, "CreateTime", headers=headers)
+        record.leader_epoch = sample.leader_epoch
+        outcome = self.interpreter.read(record, sample.key, sample.value, keys=self.keys)
+        return record, outcome.stage if outcome.status != PASSED else 0, outcome.problem
+
+    def records(self, samples: Sequence[Sample]) -> list[Record]:
+        """Returns records for one run of a chain; all of them can be read."""
+        records = []
+        for number, sample in enumerate(samples):
+            record, _, _ = self.read(sample)
+            record.number = number
+            records.append(record)
+        return records
+
+    def readings(self, samples: Sequence[Sample]) -> Readings:
+        """Reads all samples once."""
+        readings = Readings()
+        for sample in samples:
+            record, stage, problem = self.read(sample)
+            if problem is not None:
+                readings.refused.append((sample, problem, "key" if stage == KEY_CONVERTER else "value"))
+            elif stage:
+                readings.skipped += 1
+            else:
+                readings.samples.append(sample)
+                readings.cases.append(self.case_of(record, sample))
+        return readings
+
+    def case_of(self, record: Record, sample: Sample) -> Case:
+        """Returns a record that has been read as the judge reads it."""
+        case = {
+            "topic": record.topic,
+            "partition": record.partition,
+            "offset": record.offset,
+            "timestamp": record.timestamp,
+            "timestampType": record.timestamp_type,
+            "kind": record.kind,
+            "key": self._datum(self.key, sample.key, record.key_schema, record.key) if self.keys else None,
+            "value": self._datum(self.value, sample.value, record.value_schema, record.value),
+        }
+        headers = [{"key": h.key, "value": self.converter.write(h.schema, h.value)} for h in record.headers]
+        return {**case, "headers": headers}
+
+    def _datum(self, form: Format, data: bytes | None, schema: Any, value: Any) -> Any:
+        if form.kind == "json" and not form.options:
+            return None if data is None else {"schemaless": data.decode()}  # with the spelling of its numbers
+        return self.converter.write(schema, value)
+
+
+def raw_case(sample: Sample, key: Format, value: Format) -> Case:
+    """Returns a record that our converters refuse, as the judge reads it: its sides are the texts of the bytes."""
+    case: Case = {"topic": sample.topic, "partition": sample.partition, "offset": sample.offset, "headers": []}
+    case |= {"timestamp": sample.timestamp, "timestampType": "CreateTime", "kind": "sink"}
+    for side, form, data in (("key", key, sample.key), ("value", value, sample.value)):
+        kind = "envelope" if form.kind == "envelope" else "schemaless"
+        case[side] = None if data is None else {kind: data.decode("utf-8", "surrogateescape")}
+        if form.kind not in _STORED:
+            case[side] = None
+    return case
+
+
+def asks_connect(form: Format) -> bool:
+    """Returns True if one of Connect's converters in the host reads a format."""
+    return form.kind in _PLAIN and not form.options and form.schema is None

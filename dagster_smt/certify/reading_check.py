@@ -1,0 +1,119 @@
+"""Connect's converters and ours on the same bytes: the records that only one of them reads."""
+
+import struct
+from collections.abc import Sequence
+
+from dagster_smt.certify.certificate import READING, Finding
+from dagster_smt.certify.chain_pair import ChainPair
+from dagster_smt.certify.difference_places import DifferencePlace
+from dagster_smt.certify.reading import Reader, Readings, asks_connect, raw_case
+from dagster_smt.errors import Problem
+from dagster_smt.foreign.segment import ForeignSegment
+from dagster_smt.interpret.interpreter import KEY_CONVERTER
+from dagster_smt.interpret.preview import Sample
+from dagster_smt.tools.parity.as_kafka import coerced
+
+WAY = "converters"
+_NO_TIME = -(2**63)
+_CREATE_TIME = 1
+_COERCED = {"SMT401", "SMT411", "SMT412", "SMT414", "SMT416", "SMT417", "SMT405"}
+"""Problems of values that Connect takes for another type (D5)."""
+_READS, _REFUSES = "a record", "a record that no converter reads"
+
+
+def reading_findings(pair: ChainPair, reader: Reader, readings: Readings) -> list[Finding]:
+    """Returns the records that only one of the converters reads.
+
+    Formats that Connect's own converters do not have, such as Avro, are not compared: both chains get what our reader
+    reads.
+    """
+    key = reader.key.kind if reader.keys else ""
+    if not asks_connect(reader.value) or (key and not asks_connect(reader.key)):
+        return []
+    samples = [*readings.samples, *(sample for sample, _, _ in readings.refused)]
+    refused = refused_by_connect(pair, samples, key, reader.value.kind)
+    findings = _Findings()
+    for number, sample in enumerate(samples):
+        if number < len(readings.samples):
+            if number in refused:
+                findings.add("", DifferencePlace(sample.place, refused[number], "", _REFUSES, _READS))
+            continue
+        _, problem, side = readings.refused[number - len(readings.samples)]
+        if number not in refused:
+            decision = "D5" if _is_coerced(reader, sample, problem, side) else ""
+            findings.add(
+                decision, DifferencePlace(sample.place, side, "", _READS, f"a record that is refused ({problem.code})")
+            )
+    return findings.all()
+
+
+class _Findings:
+    """Counts findings by their reason; each keeps its first place."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, list[DifferencePlace]] = {}
+
+    def add(self, decision: str, place: DifferencePlace) -> None:
+        self.places.setdefault(decision, []).append(place)
+
+    def all(self) -> list[Finding]:
+        findings = []
+        for decision, places in self.places.items():
+            lasting = 0 if decision else len(places)
+            findings.append(Finding(WAY, READING, decision, len(places), lasting, places[0]))
+        return findings
+
+
+def _is_coerced(reader: Reader, sample: Sample, problem: Problem, side: str) -> bool:
+    if problem.code not in _COERCED:
+        return False
+    case = raw_case(sample, reader.key, reader.value)
+    try:
+        return coerced({}, case)[side]
+    except Exception:  # noqa: BLE001 - a text that the rule cannot read is no reason for a difference
+        return False
+
+
+def refused_by_connect(pair: ChainPair, samples: Sequence[Sample], key: str, value: str) -> dict[int, str]:
+    """Returns the sides that Connect's own converters refuse, by the position of the record.
+
+    Args:
+        pair: The chains.
+        samples: The records.
+        key, value: The formats; an empty key format: keys are not read.
+
+    Raises:
+        EngineError: The host cannot run.
+    """
+    segment = ForeignSegment([], {}, pair.classes, pair.connect.foreign)
+    count = len(samples)
+    times = [_NO_TIME if sample.timestamp is None else sample.timestamp for sample in samples]
+    request = [
+        key or "bytes",
+        value,
+        count,
+        [sample.topic for sample in samples],
+        struct.pack(f"<{count}i", *(sample.partition for sample in samples)),
+        struct.pack(f"<{count}q", *(sample.offset for sample in samples)),
+        struct.pack(f"<{count}q", *times),
+        bytes([_CREATE_TIME]) * count,
+        _column([sample.key if key else None for sample in samples]),
+        _column([sample.value for sample in samples]),
+    ]
+    try:
+        _, status, stages, *_ = segment.call_plain(request)
+    finally:
+        segment.close()
+    refused = {}
+    for number, (state, stage) in enumerate(zip(status, struct.unpack(f"<{count}i", stages), strict=True)):
+        if state:
+            refused[number] = "key" if stage == KEY_CONVERTER else "value"
+    return refused
+
+
+def _column(data: Sequence[bytes | None]) -> list[bytes] | None:
+    """Returns bytes as the host reads a column: the lengths, -1 for null, and all bytes."""
+    if all(one is None for one in data):
+        return None
+    lengths = [-1 if one is None else len(one) for one in data]
+    return [struct.pack(f"<{len(lengths)}i", *lengths), b"".join(one or b"" for one in data)]

@@ -1,0 +1,72 @@
+"""The results of a chain after each stage, in the form of the parity cases."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from dagster_smt.authoring.stage import Chain
+from dagster_smt.certify.reading import Reader
+from dagster_smt.foreign.segment import Classes
+from dagster_smt.interpret.interpreter import DROPPED_STATUS, Interpreter, Outcome
+from dagster_smt.interpret.preview import Sample
+from dagster_smt.model.record import Record
+from dagster_smt.tools.parity.datums import Converter, failure
+
+Result = dict[str, Any]
+Steps = list[list[Result]]
+"""The results of all records, by stage."""
+
+
+def steps_of(chain: Chain, reader: Reader, samples: Sequence[Sample], classes: Classes | None = None) -> Steps:
+    """Runs a chain on samples; returns the result of each record after each stage.
+
+    A record that a stage drops or refuses keeps that result in the stages after it. The records go through one
+    instance of the chain, in their order.
+
+    Args:
+        chain: The chain.
+        reader: Reads the samples.
+        samples: The records.
+        classes: Where the classes of foreign stages are; None: as the chain says.
+
+    Raises:
+        EngineError: The host of foreign stages cannot run.
+    """
+    interpreter = Interpreter(chain, reader.key, reader.value, classes=classes, join=False)
+    records, steps = reader.records(samples), Steps()
+
+    def after(stage: int, left: list[Record], lost: dict[int, Outcome]) -> None:
+        results: list[Result] = [{}] * len(samples)
+        for number, outcome in lost.items():
+            results[number] = _lost(outcome)
+        for record in left:
+            results[record.number] = {"record": written(record, reader.converter)}
+        steps.append(results)
+
+    try:
+        interpreter.run_stepwise(records, after)
+    finally:
+        interpreter.close()
+    return steps
+
+
+def _lost(outcome: Outcome) -> Result:
+    if outcome.status == DROPPED_STATUS:
+        return {"dropped": True}
+    assert outcome.problem is not None
+    return failure(outcome.problem, f"s{outcome.stage + 1}")
+
+
+def written(record: Record, converter: Converter) -> dict[str, Any]:
+    """Returns a record as the parity cases write it."""
+    headers = [{"key": h.key, "value": converter.write(h.schema, h.value)} for h in record.headers]
+    return {
+        "topic": record.topic,
+        "partition": record.partition if record.target_partition is None else record.target_partition,
+        "offset": record.offset,
+        "timestamp": None if record.timestamp is None else int(record.timestamp),
+        "timestampType": record.timestamp_type,
+        "kind": record.kind,
+        "key": converter.write(record.key_schema, record.key),
+        "value": converter.write(record.value_schema, record.value),
+        "headers": headers,
+    }

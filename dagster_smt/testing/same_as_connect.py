@@ -1,0 +1,65 @@
+"""A chain against Kafka Connect's own classes, in a user's tests."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dagster_smt.chain import Chain, parse_chain
+from dagster_smt.model.topics.format import Format
+from dagster_smt.testing.golden import Records, samples_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from dagster_smt.certify import Certificate
+
+
+def assert_same_as_connect(
+    chain: Path | Mapping[str, Any] | Sequence[Mapping[str, Any]] | Chain,
+    records: Records,
+    *,
+    key: Format | None = None,
+    value: Format | None = None,
+    topic: str = "records",
+    smt_jars: Sequence[str | Path] = (),
+    connect_version: str = "",
+    spark: "SparkSession | None" = None,
+    show_values: bool = False,
+) -> "Certificate":
+    """Runs a chain in this package and in Kafka Connect's own classes, and compares the results after each stage.
+
+    The comparison needs Java 17. The jars of Connect are fetched from Maven Central once.
+
+    Args:
+        chain: A chain file, properties, stages, or a parsed chain.
+        records: A file of JSON lines; or values (bytes, text, or any JSON value; None is a tombstone), or
+            ``Sample``s, which have key, headers, timestamp and topic, too.
+        key, value: The formats of keys (text by default) and values (JSON by default).
+        topic: The name of the topic of values.
+        smt_jars: Jars of vendors' classes; not for a parsed chain, which has its own.
+        connect_version: The version of Kafka Connect; empty: 4.3.1. Not for a parsed chain.
+        spark: A session in which Spark's ways are compared, too; None: only the Python evaluator.
+        show_values: True to have the values that differ in the message.
+
+    Returns:
+        The certificate, which lists deliberate differences.
+
+    Raises:
+        AssertionError: A record comes out different without a reason. The message has the first place of each stage.
+        ConfigError: The chain has problems, or nothing can be compared. The error has all problems.
+        UnsupportedError: SMT642, there is no Java; SMT960, jars cannot be fetched.
+    """
+    from dagster_smt.certify import certify
+
+    if not isinstance(chain, Chain):
+        chain = parse_chain(chain, smt_jars=smt_jars, connect_version=connect_version)
+    more_ways = None
+    if spark is not None:
+        from dagster_smt.certify.spark_ways import spark_ways
+
+        more_ways = spark_ways(spark)
+    samples = samples_of(records, topic)
+    certificate = certify(chain, samples, key, value, more_ways=more_ways, show_values=show_values)
+    if certificate.verdict == "different":
+        raise AssertionError("\n".join([certificate.statement, *certificate.lines]))
+    return certificate
