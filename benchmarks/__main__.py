@@ -20,6 +20,7 @@ from benchmarks.cases import CASES, Case
 from benchmarks.data import Settings
 from benchmarks.measure import Result, measure, ratios, ratios_to_connect, table
 from benchmarks.processes import worker_megabytes
+from dagster_smt.interpret.examples import set_example_key
 from dagster_smt.orchestration.resources import SESSION_CONF
 from dagster_smt.spark.environment import local_java_options
 from dagster_smt.spark.packages import JVM_OPTIONS, session_settings, with_fetched_jars
@@ -112,6 +113,7 @@ def as_json(results: Sequence[Result], facts: dict[str, object], count: int, sum
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print; progress goes to stderr."""
     options = arguments(argv)
+    set_example_key()
     known = beside_connect.CASES if options.connect else ALL
     cases = chosen(options.only, known)
     cases = list(runs.aged_cases(options.commits)) if options.commits else cases

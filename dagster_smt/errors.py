@@ -135,6 +135,7 @@ EXTRAS = {
     "pyspark": "spark", "py4j": "spark", "pyarrow": "spark", "pandas": "spark", "numpy": "spark",
     "confluent_kafka": "kafka",
     "attrs": "registry", "authlib": "registry", "cachetools": "registry", "httpx2": "registry",
+    "cryptography": "privacy",
 }  # fmt: skip
 """By module the extra of this package that installs it. Code locations load definitions without these."""
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 
 from dagster_smt.errors import UnsupportedError
+from dagster_smt.interpret.examples import set_example_key
 
 # a loaded machine is no failure; more examples than in the quick loop: HYPOTHESIS_EXAMPLES=1000
 # The same examples every time: a test that fails by chance helps nobody. HYPOTHESIS_SEARCH=1 looks for new ones.
@@ -22,6 +23,7 @@ settings.load_profile("tests")
 # Most of a test's JVM work is done once: what optimizes code that runs often takes a third of all the time of a CI run.
 # The code of all tests does not fit into what Java then has for it: looking for what may go would take a quarter.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m")
+set_example_key()  # before Java starts: its processes look up keys in their own environment
 os.environ["TZ"] = "UTC"  # PySpark shows timestamps in the zone of the process
 time.tzset()
 

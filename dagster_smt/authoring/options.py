@@ -188,6 +188,8 @@ class Options(BaseModel):
     connect_class: ClassVar[str] = ""
     foreign: ClassVar[bool] = False
     """True for a class that runs from a jar."""
+    references: ClassVar[tuple[str, ...]] = ()
+    """Keys of options that take references, such as ``${env:NAME}``. All other options refuse references."""
     former_options: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Option keys of older versions of Kafka, each with its present key."""
 

@@ -1,7 +1,7 @@
 """Turns drafts of stages (names and options as written) into stages, and reports all problems in one pass."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -206,7 +206,9 @@ def assemble(
     stages, problems, warnings = [], [], []
     for draft in drafts:
         transform, side, more, advice = _transform(draft, lenient, as_kafka, foreign)
-        problems += [*_plain_names(draft), *_references(draft), *more]
+        cls = find_class(draft.type, plugins.transforms(), draft.place, "transform", as_kafka).cls
+        takes = () if cls is None else cls.references
+        problems += [*_plain_names(draft), *_references(draft, takes), *more]
         warnings += advice
         predicate, more, advice = _predicate(draft, lenient, as_kafka, foreign)
         problems += more
@@ -232,13 +234,17 @@ def _plain_names(draft: StageDraft) -> list[Problem]:
     ]
 
 
-def _references(draft: StageDraft) -> list[Problem]:
-    """Returns a problem for each option that refers to a configuration provider: the text itself would count."""
+def _references(draft: StageDraft, takes: Collection[str]) -> list[Problem]:
+    """Returns a problem for each option that refers to a configuration provider: the text itself would count.
+
+    ``takes`` are the options of the transform that take references.
+    """
     options = {**draft.options, **(draft.predicate[2] if draft.predicate else {})}
     hint = "write the value itself: Connect resolves such references, and chains do not"
     problems = []
     for name, value in options.items():
-        match = _PROVIDED.search(value) if isinstance(value, str) else None
+        is_text = isinstance(value, str) and name not in takes
+        match = _PROVIDED.search(value) if is_text else None
         if match is not None:
             problems.append(config_problem("SMT051", draft.place, f"'{name}' refers to {match[0]}…}}", hint))
     return problems

@@ -1,5 +1,6 @@
 """Runs the documented examples of transforms and predicates, for tests and for the reference pages."""
 
+import os
 from typing import Any
 
 import msgspec
@@ -19,7 +20,14 @@ from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.format import Format
 
 TIMESTAMP = 1_556_204_536_123
+EXAMPLE_KEY = "EXAMPLE_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+"""The variable that the examples of transforms with keys refer to, and its value: the bytes 0 to 31."""
 _PLAIN, _ENVELOPE = side_codec(Format()), side_codec(Format("envelope"))
+
+
+def set_example_key() -> None:
+    """Sets the variable that the examples refer to, in this process and in those that it starts."""
+    os.environ.setdefault(*EXAMPLE_KEY)
 
 
 def example_chain(cls: type[Transform], example: Example) -> Chain:

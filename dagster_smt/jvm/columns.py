@@ -11,11 +11,12 @@ from decimal import Decimal
 from typing import Any
 
 from dagster_smt.jvm.paths import NoJavaError
-from dagster_smt.jvm.program import check_pattern
+from dagster_smt.jvm.program import check_pattern, text_rule
 from dagster_smt.model.cell import Rule
 from dagster_smt.model.schema import FLOATS, INTEGER_BITS, MAX_DIGITS, JavaDate, Schema, Type
 from dagster_smt.model.topics.format import Format
 from dagster_smt.values.cast import DAY, CastTo
+from dagster_smt.values.privacy.texts import TextRule
 from dagster_smt.values.times.timestamps import PRECISIONS, ConvertTime
 
 Place = tuple[str | None, ...]
@@ -157,6 +158,8 @@ def _rule(call: ColumnCall) -> dict[str, Any]:
         if divide == 1:
             unit = DAY if rule.source == "Date" else multiply
             return {"name": "time to text", "format": rule.format, "millis": unit}
+    if isinstance(rule, TextRule):
+        return text_rule(rule)
     raise NoJavaError
 
 

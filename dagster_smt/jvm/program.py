@@ -49,6 +49,7 @@ from dagster_smt.model.runtime import JavaDouble
 from dagster_smt.model.topics.names import names_of
 from dagster_smt.values.headers.literals import parse_literal, simple_header_bytes
 from dagster_smt.values.json.lazy import encoder
+from dagster_smt.values.privacy.texts import TextRule
 
 _DATE_LETTERS = frozenset("yMdHmsSEahkKXZ")
 """The letters of date patterns that the lane supports. Names of zones are not among them, because Java's formatter
@@ -277,9 +278,23 @@ def _rule(rule: FieldRule) -> dict[str, Any]:
         return {"name": "cast", "target": rule.parameters["target"].name.lower()}
     if rule.name == "time":
         return _time(rule)
+    if rule.name == "text":
+        return text_rule(rule.parameters["rule"]) | {"numbers": "int64" in rule.parameters["kinds"]}
+    if rule.name == "coarse":
+        texts = dict(rule.parameters["rules"]).get("string")
+        if isinstance(texts, TextRule):
+            return text_rule(texts) | {"numbers": False}
     if rule.name == "case":
         return {"name": "case", "upper": rule.parameters["upper"]}
     raise NoJavaError(f"the rule {type(rule).__name__}")
+
+
+def text_rule(rule: TextRule) -> dict[str, Any]:
+    """Returns a rule of texts. It has references to keys, which Java looks up itself."""
+    program = rule.program()
+    if program is None:
+        raise NoJavaError(f"the rule {type(rule).__name__}")
+    return program
 
 
 def _constant(rule: FieldRule, kind: str) -> str | None:

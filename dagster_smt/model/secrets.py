@@ -2,8 +2,9 @@
 
 ``${env:NAME}`` is a variable of the environment, ``${file:/run/db.properties:password}`` a key of a properties file,
 and ``${dir:/run/secrets:password}`` a whole file in a folder (``EnvVarConfigProvider``, ``FileConfigProvider``,
-``DirectoryConfigProvider``). A reference is resolved when a client is created. A definition, its ``repr``, its metadata
-and its messages hold only the names of variables, files and keys.
+``DirectoryConfigProvider``). ``${vault:secret/db:password}`` is a key of a secret in HashiCorp Vault
+(``model/vault.py``). A reference is resolved when a client is created, or when a transform needs its key. A definition,
+its ``repr``, its metadata and its messages hold only the names of variables, files and keys.
 """
 
 import os
@@ -14,8 +15,9 @@ from pathlib import Path
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.properties import read_properties
+from dagster_smt.model.vault import secret_in_vault
 
-_REFERENCE = re.compile(r"\$\{(?:env:([A-Za-z_][A-Za-z0-9_]*)|(file|dir):([^:{}]+):([^:{}]+))\}")
+_REFERENCE = re.compile(r"\$\{(?:env:([A-Za-z_][A-Za-z0-9_]*)|(file|dir|vault):([^:{}]+):([^:{}]+))\}")
 """A reference: the name of a variable; or a provider, a path and a key."""
 PATHS = "DAGSTER_SMT_SECRET_PATHS"
 """The variable with the folders that references may name, with commas, as ``allowed.paths`` of Connect's providers
@@ -110,6 +112,9 @@ def _looked_up(match: "re.Match[str]", place: str, problems: list[Problem]) -> s
     variable, provider, path, key = match.groups()
     if variable is not None:
         value, what = os.environ.get(variable), f"{variable}, which is not in the environment"
+    elif provider == "vault":
+        value, reason = secret_in_vault(path, key)
+        what = f"the key {key} of the secret {path} in Vault, {reason}"
     elif provider == "file":
         value, what = _of_file(Path(path), key), f"the key {key} of the file {path}, which this process cannot read"
     else:

@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from dagster_smt.authoring.keys import check_keys
 from dagster_smt.chain import Plan
 from dagster_smt.chain.after_foreign import plan_after
 from dagster_smt.chain.forms import FormsPlan, plan_forms
@@ -105,6 +106,7 @@ def run(
         check_version(session)
         check_settings(session)
         check_executors(session)
+        check_keys(spec.chain)
         warnings = check_options(spec.chain)
         ship_jars(session, spec.chain)
         table, source = open_table(session, spec.sink, spec.table.source), open_source(spec.table.source, session)

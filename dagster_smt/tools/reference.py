@@ -19,7 +19,7 @@ from dagster_smt.authoring.transform import Example, Transform
 from dagster_smt.chain.plugins import own
 from dagster_smt.chain.stages import as_text
 from dagster_smt.chain.vendors import by_vendor, is_kafkas
-from dagster_smt.interpret.examples import example_chain, run_example, run_once, with_schema
+from dagster_smt.interpret.examples import example_chain, run_example, run_once, set_example_key, with_schema
 from dagster_smt.model.reports.markdown import code
 from dagster_smt.tools import gallery
 from dagster_smt.tools.parity.judge import REASONS
@@ -288,6 +288,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m dagster_smt.tools.reference")
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a page is stale")
     check = parser.parse_args(argv).check
+    set_example_key()
     classes = [*own(Transform), *own(Predicate)]
     report = run_files(sorted(CASES.glob("*.jsonl")))
     vendors = run_files(sorted((CASES / "vendors").glob("*.jsonl.gz")))

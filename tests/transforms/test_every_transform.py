@@ -39,9 +39,12 @@ def module_of(cls):
 
 
 def tables_of(cls):
-    """The test tables of a class: for each vendor there is a folder, as there is a package."""
+    """The test tables of a class: for each vendor there is a folder, as there is a package. Tables may share rows."""
     inside = cls.__module__.split(".")[2:-1]
-    return [path for path in (HERE.joinpath(*inside, f"test_{module_of(cls)}.py"),) if path.exists()]
+    table, shared = HERE.joinpath(*inside, f"test_{module_of(cls)}.py"), HERE.joinpath(*inside, "common.py")
+    if table.exists() and shared.exists() and "*common.rows(" in table.read_text():
+        return [table, shared]
+    return [path for path in (table,) if path.exists()]
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.__name__)

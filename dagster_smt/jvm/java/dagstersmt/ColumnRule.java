@@ -25,7 +25,8 @@ interface ColumnRule {
       case "time to text":
         return timeToText(rule.get("format").asText(), rule.get("millis").asLong());
       default:
-        throw new IllegalArgumentException("no rule " + name);
+        TextRule text = TextRule.of(rule);
+        return value -> UTF8String.fromString(text.of(value.toString()));
     }
   }
 

@@ -23,7 +23,7 @@ final class Rules {
       case "time":
         return new Time(rule.get("target").asText(), rule.get("format").asText(), rule.get("precision").asText());
       default:
-        throw new IllegalArgumentException("no rule " + name);
+        return TextRule.of(rule).forJson(rule.get("numbers").asBoolean());
     }
   }
 

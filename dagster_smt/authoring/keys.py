@@ -1,0 +1,109 @@
+"""Options of transforms that need keys. A chain holds references to keys, and never a key."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Annotated, ClassVar
+
+from pydantic import AfterValidator, BaseModel
+
+from dagster_smt.authoring.options import Names, Text, option
+from dagster_smt.authoring.stage import Chain
+from dagster_smt.authoring.validate import one_of
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.keys import ENCODINGS, KeyReference, KeyRing, forget_keys
+from dagster_smt.model.secrets import is_reference
+
+KEY_RING = "key.ring"
+_ITEM = re.compile(r"(?:([A-Za-z0-9_-]{1,32})=)?(.*)", re.S)
+_ONLY = "1"
+"""The id of a key without an id."""
+
+
+def _references(items: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuses items that are not references. The message does not quote an item, because it may be a key."""
+    if not items:
+        raise ValueError("the list is empty; it needs at least one key, such as k1=${env:NAME}")
+    ids = []
+    for number, item in enumerate(items, 1):
+        key_id, text = _parts(item)
+        if not is_reference(text):
+            form = "is not a reference such as k1=${env:NAME}; a chain must not hold the key itself"
+            raise ValueError(f"item {number} {form}")
+        ids.append(key_id)
+    if len(set(ids)) < len(ids):
+        raise ValueError("two keys have the same id; write k2=${…}, k1=${…}")
+    return items
+
+
+def _parts(item: str) -> tuple[str, str]:
+    match = _ITEM.fullmatch(item)
+    assert match is not None
+    return match[1] or _ONLY, match[2]
+
+
+class Keys(BaseModel):
+    """``key.ring``, ``key.encoding`` and ``key.id``."""
+
+    key_ring: Annotated[Names, AfterValidator(_references)] = option(
+        "The key ring, the newest key first: `k2=${env:PII_KEY_2}, k1=${file:/run/secrets/keys.properties:pii}`. An "
+        "item is an id and a [reference](../../how-to/pseudonyms.md#keys); a single key may lack the id."
+    )
+    key_encoding: Annotated[Text, one_of(*ENCODINGS)] = option(
+        "How the keys are written: `base64`, `hex`, or `text` (the bytes of the text).", "base64"
+    )
+    key_id: Text = option("The id of the key that writes; empty: the first one.", "")
+
+    key_use: ClassVar[str] = "hmac"
+    """The use of the keys, which determines their sizes (``model.keys.SIZES``)."""
+
+    @property
+    def use(self) -> str:
+        """The use of the keys under these options."""
+        return self.key_use
+
+    @property
+    def ring(self) -> KeyRing:
+        """The key ring."""
+        references = []
+        for item in self.key_ring:
+            key_id, text = _parts(item)
+            references.append(KeyReference(key_id, text, self.key_encoding, self.use))
+        return KeyRing(tuple(references), self.key_id or references[0].id)
+
+    def check_ring(self) -> Iterator[tuple[str, str, str]]:
+        """Yields the problems of the ring, for ``Options.check``."""
+        ids = [_parts(item)[0] for item in self.key_ring]
+        if self.key_id and self.key_id not in ids:
+            yield "key.id", f"there is no key '{self.key_id}' in the option key.ring", f"the ids are: {', '.join(ids)}"
+
+
+def keys_of(chain: Chain) -> Iterator[tuple[str, KeyReference]]:
+    """Yields the keys of all stages, each with the place of its option."""
+    for stage in chain.stages:
+        if isinstance(stage.transform, Keys):
+            for reference in stage.transform.ring.keys:
+                yield f"{stage.place} {KEY_RING}", reference
+
+
+def check_keys(chain: Chain) -> None:
+    """Looks up all keys of a chain, again if they are known.
+
+    Raises:
+        ConfigError: SMT582 and SMT740, for each key that is missing or unusable.
+    """
+    if not any(isinstance(stage.transform, Keys) for stage in chain.stages):
+        return
+    forget_keys()
+    problems: list[Problem] = []
+    for place, reference in keys_of(chain):
+        problems += _problems(place, reference)
+    if problems:
+        raise ConfigError(problems)
+
+
+def _problems(place: str, reference: KeyReference) -> Iterable[Problem]:
+    try:
+        reference.key()
+    except ConfigError as error:
+        return [problem.at(place) for problem in error.problems]
+    return []

@@ -1,0 +1,69 @@
+"""``TextRules``, the base of the transforms that put texts of fields through one rule."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, check_paths
+from dagster_smt.authoring.options import Names, option
+from dagster_smt.authoring.transform import Transform
+from dagster_smt.effects.effect import Change, Effect
+from dagster_smt.effects.rule import FieldRule
+from dagster_smt.errors import data_error
+from dagster_smt.model.cell import Rule
+from dagster_smt.model.paths.connect import FieldPath
+
+_WHOLE = FieldPath("", ())
+
+
+@dataclass(frozen=True)
+class TextField(FieldRule):
+    """Puts values of some kinds through a value rule, and refuses all other values.
+
+    Attributes:
+        rule: The rule. It describes itself to the Java lane (``TextRule.program``).
+        kinds: The kinds of values that the rule takes.
+        verb: The action, as the message about another kind words it.
+    """
+
+    name = "text"
+    rule: Any
+    kinds: tuple[str, ...]
+    verb: str
+
+    def of_kind(self, kind: str) -> Rule:
+        if kind not in self.kinds:
+            hint = f"name a field of a type that can be: {', '.join(self.kinds)}; or cast it to string first"
+            raise data_error("SMT742", f"a value of type {kind} cannot be {self.verb}", hint)
+        rule: Rule = self.rule
+        return rule
+
+
+class TextRules(NullDefaults, NestedPaths, Transform):
+    """The base of transforms that replace texts by other texts. A null stays null and is not counted."""
+
+    null = "pass"
+    action: ClassVar[str] = "masked"
+    """The word of the ledger for the change."""
+    form: ClassVar[str] = ""
+    """The form of the new value, as the ledger shows it."""
+    kinds: ClassVar[tuple[str, ...]] = ("string",)
+    """The kinds of values that the transform takes."""
+    verb: ClassVar[str] = ""
+    """The action, as messages word it: ``a value of type map cannot be masked``."""
+    fields: Annotated[Names, by_syntax()] = option("Fields to change; empty: the whole key or value.", ())
+
+    def check(self) -> Iterator[tuple[str, str, str]]:
+        return check_paths("fields", self.fields, self.path)
+
+    @abstractmethod
+    def rule(self, path: FieldPath) -> Any:
+        """Returns the value rule of a field."""
+
+    def effects(self) -> tuple[Effect, ...]:
+        changes = []
+        for path in tuple(map(self.path, self.fields)) or (_WHOLE,):
+            rule = TextField(self.rule(path), self.kinds, self.verb)
+            changes.append(Change(path, rule, self.action, self.form, refuses_default=True))
+        return tuple(changes)

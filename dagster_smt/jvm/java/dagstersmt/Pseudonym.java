@@ -1,0 +1,101 @@
+package dagstersmt;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.math.BigInteger;
+import java.nio.charset.StandardCharsets;
+import javax.crypto.Mac;
+
+/** A keyed digest of a text, in an alphabet and a length: {@code dagster_smt.values.privacy.pseudonyms}. */
+final class Pseudonym extends TextRule {
+  private static final int DIGEST_BITS = 256;
+
+  private final JsonNode key;
+  private final String domain;
+  private final byte[] alphabet;
+  private final int length;
+  private final byte[] prefix;
+
+  /** Bits of a character, if the characters are a power of two; else 0. */
+  private final int bits;
+
+  /** Null until the first text, because a missing key must not keep a program from being read. */
+  private Mac mac;
+
+  Pseudonym(JsonNode rule) {
+    key = rule.get("key");
+    domain = rule.get("domain").asText();
+    alphabet = rule.get("alphabet").asText().getBytes(StandardCharsets.US_ASCII);
+    length = rule.get("length").asInt();
+    prefix = rule.get("prefix").asText().getBytes(StandardCharsets.US_ASCII);
+    bits = Integer.bitCount(alphabet.length) == 1 ? Integer.numberOfTrailingZeros(alphabet.length) : 0;
+  }
+
+  @Override
+  String of(String text) {
+    byte[] data = text.getBytes(StandardCharsets.UTF_8); // half of a surrogate pair becomes a question mark
+    mac().update(data, 0, data.length);
+    byte[] out = new byte[prefix.length + length];
+    write(out, 0);
+    return new String(out, StandardCharsets.US_ASCII);
+  }
+
+  @Override
+  Text ofJson(byte[] text, int start, int end) {
+    for (int i = start + 1; i < end - 1; i++) {
+      if (text[i] == '\\') {
+        return super.ofJson(text, start, end);
+      }
+    }
+    mac().update(text, start + 1, end - start - 2);
+    byte[] json = new byte[prefix.length + length + 2];
+    json[0] = '"';
+    json[json.length - 1] = '"';
+    write(json, 1);
+    return new Text(json, false);
+  }
+
+  private Mac mac() {
+    if (mac == null) {
+      byte[] data = Keys.of(key);
+      mac = Keys.mac(domain.isEmpty() ? data : Keys.derived(data, "domain " + domain));
+    }
+    return mac;
+  }
+
+  private void write(byte[] out, int at) {
+    byte[] digest = mac.doFinal();
+    System.arraycopy(prefix, 0, out, at, prefix.length);
+    if (bits > 0) {
+      writeBits(digest, out, at + prefix.length);
+    } else {
+      writeDigits(digest, out, at + prefix.length);
+    }
+  }
+
+  /** The first bits of the digest, some for each character. */
+  private void writeBits(byte[] digest, byte[] out, int at) {
+    int held = 0;
+    int count = 0;
+    int next = 0;
+    for (int i = 0; i < length; i++) {
+      while (count < bits) {
+        held = held << 8 | (next < digest.length ? digest[next] & 0xFF : 0);
+        next++;
+        count += 8;
+      }
+      count -= bits;
+      out[at + i] = alphabet[held >> count & (1 << bits) - 1];
+      held &= (1 << count) - 1;
+    }
+  }
+
+  private void writeDigits(byte[] digest, byte[] out, int at) {
+    BigInteger base = BigInteger.valueOf(alphabet.length);
+    BigInteger number = new BigInteger(1, digest).multiply(base.pow(length)).shiftRight(DIGEST_BITS);
+    for (int i = length - 1; i >= 0; i--) {
+      BigInteger[] parts = number.divideAndRemainder(base);
+      out[at + i] = alphabet[parts[1].intValue()];
+      number = parts[0];
+    }
+  }
+}

@@ -1,0 +1,111 @@
+package dagstersmt;
+
+import java.security.GeneralSecurityException;
+import java.util.Arrays;
+import javax.crypto.Cipher;
+import javax.crypto.spec.IvParameterSpec;
+import javax.crypto.spec.SecretKeySpec;
+
+/** AES-SIV (RFC 5297) with one associated text. The JDK has no such cipher, but its parts. */
+final class Siv {
+  private static final int BLOCK = 16;
+  private static final byte[] ZERO = new byte[BLOCK];
+
+  private final Cipher forMac;
+  private final SecretKeySpec forText;
+
+  Siv(byte[] key) throws GeneralSecurityException {
+    int half = key.length / 2;
+    forMac = Cipher.getInstance("AES/ECB/NoPadding");
+    forMac.init(Cipher.ENCRYPT_MODE, new SecretKeySpec(key, 0, half, "AES"));
+    forText = new SecretKeySpec(key, half, half, "AES");
+  }
+
+  byte[] seal(byte[] plain, byte[] associated) throws GeneralSecurityException {
+    byte[] vector = vector(plain, associated);
+    byte[] text = counted(vector, plain, 0, plain.length);
+    byte[] out = Arrays.copyOf(vector, BLOCK + text.length);
+    System.arraycopy(text, 0, out, BLOCK, text.length);
+    return out;
+  }
+
+  byte[] open(byte[] data, byte[] associated) throws GeneralSecurityException {
+    if (data.length < BLOCK) {
+      throw Left.LEFT;
+    }
+    byte[] vector = Arrays.copyOf(data, BLOCK);
+    byte[] plain = counted(vector, data, BLOCK, data.length - BLOCK);
+    if (!Keys.same(vector, 0, vector(plain, associated))) {
+      throw Left.LEFT;
+    }
+    return plain;
+  }
+
+  /** AES in counter mode; two bits of the vector are cleared (RFC 5297, 2.6). */
+  private byte[] counted(byte[] vector, byte[] data, int start, int length) throws GeneralSecurityException {
+    if (length == 0) {
+      return new byte[0];
+    }
+    byte[] counter = vector.clone();
+    counter[8] &= 0x7F;
+    counter[12] &= 0x7F;
+    Cipher cipher = Cipher.getInstance("AES/CTR/NoPadding");
+    cipher.init(Cipher.ENCRYPT_MODE, forText, new IvParameterSpec(counter));
+    return cipher.doFinal(data, start, length);
+  }
+
+  /** S2V of the associated text and the plain text (RFC 5297, 2.4). */
+  private byte[] vector(byte[] plain, byte[] associated) throws GeneralSecurityException {
+    byte[] sum = doubled(mac(ZERO));
+    xor(sum, mac(associated), 0);
+    if (plain.length >= BLOCK) {
+      byte[] last = plain.clone();
+      xor(last, sum, plain.length - BLOCK);
+      return mac(last);
+    }
+    byte[] padded = Arrays.copyOf(plain, BLOCK);
+    padded[plain.length] = (byte) 0x80;
+    byte[] last = doubled(sum);
+    xor(last, padded, 0);
+    return mac(last);
+  }
+
+  /** CMAC (RFC 4493). */
+  private byte[] mac(byte[] data) throws GeneralSecurityException {
+    byte[] subkey = doubled(forMac.doFinal(ZERO));
+    int last = Math.max(0, (data.length - 1) / BLOCK * BLOCK);
+    byte[] block = Arrays.copyOfRange(data, last, last + BLOCK);
+    if (data.length - last < BLOCK) {
+      block[data.length - last] = (byte) 0x80;
+      subkey = doubled(subkey);
+    }
+    xor(block, subkey, 0);
+    byte[] state = new byte[BLOCK];
+    for (int at = 0; at < last; at += BLOCK) {
+      for (int i = 0; i < BLOCK; i++) {
+        state[i] ^= data[at + i];
+      }
+      state = forMac.doFinal(state);
+    }
+    xor(state, block, 0);
+    return forMac.doFinal(state);
+  }
+
+  private static void xor(byte[] data, byte[] other, int at) {
+    for (int i = 0; i < other.length; i++) {
+      data[at + i] ^= other[i];
+    }
+  }
+
+  private static byte[] doubled(byte[] block) {
+    byte[] out = new byte[BLOCK];
+    for (int i = 0; i < BLOCK; i++) {
+      int next = i + 1 < BLOCK ? (block[i + 1] & 0xFF) >> 7 : 0;
+      out[i] = (byte) (block[i] << 1 | next);
+    }
+    if ((block[0] & 0x80) != 0) {
+      out[BLOCK - 1] ^= (byte) 0x87;
+    }
+    return out;
+  }
+}

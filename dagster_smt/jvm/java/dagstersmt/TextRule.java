@@ -1,0 +1,54 @@
+package dagstersmt;
+
+import com.fasterxml.jackson.databind.JsonNode;
+
+/** A rule from texts to texts: {@code dagster_smt.values.privacy}. */
+abstract class TextRule {
+  /** Returns the rule that a program describes. */
+  static TextRule of(JsonNode rule) {
+    String name = rule.get("name").asText();
+    switch (name) {
+      case "pseudonym":
+        return new Pseudonym(rule);
+      case "part mask":
+        return new PartMask(rule);
+      case "redaction":
+        return new Redaction(rule);
+      case "seal":
+        return new Sealed.Sealing(rule);
+      case "open":
+        return new Sealed.Opening(rule);
+      case "network":
+        return new Coarse.Network(rule);
+      case "beginning":
+        return new Coarse.Beginning(rule);
+      default:
+        throw new IllegalArgumentException("no rule " + name);
+    }
+  }
+
+  /**
+   * The result for a text.
+   *
+   * @throws Left Python has to say what the result is
+   */
+  abstract String of(String text);
+
+  /** The result for the JSON text of a string, as JSON text. */
+  Text ofJson(byte[] text, int start, int end) {
+    return Text.string(of(Rules.string(text, start, end)));
+  }
+
+  /** The rule for values without a schema; {@code numbers}: whether it takes whole numbers, as their texts. */
+  final Rule forJson(boolean numbers) {
+    return (kind, text, start, end) -> {
+      if (kind == Kind.STRING) {
+        return ofJson(text, start, end);
+      }
+      if (kind == Kind.INT64 && numbers) {
+        return Text.string(of(Long.toString(Numbers.toLong(text, start, end))));
+      }
+      throw Left.LEFT;
+    };
+  }
+}

@@ -1,0 +1,199 @@
+"""Keys of transforms. They travel between processes as references, never as bytes.
+
+A chain names keys by references such as ``k1=${env:PII_KEY}``. Each process that needs a key looks it up itself: the
+driver, the Python workers, and the Java lane. A reference that is sent to another process carries the *check value* of
+the key in the process that sends it. The receiving process compares it with the check value of its own key, so another
+key under the same reference is an error, and not another result.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import string
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+from dagster_smt.errors import ConfigError, EngineError, Problem
+from dagster_smt.model.secrets import resolved
+
+ENCODINGS = ("base64", "hex", "text")
+SIZES = {"hmac": range(16, 1025), "aes": (16, 24, 32), "siv": (32, 48, 64), "any": (16, 24, 32, 48, 64)}
+"""The numbers of bytes that a key may have, by its use."""
+_CHECKED = b"\0dagster_smt key check\0"
+_URL_SAFE = str.maketrans("-_", "+/")
+
+
+class Key:
+    """The bytes of a key. They are not shown, and cannot be sent to another process.
+
+    Attributes:
+        data: The bytes.
+        check: The check value of the key.
+    """
+
+    __slots__ = ("_prepared", "check", "data")
+
+    def __init__(self, data: bytes):
+        self.data = data
+        self.check = check_value(data)
+        self._prepared: dict[Hashable, Any] = {}
+
+    def __repr__(self) -> str:
+        return "<key>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a key does not leave its process")
+
+    def prepared(self, name: Hashable, make: Callable[[bytes], Any]) -> Any:
+        """Returns what ``make`` makes of the key's bytes, such as a cipher. It is made once under each name."""
+        if name not in self._prepared:
+            self._prepared[name] = make(self.data)
+        return self._prepared[name]
+
+
+def check_value(data: bytes) -> str:
+    """Returns the check value of a key: eight bytes of an HMAC-SHA-256 of a fixed text, in hexadecimal digits.
+
+    Nobody can compute the key from it. Two keys have the same check value with a probability of 2^-64.
+    """
+    return hmac.digest(data, _CHECKED, "sha256")[:8].hex()
+
+
+_keys: dict[tuple[str, str, str, str], Key] = {}
+"""The keys of this process, by reference, encoding, use, and the check value that they must have."""
+
+
+def forget_keys() -> None:
+    """Forgets the keys of this process, so that the next use looks them up again."""
+    _keys.clear()
+
+
+@dataclass(frozen=True)
+class KeyReference:
+    """A key of a chain, without its bytes.
+
+    Attributes:
+        id: The name of the key in its ring.
+        text: Where processes look up the key: ``${env:NAME}``, ``${file:…}``, ``${dir:…}`` or ``${vault:…}``.
+        encoding: ``base64``, ``hex`` or ``text``: how the bytes are written.
+        use: ``hmac``, ``aes`` or ``siv``; it determines the sizes of keys.
+        check: The check value that the key must have; empty in the process that the chain is written in.
+    """
+
+    id: str
+    text: str
+    encoding: str
+    use: str
+    check: str = field(default="", compare=False)
+
+    def key(self) -> Key:
+        """Returns the key.
+
+        Raises:
+            ConfigError: SMT582, the reference has no value here; SMT740, the value is no key.
+            EngineError: SMT741, the reference came from another process, and has no or another key here.
+        """
+        place = (self.text, self.encoding, self.use, self.check)
+        key = _keys.get(place)
+        if key is None:
+            key = _keys[place] = self._looked_up()
+        return key
+
+    def _looked_up(self) -> Key:
+        try:
+            text = resolved({self.id: self.text}, "the key")[self.id]
+            key = Key(self._decoded(text))
+        except ConfigError as error:
+            if not self.check:
+                raise
+            raise self._of_executor(f"cannot be read there: {error.problems[0].statement}") from None
+        if self.check and not hmac.compare_digest(key.check, self.check):
+            raise self._of_executor("is another key there than in the process of the run")
+        return key
+
+    def _decoded(self, text: str) -> bytes:
+        try:
+            data = _BYTES[self.encoding](text)
+        except (binascii.Error, ValueError):
+            raise self._unusable(f"is not written in {self.encoding}") from None
+        sizes = SIZES[self.use]
+        if len(data) not in sizes:
+            allowed = f"at least {sizes[0]}" if self.use == "hmac" else " or ".join(map(str, sizes))
+            raise self._unusable(f"has {len(data)} bytes, and needs {allowed}")
+        return data
+
+    def _unusable(self, statement: str) -> ConfigError:
+        size = 32 if self.use != "siv" else 64
+        hint = f"make a key with: openssl rand -base64 {size}; key.encoding names another form"
+        return ConfigError(Problem("SMT740", f"the key {self.id}", f"{self.text} {statement}", hint))
+
+    def _of_executor(self, statement: str) -> EngineError:
+        hint = "give Spark's executors the same key as the run: the same file, or the same variable"
+        return EngineError(Problem("SMT741", f"Spark's executors, the key {self.id}", statement, hint))
+
+    def sent(self) -> "KeyReference":
+        """Returns the reference with the check value of the key in this process; without one if there is no key."""
+        if self.check:
+            return self
+        try:
+            check = self.key().check
+        except ConfigError:
+            check = ""
+        return KeyReference(self.id, self.text, self.encoding, self.use, check)
+
+    def __reduce__(self) -> Any:
+        sent = self.sent()
+        return KeyReference, (sent.id, sent.text, sent.encoding, sent.use, sent.check)
+
+    def program(self) -> dict[str, str]:
+        """Returns the reference as the Java lane reads it."""
+        sent = self.sent()
+        return {"id": sent.id, "reference": sent.text, "encoding": sent.encoding, "use": sent.use, "check": sent.check}
+
+
+@dataclass(frozen=True)
+class KeyRing:
+    """The keys of a stage.
+
+    Attributes:
+        keys: The keys. Values are read with each of them.
+        writes: The id of the key that writes.
+    """
+
+    keys: tuple[KeyReference, ...]
+    writes: str
+
+    @property
+    def writer(self) -> KeyReference:
+        """The key that writes."""
+        return next(key for key in self.keys if key.id == self.writes)
+
+    def by_id(self, key_id: str) -> KeyReference | None:
+        """Returns the key of an id; None if the ring has none."""
+        return next((key for key in self.keys if key.id == key_id), None)
+
+
+def _base64(text: str) -> bytes:
+    compact = "".join(text.split()).rstrip("=").translate(_URL_SAFE)
+    return base64.b64decode(compact + "=" * (-len(compact) % 4), validate=True)
+
+
+def _hex(text: str) -> bytes:
+    digits = "".join(text.split())
+    if set(digits) - set(string.hexdigits):
+        raise ValueError
+    return bytes.fromhex(digits)
+
+
+def _text(text: str) -> bytes:
+    return text.rstrip("\r\n").encode()
+
+
+_BYTES: dict[str, Callable[[str], bytes]] = {"base64": _base64, "hex": _hex, "text": _text}
+
+
+def derived(data: bytes, purpose: str) -> bytes:
+    """Returns a key of 32 bytes for one purpose, so that two purposes of a key share nothing."""
+    return hmac.new(data, b"\0dagster_smt\0" + purpose.encode(), hashlib.sha256).digest()

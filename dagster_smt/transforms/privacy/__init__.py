@@ -1,0 +1,11 @@
+"""Transforms of this package, in the order of the reference: what hides values, and Connect has no class for."""
+
+from dagster_smt.authoring.transform import Transform
+from dagster_smt.transforms.privacy.coarsen import Coarsen
+from dagster_smt.transforms.privacy.decrypt import Decrypt
+from dagster_smt.transforms.privacy.encrypt import Encrypt
+from dagster_smt.transforms.privacy.mask_part import MaskPart
+from dagster_smt.transforms.privacy.pseudonymize import Pseudonymize
+from dagster_smt.transforms.privacy.redact import Redact
+
+ALL: tuple[type[Transform], ...] = (Coarsen, Decrypt, Encrypt, MaskPart, Pseudonymize, Redact)

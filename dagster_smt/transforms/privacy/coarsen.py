@@ -1,0 +1,161 @@
+"""Coarsen: make values coarser, so that they describe groups instead of persons."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import AfterValidator
+
+from dagster_smt.authoring.options import Int, Text, option
+from dagster_smt.authoring.transform import Example
+from dagster_smt.authoring.validate import one_of
+from dagster_smt.effects.effect import Change, Effect
+from dagster_smt.effects.rule import FieldRule
+from dagster_smt.effects.text_rules import TextRules
+from dagster_smt.errors import data_error
+from dagster_smt.model.cell import Rule
+from dagster_smt.model.paths.connect import FieldPath
+from dagster_smt.model.runtime import JavaByte, JavaFloat, JavaInteger, JavaShort
+from dagster_smt.values.numbers import to_float32
+from dagster_smt.values.privacy.coarse import (
+    PERIODS,
+    Beginning,
+    DatePeriod,
+    DecimalMultiple,
+    FloatMultiple,
+    Network,
+    TextPeriod,
+    WholeMultiple,
+)
+from dagster_smt.values.privacy.texts import INTEGER_KINDS
+
+KINDS = ("ip", "date", "number", "coordinate", "postcode")
+_LEAST = {"int8": -(2**7), "int16": -(2**15), "int32": -(2**31), "int64": -(2**63)}
+_MOST_DECIMALS = 8
+
+
+@dataclass(frozen=True)
+class CoarseField(FieldRule):
+    """Makes values coarser, by their kinds.
+
+    Attributes:
+        sort: A name in ``KINDS``.
+        rules: The rules by kind.
+    """
+
+    name = "coarse"
+    sort: str
+    rules: tuple[tuple[str, Any], ...]
+
+    def of_kind(self, kind: str) -> Rule:
+        rules = dict(self.rules)
+        if kind not in rules:
+            hint = f"name a field of a type that can be: {', '.join(rules)}"
+            raise data_error("SMT743", f"a value of type {kind} cannot be made coarser as {self.sort}", hint)
+        rule: Rule = rules[kind]
+        return rule
+
+
+def _step(text: str) -> str:
+    whole, _, rest = text.partition(".")
+    if rest or not whole.isdecimal() or not whole.isascii() or int(whole) < 1:
+        raise ValueError("must be a whole number from 1 on")
+    return text
+
+
+class Coarsen(TextRules):
+    """Make values coarser: networks of IP addresses, beginnings of periods, lower multiples, areas, postcode areas.
+
+    | `kind` | values | result |
+    |---|---|---|
+    | `ip` | texts | the first address of the network |
+    | `date` | Date, Timestamp; texts of ISO 8601 | the beginning of the period; times in UTC, texts in their own zone |
+    | `number` | numbers, Decimal | the next lower multiple of `step` |
+    | `coordinate` | floats, Decimal | the number with `decimals` places, rounded down |
+    | `postcode` | texts | the first letters and digits |
+
+    Types stay, but a changed string has no default. A text that is no address or date fails the record. A postcode
+    that is not longer than `characters` becomes empty. A null stays null, and a value of another type is refused.
+    """
+
+    connect_class = "dagster_smt.privacy.Coarsen"
+    purpose = "make fields coarser"
+    verb = "made coarser"
+    form = "coarse"
+    kind: Annotated[Text, one_of(*KINDS)] = option(
+        "What the values are: `ip`, `date`, `number`, `coordinate`, `postcode`."
+    )
+    ipv4_bits: Int = option("For `ip`: the bits that stay of an address of version 4.", 24)
+    ipv6_bits: Int = option("For `ip`: the bits that stay of an address of version 6.", 48)
+    period: Annotated[Text, one_of(*PERIODS)] = option(
+        "For `date`: `year`, `quarter`, `month`, `day` or `hour`.", "month"
+    )
+    step: Annotated[Text, AfterValidator(_step)] = option("For `number`: the step, a whole number.", "10")
+    decimals: Int = option("For `coordinate`: the decimal places that stay; one is about 11 km.", 1)
+    characters: Int = option("For `postcode`: the number of letters and digits that stay.", 3)
+    examples = (
+        Example("a network", {"fields": "ip", "kind": "ip"}, '{"ip":"192.0.2.77"}', '{"ip":"192.0.2.0"}'),
+        Example(
+            "the year of birth",
+            {"fields": "born", "kind": "date", "period": "year"},
+            '{"born":"1815-12-10"}',
+            '{"born":"1815-01-01"}',
+        ),
+        Example("ages in tens", {"fields": "age", "kind": "number", "step": "10"}, '{"age":36}', '{"age":30}'),
+        Example(
+            "a place",
+            {"fields": "lat,lon", "kind": "coordinate"},
+            '{"lat":59.9139,"lon":10.7522}',
+            '{"lat":59.9,"lon":10.7}',
+        ),
+        Example(
+            "a postcode", {"fields": "zip", "kind": "postcode", "characters": "2"}, '{"zip":"0150"}', '{"zip":"01"}'
+        ),
+    )
+
+    def check(self) -> Iterator[tuple[str, str, str]]:
+        yield from TextRules.check(self)
+        for name, bits, most in (("ipv4.bits", self.ipv4_bits, 32), ("ipv6.bits", self.ipv6_bits, 128)):
+            if not 0 <= bits < most:
+                yield name, f"must be 0 to {most - 1}", "set the bits of the network"
+        if not 0 <= self.decimals <= _MOST_DECIMALS:
+            yield "decimals", f"must be 0 to {_MOST_DECIMALS}", "one decimal is about 11 km"
+        if self.characters < 1:
+            yield "characters", "must be 1 or more", "set the number of characters that stay"
+
+    def rule(self, path: FieldPath) -> CoarseField:
+        rules = {
+            "ip": self._texts(Network(self.ipv4_bits, self.ipv6_bits)),
+            "date": (*self._texts(TextPeriod(self.period)), *self._dates()),
+            "number": (*self._whole_numbers(), *self._numbers(float(self.step), 1.0, self.step)),
+            "coordinate": self._numbers(1.0, float(10**self.decimals), f"1e-{self.decimals}"),
+            "postcode": self._texts(Beginning(self.characters)),
+        }
+        return CoarseField(self.kind, rules[self.kind])
+
+    def effects(self) -> tuple[Effect, ...]:
+        paths = tuple(map(self.path, self.fields)) or (FieldPath("", ()),)
+        return tuple(Change(path, self.rule(path), "masked", self.form, refuses_default=True) for path in paths)
+
+    @staticmethod
+    def _texts(rule: Any) -> tuple[tuple[str, Any], ...]:
+        return (("string", rule),)
+
+    def _dates(self) -> tuple[tuple[str, Any], ...]:
+        return ("Date", DatePeriod(self.period)), ("Timestamp", DatePeriod(self.period))
+
+    def _whole_numbers(self) -> tuple[tuple[str, Any], ...]:
+        boxes = {"int8": JavaByte, "int16": JavaShort, "int32": JavaInteger, "int64": int}
+        return tuple((kind, WholeMultiple(int(self.step), _LEAST[kind], boxes[kind])) for kind in INTEGER_KINDS)
+
+    @staticmethod
+    def _numbers(step: float, parts: float, text: str) -> tuple[tuple[str, Any], ...]:
+        return (
+            ("double", FloatMultiple(step, parts)),
+            ("float", FloatMultiple(step, parts, _float32)),
+            ("Decimal", DecimalMultiple(text)),
+        )
+
+
+def _float32(value: float) -> JavaFloat:
+    return JavaFloat(to_float32(value))

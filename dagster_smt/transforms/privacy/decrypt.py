@@ -1,0 +1,48 @@
+"""Decrypt: open texts that Encrypt encrypted."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from dagster_smt.authoring.keys import KEY_RING, Keys
+from dagster_smt.authoring.options import Text, option
+from dagster_smt.authoring.transform import Example
+from dagster_smt.authoring.validate import one_of
+from dagster_smt.effects.text_rules import TextRules
+from dagster_smt.model.paths.connect import FieldPath
+from dagster_smt.values.privacy.sealed import Opening
+
+
+class Decrypt(Keys, TextRules):
+    """Open texts that `Encrypt` encrypted.
+
+    The text names its mode and its key, so one stage opens texts of all keys in `key.ring`. The result is a string;
+    `Cast` makes a number of it. A text of another key, with another `context`, or that somebody changed, fails the
+    record. A null stays null, and a value of another type is refused. This class needs the extra `privacy`.
+    """
+
+    connect_class = "dagster_smt.privacy.Decrypt"
+    purpose = "decrypt fields"
+    action = "changed"
+    references = (KEY_RING,)
+    verb = "decrypted"
+    form = "decrypted"
+    key_use = "any"
+    context: Text = option("The `context` of `Encrypt`.", "")
+    on_plain_text: Annotated[Text, one_of("fail", "pass")] = option(
+        "What becomes of a text that is not encrypted: `fail` refuses the record, `pass` leaves the text.", "fail"
+    )
+    examples = (
+        Example(
+            "a field",
+            {"fields": "mail", "key.ring": "k1=${env:EXAMPLE_KEY}"},
+            '{"mail":"smt1:siv:k1:clVBt_ZYR1-6YeOLLWxXIbF5kan4e2uDvYPkkx0zpA"}',
+            '{"mail":"ada@example.org"}',
+        ),
+    )
+
+    def check(self) -> Iterator[tuple[str, str, str]]:
+        yield from TextRules.check(self)
+        yield from self.check_ring()
+
+    def rule(self, path: FieldPath) -> Opening:
+        return Opening(self.ring, self.context, self.on_plain_text == "pass")

@@ -1,0 +1,90 @@
+"""Pseudonymize: replace texts with keyed digests that still join."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from dagster_smt.authoring.keys import KEY_RING, Keys
+from dagster_smt.authoring.options import Flag, Int, Text, option
+from dagster_smt.authoring.transform import Example
+from dagster_smt.authoring.validate import one_of
+from dagster_smt.effects.text_rules import TextRules
+from dagster_smt.model.paths.connect import FieldPath
+from dagster_smt.values.privacy.pseudonyms import (
+    ALPHABETS,
+    DIGEST_BITS,
+    LEAST_BITS,
+    Pseudonym,
+    bits_of,
+    standard_length,
+)
+from dagster_smt.values.privacy.texts import INTEGER_KINDS
+
+PER_FIELD = "field"
+
+
+class Pseudonymize(Keys, TextRules):
+    """Replace texts and whole numbers with pseudonyms: HMAC-SHA-256 with a key, in a chosen alphabet and length.
+
+    Equal values have equal pseudonyms, so tables still join; without the key, nobody can compute a pseudonym from a
+    value. `domain` decides which fields join. The text is encoded as UTF-8, and a whole number counts as its decimal
+    text: 42 and "42" have one pseudonym. With `domain` empty and `alphabet=hex`, the pseudonym is the beginning of the
+    HMAC of the value, as other tools print it. The result is a string without a default. A null stays null, and a
+    value of another type is refused. A short pseudonym makes it likely that two values share one.
+    """
+
+    connect_class = "dagster_smt.privacy.Pseudonymize"
+    purpose = "pseudonymize fields"
+    references = (KEY_RING,)
+    kinds = ("string", *INTEGER_KINDS)
+    verb = "pseudonymized"
+    form = "pseudonym"
+    domain: Text = option(
+        "The group of fields whose values join. Empty: all fields with the key. `field`: each field by itself, under "
+        "its path. Any other text: all fields with the key and this text.",
+        "",
+    )
+    alphabet: Annotated[Text, one_of(*ALPHABETS)] = option(
+        "The characters: `hex`, `base32`, `base64url`, `alphanumeric`, `letters` or `digits`.", "hex"
+    )
+    length: Int = option("The number of characters; 0: as many as hold 128 bits (32 of `hex`).", 0)
+    show_key_id: Flag = option("If `true`, the id of the key and a colon stand before the pseudonym.", False)
+    examples = (
+        Example(
+            "a field",
+            {"fields": "mail", "key.ring": "${env:EXAMPLE_KEY}"},
+            '{"mail":"ada@example.org"}',
+            '{"mail":"c2ca8524eab3e540e13d4e2397be333a"}',
+        ),
+        Example(
+            "ten digits, with the key's id",
+            {
+                "fields": "user.id",
+                "field.syntax.version": "V2",
+                "key.ring": "k1=${env:EXAMPLE_KEY}",
+                "alphabet": "digits",
+                "length": "10",
+                "show.key.id": "true",
+            },
+            '{"user":{"id":4711,"lang":"en"}}',
+            '{"user":{"id":"k1:4268450719","lang":"en"}}',
+        ),
+    )
+
+    def check(self) -> Iterator[tuple[str, str, str]]:
+        yield from TextRules.check(self)
+        yield from self.check_ring()
+        bits = bits_of(self.alphabet, self.characters)
+        if self.length < 0 or not LEAST_BITS <= bits <= DIGEST_BITS:
+            statement = f"{self.length} characters of {self.alphabet} are {bits:.0f} bits, and must be 32 to 256"
+            yield "length", statement, f"{standard_length(self.alphabet)} characters hold 128 bits"
+
+    @property
+    def characters(self) -> int:
+        """The number of characters of a pseudonym."""
+        return self.length or standard_length(self.alphabet)
+
+    def rule(self, path: FieldPath) -> Pseudonym:
+        domain = self.domain
+        if domain == PER_FIELD:
+            domain = f"field {path.text}"
+        return Pseudonym(self.ring.writer, domain, self.alphabet, self.characters, self.show_key_id)

@@ -1,0 +1,1 @@
+"""Rules that hide, shorten, replace or encrypt values."""

@@ -1,0 +1,223 @@
+"""Coarser values: networks of addresses, beginnings of periods, multiples of numbers, beginnings of postcodes."""
+
+import ipaddress
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from dagster_smt.errors import DataError, data_error
+from dagster_smt.model.schema import JavaDate, Schema
+from dagster_smt.values.basic import PythonRule
+from dagster_smt.values.java.calendar import DAY
+from dagster_smt.values.privacy.texts import TextRule
+
+PERIODS = ("year", "quarter", "month", "day", "hour")
+_TIME = "([T ])([0-9]{2})(:[0-9]{2})(:[0-9]{2}(?:[.,][0-9]{1,9})?)?(.*)"
+_MOMENT = re.compile(f"([0-9]{{4}})(?:-([0-9]{{2}})(?:-([0-9]{{2}})(?:{_TIME})?)?)?", re.S)
+"""Year, month, day, the mark before the time, hour, minute, second, zone."""
+_ZONE = re.compile(r"(?:Z|[+-][0-9]{2}:?(?:[0-9]{2})?)?")
+_ZERO = re.compile("[0-9]")
+
+
+@dataclass(frozen=True, slots=True)
+class Network(TextRule):
+    """Replaces an IP address by the first address of its network.
+
+    Attributes:
+        v4, v6: The numbers of bits that stay, for addresses of version 4 and 6.
+    """
+
+    v4: int
+    v6: int
+    may_fail = True
+
+    def of_text(self, text: str) -> str:
+        try:
+            address = ipaddress.ip_address(text)
+        except ValueError:
+            raise self.failure() from None
+        if address.version == 4:
+            hidden = 32 - self.v4
+        else:
+            hidden = 128 - self.v6
+        return str(type(address)(int(address) >> hidden << hidden))
+
+    def failure(self) -> DataError:
+        return data_error("SMT745", "a text is not an IP address", "add a predicate, or clean the field first")
+
+    def program(self) -> dict[str, Any]:
+        return {"name": "network", "v4": self.v4}
+
+
+@dataclass(frozen=True, slots=True)
+class TextPeriod(TextRule):
+    """Replaces an ISO 8601 date or time by the beginning of its period. The form of the text and its zone stay.
+
+    Attributes:
+        period: A name in ``PERIODS``.
+    """
+
+    period: str
+    may_fail = True
+
+    def of_text(self, text: str) -> str:
+        match = _MOMENT.fullmatch(text)
+        if match is None or not _ZONE.fullmatch(match[8] or "") or not self._is_valid(match):
+            raise self.failure()
+        level = PERIODS.index(self.period)
+        month = match[2] and ("01" if level == 0 else match[2])
+        if month and self.period == "quarter":
+            month = f"{(int(month) - 1) // 3 * 3 + 1:02d}"
+        day = match[3] and ("01" if level <= 2 else match[3])
+        hour = match[5] and ("00" if level <= 3 else match[5])
+        date = "-".join(part for part in (match[1], month, day) if part)
+        if not hour:
+            return date
+        small = _ZERO.sub("0", match[6] + (match[7] or ""))
+        return f"{date}{match[4]}{hour}{small}{match[8]}"
+
+    @staticmethod
+    def _is_valid(match: "re.Match[str]") -> bool:
+        bounds = ((2, 1, 12), (3, 1, 31), (5, 0, 23))
+        return all(match[group] is None or low <= int(match[group]) <= high for group, low, high in bounds)
+
+    def failure(self) -> DataError:
+        hint = "use a form such as 2026-11-26 or 2026-11-26T07:30:00Z; TimestampConverter changes other forms"
+        return data_error("SMT746", "a text is not a date or time of ISO 8601", hint)
+
+
+@dataclass(frozen=True, slots=True)
+class DatePeriod(PythonRule):
+    """Replaces a Date or Timestamp by the beginning of its period, in UTC.
+
+    Attributes:
+        period: A name in ``PERIODS``.
+    """
+
+    period: str
+
+    def python(self, value: Any) -> Any:
+        if value is None:
+            return None
+        milliseconds = int(value)
+        if self.period == "hour":
+            return JavaDate(milliseconds - milliseconds % (DAY // 24))
+        days = milliseconds // DAY
+        if self.period != "day":
+            year, month, _ = _civil(days)
+            first = {"year": 1, "quarter": (month - 1) // 3 * 3 + 1, "month": month}[self.period]
+            days = _days(year, first)
+        return JavaDate(days * DAY)
+
+    def failed(self, F: Any, result: Any, value: Any) -> Any:
+        return value.isNotNull() & result.isNull()
+
+
+def _civil(days: int) -> tuple[int, int, int]:
+    """Returns year, month and day of a number of days since 1970, in the proleptic Gregorian calendar."""
+    shifted = days + 719_468
+    era, day = divmod(shifted, 146_097)
+    year = (day - day // 1460 + day // 36_524 - day // 146_096) // 365
+    day_of_year = day - (365 * year + year // 4 - year // 100)
+    month = (5 * day_of_year + 2) // 153
+    month_of_year = month + 3 if month < 10 else month - 9
+    return year + era * 400 + (month_of_year <= 2), month_of_year, day_of_year - (153 * month + 2) // 5 + 1
+
+
+def _days(year: int, month: int) -> int:
+    """Returns the number of days since 1970 of the first day of a month."""
+    shifted = year - (month <= 2)
+    era, of_era = divmod(shifted, 400)
+    day_of_year = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5
+    return era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + day_of_year - 719_468
+
+
+@dataclass(frozen=True, slots=True)
+class WholeMultiple(PythonRule):
+    """Replaces a whole number by the next lower multiple of a step.
+
+    Attributes:
+        step: The step.
+        least: The smallest value of the type. A lower multiple becomes this value.
+        box: The class of the result without a schema.
+    """
+
+    step: int
+    least: int
+    box: Callable[[int], Any] = int
+
+    def python(self, value: Any) -> Any:
+        if value is None:
+            return None
+        number = int(value)
+        return self.box(max(number - number % self.step, self.least))
+
+    def failed(self, F: Any, result: Any, value: Any) -> Any:
+        return value.isNotNull() & result.isNull()
+
+
+@dataclass(frozen=True, slots=True)
+class FloatMultiple(PythonRule):
+    """Replaces a number by the next lower multiple of a step, or of ten to a negative power. NaN and infinities stay.
+
+    Attributes:
+        step: The step, if it is at least 1.
+        parts: The number of steps in 1, if the step is smaller.
+        round: The function that rounds to the width of the type.
+    """
+
+    step: float
+    parts: float
+    round: Callable[[float], float] = float
+
+    def python(self, value: Any) -> Any:
+        if value is None or not math.isfinite(value):
+            return value
+        return self.round(math.floor(float(value) * self.parts / self.step) * self.step / self.parts)
+
+    def failed(self, F: Any, result: Any, value: Any) -> Any:
+        return value.isNotNull() & result.isNull()
+
+
+@dataclass(frozen=True, slots=True)
+class DecimalMultiple(PythonRule):
+    """Replaces a decimal by the next lower multiple of a step. Its scale stays.
+
+    Attributes:
+        step: The step as a text.
+    """
+
+    step: str
+
+    def python(self, value: Any) -> Any:
+        if value is None:
+            return None
+        step = Decimal(self.step)
+        return (step * math.floor(value / step)).quantize(value)
+
+    def failed(self, F: Any, result: Any, value: Any) -> Any:
+        return value.isNotNull() & result.isNull()
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning(TextRule):
+    """Keeps the first letters and digits of a postcode, and drops the rest. A shorter text becomes empty.
+
+    Attributes:
+        count: The number of letters and digits that stay.
+    """
+
+    count: int
+    returns: ClassVar[Schema | None] = TextRule.returns
+
+    def of_text(self, text: str) -> str:
+        characters = [character for character in text if character not in " -"]
+        if len(characters) <= self.count:
+            return ""
+        return "".join(characters[: self.count])
+
+    def program(self) -> dict[str, Any]:
+        return {"name": "beginning", "count": self.count}

@@ -1,0 +1,174 @@
+"""Finds e-mail addresses, telephone numbers, payment cards and bank accounts inside free text, and replaces them.
+
+Cards must pass the check of Luhn (ISO/IEC 7812). Bank accounts must pass the check of ISO 13616 (IBAN), and have the
+length of their country. Addresses and telephone numbers have no check digits, so their patterns decide.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from dagster_smt.values.privacy.texts import TextRule
+
+KINDS = ("iban", "card", "email", "phone")
+"""The kinds of values in the order of the search."""
+KIND = "<kind>"
+"""The part of a replacement that stands for the kind."""
+_LETTER = "A-Za-z\u0080-\U0010ffff"
+_LOCAL = "\\x00-\\x20\u0085\u00a0\u2028\u2029\u3000@<>()\\[\\],;:\"'"
+EMAIL = f"[^{_LOCAL}]{{1,64}}@(?:[{_LETTER}0-9-]{{1,63}}\\.){{1,8}}[{_LETTER}][{_LETTER}0-9-]{{1,62}}"
+"""An address whose domain has a dot. The language of Python's and Java's regular expressions is the same here."""
+_GAP = "[ ()./-]{0,2}"
+PHONES = (
+    f"(?<![0-9A-Za-z+])(?:\\+|00)[ (]{{0,2}}[0-9](?:{_GAP}[0-9]){{6,14}}(?![0-9])",
+    "(?<![0-9A-Za-z.,:-])(?!0[0-9][/-][0-9]{2}[/-][0-9]{4}(?![0-9]))\\(?0[1-9](?:[ ()/-]{0,2}[0-9]){5,13}(?![0-9])",
+    "(?<![0-9A-Za-z.-])\\(?[2-9][0-9]{2}\\)?[ .-]{1,2}[2-9][0-9]{2}[ .-][0-9]{4}(?![0-9])",
+)
+"""International numbers, national numbers that begin with 0, and numbers of North America."""
+CARD_LENGTHS = range(12, 20)
+CARD_STARTS = "234568"
+"""First digits of cards: those of banks and merchandising. Times in milliseconds begin with 1."""
+_DIGITS = re.compile("[0-9]+(?:[ -][0-9]+)*")
+_ACCOUNT = re.compile("[A-Za-z]{2}[0-9]{2}")
+_IBAN_LENGTHS_TEXT = (
+    "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 "
+    "ES24 FI18 FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HN28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 "
+    "LB28 LC32 LI21 LT20 LU20 LV21 LY25 MC27 MD24 ME22 MK19 MN20 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 PL28 PS29 "
+    "PT25 QA29 RO24 RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 "
+    "YE30"
+)
+IBAN_LENGTHS = {word[:2]: int(word[2:]) for word in _IBAN_LENGTHS_TEXT.split()}
+"""By country, the number of characters of an account (the registry of SWIFT)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction(TextRule):
+    """Replaces values of some kinds inside a text.
+
+    Attributes:
+        kinds: The kinds, in the order of ``KINDS``.
+        replacement: The replacement; ``<kind>`` in it stands for the kind.
+    """
+
+    kinds: tuple[str, ...]
+    replacement: str
+
+    def of_text(self, text: str) -> str:
+        for kind in self.kinds:
+            text = _without(kind, text, self.replacement.replace(KIND, kind))
+        return text
+
+    def program(self) -> dict[str, Any]:
+        patterns = {"email": [EMAIL], "phone": list(PHONES)}
+        return {
+            "name": "redaction",
+            "kinds": [
+                {"kind": kind, "patterns": patterns.get(kind, []), "text": self.replacement.replace(KIND, kind)}
+                for kind in self.kinds
+            ],
+            "accounts": IBAN_LENGTHS,
+            "starts": CARD_STARTS,
+        }
+
+
+@lru_cache(maxsize=16)
+def _compiled(pattern: str) -> "re.Pattern[str]":
+    return re.compile(pattern)
+
+
+def _without(kind: str, text: str, replacement: str) -> str:
+    if kind == "card":
+        return _spans_replaced(text, cards_in(text), replacement)
+    if kind == "iban":
+        return _spans_replaced(text, accounts_in(text), replacement)
+    if kind == "email":
+        if "@" not in text:
+            return text
+        return _compiled(EMAIL).sub(lambda _: replacement, text)
+    for pattern in PHONES:
+        text = _compiled(pattern).sub(lambda _: replacement, text)
+    return text
+
+
+def _spans_replaced(text: str, spans: list[tuple[int, int]], replacement: str) -> str:
+    for start, end in reversed(spans):
+        text = text[:start] + replacement + text[end:]
+    return text
+
+
+def cards_in(text: str) -> list[tuple[int, int]]:
+    """Returns where cards are: digits with single blanks or hyphens between groups, with the check digit of Luhn."""
+    spans = []
+    for match in _DIGITS.finditer(text):
+        groups = [
+            (match.start() + group.start(), match.start() + group.end()) for group in re.finditer("[0-9]+", match[0])
+        ]
+        first = 0
+        while first < len(groups):
+            last = _last_group(text, groups, first)
+            if last is None:
+                first += 1
+                continue
+            spans.append((groups[first][0], groups[last][1]))
+            first = last + 1
+    return spans
+
+
+def _last_group(text: str, groups: list[tuple[int, int]], first: int) -> int | None:
+    """Returns the last group of the longest card that begins with a group; None if no card begins there."""
+    digits, best = "", None
+    for number in range(first, len(groups)):
+        start, end = groups[number]
+        digits += text[start:end]
+        if len(digits) > CARD_LENGTHS[-1]:
+            break
+        if len(digits) >= CARD_LENGTHS[0] and digits[0] in CARD_STARTS and luhn(digits) == 0:
+            best = number
+    return best
+
+
+def luhn(digits: str) -> int:
+    """Returns the sum of Luhn, modulo 10; 0 for digits with a valid check digit."""
+    total = 0
+    for place, digit in enumerate(reversed(digits)):
+        number = int(digit)
+        if place % 2:
+            number = number * 2 - (9 if number > 4 else 0)
+        total += number
+    return total % 10
+
+
+def accounts_in(text: str) -> list[tuple[int, int]]:
+    """Returns where bank accounts (IBAN) are, with or without single blanks between their characters."""
+    spans, at = [], 0
+    while match := _ACCOUNT.search(text, at):
+        end = _end_of_account(text, match.start())
+        if end is None:
+            at = match.start() + 1
+        else:
+            spans.append((match.start(), end))
+            at = end
+    return spans
+
+
+def _end_of_account(text: str, start: int) -> int | None:
+    length = IBAN_LENGTHS.get(text[start : start + 2].upper(), 0)
+    characters, at = "", start
+    while len(characters) < length and at < len(text):
+        if text[at] == " " and text[at - 1] != " ":
+            at += 1
+            continue
+        if not (text[at].isascii() and text[at].isalnum()):
+            return None
+        characters += text[at].upper()
+        at += 1
+    if len(characters) < length or not length or iban_remainder(characters) != 1:
+        return None
+    return at
+
+
+def iban_remainder(account: str) -> int:
+    """Returns the remainder of an account under ISO 7064; 1 for an account with valid check digits."""
+    number = "".join(str(int(character, 36)) for character in account[4:] + account[:4])
+    return int(number) % 97

@@ -1,0 +1,139 @@
+"""Encryption of texts: AES-GCM (NIST SP 800-38D) and AES-SIV (RFC 5297), with the key's id in the text.
+
+An encrypted text is ``smt1:gcm:k1:…``: the version of this form, the mode, the id of the key, and Base64 for addresses
+without padding. The three words before it and the *context* are authenticated, so nobody can change them.
+"""
+
+import base64
+import binascii
+import os
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from dagster_smt.errors import DataError, data_error, needs_extras
+from dagster_smt.model.keys import Key, KeyReference, KeyRing
+from dagster_smt.values.privacy.texts import TextRule, utf8
+
+MODES = ("gcm", "siv")
+_VERSION = "smt1"
+_SEALED = re.compile(r"smt1:(gcm|siv):([A-Za-z0-9_-]{1,32}):([A-Za-z0-9_-]*)")
+_NONCE = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Sealing(TextRule):
+    """Encrypts a text.
+
+    Attributes:
+        key: The key that writes.
+        mode: ``gcm``: equal texts differ after encryption; ``siv``: equal texts stay equal.
+        context: A text that is authenticated and not stored; opening needs the same one.
+    """
+
+    key: KeyReference
+    mode: str
+    context: str
+
+    def of_text(self, text: str) -> str:
+        head = f"{_VERSION}:{self.mode}:{self.key.id}:"
+        data = sealed(self.key.key(), self.mode, utf8(text), (head + self.context).encode())
+        return head + base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+    def program(self) -> dict[str, Any]:
+        return {"name": "seal", "key": self.key.program(), "mode": self.mode, "context": self.context}
+
+
+@dataclass(frozen=True, slots=True)
+class Opening(TextRule):
+    """Decrypts a text of ``Sealing``. The text names its key.
+
+    Attributes:
+        ring: The keys.
+        context: The context of the encryption.
+        passes_others: True if a text that is not encrypted stays as it is.
+    """
+
+    ring: KeyRing
+    context: str
+    passes_others: bool
+    may_fail = True
+
+    def of_text(self, text: str) -> str:
+        match = _SEALED.fullmatch(text)
+        if match is None:
+            if self.passes_others:
+                return text
+            raise self.failure()
+        mode, key_id, encoded = match.groups()
+        reference = self.ring.by_id(key_id)
+        if reference is None:
+            raise _no_key()
+        key = reference.key()
+        head = text[: match.start(3)]
+        try:
+            data = base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4))
+            return opened(key, mode, data, (head + self.context).encode()).decode()
+        except (binascii.Error, ValueError):
+            raise _not_authentic() from None
+
+    def failure(self) -> DataError:
+        hint = "set on.plain.text=pass if some values were never encrypted"
+        return data_error("SMT747", "a text is not encrypted by Encrypt", hint)
+
+    def other_failures(self) -> tuple[Any, ...]:
+        return (_no_key(), _not_authentic())
+
+    def program(self) -> dict[str, Any]:
+        keys = [key.program() for key in self.ring.keys]
+        return {"name": "open", "keys": keys, "context": self.context, "passes": self.passes_others}
+
+
+def _no_key() -> DataError:
+    return data_error("SMT748", "a text names a key that the key ring does not have", "add the key to key.ring")
+
+
+def _not_authentic() -> DataError:
+    hint = "check the keys of key.ring, context, and whether something changed the text"
+    return data_error("SMT749", "a text cannot be opened: another key, another context, or a changed text", hint)
+
+
+def sealed(key: Key, mode: str, data: bytes, associated: bytes) -> bytes:
+    """Returns encrypted bytes: nonce, text and tag of AES-GCM, or AES-SIV's vector and text."""
+    if mode == "siv":
+        encrypted: bytes = _siv(key).encrypt(data, [associated])
+        return encrypted
+    nonce = os.urandom(_NONCE)
+    return nonce + _gcm(key).encrypt(nonce, data, associated)
+
+
+def opened(key: Key, mode: str, data: bytes, associated: bytes) -> bytes:
+    """Returns decrypted bytes.
+
+    Raises:
+        ValueError: The bytes do not belong to the key, the mode and the associated data.
+    """
+    from cryptography.exceptions import InvalidTag
+
+    try:
+        if mode == "siv":
+            return bytes(_siv(key).decrypt(data, [associated]))
+        return bytes(_gcm(key).decrypt(data[:_NONCE], data[_NONCE:], associated))
+    except InvalidTag:
+        raise ValueError from None
+
+
+def _gcm(key: Key) -> Any:
+    with needs_extras():
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    if len(key.data) not in (16, 24, 32):
+        raise ValueError
+    return key.prepared("gcm", AESGCM)
+
+
+def _siv(key: Key) -> Any:
+    with needs_extras():
+        from cryptography.hazmat.primitives.ciphers.aead import AESSIV
+    if len(key.data) not in (32, 48, 64):
+        raise ValueError
+    return key.prepared("siv", AESSIV)

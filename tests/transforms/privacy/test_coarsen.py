@@ -1,0 +1,123 @@
+"""Coarsen: networks, periods, multiples, places, postcodes."""
+
+import datetime
+import json
+import random
+
+import pytest
+
+from dagster_smt.transforms.privacy.coarsen import Coarsen
+from dagster_smt.values.privacy.coarse import DatePeriod
+from tests.transforms.helpers import Case, check, envelope, refusal
+from tests.transforms.privacy import common
+
+AT = "{} transforms.t (Coarsen$Value): {}"
+IP, DATE, NUMBER, PLACE, CODE = (
+    {"fields": "a", "kind": kind} for kind in ("ip", "date", "number", "coordinate", "postcode")
+)
+DAY = 86_400_000
+
+
+def of(value):
+    return json.dumps({"a": value})
+
+
+def becomes(title, options, before, after):
+    return Case(title, options, of(before), of(after))
+
+
+CASES = (
+    Case("an address", IP, of("192.0.2.77"), of("192.0.2.0"), touches=("a",)),
+    becomes("a larger network", IP | {"ipv4.bits": "9"}, "10.200.3.4", "10.128.0.0"),
+    becomes("no bits", IP | {"ipv4.bits": "0"}, "10.200.3.4", "0.0.0.0"),
+    becomes("version 6", IP, "2001:db8:85a3:8d3:1319:8a2e:370:7348", "2001:db8:85a3::"),
+    becomes("version 6, other bits", IP | {"ipv6.bits": "32"}, "2001:DB8:85a3::1", "2001:db8::"),
+    refusal("no address", IP, of("192.0.2"), AT.format("SMT745", "a text is not an IP address")),
+    refusal("leading zeros", IP, of("192.0.02.1"), AT.format("SMT745", "a text is not an IP address")),
+    refusal(
+        "a number is no address", IP, of(7), AT.format("SMT743", "a value of type int64 cannot be made coarser as ip")
+    ),
+    becomes("a month", DATE, "2026-11-26", "2026-11-01"),
+    becomes("a year", DATE | {"period": "year"}, "2026-11-26T07:30:15Z", "2026-01-01T00:00:00Z"),
+    becomes("a quarter", DATE | {"period": "quarter"}, "2026-12", "2026-10"),
+    becomes("a day", DATE | {"period": "day"}, "2026-11-26 07:30", "2026-11-26 00:00"),
+    becomes("an hour", DATE | {"period": "hour"}, "2026-11-26T07:30:15.123+01:00", "2026-11-26T07:00:00.000+01:00"),
+    becomes("a year stays", DATE, "2026", "2026"),
+    refusal("another form", DATE, of("26.11.2026"), AT.format("SMT746", "a text is not a date or time of ISO 8601")),
+    refusal("no month", DATE, of("2026-13-01"), AT.format("SMT746", "a text is not a date or time of ISO 8601")),
+    refusal(
+        "text behind",
+        DATE,
+        of("2026-11-26T07:30:00Z Ada"),
+        AT.format("SMT746", "a text is not a date or time of ISO 8601"),
+    ),
+    Case("a Date", DATE, envelope("a:Date", f'{{"a":{20_783}}}'), envelope("a:Date", f'{{"a":{20_758}}}')),
+    Case(
+        "a Timestamp",
+        DATE | {"period": "hour"},
+        envelope("a:Timestamp?", f'{{"a":{DAY + 3_700_000}}}'),
+        envelope("a:Timestamp?", f'{{"a":{DAY + 3_600_000}}}'),
+    ),
+    becomes("a multiple", NUMBER, 47, 40),
+    becomes("a negative multiple", NUMBER, -1, -10),
+    becomes("another step", NUMBER | {"step": "25"}, 99, 75),
+    becomes("a float", NUMBER, 47.5, 40.0),
+    Case("the least of a type", NUMBER, envelope("a:int8", '{"a":-128}'), envelope("a:int8", '{"a":-128}')),
+    Case("a Decimal", NUMBER, envelope("a:Decimal", '{"a":"EdY="}'), envelope("a:Decimal", '{"a":"D6A="}')),
+    becomes("a place", PLACE, 59.9139, 59.9),
+    becomes("a place in the west", PLACE | {"decimals": "0"}, -122.4194, -123.0),
+    refusal(
+        "a text is no place",
+        PLACE,
+        of("59.9"),
+        AT.format("SMT743", "a value of type string cannot be made coarser as coordinate"),
+    ),
+    becomes("a postcode", CODE, "SW1A 1AA", "SW1"),
+    becomes("a short postcode", CODE | {"characters": "4"}, "0150", ""),
+    Case("a null", CODE, of(None), of(None), touches=()),
+    refusal("no kind", {"fields": "a"}, "null", "SMT012 transforms.t (Coarsen$Value): the option 'kind' is missing"),
+    refusal(
+        "all bits", IP | {"ipv4.bits": "32"}, "null", "SMT014 transforms.t (Coarsen$Value) ipv4.bits: must be 0 to 31"
+    ),
+    refusal(
+        "a broken step",
+        NUMBER | {"step": "0"},
+        "null",
+        "SMT013 transforms.t (Coarsen$Value) step: must be a whole number from 1 on",
+    ),
+    refusal(
+        "many decimals",
+        PLACE | {"decimals": "9"},
+        "null",
+        "SMT014 transforms.t (Coarsen$Value) decimals: must be 0 to 8",
+    ),
+    refusal(
+        "no characters",
+        CODE | {"characters": "0"},
+        "null",
+        "SMT014 transforms.t (Coarsen$Value) characters: must be 1 or more",
+    ),
+    *common.rows({"kind": "ip"}, "192.0.2.7", "192.0.2.0", "Coarsen$Value"),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.title)
+def test_coarsen(case):
+    check(Coarsen, case)
+
+
+def test_periods_begin_where_the_calendar_says():
+    chance, epoch = random.Random(1), datetime.datetime(1970, 1, 1)
+    for _ in range(2000):
+        moment = epoch + datetime.timedelta(milliseconds=chance.randrange(-60_000_000_000_000, 250_000_000_000_000))
+        midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+        first = {
+            "year": midnight.replace(month=1, day=1),
+            "quarter": midnight.replace(month=(moment.month - 1) // 3 * 3 + 1, day=1),
+            "month": midnight.replace(day=1),
+            "day": midnight,
+            "hour": moment.replace(minute=0, second=0, microsecond=0),
+        }
+        milliseconds = (moment - epoch) // datetime.timedelta(milliseconds=1)
+        for period, start in first.items():
+            assert DatePeriod(period).python(milliseconds) == (start - epoch) // datetime.timedelta(milliseconds=1)
