@@ -11,6 +11,7 @@ KAFKA = "org.apache.kafka.connect.transforms."
 _WRITE = "write it as a package of its own (docs/writing-a-transform.md), or leave the stage to the connector"
 
 _VENDORS = {
+    "dagster_smt.": "dagster_smt",
     "io.confluent.connect.transforms.": "Confluent",
     "io.confluent.connect.cloud.transforms.": "Confluent",
     "io.debezium.": "Debezium",

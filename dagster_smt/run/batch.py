@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from dagster_smt.authoring.keys import check_keys
+from dagster_smt.authoring.key_options import check_keys
 from dagster_smt.chain import Plan
 from dagster_smt.chain.after_foreign import plan_after
 from dagster_smt.chain.forms import FormsPlan, plan_forms

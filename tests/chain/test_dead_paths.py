@@ -170,7 +170,14 @@ def effects(cls):
 
 
 RELIED_ON = [cls for cls in own(Transform) if any(effect.relied_on for effect in effects(cls))]
+RING = {"fields": "emial", "key.ring": "${env:EXAMPLE_KEY}"}
 MISSPELT = {
+    "Coarsen": {"fields": "emial", "kind": "ip"},
+    "Decrypt": RING,
+    "Encrypt": RING,
+    "MaskPart": {"fields": "emial"},
+    "Pseudonymize": RING,
+    "Redact": {"fields": "emial"},
     "MaskField": {"fields": "emial"},
     "ReplaceField": {"exclude": "emial", "renames": "nmae:x"},
     "Hash": {"field.name": "emial", "function": "md5", "skip.missing.or.null": "true"},

@@ -2,13 +2,13 @@
 
 import pytest
 
-from dagster_smt.model.keys import Key
+from dagster_smt.model.key_references import SecretKey
 from dagster_smt.values.privacy.sealed import opened, sealed
 
 
 def test_the_vector_of_rfc_5297():
     """A.1, deterministic authenticated encryption."""
-    key = Key(bytes.fromhex("fffefdfcfbfaf9f8f7f6f5f4f3f2f1f0f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff"))
+    key = SecretKey(bytes.fromhex("fffefdfcfbfaf9f8f7f6f5f4f3f2f1f0f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff"))
     associated = bytes.fromhex("101112131415161718191a1b1c1d1e1f2021222324252627")
     plain = bytes.fromhex("112233445566778899aabbccddee")
     want = bytes.fromhex("85632d07c6e8f37f950acd320a2ecc9340c02b9690c4dc04daef7f6afe5c")
@@ -18,7 +18,7 @@ def test_the_vector_of_rfc_5297():
 
 def test_the_vector_of_gcm():
     """Test case 4 of the submission to NIST (SP 800-38D), which has associated data and a part of a block."""
-    key = Key(bytes.fromhex("feffe9928665731c6d6a8f9467308308"))
+    key = SecretKey(bytes.fromhex("feffe9928665731c6d6a8f9467308308"))
     nonce = bytes.fromhex("cafebabefacedbaddecaf888")
     plain = bytes.fromhex(
         "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72"
@@ -39,4 +39,4 @@ def test_the_vector_of_gcm():
 def test_a_key_of_a_size_for_the_other_mode_opens_nothing(mode):
     size = {"gcm": 48, "siv": 16}[mode]
     with pytest.raises(ValueError, match=r"^$"):
-        opened(Key(b"k" * size), mode, b"x" * 40, b"")
+        opened(SecretKey(b"k" * size), mode, b"x" * 40, b"")

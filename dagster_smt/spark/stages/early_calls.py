@@ -11,13 +11,14 @@ from typing import Any
 import pyarrow as pa
 
 from dagster_smt.chain.plan import Step
-from dagster_smt.errors import DataError, SmtError, problem_of_record
+from dagster_smt.errors import DataError, EngineError, SmtError, problem_of_record
 from dagster_smt.jvm.columns import is_slow_in_spark
 from dagster_smt.model.cell import Call, Cell, Node, Rule, calls_in
 from dagster_smt.model.schema import BOOLEAN, Schema, Type
 from dagster_smt.spark.column_values import arrow_type
 from dagster_smt.spark.plain import reader, writer
 from dagster_smt.spark.stages.elements import is_python
+from dagster_smt.spark.workers import WorkerError
 
 _CONTAINERS = (Type.STRUCT, Type.ARRAY, Type.MAP)
 
@@ -137,6 +138,8 @@ def in_python(
     def run(*args: Any) -> tuple[Any, str | None]:
         try:
             return output(work(*(convert(a) for convert, a in zip(inputs, args, strict=True)))), None
+        except EngineError as error:
+            raise WorkerError(error) from None
         except Exception as error:  # noqa: BLE001 whatever it is, the value has it
             return None, exception_class(error, rule)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from pyspark.sql import types as T
 
-from dagster_smt.errors import DataError, Problem, problem_of_record
+from dagster_smt.errors import DataError, EngineError, Problem, problem_of_record
 from dagster_smt.interpret.closures import expr_function
 from dagster_smt.model.cell import AnyItem, Call, Cell, Each, Expr, Group, Key, Node, Ref, Select, calls_in
 from dagster_smt.model.paths.steps import Every, Index, Match
@@ -14,6 +14,7 @@ from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.plain import plain_type, python_function, reader, to_plain, writer
 from dagster_smt.spark.sql import Column
+from dagster_smt.spark.workers import WorkerError
 from dagster_smt.values.java.regex import may_take_long, too_long
 
 Change = Callable[[Column], Column]
@@ -140,6 +141,8 @@ def python_elements(each: Each) -> Callable[[Column], Column]:
     def run(value: Any) -> Any:
         try:
             return write(change(Record(None, value=read(value)))), None, None
+        except EngineError as error:
+            raise WorkerError(error) from None
         except Exception as error:  # noqa: BLE001 whatever it is, the value has it
             problem = problem_of_record(error)
             if problem in known:

@@ -1,11 +1,12 @@
 """Coarsen: make values coarser, so that they describe groups instead of persons."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
+from dagster_smt.authoring.fields.edit import Target
 from dagster_smt.authoring.options import Int, Text, option
 from dagster_smt.authoring.transform import Example
 from dagster_smt.authoring.validate import one_of
@@ -13,10 +14,9 @@ from dagster_smt.effects.effect import Change, Effect
 from dagster_smt.effects.rule import FieldRule
 from dagster_smt.effects.text_rules import TextRules
 from dagster_smt.errors import data_error
-from dagster_smt.model.cell import Rule
+from dagster_smt.model.cell import Node, Rule
 from dagster_smt.model.paths.connect import FieldPath
-from dagster_smt.model.runtime import JavaByte, JavaFloat, JavaInteger, JavaShort
-from dagster_smt.values.numbers import to_float32
+from dagster_smt.model.schema import Type
 from dagster_smt.values.privacy.coarse import (
     PERIODS,
     Beginning,
@@ -30,7 +30,6 @@ from dagster_smt.values.privacy.coarse import (
 from dagster_smt.values.privacy.texts import INTEGER_KINDS
 
 KINDS = ("ip", "date", "number", "coordinate", "postcode")
-_LEAST = {"int8": -(2**7), "int16": -(2**15), "int32": -(2**31), "int64": -(2**63)}
 _MOST_DECIMALS = 8
 
 
@@ -41,11 +40,13 @@ class CoarseField(FieldRule):
     Attributes:
         sort: A name in ``KINDS``.
         rules: The rules by kind.
+        boxes: True for numbers without a schema.
     """
 
     name = "coarse"
     sort: str
     rules: tuple[tuple[str, Any], ...]
+    boxes: bool = True
 
     def of_kind(self, kind: str) -> Rule:
         rules = dict(self.rules)
@@ -53,7 +54,12 @@ class CoarseField(FieldRule):
             hint = f"name a field of a type that can be: {', '.join(rules)}"
             raise data_error("SMT743", f"a value of type {kind} cannot be made coarser as {self.sort}", hint)
         rule: Rule = rules[kind]
+        if isinstance(rule, WholeMultiple | FloatMultiple):
+            return replace(rule, boxes=self.boxes)
         return rule
+
+    def on_node(self, target: Target) -> Node:
+        return FieldRule.on_node(replace(self, boxes=False), target)
 
 
 def _step(text: str) -> str:
@@ -145,17 +151,12 @@ class Coarsen(TextRules):
         return ("Date", DatePeriod(self.period)), ("Timestamp", DatePeriod(self.period))
 
     def _whole_numbers(self) -> tuple[tuple[str, Any], ...]:
-        boxes = {"int8": JavaByte, "int16": JavaShort, "int32": JavaInteger, "int64": int}
-        return tuple((kind, WholeMultiple(int(self.step), _LEAST[kind], boxes[kind])) for kind in INTEGER_KINDS)
+        return tuple((kind, WholeMultiple(int(self.step), Type[kind.upper()])) for kind in INTEGER_KINDS)
 
     @staticmethod
     def _numbers(step: float, parts: float, text: str) -> tuple[tuple[str, Any], ...]:
         return (
-            ("double", FloatMultiple(step, parts)),
-            ("float", FloatMultiple(step, parts, _float32)),
+            ("double", FloatMultiple(step, parts, Type.FLOAT64)),
+            ("float", FloatMultiple(step, parts, Type.FLOAT32)),
             ("Decimal", DecimalMultiple(text)),
         )
-
-
-def _float32(value: float) -> JavaFloat:
-    return JavaFloat(to_float32(value))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated
 
-from dagster_smt.authoring.keys import KEY_RING, Keys
+from dagster_smt.authoring.key_options import KEY_RING, Keys
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.transform import Example
 from dagster_smt.authoring.validate import one_of

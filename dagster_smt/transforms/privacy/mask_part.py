@@ -8,7 +8,7 @@ from dagster_smt.authoring.transform import Example
 from dagster_smt.authoring.validate import Regex, one_of
 from dagster_smt.effects.text_rules import TextRules
 from dagster_smt.model.paths.connect import FieldPath
-from dagster_smt.values.privacy.parts import SHOWN, PartMask
+from dagster_smt.values.privacy.part_masks import SHOWN, PartMask
 from dagster_smt.values.privacy.texts import INTEGER_KINDS
 
 _LONGEST = 64

@@ -9,7 +9,7 @@ from dagster_smt.authoring.options import Names, Text, option
 from dagster_smt.authoring.transform import Example
 from dagster_smt.effects.text_rules import TextRules
 from dagster_smt.model.paths.connect import FieldPath
-from dagster_smt.values.privacy.redaction import KINDS, Redaction
+from dagster_smt.values.privacy.personal_values import KINDS, Redaction
 
 
 def _kinds(names: tuple[str, ...]) -> tuple[str, ...]:

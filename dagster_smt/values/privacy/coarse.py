@@ -3,15 +3,16 @@
 import ipaddress
 import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar
 
 from dagster_smt.errors import DataError, data_error
-from dagster_smt.model.schema import JavaDate, Schema
+from dagster_smt.model.runtime import box
+from dagster_smt.model.schema import INTEGER_BITS, JavaDate, Schema, Type
 from dagster_smt.values.basic import PythonRule
 from dagster_smt.values.java.calendar import DAY
+from dagster_smt.values.numbers import to_float32
 from dagster_smt.values.privacy.texts import TextRule
 
 PERIODS = ("year", "quarter", "month", "day", "hour")
@@ -141,19 +142,22 @@ class WholeMultiple(PythonRule):
 
     Attributes:
         step: The step.
-        least: The smallest value of the type. A lower multiple becomes this value.
-        box: The class of the result without a schema.
+        type: The type of the number. A multiple below its smallest value becomes this value.
+        boxes: True if the result has the class of the type (``model.runtime``), as values without a schema do.
     """
 
     step: int
-    least: int
-    box: Callable[[int], Any] = int
+    type: Type
+    boxes: bool = False
 
     def python(self, value: Any) -> Any:
         if value is None:
             return None
         number = int(value)
-        return self.box(max(number - number % self.step, self.least))
+        multiple = max(number - number % self.step, -(2 ** (INTEGER_BITS[self.type] - 1)))
+        if self.boxes:
+            return box(multiple, self.type)
+        return multiple
 
     def failed(self, F: Any, result: Any, value: Any) -> Any:
         return value.isNotNull() & result.isNull()
@@ -166,17 +170,24 @@ class FloatMultiple(PythonRule):
     Attributes:
         step: The step, if it is at least 1.
         parts: The number of steps in 1, if the step is smaller.
-        round: The function that rounds to the width of the type.
+        type: FLOAT32 or FLOAT64.
+        boxes: As in ``WholeMultiple``.
     """
 
     step: float
     parts: float
-    round: Callable[[float], float] = float
+    type: Type
+    boxes: bool = False
 
     def python(self, value: Any) -> Any:
         if value is None or not math.isfinite(value):
             return value
-        return self.round(math.floor(float(value) * self.parts / self.step) * self.step / self.parts)
+        multiple = math.floor(float(value) * self.parts / self.step) * self.step / self.parts
+        if self.type is Type.FLOAT32:
+            multiple = to_float32(multiple)
+        if self.boxes:
+            return box(multiple, self.type)
+        return multiple
 
     def failed(self, F: Any, result: Any, value: Any) -> Any:
         return value.isNotNull() & result.isNull()

@@ -6,7 +6,7 @@ import string
 from dataclasses import dataclass
 from typing import Any
 
-from dagster_smt.model.keys import KeyReference, derived
+from dagster_smt.model.key_references import KeyReference, derived
 from dagster_smt.values.privacy.texts import TextRule, utf8
 
 ALPHABETS = {

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dagster_smt.errors import DataError, data_error, needs_extras
-from dagster_smt.model.keys import Key, KeyReference, KeyRing
+from dagster_smt.model.key_references import KeyReference, KeyRing, SecretKey
 from dagster_smt.values.privacy.texts import TextRule, utf8
 
 MODES = ("gcm", "siv")
@@ -98,7 +98,7 @@ def _not_authentic() -> DataError:
     return data_error("SMT749", "a text cannot be opened: another key, another context, or a changed text", hint)
 
 
-def sealed(key: Key, mode: str, data: bytes, associated: bytes) -> bytes:
+def sealed(key: SecretKey, mode: str, data: bytes, associated: bytes) -> bytes:
     """Returns encrypted bytes: nonce, text and tag of AES-GCM, or AES-SIV's vector and text."""
     if mode == "siv":
         encrypted: bytes = _siv(key).encrypt(data, [associated])
@@ -107,7 +107,7 @@ def sealed(key: Key, mode: str, data: bytes, associated: bytes) -> bytes:
     return nonce + _gcm(key).encrypt(nonce, data, associated)
 
 
-def opened(key: Key, mode: str, data: bytes, associated: bytes) -> bytes:
+def opened(key: SecretKey, mode: str, data: bytes, associated: bytes) -> bytes:
     """Returns decrypted bytes.
 
     Raises:
@@ -123,7 +123,7 @@ def opened(key: Key, mode: str, data: bytes, associated: bytes) -> bytes:
         raise ValueError from None
 
 
-def _gcm(key: Key) -> Any:
+def _gcm(key: SecretKey) -> Any:
     with needs_extras():
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     if len(key.data) not in (16, 24, 32):
@@ -131,7 +131,7 @@ def _gcm(key: Key) -> Any:
     return key.prepared("gcm", AESGCM)
 
 
-def _siv(key: Key) -> Any:
+def _siv(key: SecretKey) -> Any:
     with needs_extras():
         from cryptography.hazmat.primitives.ciphers.aead import AESSIV
     if len(key.data) not in (32, 48, 64):

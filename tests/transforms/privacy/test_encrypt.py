@@ -1,7 +1,7 @@
 """Encrypt: the form of encrypted texts. Vectors of RFC 5297 and NIST are in tests/values/test_sealed.py."""
 
 import json
-import os
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +11,7 @@ from dagster_smt.transforms.privacy.encrypt import Encrypt
 from tests.transforms.helpers import Case, check, envelope, refusal
 from tests.transforms.privacy import common
 
-os.environ["EXAMPLE_HEX"] = bytes(range(32)).hex()
+HEX = f"k1=${{file:{Path(__file__).parent}/keys.properties:hex}}"
 RING = {"key.ring": "k1=${env:EXAMPLE_KEY}"}
 A = RING | {"fields": "a"}
 SIV = A | {"mode": "siv"}
@@ -50,7 +50,7 @@ CASES = (
     ),
     Case(
         "keys in hexadecimal digits",
-        SIV | {"key.ring": "k1=${env:EXAMPLE_HEX}", "key.encoding": "hex"},
+        SIV | {"key.ring": HEX, "key.encoding": "hex"},
         '{"a":"x"}',
         json.dumps({"a": sealed("x")}),
     ),

@@ -9,7 +9,7 @@ import pytest
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.errors import ConfigError, PlanError
 from dagster_smt.interpret.examples import EXAMPLE_KEY, run_once
-from dagster_smt.model.keys import forget_keys
+from dagster_smt.model.key_references import forget_keys
 from dagster_smt.model.schema import STRING, Schema, Type
 from dagster_smt.transforms.privacy.pseudonymize import Pseudonymize
 from tests.transforms.helpers import Case, chain_of, check, envelope, refusal

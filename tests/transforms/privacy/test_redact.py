@@ -21,7 +21,7 @@ def changed(title, before, after, **options):
     return Case(title, A | options, of(before), of(after))
 
 
-def kept(title, text, **options):
+def same(title, text, **options):
     return Case(title, A | options, of(text), of(text))
 
 
@@ -30,7 +30,7 @@ CASES = (
     changed("addresses next to each other", "a@example.org,b@example.org", "[email],[email]"),
     changed("letters beyond ASCII", "å.ø@bücher.example", "[email]"),
     changed("in brackets", "<a@example.org>", "<[email]>"),
-    kept("no domain", "a@b and @example.org and a@"),
+    same("no domain", "a@b and @example.org and a@"),
     changed("a card", "4111111111111111", "[card]"),
     changed(
         "cards with blanks and hyphens",
@@ -40,20 +40,20 @@ CASES = (
     changed("a card after another number", "order 12345 4111111111111111", "order 12345 [card]"),
     changed("a card before another number", "4111 1111 1111 1111 123", "[card] 123"),
     changed("a card next to letters", "card4111111111111111x", "card[card]x"),
-    kept("no check digit", "4111111111111112", patterns="card"),
-    kept("a time in milliseconds", "1556204536128", patterns="card"),
+    same("no check digit", "4111111111111112", patterns="card"),
+    same("a time in milliseconds", "1556204536128", patterns="card"),
     changed("accounts", "DE89370400440532013000 or GB82 WEST 1234 5698 7654 32 now", "[iban] or [iban] now"),
     changed("a small account", "no9386011117947", "[iban]"),
-    kept("wrong check digits", "DE89370400440532013001", patterns="iban"),
-    kept("too short", "DE8937040044053201300", patterns="iban"),
-    kept("no country", "ZZ89370400440532013000", patterns="iban"),
+    same("wrong check digits", "DE89370400440532013001", patterns="iban"),
+    same("too short", "DE8937040044053201300", patterns="iban"),
+    same("no country", "ZZ89370400440532013000", patterns="iban"),
     changed("international numbers", "+47 22 12 34 56, 0047 22123456, +1 (415) 555-2671", "[phone], [phone], [phone]"),
     changed("national numbers", "030 1234567 or (0221) 123-456", "[phone] or [phone]"),
     changed("numbers of North America", "415-555-2671, (415) 555-2671", "[phone], [phone]"),
-    kept("dates and times", "2026-11-26 07:30:00, 05/03/2026, 12:00"),
-    kept("prices and counts", "1,234.50 for 12 of 1000"),
-    kept("a plain text", "nothing personal here"),
-    kept("an empty text", ""),
+    same("dates and times", "2026-11-26 07:30:00, 05/03/2026, 12:00"),
+    same("prices and counts", "1,234.50 for 12 of 1000"),
+    same("a plain text", "nothing personal here"),
+    same("an empty text", ""),
     changed("another replacement", "a@example.org", "***", replacement="***"),
     changed(
         "some kinds", "a@example.org +4722123456", "a@example.org <phone>", patterns="phone", replacement="<<kind>>"

@@ -21,7 +21,7 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * The keys of this process ({@code dagster_smt.model.keys}). A program has a reference to a key, and the check value of
+ * The keys of this process ({@code dagster_smt.model.key_references}). A program has a reference to a key, and the check value of
  * the key in the process of the run.
  *
  * <p>Where a key is missing, or is another one, the lane leaves all records: Python says what is wrong.

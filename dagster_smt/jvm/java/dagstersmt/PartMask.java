@@ -2,7 +2,7 @@ package dagstersmt;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
-/** Masks a text except for a part: {@code dagster_smt.values.privacy.parts}. */
+/** Masks a text except for a part: {@code dagster_smt.values.privacy.part_masks}. */
 final class PartMask extends TextRule {
   private final String shows;
   private final int count;

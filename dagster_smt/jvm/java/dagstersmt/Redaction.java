@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Replaces personal values inside a text: {@code dagster_smt.values.privacy.redaction}, which has the patterns. */
+/** Replaces personal values inside a text: {@code dagster_smt.values.privacy.personal_values}, which has the patterns. */
 final class Redaction extends TextRule {
   private static final Pattern DIGITS = Pattern.compile("[0-9]+(?:[ -][0-9]+)*");
   private static final Pattern GROUP = Pattern.compile("[0-9]+");

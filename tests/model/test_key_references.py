@@ -9,10 +9,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from dagster_smt.authoring.keys import check_keys
+from dagster_smt.authoring.key_options import check_keys
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, EngineError
-from dagster_smt.model.keys import Key, KeyReference, check_value, forget_keys
+from dagster_smt.model.key_references import KeyReference, SecretKey, check_value, forget_keys
 
 SECRET = b"thirty-two bytes, and not a word"
 TEXT = base64.b64encode(SECRET).decode()
@@ -66,7 +66,7 @@ def test_texts_that_are_no_keys(encoding, use, text, statement, monkeypatch):
 
 
 def test_a_key_shows_nothing_and_stays_in_its_process(monkeypatch):
-    key = Key(SECRET)
+    key = SecretKey(SECRET)
     assert (repr(key), str(key)) == ("<key>", "<key>")
     for send in (pickle.dumps, copy.deepcopy):
         with pytest.raises(TypeError, match="does not leave its process"):

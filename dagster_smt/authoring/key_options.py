@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, BaseModel
+from pydantic import AfterValidator, BaseModel, PrivateAttr
 
 from dagster_smt.authoring.options import Names, Text, option
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.model.keys import ENCODINGS, KeyReference, KeyRing, forget_keys
+from dagster_smt.model.key_references import ENCODINGS, KeyReference, KeyRing, forget_keys
 from dagster_smt.model.secrets import is_reference
 
 KEY_RING = "key.ring"
@@ -53,8 +53,16 @@ class Keys(BaseModel):
     )
     key_id: Text = option("The id of the key that writes; empty: the first one.", "")
 
+    _checks: dict[str, str] = PrivateAttr(default_factory=dict)
+    """By id, the check values of the keys in the process that sent these options here; empty if they are at home."""
+
+    def __getstate__(self) -> dict[Any, Any]:
+        state = BaseModel.__getstate__(self)
+        checks = {reference.id: reference.sent().check for reference in self.ring.keys}
+        return state | {"__pydantic_private__": {"_checks": checks}}
+
     key_use: ClassVar[str] = "hmac"
-    """The use of the keys, which determines their sizes (``model.keys.SIZES``)."""
+    """The use of the keys, which determines their sizes (``model.key_references.SIZES``)."""
 
     @property
     def use(self) -> str:
@@ -67,7 +75,8 @@ class Keys(BaseModel):
         references = []
         for item in self.key_ring:
             key_id, text = _parts(item)
-            references.append(KeyReference(key_id, text, self.key_encoding, self.use))
+            check = self._checks.get(key_id, "")
+            references.append(KeyReference(key_id, text, self.key_encoding, self.use, check))
         return KeyRing(tuple(references), self.key_id or references[0].id)
 
     def check_ring(self) -> Iterator[tuple[str, str, str]]:

@@ -25,7 +25,7 @@ _CHECKED = b"\0dagster_smt key check\0"
 _URL_SAFE = str.maketrans("-_", "+/")
 
 
-class Key:
+class SecretKey:
     """The bytes of a key. They are not shown, and cannot be sent to another process.
 
     Attributes:
@@ -61,7 +61,7 @@ def check_value(data: bytes) -> str:
     return hmac.digest(data, _CHECKED, "sha256")[:8].hex()
 
 
-_keys: dict[tuple[str, str, str, str], Key] = {}
+_keys: dict[tuple[str, str, str, str], SecretKey] = {}
 """The keys of this process, by reference, encoding, use, and the check value that they must have."""
 
 
@@ -88,7 +88,7 @@ class KeyReference:
     use: str
     check: str = field(default="", compare=False)
 
-    def key(self) -> Key:
+    def key(self) -> SecretKey:
         """Returns the key.
 
         Raises:
@@ -101,10 +101,10 @@ class KeyReference:
             key = _keys[place] = self._looked_up()
         return key
 
-    def _looked_up(self) -> Key:
+    def _looked_up(self) -> SecretKey:
         try:
             text = resolved({self.id: self.text}, "the key")[self.id]
-            key = Key(self._decoded(text))
+            key = SecretKey(self._decoded(text))
         except ConfigError as error:
             if not self.check:
                 raise
