@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.certify.compared_ways import AbsentWay, ComparedWay, Result
@@ -63,6 +63,22 @@ def local_session() -> Iterator[SparkSession]:
         yield session
     finally:
         session.stop()
+
+
+def samples_of_frame(frame: DataFrame) -> list[Sample]:
+    """Returns the records of Kafka's columns, in order of their topics, partitions and offsets."""
+    columns = ("topic", "partition", "offset", "unix_micros(timestamp) AS micros", "key", "value", "headers")
+    samples = []
+    for row in frame.selectExpr(*columns).collect():
+        millis = None if row["micros"] is None else row["micros"] // 1000
+        key, value = _bytes(row["key"]), _bytes(row["value"])
+        headers = tuple((header["key"], _bytes(header["value"])) for header in row["headers"] or ())
+        samples.append(Sample(row["topic"], row["partition"], row["offset"], millis, key, value, headers))
+    return sorted(samples, key=lambda sample: (sample.topic, sample.partition, sample.offset))
+
+
+def _bytes(data: Any) -> bytes | None:
+    return None if data is None else bytes(data)
 
 
 def spark_ways(session: SparkSession) -> Callable[[ChainComparison], Iterator[ComparedWay | AbsentWay]]:
@@ -172,8 +188,7 @@ def _result(row: Any, number: int, comparison: ChainComparison) -> Result | None
     assert row["__status"] == PASSED
     case, out = comparison.readings.cases[number], row["__out"]
     reader = comparison.reader
-    key = None if out["key"] is None else bytes(out["key"])
-    value = None if out["value"] is None else bytes(out["value"])
+    key, value = _bytes(out["key"]), _bytes(out["value"])
     headers = comparison.readings.samples[number].headers
     known = {raw: datum["value"] for (_, raw), datum in zip(headers, case["headers"], strict=True)}
     record = {
@@ -189,7 +204,7 @@ def _result(row: Any, number: int, comparison: ChainComparison) -> Result | None
 
 def _header(header: Any, known: dict[bytes | None, Any], comparison: ChainComparison) -> dict[str, Any]:
     """Returns a header; a header that a stage has made is decoded from its bytes."""
-    data = None if header["value"] is None else bytes(header["value"])
+    data = _bytes(header["value"])
     if data in known:
         return {"key": header["key"], "value": known[data]}
     schema, value = parse_simple_header(data)

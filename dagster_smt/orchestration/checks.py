@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import dagster as dg
 
@@ -22,6 +22,9 @@ from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import Sink, TableSink
 from dagster_smt.visible import visible
 
+if TYPE_CHECKING:
+    from dagster_smt.certify import Certificate
+
 Severity = Literal["WARN", "ERROR"]
 _DEAD_COLUMNS = {
     **dict.fromkeys(("stage", "action", "side", "path"), "string"),
@@ -32,6 +35,7 @@ REPAIR_HINT = "fix the chain, then launch the repair job: docs/repair.md"
 _RESIDUE_COLUMNS = {"masked": "string", "also in": "string", "records": "int"}
 _BROKEN_COLUMNS = {"column": "string", "problem": "string", "read by": "string"}
 _DIFFERING_COLUMNS = {"column": "string", "records": "int"}
+_CERTIFIED_COLUMNS = {"stage": "string", "verdict": "string", "records": "int", "first": "string"}
 SMALL_FILES = "small_files"
 DEFAULT_SMALL_FILES = 0.5
 """The share of small files from which on a maintenance job warns, unless the checks of the table name another one."""
@@ -65,10 +69,12 @@ class SmtChecks:
         max_small_files: The share of small files from which on ``small_files`` warns, such as 0.5, in a table with at
             least 50 files. None: no such check in runs; maintenance jobs report the check in any case.
         small_file_mb: A file below this size, in megabytes, is small.
+        same_as_connect: The number of records of each run, such as 1000, that also run in Kafka Connect's own classes;
+            the results must agree. None: no such check.
 
     Raises:
         ConfigError: SMT036, there is no check of a name; SMT307, ``failed_share`` or ``max_small_files`` is no
-            share; or what is wrong with the contract.
+            share, or ``same_as_connect`` is below 1; or what is wrong with the contract.
     """
 
     off: Sequence[str] = ()
@@ -79,6 +85,7 @@ class SmtChecks:
     failed_share: float = 1.0
     max_small_files: float | None = None
     small_file_mb: float = 16.0
+    same_as_connect: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("failed_share", "max_small_files"):
@@ -87,6 +94,9 @@ class SmtChecks:
                 hint = f"write 0.5 for half of the {'files' if name == 'max_small_files' else 'records'}"
                 statement = "a share is above 0 and at most 1"
                 raise ConfigError(Problem("SMT307", f"checks.{name}", statement, hint))
+        if self.same_as_connect is not None and self.same_as_connect < 1:
+            statement = "a sample has at least one record"
+            raise ConfigError(Problem("SMT307", "checks.same_as_connect", statement, "write 1000, or leave it out"))
         if self.contract is not None:
             parse_ddl(self.contract, place="checks.contract")
         known = tuple(CHECKS)
@@ -118,6 +128,8 @@ class Evidence:
     """Columns of other assets that come from each column of this asset, by the lineage of those assets."""
     checks: SmtChecks = field(default_factory=SmtChecks)
     """The limits of the table."""
+    certificate: "Certificate | Problem | None" = None
+    """The comparison of a sample with Kafka Connect, or why there is none."""
 
 
 @dataclass(frozen=True)
@@ -458,6 +470,30 @@ def held_back(evidence: Evidence) -> Judged:
     return Judged(False, statement, {"held_back": table(rows, _HELD_COLUMNS), "hint": HELD_BACK_HINT}, "WARN")
 
 
+def same_as_connect(evidence: Evidence) -> Judged:
+    """A sample of the run comes out as from Kafka Connect's own classes."""
+    certificate = evidence.certificate
+    if certificate is None:
+        return Judged(True, "nothing was read")
+    if isinstance(certificate, Problem):
+        statement = f"not known: {certificate.code} {certificate.place}: {certificate.statement}"
+        return Judged(False, statement, {"problems": problem_table([certificate])}, "WARN")
+    rows = []
+    for number, stage in enumerate(certificate.stages):
+        findings = certificate.of_stage(number)
+        reasons = [f"{finding.decision or 'different'}: {finding.first.text}" for finding in findings] or [stage.same]
+        verdict = certificate.verdict_of(number)
+        rows.append(dict(zip(_CERTIFIED_COLUMNS, (stage.alias, verdict, stage.records, reasons[0]), strict=True)))
+    metadata = {
+        "sampled": certificate.records,
+        "connect_version": certificate.connect_version,
+        "stages": table(rows[:_MOST_ROWS], _CERTIFIED_COLUMNS),
+        "ways": [way.name for way in certificate.ways if way.records],
+    }
+    statement = "; ".join([certificate.statement, *list(certificate.lines)[:1]])
+    return Judged(certificate.verdict != "different", statement, metadata)
+
+
 def _related(one: str, other: str) -> bool:
     """Returns True if two paths are equal, or one is inside the other."""
     return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
@@ -478,6 +514,7 @@ CHECKS: dict[str, Callable[[Evidence], Judged]] = {
         lag,
         contract,
         small_files,
+        same_as_connect,
         held_back,
     )
 }
@@ -494,6 +531,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "lag": ("state", "topics"),
     "contract": ("columns", "contract"),
     "small_files": ("files",),
+    "same_as_connect": (),
     "no_dead_letters": (),
     "held_back": ("held_back",),
     "key_matches_value": (),
@@ -530,6 +568,7 @@ def checks_of(checks: SmtChecks, chain: Chain, sink: Sink, row: Row | None = Non
         "contract": checks.contract is not None,
         "key_matches_value": row is not None and row.verify_integrity == "check",
         "small_files": checks.max_small_files is not None,
+        "same_as_connect": checks.same_as_connect is not None,
     }
     names = []
     for name in CHECKS:

@@ -6,6 +6,8 @@ from dataclasses import replace
 import dagster as dg
 import pytest
 
+from dagster_smt.certify.certificate import Certificate, CertifiedStage, CertifiedWay, Finding
+from dagster_smt.certify.difference_places import DifferencePlace
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.reports.destinations import Destination
@@ -72,6 +74,21 @@ def test_a_run_without_records_has_a_result_too(name):
     assert CHECKS[name](Evidence(RunReport("orders", Window(), status="empty"), TableFacts())).passed
 
 
+NO_HOST = Problem("SMT643", "foreign stages", "their process ended")
+DIFFERENT = Certificate(
+    name="orders",
+    hash="",
+    connect_version="4.3.1",
+    jars=(),
+    records=5,
+    refused=0,
+    skipped=0,
+    stages=(CertifiedStage("hide", "MaskField$Value", "", 5),),
+    ways=(CertifiedWay("records in Python", 5),),
+    findings=(
+        Finding("records in Python", 0, "", 3, 3, DifferencePlace("orders-0@1", "value", "a", "null", "a text")),
+    ),
+)
 BROKEN = Destination("orders", "lake/orders", "failed", 3, problems=(Problem("SMT554", "lake/orders", "gone", ""),))
 WRONG = [
     ("no_dead_letters", reported(failed=1, records_out=3, rejects=[REJECT]), "1 of 5 records failed", "WARN"),
@@ -119,6 +136,8 @@ WRONG = [
     ("key_matches_value", reported(ledger=[DIFFERING]), "key and value differ in id (2 records)", "WARN"),
     ("tables_written", reported(destinations=(BROKEN,)), "1 of 1 tables were not written: orders", "ERROR"),
     ("tables_written", facts_with(waiting=3), "3 offsets wait for a table", "ERROR"),
+    ("same_as_connect", replace(GOOD, certificate=DIFFERENT), "3 of 5 records come out different", "ERROR"),
+    ("same_as_connect", replace(GOOD, certificate=NO_HOST), "not known: SMT643 foreign stages", "WARN"),
     ("small_files", facts_with(files=FileSizes(60, 900, 30)), "30 of 60 files are smaller than 16 MB; launch", "WARN"),
     (
         "held_back",
@@ -161,6 +180,11 @@ def test_a_share_is_above_nothing_and_at_most_all(share):
         SmtChecks(failed_share=share)
 
 
+def test_a_sample_without_records_is_refused():
+    with pytest.raises(ConfigError, match="SMT307"):
+        SmtChecks(same_as_connect=0)
+
+
 def test_lag_up_to_a_limit_passes():
     assert CHECKS["lag"](replace(facts_with(lag={"orders": 3}), max_lag=3)).passed
 
@@ -176,6 +200,7 @@ CONDITIONAL = {
     "lag",
     "contract",
     "small_files",
+    "same_as_connect",
 }
 """Checks that only some tables have; every table has the others."""
 
@@ -199,6 +224,7 @@ def test_tables_have_the_checks_that_can_be_told_of_them():
     assert conditional(SmtChecks(), none, records, replace(row, verify_integrity=True)) == []
     assert checks_of(SmtChecks(off=[*always, "masked_values"], max_lag=1), chain, records) == ["dead_mask", "lag"]
     assert conditional(SmtChecks(max_small_files=0.5), none, records) == ["small_files"]
+    assert conditional(SmtChecks(same_as_connect=100), none, records) == ["same_as_connect"]
     assert conditional(SmtChecks(max_small_files=0.5), none, FileTopicSink("t")) == []
 
 

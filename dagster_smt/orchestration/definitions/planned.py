@@ -46,6 +46,7 @@ class PlannedTable:
         counts_keys: True if each run counts the keys that have several rows.
         small_below: Each run counts the files of the table, and those with fewer bytes; None: no run counts files.
         policy: The policy of the table; None: no policy.
+        certified_records: The number of records of each run that are compared with Kafka Connect; None: no comparison.
     """
 
     name: str
@@ -59,6 +60,7 @@ class PlannedTable:
     counts_keys: bool = False
     small_below: int | None = None
     policy: AppliedPolicy | None = None
+    certified_records: int | None = None
 
     @property
     def table(self) -> TopicTable:
@@ -212,6 +214,7 @@ def planned_asset(table: SmtTable, translator: SmtTranslator | None = None) -> P
         contract=contract_of(checks, table.sink, name) if "contract" in check_names else None,
         counts_keys="keys_unique" in check_names,
         small_below=checks.small_file_bytes if "small_files" in check_names else None,
+        certified_records=checks.same_as_connect if "same_as_connect" in check_names else None,
         spec=spec,
         check_names=check_names,
         topic_dimension=topic_dimension(spec.partitions_def, name),

@@ -22,10 +22,12 @@ from dagster_smt.orchestration.metadata.table_values import batch_table
 from dagster_smt.orchestration.runs.afterwards import Afterwards
 from dagster_smt.orchestration.runs.guard import Progress, run_cancellable
 from dagster_smt.orchestration.runs.progress import RunProgress
+from dagster_smt.orchestration.runs.run_certificate import certificate_of
 from dagster_smt.tables.spec import KafkaTopics, TableSink
 from dagster_smt.visible import visible
 
 if TYPE_CHECKING:
+    from dagster_smt.certify import Certificate
     from dagster_smt.run.spec import RunSpec
 
 LastMetadata = Callable[[str | None], Metadata | None]
@@ -73,6 +75,8 @@ class SmtRun:
         log: Logs a line.
         last_metadata: Returns the metadata that Dagster shows already.
         destination_facts: The facts of those tables of many that are assets, by topic.
+        certificate: The comparison of a sample with Kafka Connect, or why there is none; None if nobody asked for it,
+            or if the run has read nothing.
     """
 
     table: PlannedTable
@@ -85,6 +89,7 @@ class SmtRun:
     log: Progress = lambda line: None
     last_metadata: LastMetadata = lambda topic: None
     destination_facts: Mapping[str, TableFacts] = field(default_factory=dict)
+    certificate: "Certificate | Problem | None" = None
 
     @cached_property
     def report(self) -> RunReport:
@@ -219,7 +224,7 @@ def execute(
     def log(line: str) -> None:
         context.log.info(visible(line))
 
-    reports, facts, destination_facts = run_cancellable(session, tag, work, log=log, beat=state.line)
+    reports, facts, destination_facts, certificate = run_cancellable(session, tag, work, log=log, beat=state.line)
     return SmtRun(
         table=table,
         settings=settings,
@@ -231,6 +236,7 @@ def execute(
         log=log,
         last_metadata=last_metadata,
         destination_facts=destination_facts,
+        certificate=certificate,
     )
 
 
@@ -261,7 +267,7 @@ def _work(
     session: Any,
     state: RunProgress,
     progress: Progress,
-) -> tuple[list[RunReport], TableFacts, dict[str, TableFacts]]:
+) -> "tuple[list[RunReport], TableFacts, dict[str, TableFacts], Certificate | Problem | None]":
     """Does the Spark work of a run, in the thread that ``run_cancellable`` starts."""
     from dagster_smt.run.batch import run
     from dagster_smt.run.facts import table_facts
@@ -287,7 +293,11 @@ def _work(
         count_keys=table.counts_keys,
         small_below=table.small_below,
     )
-    return reports, facts, _destination_facts(table, spec, session, window, facts, reports)
+    destination_facts = _destination_facts(table, spec, session, window, facts, reports)
+    if table.certified_records is not None:
+        state.phase = "comparing a sample with Kafka Connect"
+    certificate = certificate_of(spec, session, window, table.certified_records)
+    return reports, facts, destination_facts, certificate
 
 
 def _destination_facts(

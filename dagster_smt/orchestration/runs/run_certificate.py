@@ -1,0 +1,49 @@
+"""The certificate of a run: a sample of its records in Kafka Connect's own classes and in this package."""
+
+from typing import TYPE_CHECKING, Any
+
+from dagster_smt.errors import Problem, SmtError
+from dagster_smt.model.windows.window import Window
+from dagster_smt.tables.sources import open_source
+
+if TYPE_CHECKING:
+    from dagster_smt.certify import Certificate
+    from dagster_smt.run.spec import RunSpec
+
+
+def certificate_of(
+    spec: "RunSpec", session: Any, window: Window, records: int | None
+) -> "Certificate | Problem | None":
+    """Returns the certificate of a run, or the reason why there is none. The run is committed, so nothing is raised.
+
+    Args:
+        spec: The run.
+        session: The Spark session.
+        window: The offsets that the run has read.
+        records: The number of records in the sample, which are the last ones of each partition; None: no certificate.
+
+    Returns:
+        None if nobody asked for a certificate, or if the run has read nothing.
+    """
+    if records is None or not window.ranges:
+        return None
+    try:
+        return _certificate(spec, session, window, records)
+    except SmtError as error:
+        return error.problems[0]
+    except Exception as error:  # noqa: BLE001 - whatever it is, the run is committed
+        statement = f"the certificate failed with {type(error).__name__}"
+        return Problem("SMT973", spec.name, statement, "run dagster-smt certify on the topic to see more")
+
+
+def _certificate(spec: "RunSpec", session: Any, window: Window, records: int) -> "Certificate":
+    from dagster_smt.certify import certify
+    from dagster_smt.certify.spark_ways import samples_of_frame, spark_ways
+    from dagster_smt.run.facts import sample_of
+    from dagster_smt.run.unread import needed
+
+    source = open_source(spec.table.source, session)
+    sample = sample_of(needed(spec, window, source).window, records)
+    samples = samples_of_frame(source.read(sample))
+    formats = spec.table.key, spec.table.value
+    return certify(spec.chain, samples, *formats, name=spec.name, more_ways=spark_ways(session))
