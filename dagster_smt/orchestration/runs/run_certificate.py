@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 from dagster_smt.errors import Problem, SmtError
 from dagster_smt.model.windows.window import Window
-from dagster_smt.tables.sources import open_source
 
 if TYPE_CHECKING:
     from dagster_smt.certify import Certificate
@@ -41,6 +40,7 @@ def _certificate(spec: "RunSpec", session: Any, window: Window, records: int) ->
     from dagster_smt.certify.spark_ways import samples_of_frame, spark_ways
     from dagster_smt.run.facts import sample_of
     from dagster_smt.run.unread import needed
+    from dagster_smt.tables.sources import open_source
 
     source = open_source(spec.table.source, session)
     sample = sample_of(needed(spec, window, source).window, records)
