@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dagster_smt.errors import SmtError as SmtError
     from dagster_smt.errors import TableError as TableError
     from dagster_smt.errors import UnsupportedError as UnsupportedError
+    from dagster_smt.lineage.open_lineage import OpenLineage as OpenLineage
     from dagster_smt.model.topics.columns import Column as Column
     from dagster_smt.orchestration import SmtAssetData as SmtAssetData
     from dagster_smt.orchestration import SmtChainComponent as SmtChainComponent
@@ -64,6 +65,7 @@ _PLACES = {  # the same names as above, for the interpreter; a test compares the
     "dagster_smt.chain": "Chain parse_chain",
     "dagster_smt.errors": "ConfigError EngineError PlanError Problem RecordsRejected SmtError TableError "
     "UnsupportedError",
+    "dagster_smt.lineage.open_lineage": "OpenLineage",
     "dagster_smt.model.topics.columns": "Column",
     "dagster_smt.orchestration": "SmtAssetData SmtChainComponent SmtChecks SmtMaintenance SmtTable "
     "SmtTopicCollectionComponent SmtTranslator SparkSessionResource build_dead_letters_asset build_lag_sensor "

@@ -134,6 +134,7 @@ def unprocessable(exception_class: str) -> Problem:
 EXTRAS = {
     "pyspark": "spark", "py4j": "spark", "pyarrow": "spark", "pandas": "spark", "numpy": "spark",
     "confluent_kafka": "kafka",
+    "openlineage": "lineage",
     "attrs": "registry", "authlib": "registry", "cachetools": "registry", "httpx2": "registry",
     "cryptography": "privacy",
 }  # fmt: skip

@@ -13,6 +13,7 @@ from dagster_smt.cli import (
     connector_commands,
     parity,
     preview_command,
+    privacy_command,
     scan_command,
     schema_command,
     topic_commands,
@@ -48,6 +49,7 @@ def argument_parser() -> argparse.ArgumentParser:
         certify_command,
         topic_commands,
         scan_command,
+        privacy_command,
         parity,
     )
     for room in rooms:

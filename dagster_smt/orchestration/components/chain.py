@@ -20,6 +20,7 @@ from dagster_smt.orchestration.components.fields import (
     ResolvedChecks,
     ResolvedJars,
     ResolvedLetters,
+    ResolvedLineage,
     ResolvedMaintenance,
     ResolvedPartitions,
     ResolvedPolicy,
@@ -140,6 +141,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         dg.Resolver.default(description="The version of Kafka Connect whose classes run them; by default 4.3.1."),
     ] = ""
     policy: ResolvedPolicy = None
+    lineage: ResolvedLineage = None
     allow_chain_override: Annotated[
         bool | None,
         dg.Resolver.default(
@@ -305,6 +307,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
             connect_version=self.connect_version,
             allow_chain_override=self.allow_chain_override,
             policy=self.policy,
+            lineage=self.lineage,
         )
         return build_smt_asset(
             table,

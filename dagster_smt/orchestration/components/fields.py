@@ -17,6 +17,7 @@ from dagster_smt.chain import Chain, parse_chain
 from dagster_smt.chain.classes import UNKNOWN_CLASS
 from dagster_smt.chain.foreign_classes import absolute_entries
 from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.lineage.open_lineage import OpenLineage
 from dagster_smt.model.topics.format import FormatKind
 from dagster_smt.orchestration.checks import SmtChecks
 from dagster_smt.orchestration.components.derived import (
@@ -189,6 +190,7 @@ LettersModel = choice_of(
 )
 ChecksModel = _model(SmtChecks)
 MaintenanceModel = _model(ScheduledMaintenance)
+LineageModel = _model(OpenLineage)
 
 
 class TopicPartitionsModel(dg.Model):
@@ -479,6 +481,14 @@ ResolvedPartitions: TypeAlias = Annotated[
 ResolvedChecks: TypeAlias = Annotated[
     SmtChecks,
     _resolver(lambda data: SmtChecks(**data) if data else SmtChecks(), ChecksModel | None, "The asset checks."),
+]
+ResolvedLineage: TypeAlias = Annotated[
+    OpenLineage | None,
+    _resolver(
+        lambda data: OpenLineage(**data) if data else None,
+        LineageModel | None,
+        "Where runs send OpenLineage events.",
+    ),
 ]
 ResolvedMaintenance: TypeAlias = Annotated[
     ScheduledMaintenance | None,

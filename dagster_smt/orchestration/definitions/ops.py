@@ -16,6 +16,7 @@ from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.runs.events import last_metadata, whole_outcome
 from dagster_smt.orchestration.runs.execution import LastMetadata, check_brokers, execute, summary
 from dagster_smt.orchestration.runs.failures import failure_of, problems_as_failure
+from dagster_smt.orchestration.runs.lineage_events import lineage_events
 
 Events = Iterator[dg.AssetMaterialization | dg.AssetObservation | dg.Output[dict[str, object]]]
 
@@ -103,8 +104,11 @@ def _run(
         shown = partial(last_metadata, context, asset_key)
     with problems_as_failure():
         settings = table.settings(context.op_config, f"ops.{context.op_handle}.config")
-        check_brokers(table)
-        run = execute(table, settings, spark_session_of(resource), context, shown)
+        with lineage_events(table, context) as lineage:
+            check_brokers(table)
+            run = lineage.ran(execute(table, settings, spark_session_of(resource), context, shown))
+            if run.error is not None:
+                lineage.error = run.error
     run.afterwards.add(*dict.fromkeys(run.facts.unseen.values()))
     outcome = whole_outcome(run)
     report = outcome.report

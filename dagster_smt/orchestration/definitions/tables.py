@@ -9,6 +9,7 @@ from typing import Any
 import dagster as dg
 
 from dagster_smt.chain import Chain, parse_chain
+from dagster_smt.lineage.open_lineage import OpenLineage
 from dagster_smt.orchestration.checks import SmtChecks
 from dagster_smt.orchestration.launch.config_schema import DeadPaths, Tolerance
 from dagster_smt.privacy.policy import Policy
@@ -52,6 +53,7 @@ class SmtTable:
             values.
         policy: What becomes of fields by their tags: a file, its contents, or a ``Policy``. The stages of the policy
             come before those of the chain, and no run config can change them.
+        lineage: Where runs send OpenLineage events; None: nowhere. No failure to send fails a run.
         partitions_def: Partitions by topic, by time, or by both. With a partition per topic, whose keys
             ``topic_to_partition_key`` makes, all partitions of a run are one window, one Spark job and one commit. A
             topic that fails is left out and does not stop the others. A time partition holds the records from the
@@ -84,6 +86,7 @@ class SmtTable:
     connect_version: str = ""
     allow_chain_override: bool | None = None
     policy: Policy | Path | Mapping[str, Any] | None = None
+    lineage: OpenLineage | None = None
     partitions_def: dg.PartitionsDefinition | None = None
     destinations: Sequence[str] = ()
     description: str | None = None

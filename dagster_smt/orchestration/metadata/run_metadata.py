@@ -14,6 +14,7 @@ from dagster_smt.orchestration.metadata.definition_metadata import (
     masked_metadata,
     policy_metadata,
 )
+from dagster_smt.orchestration.metadata.lineage_metadata import lineage_metadata
 from dagster_smt.orchestration.metadata.report_page import report_markdown
 from dagster_smt.orchestration.metadata.schema_metadata import Described, chain_markdown
 from dagster_smt.orchestration.metadata.table_values import problem_table, reject_table, rows_of, table
@@ -99,6 +100,7 @@ def run_metadata(report: RunReport, run: RunContext) -> Metadata:
     }
     if report.unread:
         metadata["dagster_smt/not_read"] = _unread_table(report)
+    metadata |= lineage_metadata(run.plan, report if report.lineage else run.last, run.policy, run.sink)
     if run.policy is not None:
         metadata |= policy_metadata(run.policy)
     if run.gaps:

@@ -23,6 +23,7 @@ from dagster_smt.orchestration.runs.events import (
     topic_outcomes,
 )
 from dagster_smt.orchestration.runs.execution import SmtRun, check_brokers, execute, summary
+from dagster_smt.orchestration.runs.lineage_events import lineage_events
 from dagster_smt.orchestration.runs.many_tables import destination_events
 
 
@@ -52,10 +53,11 @@ def run_asset(
         settings = _settings_of_time(table, config, place, keys, times)
     else:
         settings = _settings(table, config, place, keys)
-    run = _executed(table, settings, spark, context.op_execution_context)
-    yield from asset_events(context, table, run, keys, times)
-    if run.error is not None:
-        raise run.error
+    with lineage_events(table, context.op_execution_context) as lineage:
+        run = lineage.ran(_executed(table, settings, spark, context.op_execution_context))
+        yield from lineage.watch(asset_events(context, table, run, keys, times))
+        if run.error is not None:
+            raise run.error
 
 
 def run_all_topics(
@@ -77,13 +79,14 @@ def run_all_topics(
     settings = _settings(table, config, place, keys)
     topics = set(settings.window.topics)
     keys = [key for key in keys if partition_key_to_topic(key) in topics]
-    run = _executed(table, settings, spark, context)
-    yield from materializations(table, run, topic_outcomes(context.log, run, keys))
-    yield from letter_events(table, run)
-    yield from destination_events(context, table, run, own_op=False)
-    yield from check_evaluations(context, table, run)
-    if run.error is not None:
-        raise run.error
+    with lineage_events(table, context) as lineage:
+        run = lineage.ran(_executed(table, settings, spark, context))
+        yield from materializations(table, run, topic_outcomes(context.log, run, keys))
+        yield from letter_events(table, run)
+        yield from destination_events(context, table, run, own_op=False)
+        yield from lineage.watch(check_evaluations(context, table, run))
+        if run.error is not None:
+            raise run.error
 
 
 def _executed(table: PlannedAsset, settings: RunSettings, spark: Any, context: dg.OpExecutionContext) -> SmtRun:

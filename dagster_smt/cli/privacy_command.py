@@ -1,0 +1,130 @@
+"""The command ``privacy``: which columns of a table hold the values of tagged fields, and since which run.
+
+It reads the event log of Dagster, and no record.
+"""
+
+import argparse
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from dagster_smt.cli.grid import grid
+from dagster_smt.cli.terminal import say
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.reports.markdown import plain, table
+from dagster_smt.visible import visible
+
+_TAGGED = "dagster_smt/tagged_columns"
+HEAD = ("column", "field", "tags", "state", "stages", "since", "run", "partition")
+_HIDDEN = ("masked", "not in the table")
+MOST_RUNS = 10_000
+
+
+@dataclass(frozen=True)
+class Told:
+    """What one materialization says about a column.
+
+    Attributes:
+        run: The id of the run.
+        time: The time of the materialization, in seconds.
+        partition: Its partition; empty without partitions.
+        columns: The tagged columns, as ``TaggedColumn.to_json`` makes them.
+    """
+
+    run: str
+    time: float
+    partition: str
+    columns: Sequence[dict[str, Any]]
+
+
+def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Adds the command."""
+    parser = commands.add_parser("privacy", help="show which columns of a table hold the values of tagged fields")
+    parser.add_argument("asset", help="the asset key: lake/orders. DAGSTER_HOME says which instance of Dagster")
+    parser.add_argument("--unmasked", action="store_true", help="only columns that are not masked; exit code 1 if any")
+    parser.add_argument("--format", choices=("text", "csv", "markdown"), default="text")
+    parser.set_defaults(run=_privacy)
+
+
+def _privacy(arguments: argparse.Namespace) -> int:
+    rows = columns_since(_history(arguments.asset))
+    if arguments.unmasked:
+        rows = [row for row in rows if row[3] not in _HIDDEN]
+    say(_written(rows, arguments.format))
+    return int(arguments.unmasked and bool(rows))
+
+
+def _history(asset: str) -> list[Told]:
+    """Returns what the materializations of an asset say, the newest first.
+
+    Raises:
+        ConfigError: SMT770, no run of the asset has reported tagged columns.
+    """
+    import dagster as dg
+
+    key = dg.AssetKey(asset.split("/"))
+    with dg.DagsterInstance.get() as instance:
+        records = instance.fetch_materializations(dg.AssetRecordsFilter(asset_key=key), limit=MOST_RUNS).records
+    history = []
+    for record in records:
+        event = record.asset_materialization
+        metadata = event.metadata.get(_TAGGED) if event is not None else None
+        if event is not None and metadata is not None:
+            columns: Any = metadata.value
+            history.append(Told(record.run_id, record.timestamp, event.partition or "", columns))
+    if not history:
+        hint = "give the table a policy and run it; check the asset key and DAGSTER_HOME"
+        raise ConfigError(Problem("SMT770", asset, "no run of the asset has reported tagged columns", hint))
+    return history
+
+
+def columns_since(history: Iterable[Told]) -> list[tuple[str, ...]]:
+    """Returns the columns of the newest run of each partition, each with the first run of its state.
+
+    Args:
+        history: What materializations say, the newest first.
+    """
+    rows: list[tuple[str, ...]] = []
+    for partition, runs in _by_partition(history).items():
+        for column in runs[0].columns:
+            first = runs[0]
+            for run in runs[1:]:
+                if _same_state(column, run.columns):
+                    first = run
+                else:
+                    break
+            since = datetime.fromtimestamp(first.time, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+            tags, stages = ", ".join(column["tags"]), ", ".join(column["stages"])
+            rows.append((column["column"], column["field"], tags, column["state"], stages, since, first.run, partition))
+    return rows
+
+
+def _by_partition(history: Iterable[Told]) -> dict[str, list[Told]]:
+    runs: dict[str, list[Told]] = {}
+    for one in history:
+        runs.setdefault(one.partition, []).append(one)
+    return runs
+
+
+def _same_state(column: dict[str, Any], others: Iterable[dict[str, Any]]) -> bool:
+    names = ("column", "field", "state")
+    return any(all(other[name] == column[name] for name in names) for other in others)
+
+
+def _written(rows: Sequence[tuple[str, ...]], form: str) -> str:
+    if form == "csv":
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([HEAD, *([_safe(cell) for cell in row] for row in rows)])
+        return text.getvalue().rstrip("\n")
+    if form == "markdown":
+        return table([list(HEAD), *([plain(cell) for cell in row] for row in rows)])
+    return grid([HEAD, *rows], left=len(HEAD))
+
+
+def _safe(cell: str) -> str:
+    """Returns a cell that no spreadsheet takes for a formula: names of fields come from producers."""
+    text = visible(cell)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) else text

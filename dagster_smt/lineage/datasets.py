@@ -1,0 +1,45 @@
+"""Names of datasets as OpenLineage's specification has them: a namespace and a name."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_STORE = re.compile(r"(s3|s3a|s3n|gs|abfs|abfss|wasb|wasbs|hdfs|dbfs)://([^/]+)/?(.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetName:
+    """The name of a dataset: ``kafka://host:9092`` and ``orders``, or ``s3://bucket`` and ``lake/orders``."""
+
+    namespace: str
+    name: str
+
+
+def topic_dataset(servers: str, topic: str) -> DatasetName:
+    """Returns the name of a topic of a cluster. The first server stands for the cluster."""
+    return DatasetName(f"kafka://{servers.split(',')[0].strip()}", topic)
+
+
+def path_dataset(path: str) -> DatasetName:
+    """Returns the name of a path: of a bucket, or of a file system of this machine."""
+    match = _STORE.fullmatch(str(path))
+    if match is not None:
+        scheme = "s3" if match[1] in ("s3a", "s3n") else match[1]
+        return DatasetName(f"{scheme}://{match[2]}", match[3].rstrip("/") or "/")
+    plain = str(path).removeprefix("file://") if str(path).startswith("file://") else str(path).removeprefix("file:")
+    return DatasetName("file", Path(plain).absolute().as_posix())
+
+
+def table_dataset(name: str, catalogs: Mapping[str, str]) -> DatasetName:
+    """Returns the name of a table of a catalog.
+
+    Args:
+        name: The name in Spark: ``lake.db.orders``.
+        catalogs: The namespaces of catalogs, such as ``{"lake": "arn:aws:glue:eu-central-1:123456789012"}``. Without an
+            entry, the catalog's name in Spark is the namespace.
+    """
+    catalog, dot, rest = name.partition(".")
+    if not dot or rest.count(".") == 0:  # spark_catalog: db.orders
+        return DatasetName(catalogs.get("spark_catalog", "spark_catalog"), name)
+    return DatasetName(catalogs.get(catalog, catalog), rest)

@@ -1,0 +1,145 @@
+"""The edges of column lineage: identity, transformation or masking, with the stages that made the difference."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dagster_smt.chain.plan import Plan, Step, columns
+from dagster_smt.model.cell import Cell, Ref, split_mark
+from dagster_smt.model.record import PlanRecord
+from dagster_smt.model.reports.run_report import RunReport
+
+EdgeKind = Literal["identity", "transformation", "masking", "partly masked", "unknown"]
+Place = tuple[str, str]
+"""A side and the path of a field in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A column that comes from a field of a topic.
+
+    Attributes:
+        column: The path of the column in the result.
+        field: The path of the field in the topic, with its part: ``value.customer.email``.
+        kind: ``identity``: the value is the same; ``transformation``: the value depends on the field; ``masking``: a
+            stage took the value away; ``partly masked``: in some records, or in a part of the value; ``unknown``: the
+            schema came with the records, so nobody knows.
+        stages: The aliases of the stages that changed the value, in order.
+    """
+
+    column: str
+    field: str
+    kind: EdgeKind
+    stages: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the edge as metadata has it."""
+        return {"column": self.column, "field": self.field, "kind": self.kind, "stages": list(self.stages)}
+
+
+def edges_of(plan: Plan) -> tuple[Edge, ...]:
+    """Returns the edges of a plan with a schema, for the columns of the value. If variants differ, each has its edges.
+
+    Args:
+        plan: The plan.
+    """
+    edges: dict[Edge, None] = {}
+    ways, always = _ways(plan), _always_masking(plan)
+    for variant, record in plan.results.items():
+        stages = ways.get(variant, {})
+        for path, cell in columns(record.value):
+            names = stages.get(("value", path), ())
+            for source in sorted(cell.sources):
+                edges[Edge(path, source, _kind(cell, names, always), names)] = None
+    return tuple(edges)
+
+
+def edges_of_report(report: RunReport) -> tuple[Edge, ...]:
+    """Returns the edges of a run whose records brought their schemas. They name no stages."""
+    edges = []
+    for path, sources in report.lineage.items():
+        kind: EdgeKind = "masking" if path in report.masked else "unknown"
+        edges += [Edge(path, source, kind) for source in sorted(sources)]
+    return tuple(edges)
+
+
+def _kind(cell: Cell, stages: Sequence[str], always: frozenset[str]) -> EdgeKind:
+    if "masked" in cell.marks and always.intersection(stages):
+        return "masking"
+    if any(split_mark(mark)[0] == "masked" for mark in cell.marks):
+        return "partly masked"
+    return "identity" if cell.copied else "transformation"
+
+
+def _always_masking(plan: Plan) -> frozenset[str]:
+    """Returns the stages that mask in every record: no predicate decides."""
+    conditional = {step.plan.stage.alias for step in plan.steps if step.plan.condition is not True}
+    aliases = set()
+    for stage in plan.chain.stages:
+        if stage.alias not in conditional and any(e.action == "masked" for e in stage.transform.ledger()):
+            aliases.add(stage.alias)
+    return frozenset(aliases)
+
+
+Stages = Mapping[Place, tuple[str, ...]]
+
+
+def _ways(plan: Plan) -> dict[int, Stages]:
+    """Returns for each variant the stages that changed each field of its records."""
+    ways: dict[int, dict[Place, tuple[str, ...]]] = {0: {}}
+    for index, _ in enumerate(plan.chain.stages):
+        following: dict[int, dict[Place, tuple[str, ...]]] = {}
+        for step in plan.steps:
+            if step.plan.index == index:
+                _follow(step, ways.get(step.variant, {}), following)
+        ways = {**ways, **following}
+    return dict(ways)
+
+
+def _follow(step: Step, before: Stages, following: dict[int, dict[Place, tuple[str, ...]]]) -> None:
+    """Adds the stages of a step to the fields of the variants that follow."""
+    if step.skipped is not None:
+        _merge(following.setdefault(step.skipped, {}), before)
+    if step.taken is not None and step.plan.after is not None and step.plan.condition is not False:
+        changed = _changed(step.plan.before, step.plan.after, step.plan.stage.alias, before)
+        _merge(following.setdefault(step.taken, {}), changed)
+
+
+def _changed(before: PlanRecord, after: PlanRecord, alias: str, stages: Stages) -> Stages:
+    """Returns the stages of each field after a stage: those of its sources, and the stage if it changed the field."""
+    cells = list(_cells(before))
+    results: dict[Place, tuple[str, ...]] = {}
+    for place, cell in _cells(after):
+        same = [other for other, one in cells if _contents(one) == _contents(cell)]
+        masked_again = "masked" in cell.marks and not isinstance(cell.expr, Ref)
+        if same and not masked_again:
+            own: Iterable[str] = ()
+            origins = [place] if place in same else same
+        else:
+            own = (alias,)
+            origins = [other for other, one in cells if one.sources & cell.sources]
+        names = [name for origin in origins for name in stages.get(origin, ())]
+        results[place] = tuple(dict.fromkeys((*names, *own)))
+    return results
+
+
+def _contents(cell: Cell) -> tuple[object, ...]:
+    return cell.schema, cell.sources, cell.copied, cell.marks
+
+
+def _cells(record: PlanRecord) -> Iterator[tuple[Place, Cell]]:
+    for side, node in (("key", record.key), ("value", record.value)):
+        yield from (((side, path), cell) for path, cell in columns(node))
+
+
+def _merge(into: dict[Place, tuple[str, ...]], more: Stages) -> None:
+    for place, names in more.items():
+        into[place] = tuple(dict.fromkeys((*into.get(place, ()), *names)))
+
+
+def edges_by_column(edges: Sequence[Edge]) -> dict[str, list[Edge]]:
+    """Returns the edges of each column."""
+    by_column: dict[str, list[Edge]] = {}
+    for edge in edges:
+        by_column.setdefault(edge.column, []).append(edge)
+    return by_column

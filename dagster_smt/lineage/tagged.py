@@ -1,0 +1,98 @@
+"""Columns that hold the values of tagged fields: hidden or not, by which stage."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from dagster_smt.lineage.edges import Edge
+from dagster_smt.model.paths.extended import extended_steps
+from dagster_smt.model.paths.steps import Step
+from dagster_smt.privacy.applied import AppliedPolicy
+from dagster_smt.privacy.field_paths import covers, path_steps
+from dagster_smt.privacy.policy import DROP, HOLD_BACK, KEEP, Decision
+
+State = Literal["unmasked", "masked", "partly masked", "transformed", "not in the table"]
+
+
+@dataclass(frozen=True, slots=True)
+class TaggedColumn:
+    """A column with the value of a tagged field.
+
+    Attributes:
+        column: The path of the column; in a table of records ``value.`` and the path of the field; empty if no column
+            holds the field.
+        field: The path of the field in the topic.
+        tags: Its tags.
+        state: ``unmasked``: the value as it is in the topic; ``masked``; ``partly masked``:
+            in some records or in a part of the value; ``transformed``: the chain or the policy
+            changed the value, and it may still tell something; or ``not in the table``.
+        stages: The stages that changed the value.
+    """
+
+    column: str
+    field: str
+    tags: tuple[str, ...]
+    state: State
+    stages: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the column as metadata has it."""
+        return {**asdict(self), "tags": list(self.tags), "stages": list(self.stages)}
+
+
+def tagged_columns(policy: AppliedPolicy, edges: Sequence[Edge], *, has_columns: bool) -> tuple[TaggedColumn, ...]:
+    """Returns the columns of all tagged fields of the value.
+
+    Args:
+        policy: The policy, with the decisions of a run.
+        edges: The edges of the column lineage; empty if records have no schema.
+        has_columns: True if the table has columns, False if it holds records.
+    """
+    rows: dict[TaggedColumn, None] = {}
+    for decision in policy.decisions:
+        if decision.part == "value" and decision.tags:
+            for one in _of_decision(decision, policy, edges, has_columns):
+                rows[one] = None
+    return tuple(rows)
+
+
+def _of_decision(
+    decision: Decision, policy: AppliedPolicy, edges: Sequence[Edge], has_columns: bool
+) -> Iterator[TaggedColumn]:
+    tags, steps = tuple(tag.name for tag in decision.tags), path_steps(decision.path, "")
+    own = [edge for edge in edges if covers(steps, _steps_of(edge.field))]
+    for edge in own:
+        state: State = "transformed"
+        if edge.kind == "masking":
+            state = "masked"
+        elif edge.kind == "partly masked":
+            state = "partly masked"
+        elif edge.kind == "identity" or (edge.kind == "unknown" and decision.action == KEEP):
+            state = "unmasked"
+        yield TaggedColumn(edge.column, decision.path, tags, state, edge.stages)
+    if own:
+        return
+    if has_columns or decision.action in (DROP, HOLD_BACK):
+        yield TaggedColumn("", decision.path, tags, "not in the table")
+        return
+    stages = tuple(s.alias for s in policy.stages if s.action == decision.action and decision.path in s.paths)
+    actions = {e.action for s in policy.stages if s.alias in stages for e in s.transform.ledger()}
+    if decision.action == KEEP or not stages:
+        state = "unmasked"
+    else:
+        state = "masked" if "masked" in actions else "transformed"
+    yield TaggedColumn(_below_value(decision.path), decision.path, tags, state, stages)
+
+
+def _below_value(path: str) -> str:
+    return f"value{path}" if path.startswith("[") else f"value.{path}"
+
+
+def _steps_of(field: str) -> tuple[Step, ...]:
+    """Returns the steps of a field of the value, as lineage has it: ``value.items[].sku``. None of other fields."""
+    if field == "value":
+        return ()
+    if not field.startswith(("value.", "value[")):
+        return ("", "")  # no path of a policy means it
+    text = field.removeprefix("value").removeprefix(".").replace("[]", "[*]")
+    return extended_steps(text)

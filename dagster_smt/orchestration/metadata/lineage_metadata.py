@@ -1,0 +1,41 @@
+"""Lineage as metadata: the edges of columns, and the columns that hold the values of tagged fields."""
+
+import dagster as dg
+
+from dagster_smt.chain import Plan
+from dagster_smt.lineage.edges import Edge, edges_of, edges_of_report
+from dagster_smt.lineage.tagged import TaggedColumn, tagged_columns
+from dagster_smt.model.reports.run_report import RunReport
+from dagster_smt.orchestration.metadata.definition_metadata import Metadata
+from dagster_smt.privacy.applied import AppliedPolicy
+from dagster_smt.tables.spec import Sink
+
+EDGES = "dagster_smt/column_edges"
+TAGGED = "dagster_smt/tagged_columns"
+"""Metadata: the columns that hold the values of tagged fields. ``dagster-smt privacy`` reads it."""
+MOST_EDGES = 5_000
+
+
+def run_edges(plan: Plan, report: RunReport | None) -> tuple[Edge, ...]:
+    """Returns the edges of a run: from its plan, or from a report if the records brought their schemas."""
+    if plan.typed:
+        return edges_of(plan)
+    return edges_of_report(report) if report is not None else ()
+
+
+def run_columns(policy: AppliedPolicy | None, edges: tuple[Edge, ...], sink: Sink) -> tuple[TaggedColumn, ...]:
+    """Returns the columns with values of tagged fields; none without a policy."""
+    if policy is None:
+        return ()
+    return tagged_columns(policy, edges, has_columns=sink.kind == "columns")
+
+
+def lineage_metadata(plan: Plan, report: RunReport | None, policy: AppliedPolicy | None, sink: Sink) -> Metadata:
+    """Returns the edges of a run, and its columns with values of tagged fields."""
+    edges, metadata = run_edges(plan, report), Metadata()
+    if edges and sink.kind == "columns":
+        metadata[EDGES] = dg.MetadataValue.json([edge.to_json() for edge in edges[:MOST_EDGES]])
+    if policy is not None:
+        columns = [column.to_json() for column in run_columns(policy, edges, sink)]
+        metadata[TAGGED] = dg.MetadataValue.json(columns)
+    return metadata

@@ -1,0 +1,87 @@
+"""Edges of column lineage: what happened to a value, by which stages; and the columns of tagged fields."""
+
+from dagster_smt.chain import parse_chain, plan_chain
+from dagster_smt.lineage.edges import Edge, edges_of, edges_of_report
+from dagster_smt.lineage.tagged import tagged_columns
+from dagster_smt.model.reports.run_report import RunReport
+from dagster_smt.model.topics.format import Format
+from dagster_smt.model.windows.window import Window
+from dagster_smt.privacy.applied import Subject, apply_policy
+from dagster_smt.privacy.policy import policy_of
+from dagster_smt.tables.ddl import parse_ddl
+
+VALUE = parse_ddl("id BIGINT, price DOUBLE, at STRUCT<city: STRING>, who STRING, tags ARRAY<STRING>, note STRING")
+EXTENDED = {"field.syntax.version": "extended"}
+SOME = {"name": "p", "type": "HasHeaderKey", "options": {"name": "x"}}
+CHAIN = [
+    {"alias": "names", "type": "ReplaceField$Value", "options": {"renames": ["id:number"], "exclude": ["note"]}},
+    {"alias": "hide", "type": "MaskField$Value", "options": {"fields": ["who"], "replacement": "*"}},
+    {"alias": "some", "type": "MaskField$Value", "options": {"fields": ["tags[*]"], **EXTENDED}, "predicate": SOME},
+    {"alias": "cast", "type": "Cast$Value", "options": {"spec": "price:string"}},
+    {"alias": "flat", "type": "Flatten$Value", "options": {"delimiter": "_"}},
+    {"alias": "kind", "type": "InsertField$Value", "options": {"static.field": "kind", "static.value": "order"}},
+    {"alias": "again", "type": "ReplaceField$Value", "options": {"renames": ["who:person"]}},
+]
+
+
+def plan(chain, schema=VALUE):
+    return plan_chain(chain, None, schema, topics=("orders",), typed=True)
+
+
+def test_an_edge_says_what_stages_did():
+    assert edges_of(plan(parse_chain(CHAIN))) == (
+        Edge("number", "value.id", "identity"),
+        Edge("price", "value.price", "transformation", ("cast",)),
+        Edge("at_city", "value.at.city", "identity"),
+        Edge("person", "value.who", "masking", ("hide",)),
+        Edge("tags[]", "value.tags[]", "partly masked", ("some",)),
+    )
+
+
+def test_a_mask_under_a_predicate_is_no_mask_for_an_auditor():
+    some = {"alias": "some", "type": "MaskField$Value", "options": {"fields": ["who"]}, "predicate": SOME}
+    kinds = {edge.column: edge.kind for edge in edges_of(plan(parse_chain([some])))}
+    assert kinds["who"] == "partly masked"
+    always = {"alias": "all", "type": "MaskField$Value", "options": {"fields": ["who"]}}
+    kinds = {edge.column: (edge.kind, edge.stages) for edge in edges_of(plan(parse_chain([some, always])))}
+    assert kinds["who"][0] == "masking" and "all" in kinds["who"][1]
+
+
+def test_schemas_of_records_leave_the_kind_open():
+    report = RunReport("r", Window(), lineage={"a": ("value.x",), "b": ("value.y",)}, masked=frozenset({"b"}))
+    assert edges_of_report(report) == (Edge("a", "value.x", "unknown"), Edge("b", "value.y", "masking"))
+
+
+def applied(tmp_path, schema, **policy):
+    tags = "topics: {orders: {value: {id: [], who: [PII.name], at.city: [public], note: [PII], price: [num]}}}"
+    (tmp_path / "tags.yaml").write_text(tags, encoding="utf-8")
+    rules = {"PII.name": "mask", "PII": "drop", "public": "keep", "num": "keep"}
+    form = Format("json_schema", schema) if schema is not None else Format()
+    subject = Subject(("orders",), Format("string"), form, schema)
+    return apply_policy(policy_of({"rules": rules, "tags": ["tags.yaml"], **policy}, tmp_path), subject)
+
+
+def states(columns):
+    return {one.field: (one.column, one.state, one.stages) for one in columns}
+
+
+def test_tagged_columns_of_a_table_of_columns(tmp_path):
+    policy = applied(tmp_path, VALUE)
+    chain = policy.on(parse_chain(CHAIN[3:5]))
+    columns = tagged_columns(policy, edges_of(plan(chain)), has_columns=True)
+    assert states(columns) == {
+        "who": ("who", "masked", ("policy_mask",)),
+        "at.city": ("at_city", "unmasked", ()),
+        "note": ("", "not in the table", ()),
+        "price": ("price", "transformed", ("cast",)),
+    }
+
+
+def test_tagged_columns_of_a_table_of_records(tmp_path):
+    columns = tagged_columns(applied(tmp_path, None), (), has_columns=False)
+    assert states(columns) == {
+        "who": ("value.who", "masked", ("policy_mask",)),
+        "at.city": ("value.at.city", "unmasked", ()),
+        "note": ("", "not in the table", ()),
+        "price": ("value.price", "unmasked", ()),
+    }
