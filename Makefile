@@ -27,6 +27,7 @@ unexport PYTHONHOME PYTHONPATH SPARK_HOME
 
 KAFKA ?=
 CDC ?=
+POLICY ?=
 # Runs, schedules and logs of the example; `make demo` and `make dev` share them, and with KAFKA=1 others.
 DEMO := $(ENV:.venv%=.demo%)
 INSTANCE := $(DEMO)/dagster_home$(if $(KAFKA),-kafka)
@@ -54,8 +55,8 @@ $(INSTANCE)/dagster.yaml:
 	@mkdir -p $(INSTANCE)
 	@cp definitions/demo/dagster.yaml $@
 
-demo: setup $(INSTANCE)/dagster.yaml ## Run the example: topics in, tables and a report out (KAFKA=1: from a Kafka broker; CDC=1: changes of a database)
-	@$(BIN)/python -m definitions.demo $(DEMO_KAFKA) $(if $(CDC),--cdc) $(ARGS)
+demo: setup $(INSTANCE)/dagster.yaml ## Run the example: topics in, tables and a report out (KAFKA=1: from a Kafka broker; CDC=1: changes of a database; POLICY=1: a new personal field)
+	@$(BIN)/python -m definitions.demo $(DEMO_KAFKA) $(if $(CDC),--cdc) $(if $(POLICY),--policy) $(ARGS)
 
 dev: setup $(INSTANCE)/dagster.yaml ## Dagster's web interface on 127.0.0.1, port 3000 (PORT=3001 for another)
 	@$(BIN)/dg dev -h 127.0.0.1 -p $(PORT) $(ARGS)

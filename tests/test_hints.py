@@ -119,7 +119,7 @@ def is_command(name):
 
 def test_switches_of_commands(capsys):
     results = {switch for _, text in hints() for switch in SWITCH.findall(text)}
-    for command in ("lint", "explain", "list", "import", "preview", "topics", "append", "scan", "parity"):
+    for command in ("lint", "explain", "list", "import", "preview", "topics", "append", "certify", "scan", "parity"):
         assert is_command(command)
     known = set(SWITCH.findall(capsys.readouterr().out))
     assert results and results - known - set(OF_OTHERS) == set()

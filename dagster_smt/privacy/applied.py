@@ -9,7 +9,7 @@ from dagster_smt.formats.fixed_schema import descriptor_files
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.topics.format import DESCRIBED, REGISTERED, Format
 from dagster_smt.privacy.field_paths import Steps, covers, name_pattern, path_steps, schema_paths, text_of
-from dagster_smt.privacy.policy import HOLD_BACK, KEEP, NO_TAG, Decision, Policy, TagSource
+from dagster_smt.privacy.policy import DROP, HOLD_BACK, KEEP, NO_TAG, Decision, Policy, TagSource
 from dagster_smt.privacy.registry_tags import registry_tags
 from dagster_smt.privacy.schema_tags import SchemaField, avro_fields, protobuf_fields
 from dagster_smt.privacy.stages import PolicyStage, TopicDecisions, stages_of, under_policy
@@ -258,10 +258,13 @@ def undecided(stages: Iterable[PolicyStage], topic: str, part: Part, paths: Iter
         part: ``value`` or ``key``.
         paths: The paths of the fields, as steps.
     """
-    own = [s for s in stages if s.holds_back and s.side == part and (not s.topics or topic_matches(s.topics, topic))]
+    own = [s for s in stages if s.side == part and (not s.topics or topic_matches(s.topics, topic))]
+    dropped = [path_steps(path, "") for stage in own if stage.action == DROP for path in stage.paths]
     held: dict[str, None] = {}
     for stage in own:
-        stay = [path_steps(path, "") for path in stage.paths]
+        if not stage.holds_back:
+            continue
+        stay = [*dropped, *(path_steps(path, "") for path in stage.paths)]
         for steps in paths:
             if not any(covers(path, steps) for path in stay):
                 held[text_of(steps)] = None

@@ -16,6 +16,7 @@ from dagster_smt.tables.sources import open_source
 from dagster_smt.testing.broker import ensure_running
 from definitions.demo import KAFKA_VARIABLE, PROJECT, dagster_home, demo_folder, lake, on_kafka, topics, working_topics
 from definitions.demo.changes import build_products, folder, show_changes
+from definitions.demo.new_field import POLICY, build_customers, show_new_field
 from definitions.demo.publish import PUSHES, append_pushes, publish
 from definitions.demo.report import details, overview, summaries
 
@@ -30,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--kafka", action="store_true", help="use topics of a Kafka broker, which is started if necessary"
     )
     parser.add_argument("--cdc", action="store_true", help="show a table with keys before and after changes instead")
+    parser.add_argument("--policy", action="store_true", help="show a policy and a new personal field instead")
     options = parser.parse_args(arguments)
     try:
         check_java()
@@ -41,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     if options.cdc:
         return follow_changes()
+    if options.policy:
+        return hold_back()
     try:
         fill(options.append, options.kafka)
     except SmtError as error:
@@ -106,6 +110,23 @@ def follow_changes() -> int:
             print(f"demo: a run failed, see above and {log}.", file=sys.stderr)
             return 1
     print(f"\ntable: {folder() / 'products'}\nhow:   docs/how-to/latest-rows.md")
+    return 0
+
+
+def hold_back() -> int:
+    """Shows a policy: tagged fields are masked, and a new personal field is held back."""
+    from definitions.definitions import spark
+
+    customers = build_customers()  # first: the session gets the packages that assets need
+    session, log = spark("ERROR"), demo_folder() / "spark.log"
+    print(f"starting Spark, which logs to {log}", flush=True)
+    with _jvm_output_to(log):
+        session.spark_session  # noqa: B018 - the runs find it there
+    with dg.DagsterInstance.get() as instance:
+        if not show_new_field(customers, session, instance):
+            print(f"demo: a run failed, see above and {log}.", file=sys.stderr)
+            return 1
+    print(f"\npolicy: {POLICY}\nhow:    docs/how-to/policy.md")
     return 0
 
 

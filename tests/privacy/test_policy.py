@@ -152,6 +152,7 @@ def test_a_pattern_of_topics_has_the_first_entry_that_matches_and_holds_other_to
     assert values(chain, mail, topic="orders") == ['{"id":1}']
     assert undecided(policy.stages, "returns-eu", "value", [("id",), ("b",), ("c", EVERY)]) == ["b", "c[*]"]
     assert undecided(policy.stages, "other", "value", [("id",)]) == ["id"]
+    assert undecided(policy.stages, "orders", "value", [("iban",), ("x",)]) == ["x"], "a drop is a decision"
     assert kept_out(chain, "string") is None
 
 
