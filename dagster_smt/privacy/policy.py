@@ -153,7 +153,7 @@ def read_policy(path: Path) -> Policy:
           PII.*: mask
           public: keep
         actions:
-          pseudonymize: {type: Pseudonymize, options: {key: "env:PSEUDONYM_KEY"}}
+          pseudonymize: {type: Pseudonymize, options: {key.ring: "k1=${env:PII_KEY}"}}
         tags: [{file: tags.yaml}]
 
     Raises:

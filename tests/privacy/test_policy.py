@@ -1,5 +1,7 @@
 """Policies: what a tag means for a field, which stages follow, and what a policy refuses."""
 
+import json
+
 import pytest
 
 from dagster_smt.chain import parse_chain
@@ -268,6 +270,20 @@ def test_actions_are_transforms_with_their_fields(applied):
     assert values(chain, ORDER, None) == ['{"id":1,"customer":{"email":"***"},"items":[{}]}', None]
     masked = applied(actions={"mask": {"options": {"replacement": "###"}}})
     assert '"email":"###"' in values(masked.on(parse_chain(NOTHING)), ORDER)[0]
+
+
+def test_pseudonyms_and_redacted_texts_by_tag(applied, monkeypatch):
+    monkeypatch.setenv("PII_KEY", "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
+    actions = {"pseudonymize": {"type": "Pseudonymize", "options": {"key.ring": "k1=${env:PII_KEY}"}}}
+    rules = {"PII.email": "pseudonymize", "PII.text": "redact", "PII.*": "drop"}
+    policy = applied(actions=actions, rules=rules)
+    chain = policy.on(parse_chain(NOTHING))
+    order = ORDER.replace('"note":"n"', '"note":"call a@x.example"')
+    first, second = (json.loads(value) for value in values(chain, order, order))
+    assert first == second and len(first["customer"]["email"]) == 32
+    assert first["items"] == [{"note": "call [email]"}]
+    text = repr(chain) + repr(policy) + json.dumps(chain.properties) + repr(chain.to_stages())
+    assert "MDEyMzQ1" not in text and "${env:PII_KEY}" in text
 
 
 @pytest.mark.parametrize(

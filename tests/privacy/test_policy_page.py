@@ -5,6 +5,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+import yaml
 
 from dagster_smt import DeltaSink, FileTopics, SmtTable, TopicTable, build_smt_asset
 from dagster_smt.cli import main
@@ -40,7 +41,7 @@ def test_the_definition_and_the_actions_of_the_page_load(folder):
     for text in blocks(PAGE, "python"):
         exec(text, {"build_smt_asset": build_smt_asset, **names})
     (actions,) = [text for text in blocks(PAGE, "yaml") if text.startswith("actions:")]
-    import yaml
-
-    policy = policy_of({"rules": {"a": "stars", "b": "remove"}, "tags": [], **yaml.safe_load(actions)})
-    assert set(policy.actions) == {"stars", "remove"} and read_policy(Path("policy.yaml")).untagged == "hold back"
+    rules = {"a": "stars", "b": "remove", "c": "pseudonymize"}
+    policy = policy_of({"rules": rules, "tags": [], **yaml.safe_load(actions)})
+    assert set(policy.actions) == set(rules.values())
+    assert read_policy(Path("policy.yaml")).untagged == "hold back"
