@@ -11,6 +11,7 @@ from definitions.demo.new_field import CUSTOMERS, NEW_CUSTOMER, build_customers,
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_the_new_field_is_held_back(spark, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
     session = SparkSessionResource()

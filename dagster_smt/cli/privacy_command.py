@@ -24,7 +24,7 @@ MOST_RUNS = 10_000
 
 
 @dataclass(frozen=True)
-class Told:
+class RunColumns:
     """What one materialization says about a column.
 
     Attributes:
@@ -57,7 +57,7 @@ def _privacy(arguments: argparse.Namespace) -> int:
     return int(arguments.unmasked and bool(rows))
 
 
-def _history(asset: str) -> list[Told]:
+def _history(asset: str) -> list[RunColumns]:
     """Returns what the materializations of an asset say, the newest first.
 
     Raises:
@@ -74,14 +74,14 @@ def _history(asset: str) -> list[Told]:
         metadata = event.metadata.get(_TAGGED) if event is not None else None
         if event is not None and metadata is not None:
             columns: Any = metadata.value
-            history.append(Told(record.run_id, record.timestamp, event.partition or "", columns))
+            history.append(RunColumns(record.run_id, record.timestamp, event.partition or "", columns))
     if not history:
         hint = "give the table a policy and run it; check the asset key and DAGSTER_HOME"
         raise ConfigError(Problem("SMT770", asset, "no run of the asset has reported tagged columns", hint))
     return history
 
 
-def columns_since(history: Iterable[Told]) -> list[tuple[str, ...]]:
+def columns_since(history: Iterable[RunColumns]) -> list[tuple[str, ...]]:
     """Returns the columns of the newest run of each partition, each with the first run of its state.
 
     Args:
@@ -102,25 +102,35 @@ def columns_since(history: Iterable[Told]) -> list[tuple[str, ...]]:
     return rows
 
 
-def _by_partition(history: Iterable[Told]) -> dict[str, list[Told]]:
-    runs: dict[str, list[Told]] = {}
+def _by_partition(history: Iterable[RunColumns]) -> dict[str, list[RunColumns]]:
+    runs: dict[str, list[RunColumns]] = {}
     for one in history:
         runs.setdefault(one.partition, []).append(one)
     return runs
 
 
 def _same_state(column: dict[str, Any], others: Iterable[dict[str, Any]]) -> bool:
-    names = ("column", "field", "state")
-    return any(all(other[name] == column[name] for name in names) for other in others)
+    state = _state_of(column)
+    return any(_state_of(other) == state for other in others)
+
+
+def _state_of(column: dict[str, Any]) -> tuple[Any, ...]:
+    return column["column"], column["field"], column["state"]
 
 
 def _written(rows: Sequence[tuple[str, ...]], form: str) -> str:
     if form == "csv":
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([HEAD, *([_safe(cell) for cell in row] for row in rows)])
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(HEAD)
+        for row in rows:
+            writer.writerow(map(_safe, row))
         return text.getvalue().rstrip("\n")
     if form == "markdown":
-        return table([list(HEAD), *([plain(cell) for cell in row] for row in rows)])
+        cells = [list(HEAD)]
+        for row in rows:
+            cells.append(list(map(plain, row)))
+        return table(cells)
     return grid([HEAD, *rows], left=len(HEAD))
 
 

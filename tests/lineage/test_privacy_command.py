@@ -7,7 +7,7 @@ import dagster as dg
 import pytest
 
 from dagster_smt.cli import main
-from dagster_smt.cli.privacy_command import Told, columns_since
+from dagster_smt.cli.privacy_command import RunColumns, columns_since
 
 KEY = dg.AssetKey(["lake", "orders"])
 
@@ -18,10 +18,10 @@ def column(name, state, field="mail"):
 
 def test_since_means_the_first_run_of_the_same_state():
     history = [
-        Told("r4", 400, "", [column("mail", "unmasked"), column("who", "masked", "name")]),
-        Told("r3", 300, "", [column("mail", "unmasked")]),
-        Told("r2", 200, "", [column("mail", "masked"), column("who", "masked", "name")]),
-        Told("r1", 100, "", [column("mail", "unmasked")]),
+        RunColumns("r4", 400, "", [column("mail", "unmasked"), column("who", "masked", "name")]),
+        RunColumns("r3", 300, "", [column("mail", "unmasked")]),
+        RunColumns("r2", 200, "", [column("mail", "masked"), column("who", "masked", "name")]),
+        RunColumns("r1", 100, "", [column("mail", "unmasked")]),
     ]
     assert [(row[0], row[3], row[6]) for row in columns_since(history)] == [
         ("mail", "unmasked", "r3"),
@@ -30,7 +30,7 @@ def test_since_means_the_first_run_of_the_same_state():
 
 
 def test_each_partition_has_a_history_of_its_own():
-    history = [Told("r2", 2, "a", [column("m", "masked")]), Told("r1", 1, "b", [column("m", "unmasked")])]
+    history = [RunColumns("r2", 2, "a", [column("m", "masked")]), RunColumns("r1", 1, "b", [column("m", "unmasked")])]
     assert [(row[6], row[7]) for row in columns_since(history)] == [("r2", "a"), ("r1", "b")]
 
 
