@@ -177,7 +177,8 @@ def _groups(policy: Policy, subject: Subject, tags: Sequence[TopicTags]) -> Iter
         own = f"{_none_of(before)}(?:{pattern})"
         yield _group(policy, subject, own, fields)
         before.append(pattern)
-    yield TopicDecisions(f"{_none_of(before)}.*", (), subject.added, decided=False)
+    others = f"{_none_of(before)}.*"
+    yield TopicDecisions(others, (), subject.added, decided=False, drops_records=subject.writes_keys)
 
 
 def _none_of(patterns: Sequence[str]) -> str:

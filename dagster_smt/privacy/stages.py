@@ -23,6 +23,7 @@ from dagster_smt.predicates.topic_name_matches import TopicNameMatches
 from dagster_smt.privacy.policy import DROP, HOLD_BACK, KEEP, MASK, NO_TAG, Action, Decision, Policy, transform_class
 from dagster_smt.privacy.tags import Part
 from dagster_smt.transforms.kafka.drop_headers import DropHeaders
+from dagster_smt.transforms.kafka.filter import Filter
 from dagster_smt.transforms.kafka.mask_field import Mask
 from dagster_smt.transforms.kafka.replace_field import ReplaceField
 
@@ -89,12 +90,14 @@ class TopicDecisions:
         decisions: The decisions.
         added: Paths of the value that stay without a decision, such as a column of the record's offset.
         decided: False for topics that no source of tags lists.
+        drops_records: True if the records of these topics are dropped as a whole: the sink would hold their keys.
     """
 
     topics: str
     decisions: tuple[Decision, ...]
     added: tuple[str, ...] = ()
     decided: bool = True
+    drops_records: bool = False
 
 
 def stages_of(policy: Policy, groups: Sequence[TopicDecisions]) -> tuple[PolicyStage, ...]:
@@ -123,6 +126,8 @@ class _Maker:
         self.policy, self.group, self.suffix = policy, group, suffix
 
     def stages(self) -> Iterator[PolicyStage]:
+        if self.group.drops_records and self.policy.untagged == HOLD_BACK:
+            yield self._stage("topics", Filter(), "", DROP, ())
         sides: tuple[Part, ...] = ("value", "key")
         for part in sides:
             yield from self._hiding(part)

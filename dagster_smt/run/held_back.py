@@ -67,7 +67,11 @@ def _in_schema(
 
 
 def _touched(stages: tuple[PolicyStage, ...], report: RunReport | None) -> bool:
-    """Returns True if a stage that holds fields back dropped anything in a run."""
+    """Returns True if a stage that holds fields back dropped anything in a run, or one dropped records of a topic."""
+    if report is None:
+        return False
     aliases = {stage.alias for stage in stages if stage.holds_back}
-    lines = report.ledger if report is not None else ()
-    return any(line.records and line.entry.alias in aliases for line in lines)
+    if any(line.records and line.entry.alias in aliases for line in report.ledger):
+        return True
+    filters = {stage.alias for stage in stages if not stage.paths and not stage.holds_back}
+    return any(counts.dropped and counts.alias in filters for counts in report.stages)

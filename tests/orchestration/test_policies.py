@@ -14,7 +14,7 @@ from dagster_smt.orchestration.definitions.planned import planned_op
 from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
 from dagster_smt.privacy.stages import PolicyStage
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.spec import DeltaSink
+from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable
 from tests.orchestration.test_assets import KEY, Untouchable, append, checks, events, failure, read, table
 from tests.registry import Registry
 
@@ -83,6 +83,19 @@ def test_declared_columns_that_nobody_decided_about_are_no_columns(spark, tmp_pa
     (spec,) = people.specs
     columns = {column.name: column.tags for column in spec.metadata["dagster/column_schema"].columns}
     assert "extra" not in columns and columns["who"] == {"dagster_smt/masked": ""}
+
+
+@pytest.mark.long
+def test_records_of_a_topic_that_nobody_decided_about_stay_out_and_are_named(spark, tmp_path, smt_table):
+    append(tmp_path, "people", PERSON)
+    append(tmp_path, "strangers", {"id": 9, "secret": "Zed-4711"})
+    topics = TopicTable(FileTopics(tmp_path / "topics"), pattern=".*")
+    result = dg.materialize([build_smt_asset(smt_table(topics=topics))], resources={"spark": spark})
+    rows = [(row.source_topic, json.loads(row.value)) for row in read(spark, tmp_path).collect()]
+    assert rows == [("people", {"id": 1, "who": "", "mail": ""})]
+    check = checks(result)["held_back"]
+    fields = {(r.data["topic"], r.data["path"]) for r in check.metadata["held_back"].records}
+    assert not check.passed and fields == {("strangers", "id"), ("strangers", "secret")}
 
 
 OTHER = {"alias": "x", "type": "Flatten$Value", "options": {}}

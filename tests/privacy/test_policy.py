@@ -158,6 +158,17 @@ def test_a_pattern_of_topics_has_the_first_entry_that_matches_and_holds_other_to
     assert kept_out(chain, "string") is None
 
 
+def test_a_sink_with_keys_gets_no_record_of_a_topic_that_nobody_decided_about(tmp_path):
+    (tmp_path / "tags.yaml").write_text(TAGS, encoding="utf-8")
+    policy = policy_of({"rules": RULES, "tags": ["tags.yaml"]}, tmp_path)
+    chain = apply_policy(policy, Subject((), *STRINGS, writes_keys=True)).on(parse_chain(NOTHING))
+    assert values(chain, '{"id":1}', topic="other") == ["dropped"]
+    assert values(chain, '{"id":1}', topic="returns-eu") == ['{"id":1}']
+    keeping = policy_of({"rules": RULES, "tags": ["tags.yaml"], "untagged": "keep"}, tmp_path)
+    chain = apply_policy(keeping, Subject((), *STRINGS, writes_keys=True)).on(parse_chain(NOTHING))
+    assert values(chain, '{"id":1}', topic="other") == ['{"id":1}']
+
+
 def test_topics_with_the_same_tags_share_stages(applied):
     policy = applied(topics=("returns-eu", "returns-us"))
     assert {stage.predicate for stage in policy.stages} == {None}
