@@ -2,9 +2,11 @@
 
 import json
 import time
+from dataclasses import replace
 
 import pytest
 
+from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError
 from dagster_smt.foreign.check import check_options
 from dagster_smt.interpret.interpreter import DROPPED_STATUS, FAILED
@@ -210,3 +212,16 @@ def test_our_class_stays_ours_unless_the_chain_says_connect(jar):
     assert original.has_foreign and original.stages[0].connect_class == f"{KAFKA}MaskField$Value"
     assert original.hash != chain_of(jar, *stages).hash
     assert values(ran(original, [PLAIN])) == [{"id": 1, "name": ""}]
+
+
+def test_a_stage_of_ours_with_a_schema_behind_a_predicate_of_kafka():
+    """The host tests the predicate, so the plan of the stage has none."""
+    stage = {"alias": "m", "type": "MaskField$Value", "options": {"fields": ["name"]}}
+    predicate = {"name": "t", "type": "TopicNameMatches", "options": {"pattern": "orders"}}
+    ours = parse_chain([stage | {"predicate": predicate}])
+    of_kafka = parse_chain({**ours.properties, "engine": "connect"})
+    mixed = replace(of_kafka, stages=(replace(of_kafka.stages[0], transform=ours.stages[0].transform, side="value"),))
+    schema = {"type": "struct", "fields": [{"field": "name", "type": "string"}]}
+    data = json.dumps({"schema": schema, "payload": {"name": "Ada"}}).encode()
+    ((lost, _, value, _),) = ran(mixed, [data], value="envelope")
+    assert lost is None and json.loads(value)["payload"] == {"name": ""}
