@@ -118,7 +118,7 @@ class Certificate:
         """``different`` if a record comes out different without a reason."""
         if any(finding.lasting for finding in self.findings if not finding.decision):
             return "different"
-        return "deliberate" if self.findings else "equal"
+        return "deliberate" if any(finding.decision for finding in self.findings) else "equal"
 
     @property
     def different(self) -> int:
@@ -159,6 +159,10 @@ class Certificate:
         if self.verdict == "different":
             return f"{self.different} of {count} come out different from Kafka Connect {self.connect_version}"
         but = ", except for deliberate differences" if self.verdict == "deliberate" else ""
+        if any(not finding.decision for finding in self.findings):
+            but += "; a later stage removes the other differences"
+        if self.not_compared:
+            but += f"; {len(self.not_compared)} of {len(self.stages)} stages cannot be compared"
         return f"{count} come out as from Kafka Connect {self.connect_version}{but}"
 
     @property
