@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dagster_smt.errors import UnsupportedError as UnsupportedError
     from dagster_smt.lineage.open_lineage import OpenLineage as OpenLineage
     from dagster_smt.model.topics.columns import Column as Column
+    from dagster_smt.orchestration import PipesSpark as PipesSpark
     from dagster_smt.orchestration import SmtAssetData as SmtAssetData
     from dagster_smt.orchestration import SmtChainComponent as SmtChainComponent
     from dagster_smt.orchestration import SmtChecks as SmtChecks
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from dagster_smt.orchestration import SmtTopicCollectionComponent as SmtTopicCollectionComponent
     from dagster_smt.orchestration import SmtTranslator as SmtTranslator
     from dagster_smt.orchestration import SparkSessionResource as SparkSessionResource
+    from dagster_smt.orchestration import SparkSubmit as SparkSubmit
     from dagster_smt.orchestration import build_dead_letters_asset as build_dead_letters_asset
     from dagster_smt.orchestration import build_lag_sensor as build_lag_sensor
     from dagster_smt.orchestration import build_maintenance_job as build_maintenance_job
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from dagster_smt.orchestration import check_java as check_java
     from dagster_smt.orchestration import partition_key_to_topic as partition_key_to_topic
     from dagster_smt.orchestration import run_cancellable as run_cancellable
+    from dagster_smt.orchestration import run_external as run_external
     from dagster_smt.orchestration import smt_config_schema as smt_config_schema
     from dagster_smt.orchestration import spark_session_of as spark_session_of
     from dagster_smt.orchestration import topic_to_partition_key as topic_to_partition_key
@@ -67,11 +70,12 @@ _PLACES = {  # the same names as above, for the interpreter; a test compares the
     "UnsupportedError",
     "dagster_smt.lineage.open_lineage": "OpenLineage",
     "dagster_smt.model.topics.columns": "Column",
-    "dagster_smt.orchestration": "SmtAssetData SmtChainComponent SmtChecks SmtMaintenance SmtTable "
-    "SmtTopicCollectionComponent SmtTranslator SparkSessionResource build_dead_letters_asset build_lag_sensor "
-    "build_maintenance_job build_new_topic_sensor build_redrive_job build_repair_job build_smt_asset build_smt_assets "
-    "build_smt_op build_smt_schedule build_tables_asset build_topic_assets check_java partition_key_to_topic "
-    "run_cancellable smt_config_schema spark_session_of topic_to_partition_key",
+    "dagster_smt.orchestration": "PipesSpark SmtAssetData SmtChainComponent SmtChecks SmtMaintenance SmtTable "
+    "SmtTopicCollectionComponent SmtTranslator SparkSessionResource SparkSubmit build_dead_letters_asset "
+    "build_lag_sensor build_maintenance_job build_new_topic_sensor build_redrive_job build_repair_job "
+    "build_smt_asset build_smt_assets build_smt_op build_smt_schedule build_tables_asset build_topic_assets "
+    "check_java partition_key_to_topic run_cancellable run_external smt_config_schema spark_session_of "
+    "topic_to_partition_key",
     "dagster_smt.tables.ddl": "parse_ddl",
     "dagster_smt.tables.spec": "DeltaSink FileTopics FileTopicSink Format IcebergSink KafkaSink KafkaTopics NewTopics "
     "SourceColumns TableSource TopicTable",

@@ -30,6 +30,7 @@ OF_OTHERS = {
     "record_key": "a value of the option keys",
     "--descriptor": "protoc, of --descriptor_set_out",
     "--include": "protoc, of --include_imports",
+    "--py-files": "spark-submit",
     "--reset-offsets": "Kafka's kafka-consumer-groups.sh",
     "dagster_smt": "the package itself",
     "json_schema": "a kind of a format",

@@ -76,6 +76,9 @@ def test_definitions_of_the_pages_load(tmp_path, monkeypatch):
     defs = dg.Definitions(assets=[orders], schedules=[names["nightly"]], resources={"spark": names["spark"]})
     dg.Definitions.validate_loadable(defs)
     dg.Definitions.validate_loadable(names["defs"])
+    exec(blocks("docs/how-to/spark-elsewhere.md", "python")[0], names)
+    dg.Definitions.validate_loadable(names["defs"])
+    assert names["spark"].arguments()["command"][1:3] == ["--master", "spark://spark:7077"]
 
 
 def test_the_page_about_many_tables_writes_them(spark, tmp_path, monkeypatch):

@@ -25,6 +25,9 @@ from dagster_smt.orchestration.definitions.topic_assets import build_topic_asset
 from dagster_smt.orchestration.definitions.translator import SmtAssetData as SmtAssetData
 from dagster_smt.orchestration.definitions.translator import SmtTranslator as SmtTranslator
 from dagster_smt.orchestration.launch.config_schema import smt_config_schema as smt_config_schema
+from dagster_smt.orchestration.pipes.external import run_external as run_external
+from dagster_smt.orchestration.pipes.pipes_spark import PipesSpark as PipesSpark
+from dagster_smt.orchestration.pipes.pipes_spark import SparkSubmit as SparkSubmit
 from dagster_smt.orchestration.resources import SparkSessionResource as SparkSessionResource
 from dagster_smt.orchestration.resources import spark_session_of as spark_session_of
 from dagster_smt.orchestration.runs.guard import Cancelled as Cancelled

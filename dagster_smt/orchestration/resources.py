@@ -143,6 +143,33 @@ class SparkSessionResource(dg.ConfigurableResource):
         self._session = None
 
 
+def external_settings(conf: Mapping[str, str], spark_version: str) -> dict[str, str]:
+    """Returns the settings of a session in another process: those of a user, and those that the tables need.
+
+    Args:
+        conf: The user's settings, which win.
+        spark_version: The version of Spark in the other process.
+
+    Raises:
+        ConfigError: SMT048, a secret in ``conf``, which the process list would show.
+        UnsupportedError: SMT611, no package is known for this version of Spark.
+    """
+    _refuse_secrets(conf)
+    return session_settings(_needed, {**SESSION_CONF, **JVM_OPTIONS, **conf}, spark_version)
+
+
+def submitted_session() -> Any:
+    """Returns the session of a process that ``spark-submit`` has started. The settings of ``spark-submit`` win."""
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.builder.getOrCreate()
+    submitted = session.sparkContext.getConf()
+    for key, value in SESSION_CONF.items():
+        if not submitted.contains(key):
+            session.conf.set(key, value)
+    return session
+
+
 def _refuse_secrets(conf: Mapping[str, Any]) -> None:
     hint = "put the secret into the environment and write ${env:NAME}: the session looks it up at its start"
     problems = []

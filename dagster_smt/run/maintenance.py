@@ -11,12 +11,13 @@ from dataclasses import dataclass, field, replace
 from pyspark.sql import SparkSession
 
 from dagster_smt.errors import Problem, SmtError
+from dagster_smt.model.reports.maintenance_report import MaintenanceReport, StepReport, StepResult
 from dagster_smt.model.reports.table_facts import FileSizes
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.run.failures import coded_failures
 from dagster_smt.tables.maintenance.formats import maintained
 from dagster_smt.tables.maintenance.options import SmtMaintenance
-from dagster_smt.tables.maintenance.steps import CONFLICT, Maintained, StepResult
+from dagster_smt.tables.maintenance.steps import CONFLICT, Maintained
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import same_state
 from dagster_smt.tables.spec import Sink
@@ -27,47 +28,6 @@ _PAUSES = (1.0, 5.0, 15.0)
 _ATTEMPTS = 5
 _CLOCKS_SECONDS = 60
 """By so much the clocks of two machines may differ."""
-
-
-@dataclass(frozen=True)
-class StepReport:
-    """One step of a maintenance.
-
-    Attributes:
-        step: ``compact``, ``manifests``, ``expire`` or ``clean_up``.
-        seconds: Its duration.
-        result: What it did; None if it failed.
-        tries: How often it was tried.
-        problem: Why it failed.
-    """
-
-    step: str
-    seconds: float
-    result: StepResult | None = None
-    tries: int = 0
-    problem: Problem | None = None
-
-
-@dataclass(frozen=True)
-class MaintenanceReport:
-    """One maintenance of a table.
-
-    Attributes:
-        place: The table.
-        before, after: Its files; None if the table does not exist yet, or they could not be read.
-        steps: The steps, in their order.
-        rows: The rows of the table at the end; None if they were not counted.
-        notes: What the rows could not be compared with.
-        problems: All problems.
-    """
-
-    place: str
-    before: FileSizes | None = None
-    after: FileSizes | None = None
-    steps: tuple[StepReport, ...] = ()
-    rows: int | None = None
-    notes: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

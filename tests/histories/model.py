@@ -425,7 +425,8 @@ class Model(Topics):
             return [died]
         answer = self._committed(ask, asked, plan, out)
         answer.codes = frozenset(codes)
-        answer.status = "died" if ask.death == "after the commit" else "committed"
+        if ask.death == "after the commit":
+            answer.status, answer.codes = "died", frozenset()  # a run that died reports nothing
         if ask.rival:
             answer.status = "rivals"
         return [answer]

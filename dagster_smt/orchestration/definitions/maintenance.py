@@ -1,25 +1,25 @@
 """Jobs that maintain the tables of assets: compaction, old versions, files that no version needs."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem, SmtError, TableError
+from dagster_smt.model.reports.maintenance_report import MaintenanceReport
 from dagster_smt.orchestration.checks import SMALL_FILES, small_files_of
-from dagster_smt.orchestration.definitions.many_tables import table_partition, writes_many
+from dagster_smt.orchestration.definitions.many_tables import table_partition
 from dagster_smt.orchestration.definitions.planned import PlannedAsset
 from dagster_smt.orchestration.metadata.definition_metadata import table_key, tables_key
+from dagster_smt.orchestration.metadata.maintenance_metadata import maintenance_metadata
+from dagster_smt.orchestration.pipes.pipes_spark import PipesSpark
 from dagster_smt.orchestration.resources import need_packages, spark_session_of
 from dagster_smt.orchestration.runs.failures import joint_failure, problems_as_failure
-from dagster_smt.orchestration.runs.guard import run_cancellable
+from dagster_smt.orchestration.runs.spark_work import MaintenanceResult, MaintenanceWork, maintenance_results
 from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
 from dagster_smt.tables.maintenance.options import STEPS, SmtMaintenance, check_table
-from dagster_smt.tables.spec import Sink, TableSink, packages_of
+from dagster_smt.tables.spec import TableSink, packages_of
 from dagster_smt.visible import visible
-
-if TYPE_CHECKING:
-    from dagster_smt.run.maintenance import MaintenanceReport
 
 Events = Iterator[dg.AssetObservation | dg.AssetCheckEvaluation]
 
@@ -144,55 +144,31 @@ def _maintain_each(
 ) -> Events:
     """Maintains the tables of a launch one after the other; the problems of all are raised at the end."""
     config = context.op_config
-    session = spark_session_of(spark)
     errors: list[SmtError] = []
     for name in config.get("tables") or tables:
         table = tables[name]
-        for topic in _topics_of(table, session):
-            try:
-                sink = table.sink
-                if topic is not None and isinstance(sink, TableSink):
-                    sink = sink.of_topic(topic)
-                report = _maintained(context, table, sink, maintenance, session)
-                context.log.info(visible(_summary(name if topic is None else f"{name} {topic}", report)))
-                yield from _events(table, topic, report)
-                if report.problems:
-                    raise TableError(report.problems)
-            except SmtError as error:
-                context.log.error(str(error))
-                errors.append(error)
+        tag = f"dagster-{context.run.run_id}-{context.op_handle}"
+        work = MaintenanceWork(table, maintenance, config.get("steps"), tag)
+        for result in _results(work, spark, context):
+            if result.report is not None:
+                title = name if result.topic is None else f"{name} {result.topic}"
+                context.log.info(visible(_summary(title, result.report)))
+                yield from _events(table, result.topic, result.report)
+            if result.problems:
+                errors.append(TableError(result.problems))
+                context.log.error(str(errors[-1]))
     if errors:
         raise joint_failure(errors)
 
 
-def _topics_of(table: PlannedAsset, session: Any) -> Sequence[str | None]:
-    """Returns the topics of the tables of an asset that is many tables; None stands for the only table of another."""
-    if not writes_many(table.sink):
-        return (None,)
-    from dagster_smt.tables.sinks import open_table  # loads PySpark
-
-    state = open_table(session, table.sink).state()
-    return sorted(state.tables) if state is not None else ()
+def _results(work: MaintenanceWork, spark: Any, context: dg.OpExecutionContext) -> list[MaintenanceResult]:
+    """Does the work of a maintenance where the Spark resource says."""
+    if isinstance(spark, PipesSpark):
+        return spark.maintenance_results(work, context)
+    return maintenance_results(work, spark_session_of(spark), lambda line: context.log.info(visible(line)))
 
 
-def _maintained(
-    context: dg.OpExecutionContext, table: PlannedAsset, sink: Sink, maintenance: SmtMaintenance, session: Any
-) -> "MaintenanceReport":
-    from dagster_smt.run.maintenance import maintain  # loads PySpark
-
-    steps = context.op_config.get("steps")
-    below = table.checks.small_file_bytes
-    return run_cancellable(
-        session,
-        f"dagster-{context.run.run_id}-{context.op_handle}",
-        lambda progress: maintain(sink, maintenance, session, progress, steps, below),
-        log=lambda line: context.log.info(visible(line)),
-    )
-
-
-def _events(table: PlannedAsset, topic: str | None, report: "MaintenanceReport") -> Events:
-    from dagster_smt.orchestration.metadata.maintenance_metadata import maintenance_metadata  # loads PySpark
-
+def _events(table: PlannedAsset, topic: str | None, report: MaintenanceReport) -> Events:
     metadata = maintenance_metadata(report)
     if topic is not None and topic in table.definition.destinations:
         yield dg.AssetObservation(table_key(table.key, topic), metadata=metadata)
@@ -216,7 +192,7 @@ def _events(table: PlannedAsset, topic: str | None, report: "MaintenanceReport")
     )
 
 
-def _summary(table: str, report: "MaintenanceReport") -> str:
+def _summary(table: str, report: MaintenanceReport) -> str:
     if report.before is None or report.after is None:
         return f"{table}: {'; '.join(report.notes) or 'its files are unknown'}"
     counts = f"{report.before.files} files became {report.after.files}"

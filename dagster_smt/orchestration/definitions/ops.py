@@ -12,9 +12,8 @@ from dagster_smt.orchestration.definitions.translator import default_description
 from dagster_smt.orchestration.launch.config_schema import smt_config_schema
 from dagster_smt.orchestration.launch.versions import data_version
 from dagster_smt.orchestration.metadata.run_metadata import observed_metadata
-from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.runs.events import last_metadata, whole_outcome
-from dagster_smt.orchestration.runs.execution import LastMetadata, check_brokers, execute, summary
+from dagster_smt.orchestration.runs.execution import LastMetadata, execute, summary
 from dagster_smt.orchestration.runs.failures import failure_of, problems_as_failure
 from dagster_smt.orchestration.runs.lineage_events import lineage_events
 
@@ -105,8 +104,7 @@ def _run(
     with problems_as_failure():
         settings = table.settings(context.op_config, f"ops.{context.op_handle}.config")
         with lineage_events(table, context) as lineage:
-            check_brokers(table)
-            run = lineage.ran(execute(table, settings, spark_session_of(resource), context, shown))
+            run = lineage.ran(execute(table, settings, resource, context, shown))
             if run.error is not None:
                 lineage.error = run.error
     run.afterwards.add(*dict.fromkeys(run.facts.unseen.values()))

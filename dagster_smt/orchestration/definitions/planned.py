@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import dagster as dg
 
@@ -28,6 +29,9 @@ from dagster_smt.orchestration.resources import need_packages
 from dagster_smt.privacy.applied import AppliedPolicy
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.spec import KafkaSink, Sink, TableSink, TopicTable, packages_of
+
+_PLANNED: "WeakValueDictionary[int, PlannedTable]" = WeakValueDictionary()
+"""The planned tables of this process, as long as their definitions live."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +66,9 @@ class PlannedTable:
     policy: AppliedPolicy | None = None
     certified_records: int | None = None
 
+    def __post_init__(self) -> None:
+        _PLANNED[id(self)] = self
+
     @property
     def table(self) -> TopicTable:
         """The topic table that runs read."""
@@ -87,10 +94,18 @@ class PlannedTable:
             SmtError: As ``run_policy``.
         """
         settings = decode_config(config, place, topics, only=self.required_chain, foreign=self.own_chain.foreign)
+        return self.under_policy(settings)
+
+    def under_policy(self, settings: RunSettings) -> RunSettings:
+        """Returns settings whose chain has no policy yet, with the policy of the table before the chain.
+
+        Raises:
+            SmtError: As ``run_policy``.
+        """
         if self.policy is None:
             return replace(settings, defined=self.chain)
-        policy = run_policy(self.policy, self.definition)
-        return replace(settings, chain=policy.on(settings.chain), defined=policy.on(self.own_chain), policy=policy)
+        policy, own = run_policy(self.policy, self.definition), settings.chain
+        return replace(settings, chain=policy.on(own), defined=policy.on(self.own_chain), policy=policy, own=own)
 
     @property
     def letter_place(self) -> str:
@@ -149,6 +164,11 @@ class PlannedAsset(PlannedTable):
         for topic in self.definition.destinations:
             specs += check_specs(table_key(self.key, topic), self.destination_check_names, self.checks)
         return specs
+
+
+def planned_tables(name: str) -> list[PlannedTable]:
+    """Returns the planned tables with a name, among the definitions that this process has loaded."""
+    return [table for table in _PLANNED.values() if table.name == name]
 
 
 def planned_op(table: SmtTable, name: str) -> PlannedTable:

@@ -104,6 +104,7 @@ class RunSettings:
         settle: True: accept the rows that other writers changed.
         defined: The chain that the definition has under the policy of the run; None: the caller knows it.
         policy: The policy of the run.
+        own: The chain without the policy; None without a policy.
     """
 
     chain: Chain
@@ -115,17 +116,18 @@ class RunSettings:
     settle: bool = False
     defined: Chain | None = None
     policy: AppliedPolicy | None = None
+    own: Chain | None = None
 
     def overridden(self, chain: Chain) -> bool:
         """Returns True if the run config replaced the chain of the definition, which is ``chain`` or ``defined``."""
         return self.chain.hash != (self.defined or chain).hash
 
 
-def _default_chain(default: Chain) -> dict[str, Any]:
+def chain_config(chain: Chain) -> dict[str, Any]:
     """Returns a chain as a run config has it: as stages, or as properties if nobody knows the options of a class."""
-    if default.has_foreign:
-        return {"properties": dict(default.properties)}
-    return {"stages": default.to_stages()}
+    if chain.has_foreign:
+        return {"properties": dict(chain.properties)}
+    return {"stages": chain.to_stages()}
 
 
 def smt_config_schema(default: Chain, errors_tolerance: Tolerance = "none") -> dict[str, dg.Field]:
@@ -146,7 +148,7 @@ def smt_config_schema(default: Chain, errors_tolerance: Tolerance = "none") -> d
     )
     return {
         "chain": dg.Field(
-            chain, default_value=_default_chain(default), description="The transforms, in one of two forms."
+            chain, default_value=chain_config(default), description="The transforms, in one of two forms."
         ),
         "window": dg.Field(_window_fields(), description="The offsets to read. By default the new records."),
         "micro_batch": dg.Field(

@@ -4,9 +4,9 @@ from typing import Any
 
 import dagster as dg
 
+from dagster_smt.model.reports.maintenance_report import MaintenanceReport, StepReport
 from dagster_smt.model.reports.table_facts import FileSizes
 from dagster_smt.orchestration.metadata.table_values import problem_table, table
-from dagster_smt.run.maintenance import MaintenanceReport, StepReport
 
 _STEP_COLUMNS = {
     "step": "string",

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
 import dagster as dg
 
+from dagster_smt.certify.certificate import Certificate
 from dagster_smt.chain import Plan
 from dagster_smt.errors import Problem, RecordsRejected, SmtError, TableError
 from dagster_smt.model.reports.destinations import summary_of
@@ -19,16 +20,13 @@ from dagster_smt.orchestration.launch.versions import EndOffsets
 from dagster_smt.orchestration.metadata.definition_metadata import Metadata
 from dagster_smt.orchestration.metadata.run_metadata import RunContext, run_metadata
 from dagster_smt.orchestration.metadata.table_values import batch_table
+from dagster_smt.orchestration.pipes.pipes_spark import PipesSpark
+from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.runs.afterwards import Afterwards
-from dagster_smt.orchestration.runs.guard import Progress, run_cancellable
-from dagster_smt.orchestration.runs.progress import RunProgress
-from dagster_smt.orchestration.runs.run_certificate import certificate_of
-from dagster_smt.tables.spec import KafkaTopics, TableSink
+from dagster_smt.orchestration.runs.guard import Progress
+from dagster_smt.orchestration.runs.spark_work import RunWork, run_result, run_spec
+from dagster_smt.tables.spec import KafkaTopics
 from dagster_smt.visible import visible
-
-if TYPE_CHECKING:
-    from dagster_smt.certify import Certificate
-    from dagster_smt.run.spec import RunSpec
 
 LastMetadata = Callable[[str | None], Metadata | None]
 """Returns the metadata that Dagster shows already, of the partition of a topic or (None) of the table."""
@@ -89,7 +87,7 @@ class SmtRun:
     log: Progress = lambda line: None
     last_metadata: LastMetadata = lambda topic: None
     destination_facts: Mapping[str, TableFacts] = field(default_factory=dict)
-    certificate: "Certificate | Problem | None" = None
+    certificate: Certificate | Problem | None = None
 
     @cached_property
     def report(self) -> RunReport:
@@ -197,7 +195,7 @@ class SmtRun:
 def execute(
     table: PlannedTable,
     settings: RunSettings,
-    session: Any,
+    spark: Any,
     context: dg.OpExecutionContext,
     last_metadata: LastMetadata = lambda topic: None,
 ) -> SmtRun:
@@ -206,7 +204,7 @@ def execute(
     Args:
         table: The table.
         settings: The decoded run config.
-        session: The Spark session.
+        spark: The Spark resource: see ``spark_session_of``; or a ``PipesSpark``, which does the work elsewhere.
         context: The context of the step.
         last_metadata: Returns the metadata that Dagster shows already.
 
@@ -214,112 +212,31 @@ def execute(
         PlanError: No record of the table can pass the chain.
         SmtError: Nothing was committed.
     """
-    run = context.run
-    spec = _spec(table, settings, f"{first_try(context.instance, run)}/{context.op_handle}")
-    plan = spec.plan()  # a chain that can never work ends the run before Spark works
-    tag = f"dagster-{run.run_id}-{context.op_handle}"
-    state = RunProgress(session, tag)
-    work = partial(_work, table, settings, spec, session, state)
+    key = f"{first_try(context.instance, context.run)}/{context.op_handle}"
+    plan = run_spec(table, settings, key).plan()  # a chain that can never work ends the run before Spark works
+    work = RunWork(table, settings, key, tag=f"dagster-{context.run.run_id}-{context.op_handle}")
 
     def log(line: str) -> None:
         context.log.info(visible(line))
 
-    reports, facts, destination_facts, certificate = run_cancellable(session, tag, work, log=log, beat=state.line)
+    if isinstance(spark, PipesSpark):
+        result = spark.run_result(work, context)
+    else:
+        check_brokers(table)
+        result = run_result(work, spark_session_of(spark), log)
     return SmtRun(
         table=table,
         settings=settings,
         plan=plan,
-        reports=reports,
-        facts=facts,
+        reports=result.reports,
+        facts=result.facts,
         afterwards=Afterwards(table.name, context.log.warning),
-        app_id=session.conf.get("spark.app.id", ""),
+        app_id=result.app_id,
         log=log,
         last_metadata=last_metadata,
-        destination_facts=destination_facts,
-        certificate=certificate,
+        destination_facts=result.destination_facts,
+        certificate=result.certificate or result.no_certificate,
     )
-
-
-def _spec(table: PlannedTable, settings: RunSettings, key: str) -> "RunSpec":
-    from dagster_smt.run.spec import RunSpec  # loads PySpark
-
-    return RunSpec(
-        name=table.name,
-        chain=settings.chain,
-        table=table.table,
-        sink=table.sink,
-        window=settings.window,
-        errors_tolerance=settings.errors_tolerance,
-        dead_letters=table.definition.dead_letters,
-        dead_letter_topic=table.definition.dead_letter_topic,
-        rebuild=settings.rebuild,
-        take_over=settings.take_over,
-        settle=settings.settle,
-        key=key,
-        defined=settings.defined or table.chain,
-    )
-
-
-def _work(
-    table: PlannedTable,
-    settings: RunSettings,
-    spec: "RunSpec",
-    session: Any,
-    state: RunProgress,
-    progress: Progress,
-) -> "tuple[list[RunReport], TableFacts, dict[str, TableFacts], Certificate | Problem | None]":
-    """Does the Spark work of a run, in the thread that ``run_cancellable`` starts."""
-    from dagster_smt.run.batch import run
-    from dagster_smt.run.facts import table_facts
-    from dagster_smt.run.micro_batch import run_batches
-
-    def say(line: str) -> None:
-        state.phase = line.partition(":")[0] or state.phase
-        progress(line)
-
-    if settings.micro_batch is None:
-        reports = [run(spec, session, say, begun=state.begun)]
-    else:
-        reports = run_batches(spec, session, settings.micro_batch, say, begun=state.begun)
-    window = next((report.window for report in reversed(reports) if report.status == "committed"), Window())
-    state.phase = "checking the table"
-    facts = table_facts(
-        spec,
-        spec.plan(),
-        session,
-        window,
-        search=table.searches_masked,
-        contract=table.contract,
-        count_keys=table.counts_keys,
-        small_below=table.small_below,
-    )
-    destination_facts = _destination_facts(table, spec, session, window, facts, reports)
-    if table.certified_records is not None:
-        state.phase = "comparing a sample with Kafka Connect"
-    certificate = certificate_of(spec, session, window, table.certified_records)
-    return reports, facts, destination_facts, certificate
-
-
-def _destination_facts(
-    table: PlannedTable,
-    spec: "RunSpec",
-    session: Any,
-    window: Window,
-    facts: TableFacts,
-    reports: Sequence[RunReport],
-) -> dict[str, TableFacts]:
-    """Returns the facts of those tables of many that are assets."""
-    from dagster_smt.run.facts import table_facts
-
-    facts_by_topic = {}
-    for topic in table.definition.destinations:
-        assert isinstance(spec.sink, TableSink)
-        own = replace(spec, sink=spec.sink.of_topic(topic))
-        is_written = any(topic in report.destination_reports for report in reports)
-        looked = window if is_written else Window()
-        of_table = table_facts(own, spec.plan(), session, looked, count_keys=own.sink.keyed is not None)
-        facts_by_topic[topic] = replace(of_table, lag=facts.lag, ends=facts.ends, gaps=facts.gaps, holes=facts.holes)
-    return facts_by_topic
 
 
 def first_try(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:

@@ -12,7 +12,6 @@ from dagster_smt.orchestration.definitions.partitions import OF_TIME, partition_
 from dagster_smt.orchestration.definitions.planned import PlannedAsset
 from dagster_smt.orchestration.launch.config_schema import RunSettings
 from dagster_smt.orchestration.launch.time_keys import TimeKeys, time_keys, topic_of_run
-from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.runs.events import (
     Events,
     asset_events,
@@ -22,7 +21,7 @@ from dagster_smt.orchestration.runs.events import (
     materializations,
     topic_outcomes,
 )
-from dagster_smt.orchestration.runs.execution import SmtRun, check_brokers, execute, summary
+from dagster_smt.orchestration.runs.execution import SmtRun, execute, summary
 from dagster_smt.orchestration.runs.lineage_events import lineage_events
 from dagster_smt.orchestration.runs.many_tables import destination_events
 
@@ -91,9 +90,7 @@ def run_all_topics(
 
 def _executed(table: PlannedAsset, settings: RunSettings, spark: Any, context: dg.OpExecutionContext) -> SmtRun:
     """Executes a run and logs its summary."""
-    check_brokers(table)
-    session = spark_session_of(spark)
-    run = execute(table, settings, session, context, partial(last_metadata, context, table.key))
+    run = execute(table, settings, spark, context, partial(last_metadata, context, table.key))
     for warning in run.report.warnings:
         context.log.warning(str(warning))
     context.log.info(summary(run.report))

@@ -14,10 +14,11 @@ from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
 from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.reports.maintenance_report import StepResult
 from dagster_smt.model.reports.table_facts import FileSizes
 from dagster_smt.tables.maintenance.nested import tables_inside
 from dagster_smt.tables.maintenance.options import SAFE_HOURS, SmtMaintenance
-from dagster_smt.tables.maintenance.steps import StepResult, conflicts, sizes_of
+from dagster_smt.tables.maintenance.steps import conflicts, sizes_of
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.delta_log import live_files
 from dagster_smt.tables.sinks.merge import undisturbed

@@ -14,10 +14,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.reports.maintenance_report import StepResult
 from dagster_smt.model.reports.table_facts import FileSizes
 from dagster_smt.spark.sql import text
 from dagster_smt.tables.maintenance.options import SAFE_HOURS, SmtMaintenance
-from dagster_smt.tables.maintenance.steps import StepResult, conflicts, sizes_of
+from dagster_smt.tables.maintenance.steps import conflicts, sizes_of
 from dagster_smt.tables.sinks.iceberg import IcebergTable
 
 _CONFLICT = re.compile(

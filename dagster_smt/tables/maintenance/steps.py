@@ -3,32 +3,17 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Protocol
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.reports.maintenance_report import StepResult
 from dagster_smt.model.reports.table_facts import FileSizes
 from dagster_smt.tables.sinks.protocol import Table
 
 CONFLICT = "SMT805"
-
-
-@dataclass(frozen=True, slots=True)
-class StepResult:
-    """The result of a step.
-
-    Attributes:
-        removed: The number of files that it replaced or removed; None if the table format does not report it.
-        added: The number of files that it wrote.
-        bytes: The size of the files that it replaced or removed; None if the table format does not report it.
-    """
-
-    removed: int | None = 0
-    added: int = 0
-    bytes: int | None = None
 
 
 class Maintained(Protocol):

@@ -1,0 +1,62 @@
+"""The report of a maintenance of a table."""
+
+from dataclasses import dataclass
+
+from dagster_smt.errors import Problem
+from dagster_smt.model.reports.table_facts import FileSizes
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """The result of a step.
+
+    Attributes:
+        removed: The number of files that the step replaced or removed; None if the table format does not report it.
+        added: The number of files that the step wrote.
+        bytes: The size of the files that the step replaced or removed; None if the table format does not report it.
+    """
+
+    removed: int | None = 0
+    added: int = 0
+    bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """One step of a maintenance.
+
+    Attributes:
+        step: ``compact``, ``manifests``, ``expire`` or ``clean_up``.
+        seconds: The duration.
+        result: The result; None if the step failed.
+        tries: The number of tries.
+        problem: The reason of the failure.
+    """
+
+    step: str
+    seconds: float
+    result: StepResult | None = None
+    tries: int = 0
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True)
+class MaintenanceReport:
+    """One maintenance of a table.
+
+    Attributes:
+        place: The table.
+        before, after: The files of the table; None if the table does not exist yet, or the files could not be read.
+        steps: The steps, in order.
+        rows: The rows of the table at the end; None if the run did not count them.
+        notes: Comparisons of rows that were not possible.
+        problems: All problems.
+    """
+
+    place: str
+    before: FileSizes | None = None
+    after: FileSizes | None = None
+    steps: tuple[StepReport, ...] = ()
+    rows: int | None = None
+    notes: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()

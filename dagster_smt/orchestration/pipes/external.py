@@ -1,0 +1,146 @@
+"""The process elsewhere: it reads a request, does the Spark work and answers."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from types import FrameType
+from typing import Any
+
+import dagster as dg
+from dagster_pipes import PipesContext, PipesEnvVarParamsLoader, open_dagster_pipes
+
+from dagster_smt.errors import ConfigError, Problem, SmtError
+from dagster_smt.orchestration.definitions.planned import PlannedAsset, PlannedTable, planned_tables
+from dagster_smt.orchestration.pipes.messages import (
+    ANSWER,
+    REQUEST,
+    ExternalRequest,
+    error_answer,
+    maintenance_answer,
+    read_request,
+    run_answer,
+    run_work,
+)
+from dagster_smt.orchestration.resources import SparkSessionResource, submitted_session
+from dagster_smt.orchestration.runs.guard import Progress
+from dagster_smt.orchestration.runs.spark_work import MaintenanceWork, maintenance_results, run_result
+from dagster_smt.visible import visible
+
+
+def run_external(spark: Any = None, **pipes: Any) -> None:
+    """Does the Spark work of one run of ``PipesSpark``, in the process that its client has started.
+
+    The process exits with 0 if it could answer, even if the answer is an error: the run then fails with this error.
+
+    Args:
+        spark: The Spark session. By default the session of ``spark-submit``, or a local session.
+        pipes: The arguments of ``dagster_pipes.open_dagster_pipes``, if the client needs them: ``context_loader``,
+            ``message_writer``, ``params_loader``.
+
+    Raises:
+        ConfigError: SMT651, no client of Pipes has started this process.
+    """
+    params_loader = pipes.get("params_loader") or PipesEnvVarParamsLoader()
+    if not params_loader.is_dagster_pipes_process():
+        hint = "launch the asset; its resource `spark` is a PipesSpark whose client starts this process"
+        raise ConfigError(
+            Problem("SMT651", "run_external", "no client of Dagster Pipes has started this process", hint)
+        )
+    with open_dagster_pipes(**pipes) as context, _sigterm_as_interrupt():
+        context.report_custom_message({ANSWER: _answer(context, spark)})
+
+
+def _answer(context: PipesContext, spark: Any) -> dict[str, Any]:
+    """Returns the answer to the request of a Pipes session."""
+    from dagster_smt.run.failures import coded_failures  # loads PySpark
+
+    def log(line: str) -> None:
+        context.log.info(visible(line))
+
+    try:
+        request = read_request(context.extras.get(REQUEST))
+        table = _table(request.definitions, request.table)
+        with coded_failures(table.name):
+            session = spark if spark is not None else _session()
+            return _work_answer(request, table, session, log)
+    except SmtError as error:
+        return error_answer(error)
+
+
+def _work_answer(request: ExternalRequest, table: PlannedTable, session: Any, log: Progress) -> dict[str, Any]:
+    """Does the work of a request and returns the answer with the result."""
+    if request.run is not None:
+        return run_answer(run_result(run_work(request.run, table, request.tag), session, log))
+    if request.maintenance is not None and isinstance(table, PlannedAsset):
+        options, steps = request.maintenance.maintenance, request.maintenance.steps
+        work = MaintenanceWork(table, options, steps, request.tag)
+        return maintenance_answer(maintenance_results(work, session, log))
+    raise ConfigError(Problem("SMT656", table.name, "the request names no work", "launch the run again"))
+
+
+def _session() -> Any:
+    """Returns the session that ``spark-submit`` has prepared; without ``spark-submit``, a local session."""
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        return submitted_session()
+    return SparkSessionResource().spark_session
+
+
+def _table(definitions: str, name: str) -> PlannedTable:
+    """Loads definitions and returns a table of them.
+
+    Raises:
+        ConfigError: The definitions are wrong; SMT654, they cannot be loaded, or have no such table.
+    """
+    loaded = _load(definitions)
+    tables = planned_tables(name)
+    if not tables:
+        hint = "name the module of the code location; install the same code on both sides"
+        raise ConfigError(Problem("SMT654", definitions, f"has no table {name}", hint))
+    places = {table.sink.place for table in tables}
+    if len(places) > 1:
+        statement = f"has {len(places)} tables {name}: {', '.join(sorted(places))}"
+        raise ConfigError(Problem("SMT654", definitions, statement, "give each asset and op a name of its own"))
+    del loaded  # kept until here: tables live as long as their definitions
+    return tables[-1]
+
+
+def _load(definitions: str) -> list[object]:
+    """Imports a module and makes its definitions, as ``dg dev -m`` does."""
+    module_name, _, attribute = definitions.partition(":")
+    hint = "install the code location in the process elsewhere; --py-files of spark-submit ships modules"
+    try:
+        module = import_module(module_name)
+        objects = [getattr(module, attribute)] if attribute else list(vars(module).values())
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(Problem("SMT654", definitions, f"cannot be loaded: {error}", hint)) from None
+    return [value() if _is_lazy(value) else value for value in objects]
+
+
+def _is_lazy(value: object) -> bool:
+    """Returns True for a function with the decorator ``@dg.definitions``."""
+    return isinstance(value, type(_no_definitions))
+
+
+@dg.definitions
+def _no_definitions() -> dg.Definitions:
+    return dg.Definitions()
+
+
+@contextmanager
+def _sigterm_as_interrupt() -> Iterator[None]:
+    """Makes SIGTERM cancel the work, as SIGINT does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,247 @@
+"""The two messages between a run and the process that does its Spark work: the request and the answer, as JSON.
+
+Both sides check what they read: an answer may come from a bucket that others can write to.
+"""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import msgspec
+
+from dagster_smt import errors
+from dagster_smt.chain import parse_chain
+from dagster_smt.errors import ConfigError, EngineError, Problem, SmtError
+from dagster_smt.model.reports.run_report import RunReport
+from dagster_smt.orchestration.definitions.planned import PlannedTable
+from dagster_smt.orchestration.launch.config_schema import RunSettings, Tolerance, chain_config
+from dagster_smt.orchestration.runs.spark_work import MaintenanceResult, MaintenanceWork, RunResult, RunWork
+from dagster_smt.tables.maintenance.options import SmtMaintenance
+from dagster_smt.tables.spec import MicroBatches, WindowRequest
+from dagster_smt.version import __version__
+
+Result = TypeVar("Result")
+REQUEST = "dagster_smt_request"
+"""The name of the request among the extras of a Pipes session."""
+ANSWER = "dagster_smt_answer"
+"""The name of the answer in a custom message of a Pipes session."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest:
+    """The request of a run.
+
+    Attributes:
+        chain: The chain without the policy of the table, in the form of a run config.
+        chain_hash: The hash of the chain with the policy.
+        chain_warns: True if a mask, drop or rename that can touch nothing is only a warning.
+        window, rebuild, errors_tolerance, take_over, micro_batch, settle: See ``RunSettings``.
+        key: See ``RunWork``.
+    """
+
+    chain: dict[str, Any]
+    chain_hash: str
+    chain_warns: bool
+    window: WindowRequest
+    rebuild: bool
+    errors_tolerance: Tolerance
+    take_over: bool
+    micro_batch: MicroBatches | None
+    settle: bool
+    key: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaintenanceRequest:
+    """The request of a maintenance.
+
+    Attributes:
+        maintenance: The options.
+        steps: Only these steps; None: all that the options switch on.
+    """
+
+    maintenance: SmtMaintenance
+    steps: list[str] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExternalRequest:
+    """The request: a table of some definitions, by name, and a run or a maintenance of the table.
+
+    Attributes:
+        version: The version of this package that asks.
+        definitions: The module of the definitions, optionally with ``:`` and the name of an object in the module.
+        table: The name of the table: the asset key or the name of the op.
+        tag: The tag of the Spark jobs.
+        run: The run; None: a maintenance.
+        maintenance: The maintenance; None: a run.
+    """
+
+    version: str
+    definitions: str
+    table: str
+    tag: str
+    run: RunRequest | None = None
+    maintenance: MaintenanceRequest | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExternalAnswer:
+    """The answer: a result or an error.
+
+    Attributes:
+        result: The result in MessagePack and base64; empty: the work failed.
+        error: The name of the error's class in ``errors``; empty: the work is done.
+        problems: The problems of the error.
+    """
+
+    result: str = ""
+    error: str = ""
+    problems: list[Problem] = field(default_factory=list)
+
+
+def request_of(work: RunWork | MaintenanceWork, definitions: str) -> dict[str, Any]:
+    """Returns the request for some work, as JSON data."""
+    request = ExternalRequest(version=__version__, definitions=definitions, table=work.table.name, tag=work.tag)
+    if isinstance(work, RunWork):
+        request = replace(request, run=_run_request(work))
+    else:
+        steps = list(work.steps) if work.steps is not None else None
+        request = replace(request, maintenance=MaintenanceRequest(maintenance=work.maintenance, steps=steps))
+    data: dict[str, Any] = msgspec.to_builtins(request)
+    return data
+
+
+def _run_request(work: RunWork) -> RunRequest:
+    settings = work.settings
+    return RunRequest(
+        chain=chain_config(settings.own or settings.chain),
+        chain_hash=settings.chain.hash,
+        chain_warns=settings.chain.dead_paths == "warn",
+        window=settings.window,
+        rebuild=settings.rebuild,
+        errors_tolerance=settings.errors_tolerance,
+        take_over=settings.take_over,
+        micro_batch=settings.micro_batch,
+        settle=settings.settle,
+        key=work.key,
+    )
+
+
+def read_request(data: object) -> ExternalRequest:
+    """Reads a request.
+
+    Raises:
+        ConfigError: SMT653, the request is not of this version.
+    """
+    version = data.get("version") if isinstance(data, Mapping) else None
+    if version != __version__:
+        hint = "install the version of the code location on both sides"
+        statement = f"this process has dagster_smt {__version__}, and the run has {_version(version)}"
+        raise ConfigError(Problem("SMT653", "dagster_smt", statement, hint))
+    return msgspec.convert(data, ExternalRequest)
+
+
+def _version(version: object) -> str:
+    if isinstance(version, str):
+        return version
+    return "none"
+
+
+def run_work(request: RunRequest, table: PlannedTable, tag: str) -> RunWork:
+    """Returns the work of a run.
+
+    Raises:
+        ConfigError: The chain cannot be read here, with all problems; SMT655, the chain is another chain here.
+    """
+    ((form, source),) = request.chain.items()
+    chain = parse_chain(source, place=f"{table.name} {form}", foreign=table.chain.foreign)
+    if request.chain_warns:
+        chain = replace(chain, dead_paths="warn")
+    settings = RunSettings(
+        chain=chain,
+        window=request.window,
+        rebuild=request.rebuild,
+        errors_tolerance=request.errors_tolerance,
+        take_over=request.take_over,
+        micro_batch=request.micro_batch,
+        settle=request.settle,
+    )
+    settings = table.under_policy(settings)
+    if settings.chain.hash != request.chain_hash:
+        hint = "install the same code on both sides; if a policy asks a registry for tags, both must reach the registry"
+        raise ConfigError(Problem("SMT655", table.name, "the chain has another meaning in this process", hint))
+    return RunWork(table, settings, request.key, tag)
+
+
+def run_answer(result: RunResult) -> dict[str, Any]:
+    """Returns the answer with the result of a run, as JSON data. Defaults of schemas are left out."""
+    last = result.facts.last
+    plain = replace(
+        result,
+        reports=[_plain(report) for report in result.reports],
+        facts=replace(result.facts, last=_plain(last) if last is not None else None),
+    )
+    return _answer(plain)
+
+
+def maintenance_answer(results: list[MaintenanceResult]) -> dict[str, Any]:
+    """Returns the answer with the results of a maintenance, as JSON data."""
+    return _answer(results)
+
+
+def _answer(result: object) -> dict[str, Any]:
+    packed = base64.b64encode(msgspec.msgpack.encode(result)).decode()
+    data: dict[str, Any] = msgspec.to_builtins(ExternalAnswer(result=packed))
+    return data
+
+
+def _plain(report: RunReport) -> RunReport:
+    """Returns a report whose schemas have no defaults: the types of defaults would not survive."""
+    schemas = {}
+    for name in ("before", "after", "previous", "key_after"):
+        schema = getattr(report, name)
+        if schema is not None:
+            schemas[name] = schema.without_defaults()
+    tables = {topic: _plain(of_table) for topic, of_table in report.destination_reports.items()}
+    return replace(report, **schemas, destination_reports=tables)
+
+
+def error_answer(error: SmtError) -> dict[str, Any]:
+    """Returns the answer with an error, as JSON data."""
+    data: dict[str, Any] = msgspec.to_builtins(
+        ExternalAnswer(error=type(error).__name__, problems=list(error.problems))
+    )
+    return data
+
+
+def read_answer(data: object, table: str, type_: type[Result]) -> Result:
+    """Returns the result of an answer.
+
+    Args:
+        data: The answer.
+        table: The name of the table, for messages.
+        type_: The type of the result.
+
+    Raises:
+        SmtError: The error of the answer; SMT657, the answer is not of this package.
+    """
+    try:
+        answer = msgspec.convert(data, ExternalAnswer)
+        if not answer.error:
+            return msgspec.msgpack.decode(base64.b64decode(answer.result, validate=True), type=type_)
+    except (msgspec.MsgspecError, binascii.Error) as error:
+        statement = f"the answer of the external process cannot be read: {type(error).__name__}"
+        hint = "let nobody else write to the place of the messages; run again"
+        raise EngineError(Problem("SMT657", table, statement, hint)) from None
+    raise _error_class(answer.error)(answer.problems)
+
+
+def _error_class(name: str) -> type[SmtError]:
+    """Returns a class of errors by its name; ``EngineError`` for other names."""
+    error_class = getattr(errors, name, None)
+    if isinstance(error_class, type) and issubclass(error_class, SmtError):
+        return error_class
+    return EngineError

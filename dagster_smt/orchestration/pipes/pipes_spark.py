@@ -1,0 +1,140 @@
+"""The resource that hands the Spark work of runs to a client of Dagster Pipes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from dagster_smt.errors import EngineError, Problem
+from dagster_smt.orchestration.pipes.messages import ANSWER, REQUEST, read_answer, request_of
+from dagster_smt.orchestration.resources import external_settings
+from dagster_smt.orchestration.runs.spark_work import MaintenanceResult, MaintenanceWork, RunResult, RunWork
+
+Arguments = Mapping[str, Any]
+SCRIPT = Path(__file__).parent / "submit" / "script.py"
+"""The script that does the work of one run."""
+
+
+@dataclass(frozen=True)
+class PipesSpark:
+    """The resource ``spark`` of a code location whose runs use Spark elsewhere, by a client of Dagster Pipes.
+
+    The client starts a process that calls ``run_external``: with ``spark-submit``, on Databricks, on EMR, in a
+    container. The process loads the same definitions, does the Spark work and returns the report. Materializations,
+    checks, dead letters, metadata, log lines and errors are those of a run with a session.
+
+    Example:
+        .. code-block:: python
+
+            spark = PipesSpark(
+                client=dg.PipesSubprocessClient(),
+                definitions="lake.definitions",
+                arguments=SparkSubmit(options={"master": "spark://spark:7077"}),
+            )
+            defs = dg.Definitions(assets=[orders], resources={"spark": spark})
+
+    Attributes:
+        client: The client, for example ``dg.PipesSubprocessClient`` or ``PipesDatabricksClient`` of
+            ``dagster-databricks``.
+        definitions: The module that the process imports, as in ``dg dev -m``. ``lake.definitions:defs`` names an object
+            in the module.
+        arguments: The arguments of ``client.run``, or a function that returns them for each run.
+    """
+
+    client: dg.PipesClient
+    definitions: str
+    arguments: Arguments | Callable[[], Arguments] = field(default_factory=dict)
+
+    def run_result(self, work: RunWork, context: dg.OpExecutionContext) -> RunResult:
+        """Lets the client do the work of a run.
+
+        Args:
+            work: The work.
+            context: The context of the step.
+
+        Raises:
+            SmtError: The error of the work: nothing was committed. SMT652, the process ended without an answer.
+                SMT657, the answer is not of this package.
+        """
+        return read_answer(self._answer(work, context), work.table.name, RunResult)
+
+    def maintenance_results(self, work: MaintenanceWork, context: dg.OpExecutionContext) -> list[MaintenanceResult]:
+        """Lets the client do the work of a maintenance. See ``run_result`` for arguments and errors."""
+        return read_answer(self._answer(work, context), work.table.name, list[MaintenanceResult])
+
+    def _answer(self, work: RunWork | MaintenanceWork, context: dg.OpExecutionContext) -> object:
+        """Runs the client and returns the answer of its process."""
+        # some clients write the addresses of the run into what they get
+        arguments = self.arguments() if callable(self.arguments) else deepcopy(self.arguments)
+        extras = {REQUEST: request_of(work, self.definitions)}
+        pipes_context = _PipesContext(context.get_step_execution_context())
+        try:
+            invocation = self.client.run(context=pipes_context, extras=extras, **arguments)
+        except Exception as error:
+            raise _no_answer(work, f"the external process has failed: {_reason(error)}") from error
+        for message in invocation.get_custom_messages():
+            if isinstance(message, Mapping) and ANSWER in message:
+                return message[ANSWER]
+        raise _no_answer(work, "the external process ended without an answer")
+
+
+class _PipesContext(dg.OpExecutionContext):
+    """The context that the client gets.
+
+    Pipes would fail a step without a result for each asset. A run without new records has none, by intention.
+    """
+
+    def set_requires_typed_event_stream(self, *, error_message: str | None = None) -> None:
+        """Does nothing."""
+
+
+def _reason(error: Exception) -> str:
+    """Returns the text of an error of Dagster or of the system, such as an exit code or the name of a missing program.
+
+    Other errors may quote anything: they are named by their class.
+    """
+    if isinstance(error, OSError) or type(error).__module__.startswith("dagster"):
+        return str(error)
+    return type(error).__name__
+
+
+def _no_answer(work: RunWork | MaintenanceWork, statement: str) -> EngineError:
+    hint = "read the output of the process. If it had committed, the next run reports the commit"
+    return EngineError(Problem("SMT652", work.table.name, statement, hint))
+
+
+@dataclass(frozen=True)
+class SparkSubmit:
+    """The arguments of ``dg.PipesSubprocessClient`` for ``spark-submit``, with the packages that the tables need.
+
+    Attributes:
+        options: Options of ``spark-submit`` without the dashes: ``{"master": "yarn", "deploy-mode": "client"}``.
+        conf: Settings of Spark. They win over the settings that this package adds.
+        script: The script that calls ``run_external``.
+        program: The program, with leading arguments.
+        spark_version: The version of Spark there, which selects the packages.
+        env: Environment variables of the process, besides those of the run.
+    """
+
+    options: Mapping[str, str] = field(default_factory=dict)
+    conf: Mapping[str, str] = field(default_factory=dict)
+    script: Path | str = SCRIPT
+    program: Sequence[str] = ("spark-submit",)
+    spark_version: str = "4.0"
+    env: Mapping[str, str] = field(default_factory=dict)
+
+    def __call__(self) -> Arguments:
+        """Returns the arguments of one run.
+
+        Raises:
+            UnsupportedError: SMT611, no package is known for this version of Spark.
+        """
+        command = list(self.program)
+        for name, value in self.options.items():
+            command += [f"--{name}", value]
+        for key, value in external_settings(self.conf, self.spark_version).items():
+            command += ["--conf", f"{key}={value}"]
+        return {"command": [*command, str(self.script)], "env": dict(self.env)}

@@ -1,0 +1,6 @@
+"""Does the work of one run. Pass this file to ``spark-submit``, or write the same two lines into a file of your own."""
+
+from dagster_smt import run_external
+
+if __name__ == "__main__":
+    run_external()
