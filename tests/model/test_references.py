@@ -24,7 +24,7 @@ def folder(tmp_path, monkeypatch):
         ("${file:{}/db.properties:password}", SECRET),
         ("${dir:{}:token}", SECRET),
         ("${file:{}/db.properties:user}:${dir:{}:token}", f"ann:{SECRET}"),
-        ("${vault:secret/db:password}", "${vault:secret/db:password}"),
+        ("${aws:secret/db:password}", "${aws:secret/db:password}"),
         ("plain", "plain"),
     ],
 )
@@ -72,7 +72,7 @@ def test_references_show_no_secret(text):
     assert is_reference(text) and refers(f"x{text}") and not shows_secret("password", text)
 
 
-@pytest.mark.parametrize("text", ["${vault:a:b}", "${file:/a}", "${file::b}", "${env:}", "${dir:/a:b"])
+@pytest.mark.parametrize("text", ["${aws:a:b}", "${vault:a}", "${file:/a}", "${file::b}", "${env:}", "${dir:/a:b"])
 def test_other_texts_are_no_references(text):
     assert not is_reference(text) and shows_secret("password", text)
 

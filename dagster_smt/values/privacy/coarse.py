@@ -16,8 +16,10 @@ from dagster_smt.values.numbers import to_float32
 from dagster_smt.values.privacy.texts import TextRule
 
 PERIODS = ("year", "quarter", "month", "day", "hour")
-_TIME = "([T ])([0-9]{2})(:[0-9]{2})(:[0-9]{2}(?:[.,][0-9]{1,9})?)?(.*)"
-_MOMENT = re.compile(f"([0-9]{{4}})(?:-([0-9]{{2}})(?:-([0-9]{{2}})(?:{_TIME})?)?)?", re.S)
+_MOMENT = re.compile(
+    "([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2})(?:([T ])([0-9]{2})(:[0-9]{2})(:[0-9]{2}(?:[.,][0-9]{1,9})?)?(.*))?)?)?",
+    re.S,
+)
 """Year, month, day, the mark before the time, hour, minute, second, zone."""
 _ZONE = re.compile(r"(?:Z|[+-][0-9]{2}:?(?:[0-9]{2})?)?")
 _ZERO = re.compile("[0-9]")

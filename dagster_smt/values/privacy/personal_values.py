@@ -5,6 +5,7 @@ length of their country. Addresses and telephone numbers have no check digits, s
 """
 
 import re
+import string
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -13,6 +14,8 @@ from dagster_smt.values.privacy.texts import TextRule
 
 KINDS = ("iban", "card", "email", "phone")
 """The kinds of values in the order of the search."""
+LEAST_DIGITS = {"iban": 2, "card": 12, "email": 0, "phone": 7}
+"""The least number of digits in a text with a value of a kind; texts with fewer need no search."""
 KIND = "<kind>"
 """The part of a replacement that stands for the kind."""
 _LETTER = "A-Za-z\u0080-\U0010ffff"
@@ -55,8 +58,10 @@ class Redaction(TextRule):
     replacement: str
 
     def of_text(self, text: str) -> str:
+        digits = sum(map(text.count, string.digits))
         for kind in self.kinds:
-            text = _without(kind, text, self.replacement.replace(KIND, kind))
+            if digits >= LEAST_DIGITS[kind]:
+                text = _without(kind, text, self.replacement.replace(KIND, kind))
         return text
 
     def program(self) -> dict[str, Any]:
@@ -64,7 +69,12 @@ class Redaction(TextRule):
         return {
             "name": "redaction",
             "kinds": [
-                {"kind": kind, "patterns": patterns.get(kind, []), "text": self.replacement.replace(KIND, kind)}
+                {
+                    "kind": kind,
+                    "digits": LEAST_DIGITS[kind],
+                    "patterns": patterns.get(kind, []),
+                    "text": self.replacement.replace(KIND, kind),
+                }
                 for kind in self.kinds
             ],
             "accounts": IBAN_LENGTHS,

@@ -18,14 +18,21 @@ final class Coarse {
     String of(String text) {
       long address = 0;
       int parts = 0;
-      for (String part : text.split("\\.", -1)) {
-        boolean isPlain = part.matches("[0-9]{1,3}") && (part.length() == 1 || part.charAt(0) != '0');
-        int number = isPlain ? Integer.parseInt(part) : 256;
-        if (number > 255) {
+      int digits = 0;
+      int number = 0;
+      for (int i = 0; i <= text.length(); i++) {
+        char c = i == text.length() ? '.' : text.charAt(i);
+        if (c == '.' && digits > 0 && number < 256) {
+          address = address << 8 | number;
+          parts++;
+          digits = 0;
+          number = 0;
+        } else if (c >= '0' && c <= '9' && digits < 3 && !(digits == 1 && number == 0)) {
+          number = number * 10 + c - '0';
+          digits++;
+        } else {
           throw Left.LEFT;
         }
-        address = address << 8 | number;
-        parts++;
       }
       if (parts != 4) {
         throw Left.LEFT;

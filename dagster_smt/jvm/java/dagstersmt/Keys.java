@@ -9,7 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
-import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.Map;
@@ -17,8 +17,6 @@ import java.util.Properties;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import javax.crypto.Mac;
-import javax.crypto.spec.SecretKeySpec;
 
 /**
  * The keys of this process ({@code dagster_smt.model.key_references}). A program has a reference to a key, and the check value of
@@ -30,6 +28,7 @@ final class Keys {
   private static final Pattern REFERENCE =
       Pattern.compile("\\$\\{(?:env:([A-Za-z_][A-Za-z0-9_]*)|(file|dir):([^:{}]+):([^:{}]+))\\}");
   private static final byte[] CHECKED = "\0dagster_smt key check\0".getBytes(StandardCharsets.US_ASCII);
+  private static final byte[] DERIVED = "\0dagster_smt\0".getBytes(StandardCharsets.US_ASCII);
   private static final long MOST_BYTES = 1 << 20;
   private static final Map<String, byte[]> KNOWN = new ConcurrentHashMap<>();
 
@@ -55,23 +54,11 @@ final class Keys {
 
   /** A key for one purpose. */
   static byte[] derived(byte[] key, String purpose) {
-    Mac mac = mac(key);
-    mac.update("\0dagster_smt\0".getBytes(StandardCharsets.US_ASCII));
-    return mac.doFinal(purpose.getBytes(StandardCharsets.UTF_8));
-  }
-
-  static Mac mac(byte[] key) {
-    try {
-      Mac mac = Mac.getInstance("HmacSHA256");
-      mac.init(new SecretKeySpec(key, "HmacSHA256"));
-      return mac;
-    } catch (GeneralSecurityException e) {
-      throw Left.LEFT;
-    }
+    return Hmac.digest(key, DERIVED, purpose.getBytes(StandardCharsets.UTF_8));
   }
 
   private static String checkValue(byte[] key) {
-    byte[] digest = mac(key).doFinal(CHECKED);
+    byte[] digest = Hmac.digest(key, CHECKED);
     StringBuilder hex = new StringBuilder();
     for (int i = 0; i < 8; i++) {
       hex.append(String.format("%02x", digest[i]));
@@ -180,6 +167,6 @@ final class Keys {
 
   /** Whether two digests are the same, in a time that does not depend on where they differ. */
   static boolean same(byte[] a, int from, byte[] b) {
-    return java.security.MessageDigest.isEqual(Arrays.copyOfRange(a, from, from + b.length), b);
+    return MessageDigest.isEqual(Arrays.copyOfRange(a, from, from + b.length), b);
   }
 }

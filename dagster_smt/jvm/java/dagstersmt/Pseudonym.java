@@ -3,7 +3,6 @@ package dagstersmt;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.math.BigInteger;
 import java.nio.charset.StandardCharsets;
-import javax.crypto.Mac;
 
 /** A keyed digest of a text, in an alphabet and a length: {@code dagster_smt.values.privacy.pseudonyms}. */
 final class Pseudonym extends TextRule {
@@ -19,7 +18,7 @@ final class Pseudonym extends TextRule {
   private final int bits;
 
   /** Null until the first text, because a missing key must not keep a program from being read. */
-  private Mac mac;
+  private Hmac hmac;
 
   Pseudonym(JsonNode rule) {
     key = rule.get("key");
@@ -33,7 +32,7 @@ final class Pseudonym extends TextRule {
   @Override
   String of(String text) {
     byte[] data = text.getBytes(StandardCharsets.UTF_8); // half of a surrogate pair becomes a question mark
-    mac().update(data, 0, data.length);
+    hmac().update(data, 0, data.length);
     byte[] out = new byte[prefix.length + length];
     write(out, 0);
     return new String(out, StandardCharsets.US_ASCII);
@@ -46,7 +45,7 @@ final class Pseudonym extends TextRule {
         return super.ofJson(text, start, end);
       }
     }
-    mac().update(text, start + 1, end - start - 2);
+    hmac().update(text, start + 1, end - start - 2);
     byte[] json = new byte[prefix.length + length + 2];
     json[0] = '"';
     json[json.length - 1] = '"';
@@ -54,16 +53,16 @@ final class Pseudonym extends TextRule {
     return new Text(json, false);
   }
 
-  private Mac mac() {
-    if (mac == null) {
+  private Hmac hmac() {
+    if (hmac == null) {
       byte[] data = Keys.of(key);
-      mac = Keys.mac(domain.isEmpty() ? data : Keys.derived(data, "domain " + domain));
+      hmac = new Hmac(domain.isEmpty() ? data : Keys.derived(data, "domain " + domain));
     }
-    return mac;
+    return hmac;
   }
 
   private void write(byte[] out, int at) {
-    byte[] digest = mac.doFinal();
+    byte[] digest = hmac.digest();
     System.arraycopy(prefix, 0, out, at, prefix.length);
     if (bits > 0) {
       writeBits(digest, out, at + prefix.length);

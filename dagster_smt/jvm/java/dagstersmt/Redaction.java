@@ -20,11 +20,16 @@ final class Redaction extends TextRule {
   private static final class Search {
     final String kind;
     final String replacement;
+
+    /** The least number of digits in a text with such a value. */
+    final int digits;
+
     final List<Pattern> patterns = new ArrayList<>();
 
     Search(JsonNode search) {
       kind = search.get("kind").asText();
       replacement = search.get("text").asText();
+      digits = search.get("digits").asInt();
       search.get("patterns").forEach(pattern -> patterns.add(Pattern.compile(pattern.asText())));
     }
   }
@@ -41,9 +46,16 @@ final class Redaction extends TextRule {
 
   @Override
   String of(String text) {
+    int digits = 0;
+    for (int i = 0; i < text.length(); i++) {
+      char c = text.charAt(i);
+      digits += c >= '0' && c <= '9' ? 1 : 0;
+    }
     String result = text;
     for (Search search : searches) {
-      result = without(search, result);
+      if (digits >= search.digits) {
+        result = without(search, result);
+      }
     }
     return result;
   }

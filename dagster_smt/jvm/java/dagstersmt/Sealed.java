@@ -22,7 +22,7 @@ final class Sealed {
   private static final Pattern FORM = Pattern.compile("smt1:(gcm|siv):([A-Za-z0-9_-]{1,32}):([A-Za-z0-9_-]*)");
   private static final int NONCE = 12;
   private static final int TAG_BITS = 128;
-  private static final SecureRandom RANDOM = new SecureRandom();
+  private static final int NONCES = 64;
 
   private Sealed() {}
 
@@ -32,7 +32,8 @@ final class Sealed {
     private final String mode;
     private final String head;
     private final byte[] associated;
-    private byte[] data;
+    private Gcm gcm;
+    private Siv siv;
 
     Sealing(JsonNode rule) {
       key = rule.get("key");
@@ -43,15 +44,23 @@ final class Sealed {
 
     @Override
     String of(String text) {
-      if (data == null) {
-        data = Keys.of(key);
-      }
       byte[] plain = text.getBytes(StandardCharsets.UTF_8);
       try {
-        byte[] sealed = "siv".equals(mode) ? new Siv(data).seal(plain, associated) : seal(data, plain, associated);
+        if (gcm == null && siv == null) {
+          read(Keys.of(key));
+        }
+        byte[] sealed = siv != null ? siv.seal(plain, associated) : gcm.seal(plain, associated);
         return head + Base64.getUrlEncoder().withoutPadding().encodeToString(sealed);
       } catch (GeneralSecurityException e) {
         throw Left.LEFT;
+      }
+    }
+
+    private void read(byte[] data) throws GeneralSecurityException {
+      if ("siv".equals(mode)) {
+        siv = new Siv(data);
+      } else {
+        gcm = new Gcm(data);
       }
     }
   }
@@ -83,7 +92,7 @@ final class Sealed {
       try {
         byte[] data = Base64.getUrlDecoder().decode(form.group(3));
         boolean isSiv = "siv".equals(form.group(1));
-        byte[] plain = isSiv ? new Siv(key).open(data, associated) : open(key, data, associated);
+        byte[] plain = isSiv ? new Siv(key).open(data, associated) : new Gcm(key).open(data, associated);
         return utf8(plain);
       } catch (GeneralSecurityException | CharacterCodingException | IllegalArgumentException e) {
         throw Left.LEFT;
@@ -107,27 +116,39 @@ final class Sealed {
         .toString();
   }
 
-  private static byte[] seal(byte[] key, byte[] plain, byte[] associated) throws GeneralSecurityException {
-    byte[] nonce = new byte[NONCE];
-    RANDOM.nextBytes(nonce);
-    Cipher cipher = gcm(Cipher.ENCRYPT_MODE, key, nonce, associated);
-    byte[] out = Arrays.copyOf(nonce, NONCE + cipher.getOutputSize(plain.length));
-    cipher.doFinal(plain, 0, plain.length, out, NONCE);
-    return out;
-  }
+  /** AES-GCM, with nonces that are drawn many at once. */
+  private static final class Gcm {
+    private final SecretKeySpec key;
+    private final Cipher cipher = Cipher.getInstance("AES/GCM/NoPadding");
+    private final SecureRandom random = new SecureRandom();
+    private final byte[] nonces = new byte[NONCE * NONCES];
+    private int next = nonces.length;
 
-  private static byte[] open(byte[] key, byte[] data, byte[] associated) throws GeneralSecurityException {
-    if (data.length < NONCE + TAG_BITS / 8) {
-      throw Left.LEFT;
+    Gcm(byte[] data) throws GeneralSecurityException {
+      key = new SecretKeySpec(data, "AES");
     }
-    Cipher cipher = gcm(Cipher.DECRYPT_MODE, key, Arrays.copyOf(data, NONCE), associated);
-    return cipher.doFinal(data, NONCE, data.length - NONCE);
-  }
 
-  private static Cipher gcm(int mode, byte[] key, byte[] nonce, byte[] associated) throws GeneralSecurityException {
-    Cipher cipher = Cipher.getInstance("AES/GCM/NoPadding");
-    cipher.init(mode, new SecretKeySpec(key, "AES"), new GCMParameterSpec(TAG_BITS, nonce));
-    cipher.updateAAD(associated);
-    return cipher;
+    byte[] seal(byte[] plain, byte[] associated) throws GeneralSecurityException {
+      if (next == nonces.length) {
+        random.nextBytes(nonces);
+        next = 0;
+      }
+      byte[] nonce = Arrays.copyOfRange(nonces, next, next + NONCE);
+      next += NONCE;
+      cipher.init(Cipher.ENCRYPT_MODE, key, new GCMParameterSpec(TAG_BITS, nonce));
+      cipher.updateAAD(associated);
+      byte[] out = Arrays.copyOf(nonce, NONCE + cipher.getOutputSize(plain.length));
+      cipher.doFinal(plain, 0, plain.length, out, NONCE);
+      return out;
+    }
+
+    byte[] open(byte[] data, byte[] associated) throws GeneralSecurityException {
+      if (data.length < NONCE + TAG_BITS / 8) {
+        throw Left.LEFT;
+      }
+      cipher.init(Cipher.DECRYPT_MODE, key, new GCMParameterSpec(TAG_BITS, data, 0, NONCE));
+      cipher.updateAAD(associated);
+      return cipher.doFinal(data, NONCE, data.length - NONCE);
+    }
   }
 }

@@ -12,13 +12,18 @@ final class Siv {
   private static final byte[] ZERO = new byte[BLOCK];
 
   private final Cipher forMac;
-  private final SecretKeySpec forText;
+  private final Cipher forText = Cipher.getInstance("AES/CTR/NoPadding");
+  private final SecretKeySpec textKey;
+  private final byte[] subkey;
+  private final byte[] start;
 
   Siv(byte[] key) throws GeneralSecurityException {
     int half = key.length / 2;
     forMac = Cipher.getInstance("AES/ECB/NoPadding");
     forMac.init(Cipher.ENCRYPT_MODE, new SecretKeySpec(key, 0, half, "AES"));
-    forText = new SecretKeySpec(key, half, half, "AES");
+    textKey = new SecretKeySpec(key, half, half, "AES");
+    subkey = doubled(forMac.doFinal(ZERO));
+    start = doubled(mac(ZERO));
   }
 
   byte[] seal(byte[] plain, byte[] associated) throws GeneralSecurityException {
@@ -42,21 +47,20 @@ final class Siv {
   }
 
   /** AES in counter mode; two bits of the vector are cleared (RFC 5297, 2.6). */
-  private byte[] counted(byte[] vector, byte[] data, int start, int length) throws GeneralSecurityException {
+  private byte[] counted(byte[] vector, byte[] data, int from, int length) throws GeneralSecurityException {
     if (length == 0) {
       return new byte[0];
     }
     byte[] counter = vector.clone();
     counter[8] &= 0x7F;
     counter[12] &= 0x7F;
-    Cipher cipher = Cipher.getInstance("AES/CTR/NoPadding");
-    cipher.init(Cipher.ENCRYPT_MODE, forText, new IvParameterSpec(counter));
-    return cipher.doFinal(data, start, length);
+    forText.init(Cipher.ENCRYPT_MODE, textKey, new IvParameterSpec(counter));
+    return forText.doFinal(data, from, length);
   }
 
   /** S2V of the associated text and the plain text (RFC 5297, 2.4). */
   private byte[] vector(byte[] plain, byte[] associated) throws GeneralSecurityException {
-    byte[] sum = doubled(mac(ZERO));
+    byte[] sum = start.clone();
     xor(sum, mac(associated), 0);
     if (plain.length >= BLOCK) {
       byte[] last = plain.clone();
@@ -72,14 +76,14 @@ final class Siv {
 
   /** CMAC (RFC 4493). */
   private byte[] mac(byte[] data) throws GeneralSecurityException {
-    byte[] subkey = doubled(forMac.doFinal(ZERO));
+    byte[] mask = subkey;
     int last = Math.max(0, (data.length - 1) / BLOCK * BLOCK);
     byte[] block = Arrays.copyOfRange(data, last, last + BLOCK);
     if (data.length - last < BLOCK) {
       block[data.length - last] = (byte) 0x80;
-      subkey = doubled(subkey);
+      mask = doubled(mask);
     }
-    xor(block, subkey, 0);
+    xor(block, mask, 0);
     byte[] state = new byte[BLOCK];
     for (int at = 0; at < last; at += BLOCK) {
       for (int i = 0; i < BLOCK; i++) {
