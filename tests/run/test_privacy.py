@@ -89,8 +89,11 @@ def run_people(spark, folder, way, count, caplog, seed=1):
     return world, people, report
 
 
+SOME_WAYS = [pytest.param(way, marks=[pytest.mark.long] if way == "records in Python" else []) for way in WAYS]
+
+
 @pytest.mark.spark
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", SOME_WAYS)
 def test_no_personal_value_is_left(spark, tmp_path, way, caplog):
     world, people, report = run_people(spark, tmp_path, way, 200, caplog)
     assert (report.records_out, report.way) == (200, way)
@@ -112,6 +115,7 @@ def test_no_personal_value_is_left_of_a_million(spark, tmp_path, caplog):
 
 
 @pytest.mark.spark
+@pytest.mark.long
 def test_equal_values_of_two_tables_join(spark, tmp_path):
     """One table with declared columns, one of whole records; a third with a domain of its own does not join."""
     mails = []
