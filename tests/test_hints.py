@@ -120,7 +120,8 @@ def is_command(name):
 
 def test_switches_of_commands(capsys):
     results = {switch for _, text in hints() for switch in SWITCH.findall(text)}
-    for command in ("lint", "explain", "list", "import", "preview", "topics", "append", "certify", "scan", "parity"):
+    commands = ("lint", "explain", "list", "import", "preview", "topics", "append", "certify", "scan", "parity", "takeover", "shadow")
+    for command in commands:
         assert is_command(command)
     known = set(SWITCH.findall(capsys.readouterr().out))
     assert results and results - known - set(OF_OTHERS) == set()

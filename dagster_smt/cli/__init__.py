@@ -1,6 +1,6 @@
 """``dagster-smt``: commands for chains, records, topics and parity cases.
 
-Only ``parity --spark`` needs Spark; ``certify`` uses Spark if it is installed.
+Only ``parity --spark``, ``takeover`` and ``shadow`` need Spark; ``certify`` uses Spark if it is installed.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from dagster_smt.cli import (
     privacy_command,
     scan_command,
     schema_command,
+    takeover_commands,
     topic_commands,
 )
 from dagster_smt.cli.terminal import say
@@ -44,6 +45,7 @@ def argument_parser() -> argparse.ArgumentParser:
     rooms = (
         chain_commands,
         connector_commands,
+        takeover_commands,
         schema_command,
         preview_command,
         certify_command,

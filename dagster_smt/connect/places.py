@@ -128,20 +128,48 @@ def cluster_at(address: str) -> Cluster:
 
 
 def _asked(address: str, path: str = _EXPANDED) -> Any:
-    """Returns the answer of a Connect REST API. A login in the address is sent as basic authentication."""
+    """Returns the answer of a Connect REST API to a question.
+
+    Raises:
+        ConfigError: SMT020, no answer, or none of a worker.
+    """
+    try:
+        return answered(address, path)
+    except ANSWER_ERRORS as error:
+        hint = "give the address of a Connect worker's REST API, such as http://connect:8083"
+        raise ConfigError(Problem("SMT020", without_login(address), reason_of(error), hint)) from None
+
+
+def answered(address: str, path: str, method: str = "GET", body: Any = None) -> Any:
+    """Returns the answer of a Connect REST API. A login in the address is sent as basic authentication.
+
+    Args:
+        address: The address of the API.
+        path: The path below the address.
+        method: The method of HTTP.
+        body: The JSON data to send; None sends none.
+
+    Returns:
+        The JSON data of the answer; None if the answer is empty.
+
+    Raises:
+        OSError, ValueError, RecursionError, HTTPException: There is no answer, or none of a worker.
+    """
     parts = urllib.parse.urlsplit(address)
     plain = parts._replace(netloc=parts.netloc.rpartition("@")[2])
     base = plain.path.rstrip("/").removesuffix("/connectors")
-    request = urllib.request.Request(urllib.parse.urlunsplit(plain._replace(path=base, query="")) + path)
+    data = None if body is None else json.dumps(body).encode()
+    url = urllib.parse.urlunsplit(plain._replace(path=base, query="")) + path
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"} if data else {}, method=method)
     if parts.username:
         login = f"{urllib.parse.unquote(parts.username)}:{urllib.parse.unquote(parts.password or '')}"
         request.add_header("Authorization", f"Basic {base64.b64encode(login.encode()).decode()}")
-    try:
-        with urllib.request.build_opener(_SameOrigin).open(request, timeout=_SECONDS) as answer:
-            return _read(answer)
-    except (OSError, ValueError, RecursionError, HTTPException) as error:
-        hint = "give the address of a Connect worker's REST API, such as http://connect:8083"
-        raise ConfigError(Problem("SMT020", without_login(address), _reason(error), hint)) from None
+    with urllib.request.build_opener(_SameOrigin).open(request, timeout=_SECONDS) as answer:
+        return _read(answer)
+
+
+ANSWER_ERRORS = (OSError, ValueError, RecursionError, HTTPException)
+"""What ``answered`` raises."""
 
 
 class _SameOrigin(urllib.request.HTTPRedirectHandler):
@@ -174,10 +202,11 @@ def _read(answer: IO[bytes]) -> Any:
     text = answer.read(_LONGEST_ANSWER + 1)
     if len(text) > _LONGEST_ANSWER:
         raise _TooLongError
-    return json.loads(text)
+    return json.loads(text) if text else None
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """Returns why there is no answer."""
     if isinstance(error, urllib.error.HTTPError):
         return f"it answers {error.code}"
     if isinstance(error, _ElsewhereError):

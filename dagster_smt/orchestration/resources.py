@@ -12,35 +12,11 @@ from dagster_smt.errors import ConfigError, Problem, needs_extras
 from dagster_smt.model.secrets import as_reference, resolved, setting_shows_secret
 from dagster_smt.orchestration.runs.guard import keep_sigint
 from dagster_smt.spark.environment import check_java, is_connect, local_java_options
-from dagster_smt.spark.packages import JVM_OPTIONS, session_settings, with_fetched_jars
+from dagster_smt.spark.packages import session_settings, with_fetched_jars
 from dagster_smt.spark.redaction import OPTIONS_SETTING, SETTING, redacting
+from dagster_smt.spark.session_conf import CLASSIC_CONF, LOCAL_CONF
+from dagster_smt.spark.session_conf import SESSION_CONF as SESSION_CONF
 
-SESSION_CONF = {
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "500",  # Kafka lets a record have 1 MB
-    # Spark would measure a batch after each record, which costs as much as sending the batch
-    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
-    # a run reads its cached rows only once, and most of them are bytes that compression does not shrink
-    "spark.sql.inMemoryColumnarStorage.compressed": "false",
-    # Spark would substitute variables of the environment in names of fields such as ${env:HOME}
-    "spark.sql.variable.substitute": "false",
-    # by default timestamps are INT96, and deltalake fails at timestamps outside of the years 1677 to 2262
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-}
-LOCAL_CONF = {
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-    # Spark's default of 200 is meant for a cluster: on one machine a small run would mostly start empty tasks
-    "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
-    # as shipped, VACUUM lists the folder of a small table in 10,000 tasks: half a minute
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(2 * (os.cpu_count() or 1)),
-}
-CLASSIC_CONF = {
-    "spark.master": "local[*]",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    **JVM_OPTIONS,
-}
 _warned: set[str] = set()
 _needed: set[str] = set()
 

@@ -46,6 +46,7 @@ from dagster_smt.run.report_json import report_of
 from dagster_smt.run.spec import Progress, RunSpec
 from dagster_smt.run.starting_over import with_columns
 from dagster_smt.run.table_schema import checked_schema
+from dagster_smt.run.taken_over import check_rows_of_connector
 from dagster_smt.run.unmasked import repaired
 from dagster_smt.run.unread import counted, needed, records_of, what_is_unread
 from dagster_smt.spark import evaluate as on_spark
@@ -146,6 +147,8 @@ class _Run:
         self.check_whole_rebuild()
         absent, anew = resolved.notes.absent, frozenset(resolved.anew)
         replaced = replaced_rows_of(spec, window, state, absent, self.topics, anew)
+        if not replaced.everything:
+            check_rows_of_connector(spec.sink.place, state, window, replaced.topics)
         check_removal(spec, replaced, state, self.there, resolved.remade)
         if isinstance(self.table, LaidOutTable):
             layout = self.table.layout_warnings(rebuild=replaced.everything)

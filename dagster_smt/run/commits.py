@@ -112,7 +112,8 @@ def check_removal(
             kept_topics = set[str]()
         removed = (state.held - there).without(kept_topics)
         gone = removed.without({*remade} & {*spec.window.topics}) | state.former.without(kept_topics)
-    with_rows = sorted({topic for topic, _ in gone.parts if state.rows.get(topic)})
+    of_connector = state.taken_over.offsets.parts if state.taken_over is not None else {}
+    with_rows = sorted({place[0] for place in gone.parts if state.rows.get(place[0]) or place in of_connector})
     if with_rows:
         raise TableError([_removed(topic, gone) for topic in with_rows])
 
@@ -251,7 +252,8 @@ class Draft:
         if self.spec.settle and self.before is not None:
             before = settled(before, table, self.spec)
         if self.replaced.everything:
-            nothing = replace(before.without(before.known_topics()), rows={}, identities={}, unmasked=())
+            nothing = before.without(before.known_topics())
+            nothing = replace(nothing, rows={}, identities={}, unmasked=(), taken_over=None)
             return replace(nothing, former=OffsetSet())
         former = before.former.without(self.over - self.anew)
         for topic in self.anew:
@@ -293,7 +295,7 @@ def settled(state: TableState, table: Table, spec: RunSpec) -> TableState:
         rows[""] = rows.get("", 0) + table.read().count() - sum(rows.values())
     else:
         counts = table.read().groupBy(F.col(quoted(coordinates.topic)).alias("topic")).count().collect()
-        rows = {row["topic"]: row["count"] for row in counts}
+        rows = {row["topic"] or "": row["count"] for row in counts}  # rows of a connector name no topic
     commits = tuple(unsettled(table, state))
     now = round(time.time() * 1000)
     settlement = Settlement(spec.key, now, sum(state.rows.values()), sum(rows.values()), commits)

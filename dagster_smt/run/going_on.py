@@ -8,6 +8,7 @@ from dagster_smt.errors import Problem, SmtError, TableError
 from dagster_smt.model.topics.state import CommittedRun, TableState
 from dagster_smt.run.failures import after_commit
 from dagster_smt.run.spec import Progress, RunSpec
+from dagster_smt.run.taken_over import check_not_given_back
 from dagster_smt.run.unmasked import run_of
 from dagster_smt.tables.sinks.protocol import Replaced, Table
 from dagster_smt.tables.sources import Source
@@ -19,7 +20,7 @@ def state_to_go_on_from(spec: RunSpec, table: Table, say: Progress) -> TableStat
 
     Raises:
         TableError: SMT522, SMT554, SMT555 it cannot be told; SMT523 there are rows and no state; SMT524 another asset
-            writes the table; SMT525 it holds another kind of rows.
+            writes the table; SMT525 it holds another kind of rows; SMT786 it was given back to a connector.
     """
     fresh = spec.rebuild and not spec.window.topics
     try:
@@ -29,6 +30,8 @@ def state_to_go_on_from(spec: RunSpec, table: Table, say: Progress) -> TableStat
             raise
         say("the state of the table cannot be read: it starts over without it")
         return None
+    if state is not None:
+        check_not_given_back(spec.sink.place, state)
     if state is None:
         if not fresh and table.schema() is not None and table.holds_rows():
             raise TableError(unknown_rows(spec.sink.place))

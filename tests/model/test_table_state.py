@@ -15,6 +15,7 @@ from dagster_smt.model.topics.state import (
     TableState,
     remedy,
 )
+from dagster_smt.model.topics.taken_over import TakenOver
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.time_spans import EVER, Span, reached, with_span
 from dagster_smt.model.windows.window import Range, Window
@@ -40,6 +41,7 @@ STATE = TableState(
     report={"name": "orders"},
     former=offsets_of([Range("orders", 0, 0, 4)]),
     settled=(Settlement("run/step", 1700000000000, 14, 12, ("version 7 (DELETE, 2026-01-31T12:00:00Z)",)),),
+    taken_over=TakenOver("lake-orders", offsets_of([Range("orders", 0, 0, 4)]), 1700000000000),
 )
 
 _FIRST = (
@@ -121,6 +123,12 @@ def test_a_state_of_a_newer_version_is_no_damaged_one():
             TableState.from_text(text)
         assert "upgrade" in remedy(caught.value)
     assert "rebuild" in remedy(ValueError("damaged"))
+
+
+def test_a_table_of_our_own_stays_readable_for_older_versions():
+    """Only the offsets of a connector must not be passed over."""
+    assert f'"format":{FORMAT},' in STATE.to_text()
+    assert '"format":2,' in replace(STATE, taken_over=None).to_text()
 
 
 def test_a_key_that_this_version_does_not_know_is_passed_over():

@@ -7,12 +7,15 @@ from itertools import pairwise
 from typing import Any
 
 from dagster_smt.model.reports.unmasked import Accepted, Unmasked, offsets_on_record, without_topics
+from dagster_smt.model.topics.taken_over import TakenOver
 from dagster_smt.model.windows.offsets import OffsetSet, TopicPartition, by_topic, from_topics, offsets_of
 from dagster_smt.model.windows.time_spans import Span, Spans, spans_from_json, spans_to_json, with_span
 from dagster_smt.model.windows.window import Range, Window
 
-FORMAT = 2
+FORMAT = 3
 """The format's number. It rises if an older version would be wrong without a new key. Older formats stay readable."""
+_FORMAT_OF_OWN_TABLES = 2
+"""The format of tables that no connector has written: the versions that know it are right about them."""
 KEY = "dagster_smt"
 REMEMBERED = 100
 """Runs that a table remembers. A retry after so many other runs is a new request."""
@@ -141,6 +144,8 @@ class TableState:
             go to could not be written. The next run reads them again.
         tables: Of runs that write many tables: by topic the rows of its table, per topic that they were read from. A
             table is noted before it is made.
+        taken_over: The connector that wrote the table before, and its offsets, which are in ``held``, too; None if no
+            connector has written the table.
     """
 
     number: int
@@ -166,6 +171,7 @@ class TableState:
     settled: tuple[Settlement, ...] = ()
     waiting: OffsetSet = field(default_factory=OffsetSet)
     tables: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    taken_over: TakenOver | None = None
 
     @property
     def covered(self) -> OffsetSet:
@@ -204,8 +210,12 @@ class TableState:
     def without(self, topics: Iterable[str]) -> "TableState":
         """Returns the state of a table that starts over with some topics: without their offsets."""
         gone = set(topics)
+        taken_over = self.taken_over
+        if taken_over is not None:
+            taken_over = replace(taken_over, offsets=taken_over.offsets.without(gone))
         return replace(
             self,
+            taken_over=taken_over,
             held=self.held.without(gone),
             gaps=self.gaps.without(gone),
             failed=self.failed.without(gone),
@@ -254,7 +264,7 @@ class TableState:
     def to_text(self) -> str:
         """Returns the text that a commit stores."""
         data = {
-            "format": FORMAT,
+            "format": _FORMAT_OF_OWN_TABLES if self.taken_over is None else FORMAT,
             "number": self.number,
             "attempt": self.attempt,
             "kind": self.kind,
@@ -281,6 +291,8 @@ class TableState:
             data["waiting"] = self.waiting.to_json()
         if self.tables:
             data["tables"] = {topic: dict(rows) for topic, rows in self.tables.items()}
+        if self.taken_over is not None:
+            data["taken_over"] = self.taken_over.to_json()
         return json.dumps({KEY: data}, separators=(",", ":"))
 
     @classmethod
@@ -347,6 +359,7 @@ _READ_FROM_JSON: dict[str, Callable[[Any], Any]] = {
     "unmasked": _unmasked,
     "accepted": _accepted,
     "settled": _settled,
+    "taken_over": TakenOver.from_json,
 }
 _READERS = {f.name: _READ_FROM_JSON.get(f.name, _as_it_is) for f in fields(TableState)}
 """The reader of each key. A key that an older version did not write has its default; unknown keys are ignored."""

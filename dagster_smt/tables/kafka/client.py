@@ -452,6 +452,12 @@ class KafkaClient:
                 results[(p.topic, p.partition)] = Committed(p.offset, p.metadata or "")
         return results
 
+    def members(self, group: str) -> int:
+        """Returns the number of a consumer group's members; 0 for a group that does not exist."""
+        with self.asking(f"group {group}"):
+            (future,) = self.admin().describe_consumer_groups([group], request_timeout=self.timeout).values()
+            return len(future.result().members)
+
     def commit(self, group: str, offsets: Mapping[Place, Committed]) -> None:
         """Commits offsets of a consumer group that has no members."""
         positions = [TopicPartition(t, p, c.offset, c.metadata) for (t, p), c in offsets.items()]

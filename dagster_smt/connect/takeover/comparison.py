@@ -1,0 +1,143 @@
+"""Two tables compared cell by cell, in any order of rows: types, nulls, nested values. No result has a value."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+
+from dagster_smt.spark.sql import quoted
+from dagster_smt.tables.spec import SourceColumns
+
+SHOWN = 20
+"""Rows whose differences are named."""
+_CANDIDATES = 500
+"""Rows of the other side that are looked at to name the cells that differ."""
+_NUMBER, _PLACE = "__smt_number", "__smt_place"
+
+
+@dataclass(frozen=True)
+class RowDifference:
+    """A row of the chain that the connector's table does not have.
+
+    Attributes:
+        place: The record: ``orders-0 offset 17``.
+        rows: The number of such rows.
+        columns: The columns in which the most similar row of the table differs; empty if no row is similar.
+    """
+
+    place: str
+    rows: int
+    columns: tuple[str, ...]
+
+
+@dataclass
+class RowComparison:
+    """The result of a comparison.
+
+    Attributes:
+        columns: The columns that were compared, with their types.
+        ours: The rows of the chain.
+        theirs: The rows of the connector.
+        only_ours: Rows that only the chain gives.
+        only_theirs: Rows that only the connector's table has.
+        first: The first differences.
+    """
+
+    columns: Mapping[str, str]
+    ours: int
+    theirs: int
+    only_ours: int = 0
+    only_theirs: int = 0
+    first: list[RowDifference] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the result as JSON data."""
+        return asdict(self)
+
+
+def compared_rows(ours: DataFrame, theirs: DataFrame, source: SourceColumns, keys: Sequence[str] = ()) -> RowComparison:
+    """Compares two tables as multisets of rows, in the columns that both have with the same type.
+
+    Args:
+        ours: The rows of the chain, with the columns for the source of a row.
+        theirs: The rows of the connector.
+        source: Names of the columns for the source of a row.
+        keys: Columns by which the differences of a row are looked up; empty: by the most similar row.
+    """
+    own = set(source.names)
+    there = {f.name: f.dataType for f in theirs.schema.fields}
+    names = []
+    for column in ours.schema.fields:
+        if column.name not in own and there.get(column.name) == column.dataType:
+            names.append(column.name)
+    kinds = {name: there[name] for name in names}
+    cells = [comparable(F.col(quoted(name)), kinds[name]).alias(name) for name in names]
+    coordinates = [F.col(quoted(name)) for name in source.names]
+    left = ours.select(*cells, F.lit(1).alias(_NUMBER), F.struct(*coordinates).alias(_PLACE))
+    place_type = left.schema[_PLACE].dataType
+    right = theirs.select(*cells, F.lit(-1).alias(_NUMBER), F.lit(None).cast(place_type).alias(_PLACE))
+    both = left.unionByName(right).groupBy(*map(quoted, names))
+    totals = both.agg(F.sum(_NUMBER).alias(_NUMBER), F.min(_PLACE).alias(_PLACE)).where(F.col(_NUMBER) != 0).persist()
+    try:
+        more, fewer = F.col(_NUMBER) > 0, F.col(_NUMBER) < 0
+        sums = totals.agg(
+            F.coalesce(F.sum(F.when(more, F.col(_NUMBER))), F.lit(0)).alias("ours"),
+            F.coalesce(-F.sum(F.when(fewer, F.col(_NUMBER))), F.lit(0)).alias("theirs"),
+        ).collect()[0]
+        result = RowComparison(
+            {name: kind.simpleString() for name, kind in kinds.items()},
+            ours.count(),
+            theirs.count(),
+            int(sums.ours),
+            int(sums.theirs),
+        )
+        first = totals.where(more).orderBy(_PLACE).limit(SHOWN).collect()
+        others = totals.where(fewer).limit(_CANDIDATES).collect() if first else []
+    finally:
+        totals.unpersist()
+    result.first = [_difference(row, others, names, keys) for row in first]
+    return result
+
+
+def comparable(value: Column, kind: DataType) -> Column:
+    """Returns a value that Spark can group by: a map becomes its entries in the order of their keys."""
+    if isinstance(kind, StructType):
+        fields = [comparable(value[f.name], f.dataType).alias(f.name) for f in kind.fields]
+        return F.when(value.isNotNull(), F.struct(*fields)) if _has_map(kind) else value
+    if isinstance(kind, ArrayType):
+        element = kind.elementType
+        return F.transform(value, lambda one: comparable(one, element)) if _has_map(element) else value
+    if isinstance(kind, MapType):
+        of_value = kind.valueType
+        entries = F.array_sort(F.map_entries(value))
+        if not _has_map(of_value):
+            return entries
+        keys = F.array_sort(F.map_keys(value))
+        return F.transform(
+            keys, lambda key: F.struct(key.alias("key"), comparable(value[key], of_value).alias("value"))
+        )
+    return value
+
+
+def _has_map(kind: DataType) -> bool:
+    if isinstance(kind, MapType):
+        return True
+    if isinstance(kind, ArrayType):
+        return _has_map(kind.elementType)
+    return isinstance(kind, StructType) and any(_has_map(f.dataType) for f in kind.fields)
+
+
+def _difference(row: Row, others: Iterable[Row], names: Sequence[str], keys: Sequence[str]) -> RowDifference:
+    place = row[_PLACE]
+    where = f"{place[0]}-{place[1]} offset {place[2]}"
+    best: tuple[str, ...] = ()
+    for other in others:
+        if keys and any(row[key] != other[key] for key in keys):
+            continue
+        columns = tuple(name for name in names if row[name] != other[name])
+        if len(columns) < len(names) and (not best or len(columns) < len(best)):
+            best = columns
+    return RowDifference(where, int(row[_NUMBER]), best)

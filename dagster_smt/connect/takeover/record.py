@@ -1,0 +1,108 @@
+"""The record of a take-over: JSON and Markdown beside the component, before the first step and after the last."""
+
+import getpass
+import hashlib
+import json
+import os
+from dataclasses import asdict, fields
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from dagster_smt.connect.connectors import Connector
+from dagster_smt.connect.takeover.types import TakeOverRecord
+from dagster_smt.model.reports.markdown import code, plain, table
+from dagster_smt.model.secrets import shows_secret
+
+JSON_FILE, PAGE = "takeover.json", "takeover.md"
+HISTORY = "takeover.history.jsonl"
+"""Each result of the folder, one JSON object per line: a later take-over does not overwrite an earlier record."""
+
+
+def config_hash(connector: Connector) -> str:
+    """Returns SHA-256 of a configuration. Values of secrets do not count, so that nobody can guess them."""
+    options = {}
+    for name, value in connector.config.items():
+        options[name] = "" if shows_secret(name, value) else value
+    return hashlib.sha256(json.dumps(options, sort_keys=True).encode()).hexdigest()
+
+
+def user() -> str:
+    """Returns the name of the user who runs the command."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return str(os.getuid())
+
+
+def now() -> str:
+    """Returns the time as text."""
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def read_record(folder: Path) -> TakeOverRecord | None:
+    """Returns the record of the last take-over that began in a folder; None if there is none that can be read."""
+    try:
+        data: dict[str, Any] = json.loads((folder / JSON_FILE).read_text(encoding="utf-8"))
+        known = {field.name for field in fields(TakeOverRecord)}
+        return TakeOverRecord(**{name: value for name, value in data.items() if name in known})
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def write_record(record: TakeOverRecord, folder: Path) -> None:
+    """Writes a record. Each file appears whole or not at all."""
+    text = json.dumps(asdict(record), indent=2, ensure_ascii=False) + "\n"
+    _replace(folder / JSON_FILE, text)
+    _replace(folder / PAGE, page_of(record))
+    if record.result in ("taken over", "given back", "refused"):
+        with (folder / HISTORY).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(record), ensure_ascii=False) + "\n")
+
+
+def _replace(file: Path, text: str) -> None:
+    part = file.with_name(f".{file.name}.{os.getpid()}")
+    part.write_text(text, encoding="utf-8")
+    part.replace(file)
+
+
+def page_of(record: TakeOverRecord) -> str:
+    """Returns a record as Markdown."""
+    lines = [f"# Take-over of {plain(record.connector)}", "", f"Result: **{record.result}**.", ""]
+    facts = [
+        ("what", "value"),
+        ("connector", code(record.connector)),
+        ("class", code(record.connector_class)),
+        ("SHA-256 of the configuration without secrets", code(record.config_hash)),
+        ("cluster", code(record.cluster)),
+        ("table", code(record.table)),
+        ("asset", code(record.asset)),
+        ("by", plain(record.by)),
+        ("begun", record.begun),
+        ("ended", record.ended),
+        ("tries", str(record.tries)),
+        ("connector before", plain(record.state_before)),
+        ("connector after", plain(record.state_after)),
+        ("rows of the table", "" if record.rows is None else str(record.rows)),
+        ("version that was proved", plain(str(record.head_before.get("snapshot", "")))),
+        ("version with the note", plain(str(record.head_after.get("snapshot", "")))),
+        ("valid through", plain(str(record.head_before.get("valid_through", "")))),
+    ]
+    lines += [table(facts), ""]
+    if record.in_flight:
+        lines += ["## Nothing in flight", "", plain(record.in_flight), ""]
+    offsets = record.offsets.get("offsets", {})
+    if offsets:
+        lines += ["## Offsets", "", f"Consumer group: {code(str(record.offsets.get('group', '')))}.", ""]
+        rows = [("topic", "partition", "next offset")]
+        for topic, partitions in offsets.items():
+            rows += [(code(topic), str(partition), str(offset)) for partition, offset in partitions.items()]
+        lines += [table(rows), ""]
+    lines += ["## Columns", "", plain(record.compared) or "Not compared.", ""]
+    if record.columns:
+        cells = [("column", "difference", "text")]
+        cells += [(code(c["column"]), c["kind"], plain(c["text"])) for c in record.columns]
+        lines += [table(cells), ""]
+    if record.problems:
+        lines += ["## Problems", "", *(f"- {plain(text)}" for text in record.problems), ""]
+    return "\n".join(lines)

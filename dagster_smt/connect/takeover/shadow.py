@@ -1,0 +1,255 @@
+"""A shadow run: the records that a connector has written, through the chain into a scratch table, and compared."""
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from dagster_smt.connect.takeover.columns import column_differences, scratch_run, scratch_sink
+from dagster_smt.connect.takeover.comparison import RowComparison, compared_rows
+from dagster_smt.connect.takeover.record import config_hash, now, user
+from dagster_smt.connect.takeover.rest import ConnectRest
+from dagster_smt.connect.takeover.settled import Say, Settling
+from dagster_smt.connect.takeover.tables import TakeOverTable
+from dagster_smt.connect.takeover.types import CommittedOffsets, TableHead, TakeOverPlan
+from dagster_smt.errors import EngineError, Problem, TableError
+from dagster_smt.model.reports.markdown import code, plain, table
+from dagster_smt.model.secrets import without_login
+from dagster_smt.model.windows.window import Range, Window
+from dagster_smt.run.batch import run
+from dagster_smt.spark.sql import quoted
+from dagster_smt.tables.sinks import open_table
+from dagster_smt.tables.sinks.iceberg import IcebergTable
+from dagster_smt.tables.spec import SourceColumns
+from dagster_smt.version import __version__
+
+JSON_FILE, PAGE = "shadow.json", "shadow.md"
+_PAUSE = 0.3
+
+
+@dataclass(frozen=True)
+class ShadowOptions:
+    """The options of a shadow run.
+
+    Attributes:
+        scratch: The folder or URI for the scratch table.
+        wait: Seconds to wait for a moment at which nothing is in flight.
+        start: The first offset per ``topic-partition``, or of all (key empty).
+        end: The offset after the last one, in the same form.
+        keys: Columns by which differences are looked up.
+        by: Who compares; empty: the user of the process.
+    """
+
+    scratch: str
+    wait: float = 120
+    start: Mapping[str, int] = field(default_factory=dict)
+    end: Mapping[str, int] = field(default_factory=dict)
+    keys: Sequence[str] = ()
+    by: str = ""
+
+
+@dataclass
+class ShadowReport:
+    """The certificate of a shadow run, or its first differences. It has no value of an option or a field.
+
+    Attributes:
+        connector: The name of the connector.
+        connector_class: Its class.
+        config_hash: SHA-256 of its configuration, without the values of secrets.
+        cluster: The address of the worker, without a login.
+        table: The table.
+        snapshot: The version that was compared.
+        chain: The hash of the chain.
+        version: The version of this package.
+        by: Who compared.
+        at: When.
+        window: The offsets, as ``{topic: {partition: [start, end]}}``.
+        whole: True if these are all records of the table, so that rows of the table only are differences, too.
+        records: The records of the window.
+        dropped: Records that the chain drops.
+        failed: Records that fail in the chain.
+        rows: The comparison of rows.
+        columns: The differences of columns.
+        same: True if there is no difference.
+    """
+
+    connector: str
+    connector_class: str
+    config_hash: str
+    cluster: str
+    table: str
+    snapshot: str
+    chain: str
+    version: str
+    by: str
+    at: str
+    window: dict[str, Any]
+    whole: bool
+    records: int = 0
+    dropped: int = 0
+    failed: int = 0
+    rows: dict[str, Any] = field(default_factory=dict)
+    columns: list[dict[str, str]] = field(default_factory=list)
+    same: bool = False
+
+
+class Shadow:
+    """A shadow run. The connector may run meanwhile.
+
+    Args:
+        session: The Spark session.
+        plan: The connector and its component.
+        options: The options.
+        say: Receives a line about each step.
+    """
+
+    def __init__(self, session: SparkSession, plan: TakeOverPlan, options: ShadowOptions, say: Say):
+        self.session, self.plan, self.options, self.say = session, plan, options, say
+        self.rest = ConnectRest(plan.url, plan.name, options.wait)
+        self.table = TakeOverTable(session, plan)
+        self.settling = Settling(plan, self.rest, self.table, options.wait, say)
+
+    def compare(self) -> ShadowReport:
+        """Compares, and writes the report beside the component.
+
+        Raises:
+            EngineError: SMT783, something is in flight all the time.
+            TableError: SMT790, there is no record to compare.
+        """
+        offsets, head = self._moment()
+        window, whole = self._window(offsets)
+        self.say(f"comparing {window.records} records with version {head.snapshot}")
+        scratch = scratch_sink(self.table.sink, self.options.scratch)
+        ran = run(scratch_run(self.plan.spec, scratch, window), self.session)
+        report = self._report(head, window, whole)
+        report.records, report.dropped, report.failed = ran.records_in, ran.dropped, ran.failed
+        ours, theirs = open_table(self.session, scratch).read(), self._rows_of_connector(head)
+        differences = column_differences(self.table.sink, theirs.schema, ours.schema)
+        report.columns = [difference.to_json() for difference in differences]
+        source = self.table.sink.source_columns or SourceColumns()
+        rows = compared_rows(ours, theirs, source, self.options.keys)
+        report.rows = rows.to_json()
+        report.same = not differences and not rows.only_ours and not (whole and rows.only_theirs) and not ran.failed
+        _write(report, rows, self.plan.folder)
+        return report
+
+    def _moment(self) -> tuple[CommittedOffsets, TableHead]:
+        """Returns offsets and a version that belong together: the version has all records before the offsets."""
+        end = time.monotonic() + self.options.wait
+        while time.monotonic() < end:
+            head = self.table.head()
+            if self.settling.flight(head).is_empty:
+                offsets = self.settling.offsets()
+                again = self.table.head()
+                if again == head and self.settling.flight(head).is_empty and self.settling.offsets() == offsets:
+                    return offsets, head
+            time.sleep(_PAUSE)
+        statement = f"something is in flight all the time, for {self.options.wait:g} s"
+        hint = "run again with a longer --wait, or stop the connector"
+        raise EngineError(Problem("SMT783", self.plan.name, statement, hint))
+
+    def _window(self, offsets: CommittedOffsets) -> tuple[Window, bool]:
+        measured, _ = self.table.measured()
+        ranges, whole = [], True
+        for r in measured.ranges:
+            committed = min(offsets.offsets.get((r.topic, r.partition), r.start), r.end)
+            start = max(r.start, _bound(self.options.start, r, r.start))
+            end = min(committed, _bound(self.options.end, r, committed))
+            whole &= start == 0 and end == committed
+            if start < end:
+                ranges.append(Range(r.topic, r.partition, start, end))
+        if not ranges:
+            statement = "there is no record to compare: the connector has committed none in these offsets"
+            raise TableError(Problem("SMT790", self.plan.name, statement, "choose other offsets, or wait for a commit"))
+        return Window(tuple(ranges)), whole
+
+    def _rows_of_connector(self, head: TableHead) -> DataFrame:
+        """Returns the rows of a version without those of our runs, which name their record."""
+        if isinstance(self.table.table, IcebergTable):
+            self.table.table._properties()
+            frame = self.session.sql(f"SELECT * FROM {self.table.table.name} VERSION AS OF {head.snapshot}")
+        else:
+            frame = self.table.table.read()
+        source = self.table.sink.source_columns
+        if source is not None and source.topic in frame.columns:
+            frame = frame.where(F.col(quoted(source.topic)).isNull()).drop(*source.names)
+        return frame
+
+    def _report(self, head: TableHead, window: Window, whole: bool) -> ShadowReport:
+        connector, spec = self.plan.connector, self.plan.spec
+        return ShadowReport(
+            connector=connector.name,
+            connector_class=connector.class_name,
+            config_hash=config_hash(connector),
+            cluster=without_login(self.plan.url),
+            table=spec.sink.place,
+            snapshot=head.snapshot,
+            chain=spec.chain.hash,
+            version=__version__,
+            by=self.options.by or user(),
+            at=now(),
+            window=window.to_json(),
+            whole=whole,
+        )
+
+
+def _bound(bounds: Mapping[str, int], r: Range, otherwise: int) -> int:
+    return bounds.get(f"{r.topic}-{r.partition}", bounds.get("", otherwise))
+
+
+def _write(report: ShadowReport, rows: RowComparison, folder: Path) -> None:
+    text = json.dumps(asdict(report), indent=2, ensure_ascii=False) + "\n"
+    (folder / JSON_FILE).write_text(text, encoding="utf-8")
+    (folder / PAGE).write_text(_page(report, rows), encoding="utf-8")
+
+
+def _page(report: ShadowReport, rows: RowComparison) -> str:
+    title = "Certificate" if report.same else "Differences"
+    lines = [f"# {title}: shadow run of {plain(report.connector)}", ""]
+    both = "The chain gives the rows that the connector wrote." if report.same else "The rows differ."
+    lines += [both, ""]
+    facts = [
+        ("what", "value"),
+        ("connector", code(report.connector)),
+        ("class", code(report.connector_class)),
+        ("SHA-256 of the configuration without secrets", code(report.config_hash)),
+        ("table", code(report.table)),
+        ("version of the table", plain(report.snapshot)),
+        ("chain", code(report.chain)),
+        ("dagster_smt", report.version),
+        ("by", plain(report.by)),
+        ("at", report.at),
+        ("records", str(report.records)),
+        ("all records of the table", "yes" if report.whole else "no"),
+        ("records that the chain drops", str(report.dropped)),
+        ("records that fail in the chain", str(report.failed)),
+        ("rows of the chain", str(rows.ours)),
+        ("rows of the connector", str(rows.theirs)),
+        ("rows of the chain only", str(rows.only_ours)),
+        ("rows of the connector only", str(rows.only_theirs)),
+    ]
+    lines += [table(facts), "", "## Offsets", ""]
+    cells = [("topic", "partition", "from", "to")]
+    for topic, partitions in report.window.items():
+        for partition, (start, end) in partitions.items():
+            cells.append((code(topic), str(partition), str(start), str(end)))
+    lines += [table(cells), "", "## Columns", ""]
+    columns = [("column", "type")]
+    columns += [(code(name), code(kind)) for name, kind in rows.columns.items()]
+    lines += [table(columns), ""]
+    if report.columns:
+        differences = [("column", "difference", "text")]
+        differences += [(code(c["column"]), c["kind"], plain(c["text"])) for c in report.columns]
+        lines += ["## Columns that differ", "", table(differences), ""]
+    if rows.first:
+        listed = [("record", "rows", "columns that differ from the most similar row")]
+        for one in rows.first:
+            names = ", ".join(map(code, one.columns)) or "no row is similar"
+            listed.append((code(one.place), str(one.rows), names))
+        lines += ["## First differences", "", table(listed), ""]
+    return "\n".join(lines)

@@ -1,0 +1,182 @@
+"""The table of a take-over: its versions, its rows, and the note in its state."""
+
+import json
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from dagster_smt.connect.takeover.types import CommittedOffsets, TableHead, TakeOverPlan
+from dagster_smt.errors import Problem, TableError, UnsupportedError
+from dagster_smt.model.topics.state import TableState
+from dagster_smt.model.topics.taken_over import TakenOver
+from dagster_smt.model.windows.offsets import OffsetSet, TopicPartition, offsets_of
+from dagster_smt.model.windows.window import Range
+from dagster_smt.spark.sql import quoted
+from dagster_smt.tables.available import Measured
+from dagster_smt.tables.sinks import open_table
+from dagster_smt.tables.sinks.iceberg import IcebergTable
+from dagster_smt.tables.sinks.protocol import Replaced, Table
+from dagster_smt.tables.sources import open_source
+from dagster_smt.tables.spec import IcebergSink, TableSink
+from dagster_smt.tables.windows import choose_topics
+
+_OFFSETS = "kafka.connect.offsets."
+_VALID_THROUGH = ("kafka.connect.valid-through-ts", "kafka.connect.vtts")
+_LONGEST_WAY = 1_000
+"""Snapshots between the newest one and the newest one of the connector."""
+
+
+class TakeOverTable:
+    """The table of a plan, opened with a session.
+
+    Raises:
+        UnsupportedError: SMT784, the table cannot be taken over.
+    """
+
+    def __init__(self, session: SparkSession, plan: TakeOverPlan):
+        self.session, self.plan, self.spec = session, plan, plan.spec
+        sink = self.spec.sink
+        if not isinstance(sink, TableSink) or sink.per_topic or sink.keyed is not None or sink.kind != "columns":
+            hint = "take over a table of columns to which the connector adds rows; write other tables anew"
+            statement = "only one table of columns in mode append can be taken over"
+            raise UnsupportedError(Problem("SMT784", sink.place, statement, hint))
+        if bool(plan.control) != isinstance(sink, IcebergSink):
+            hint = "import the connector again, or give the component the sink of the connector"
+            statement = "the component writes another kind of table than the connector"
+            raise UnsupportedError(Problem("SMT784", sink.place, statement, hint))
+        self.sink = sink
+        self.table: Table = open_table(session, sink, self.spec.table.source)
+
+    def state(self) -> TableState | None:
+        """Returns the state of the table; None if no run of this package has written it."""
+        return self.table.state()
+
+    # --- versions ---
+
+    def head(self) -> TableHead:
+        """Returns the current version of the table, with the newest offsets of an Iceberg sink."""
+        if not isinstance(self.table, IcebergTable):
+            return self._delta_head()
+        self.table._properties()
+        rows = self.session.sql(f"SELECT snapshot_id, parent_id, summary FROM {self.table.name}.snapshots").collect()
+        refs = self.session.sql(f"SELECT snapshot_id FROM {self.table.name}.refs WHERE name = 'main'").collect()
+        if not refs:
+            return TableHead()
+        known = {row.snapshot_id: row for row in rows}
+        head = known[refs[0].snapshot_id]
+        prefix = f"{_OFFSETS}{self.plan.control}.{self.plan.group}"
+        at, control, valid = head, dict[int, int](), ""
+        for _ in range(_LONGEST_WAY):
+            if prefix in at.summary:
+                control = {int(p): int(o) for p, o in json.loads(at.summary[prefix]).items()}
+                valid = next((at.summary[name] for name in _VALID_THROUGH if name in at.summary), "")
+                break
+            if at.parent_id not in known:
+                break
+            at = known[at.parent_id]
+        parent = "" if head.parent_id is None else str(head.parent_id)
+        return TableHead(str(head.snapshot_id), parent, control, valid)
+
+    def _delta_head(self) -> TableHead:
+        rows = self.session.sql(f"DESCRIBE HISTORY {self.table.name} LIMIT 1").collect()  # type: ignore[attr-defined]
+        if not rows:
+            return TableHead()
+        version = int(rows[0].version)
+        return TableHead(str(version), str(version - 1))
+
+    def rows(self) -> int:
+        """Returns the number of rows."""
+        return self.table.read().count()
+
+    # --- offsets ---
+
+    def measured(self) -> tuple[Measured, dict[str, str]]:
+        """Returns what the topics hold now, and the identities of the topics."""
+        source = open_source(self.spec.table.source, self.session)
+        topics = choose_topics(self.spec.table, self.spec.window, source.topics())
+        return source.measure(topics), source.identities(topics)
+
+    def covered(self, committed: CommittedOffsets, measured: Measured) -> OffsetSet:
+        """Returns the offsets that a connector has written.
+
+        Raises:
+            TableError: SMT789, the offsets cannot be those of the topics.
+        """
+        ends = {(r.topic, r.partition): r.end for r in measured.ranges}
+        for waiting in measured.waiting:  # the connector may read records of open transactions
+            ends[waiting.topic, waiting.partition] += waiting.offsets
+        ranges, problems = [], []
+        for place, offset in sorted(committed.offsets.items()):
+            if place not in ends:
+                continue  # a topic that the connector read under another configuration
+            if offset > ends[place]:
+                statement = f"the group has committed offset {offset}, and the partition ends at {ends[place]}"
+                hint = "the topic was made anew since the connector read it: let the connector read it first"
+                problems.append(Problem("SMT789", f"{place[0]}-{place[1]}", statement, hint))
+            ranges.append(Range(*place, 0, offset))
+        if not ranges:
+            statement = f"the group {committed.group} has committed no offset of the topics"
+            hint = "start the connector and let it commit once, or let the asset write a table of its own"
+            problems.append(Problem("SMT789", self.sink.place, statement, hint))
+        if problems:
+            raise TableError(problems)
+        return offsets_of(r for r in ranges if r.records)
+
+    # --- the note ---
+
+    def take(self, covered: OffsetSet, measured: Measured, identities: Mapping[str, str], rows: int) -> TableState:
+        """Commits the note of a take-over, and the columns for the source of rows. Returns the state."""
+        before = self.state()
+        first = before or TableState(0, "", self.sink.holds)
+        own = sum(count for topic, count in first.rows.items() if topic)
+        of_connector = covered - first.held
+        if first.taken_over is not None:
+            of_connector |= first.taken_over.offsets
+        begins: dict[TopicPartition, int] = {}
+        for r in measured.ranges:
+            place = (r.topic, r.partition)
+            begins[place] = first.begins.get(place, 0 if covered.of(*place) else r.start)
+        state = replace(
+            first,
+            number=self.table.next_number(before),
+            attempt=secrets.token_hex(8),
+            held=first.held | covered,
+            begins=begins,
+            identities={**first.identities, **identities},
+            epochs={**first.epochs, **measured.epochs},
+            rows={**first.rows, "": rows - own},
+            taken_over=TakenOver(self.plan.name, of_connector, _now()),
+        )
+        self._commit(state, before)
+        return state
+
+    def give_back(self, state: TableState) -> TableState:
+        """Commits the note of a return: runs that have begun cannot commit, and later runs are refused."""
+        assert state.taken_over is not None
+        note = replace(state.taken_over, back=True, millis=_now())
+        number, attempt = self.table.next_number(state), secrets.token_hex(8)
+        back = replace(state, number=number, attempt=attempt, taken_over=note)
+        self._commit(back, state)
+        return back
+
+    def _commit(self, state: TableState, expected: TableState | None) -> None:
+        nothing = self.table.read().limit(0)
+        names = {name.lower() for name in nothing.columns}
+        if self.sink.source_columns is not None:
+            kinds: Mapping[str, str] = dict(
+                zip(self.sink.source_columns.names, ("string", "int", "bigint"), strict=True)
+            )
+            missing: list[Any] = [
+                F.lit(None).cast(kind).alias(name) for name, kind in kinds.items() if name.lower() not in names
+            ]
+            nothing = nothing.select(*(F.col(quoted(name)) for name in nothing.columns), *missing)
+        self.table.commit(nothing, state, Replaced(), expected)
+
+
+def _now() -> int:
+    return round(time.time() * 1000)

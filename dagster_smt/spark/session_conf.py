@@ -1,0 +1,32 @@
+"""Settings of Spark sessions of this package, beside those of packages."""
+
+import os
+
+from dagster_smt.spark.packages import JVM_OPTIONS
+
+SESSION_CONF = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "500",  # Kafka lets a record have 1 MB
+    # Spark would measure a batch after each record, which costs as much as sending the batch
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+    # a run reads its cached rows only once, and most of them are bytes that compression does not shrink
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
+    # Spark would substitute variables of the environment in names of fields such as ${env:HOME}
+    "spark.sql.variable.substitute": "false",
+    # by default timestamps are INT96, and deltalake fails at timestamps outside of the years 1677 to 2262
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
+LOCAL_CONF = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    # Spark's default of 200 is meant for a cluster: on one machine a small run would mostly start empty tasks
+    "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
+    # as shipped, VACUUM lists the folder of a small table in 10,000 tasks: half a minute
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(2 * (os.cpu_count() or 1)),
+}
+CLASSIC_CONF = {
+    "spark.master": "local[*]",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    **JVM_OPTIONS,
+}

@@ -1,0 +1,305 @@
+"""The parts of a take-over without Spark: the REST API, the control topic, columns, definitions, the record."""
+
+import json
+import threading
+from dataclasses import asdict
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from dagster_smt.cli import argument_parser
+from dagster_smt.connect import Connector, written_component
+from dagster_smt.connect.takeover import control_topic
+from dagster_smt.connect.takeover.columns import column_differences, last_records
+from dagster_smt.connect.takeover.control_topic import InFlight, event_of
+from dagster_smt.connect.takeover.definition import Definition
+from dagster_smt.connect.takeover.plans import catalog_conf, take_over_plan
+from dagster_smt.connect.takeover.record import config_hash, page_of, read_record, write_record
+from dagster_smt.connect.takeover.rest import ConnectRest
+from dagster_smt.connect.takeover.types import ConnectorState, TakeOverRecord
+from dagster_smt.errors import ConfigError, EngineError, TableError, UnsupportedError
+from dagster_smt.model.topics.state import TableState
+from dagster_smt.model.topics.taken_over import TakenOver
+from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
+from dagster_smt.model.windows.window import Range, Window
+from dagster_smt.run.taken_over import check_not_given_back, check_rows_of_connector
+from dagster_smt.spark.types import spark_type
+from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.spec import DeltaSink, IcebergSink
+from tests.connect.takeover.workers import iceberg_config
+from tests.connect.takeover.world import JSON, MASK
+
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "take-over.md"
+EVENTS = Path(__file__).with_name("control_events.bin")
+SECRET = "s3cret-of-the-catalog"
+OFFSETS = {
+    "offsets": [
+        {"partition": {"kafka_topic": "orders", "kafka_partition": 0}, "offset": {"kafka_offset": 7}},
+        {"partition": {"kafka_topic": "orders", "kafka_partition": 1}, "offset": None},
+    ]
+}
+
+
+def connector(**more: str) -> Connector:
+    config = iceberg_config(Path("/lake"), "kafka:9092", "orders", "shop.orders", "control")
+    return Connector("orders", {**config, **JSON, **MASK, **more})
+
+
+class Rest(BaseHTTPRequestHandler):
+    answers: ClassVar[dict[str, tuple[int, object]]] = {}
+    asked: ClassVar[list[str]] = []
+
+    def answer(self):
+        size = int(self.headers.get("Content-Length") or 0)
+        Rest.asked.append(f"{self.command} {self.path} {self.rfile.read(size).decode()}".strip())
+        code, body = Rest.answers.get(f"{self.command} {self.path}", (404, None))
+        self.send_response(code)
+        self.end_headers()
+        if body is not None:
+            self.wfile.write(json.dumps(body).encode())
+        if code == 409:  # once
+            Rest.answers[f"{self.command} {self.path}"] = (204, None)
+
+    do_GET = do_PUT = do_PATCH = answer
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def rest(monkeypatch):
+    monkeypatch.setattr("dagster_smt.connect.takeover.rest._SECONDS_TO_LEARN", 0)
+    Rest.asked.clear()
+    server = HTTPServer(("127.0.0.1", 0), Rest)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield ConnectRest(f"http://127.0.0.1:{server.server_port}", "a b/c", 2)
+    server.shutdown()
+    server.server_close()
+
+
+def test_the_rest_api_is_asked_as_kafka_has_it(rest):
+    path = "/connectors/a%20b%2Fc"
+    status = {"connector": {"state": "RUNNING"}, "tasks": [{"state": "FAILED"}, {"state": "RUNNING"}]}
+    Rest.answers = {
+        f"GET {path}/status": (200, status),
+        f"GET {path}/offsets": (200, OFFSETS),
+        f"PUT {path}/stop": (409, None),
+        f"PATCH {path}/offsets": (200, {}),
+    }
+    state = rest.state()
+    assert (state.text, state.is_stopped) == ("RUNNING (2 tasks: FAILED, RUNNING)", False)
+    assert ConnectorState("STOPPED").is_stopped and not ConnectorState("PAUSED").is_stopped
+    assert rest.offsets() == {("orders", 0): 7}
+    rest.stop()  # the worker rebalances, and does it then
+    assert Rest.asked.count(f"PUT {path}/stop") == 2
+    rest.set_offsets({("orders", 0): 9})
+    body = json.loads(Rest.asked[-1].split(" ", 2)[2])
+    assert body["offsets"][0] == {**OFFSETS["offsets"][0], "offset": {"kafka_offset": 9}}
+
+
+def test_workers_that_cannot_stop_or_do_not_answer(rest):
+    Rest.answers = {}
+    with pytest.raises(UnsupportedError, match=r"SMT780.*cannot stop(.|\n)*Kafka 3\.5"):
+        rest.stop()
+    with pytest.raises(UnsupportedError, match=r"SMT780.*no connector"):
+        rest.state()
+    with pytest.raises(EngineError, match=r"SMT780.*it does not answer"):
+        ConnectRest("http://me:pass@127.0.0.1:1", "x", 0.1).state()
+
+
+def events() -> list[bytes]:
+    data, results = EVENTS.read_bytes(), []
+    while data:
+        size = int.from_bytes(data[:4], "big")
+        results.append(data[4 : 4 + size])
+        data = data[4 + size :]
+    return results
+
+
+def test_events_of_the_sink_are_read():
+    """Recorded from the sink of Iceberg 1.10.1: a start, a data file, an end, a commit, the end of the commit."""
+    read = [event_of(event) for event in events()]
+    assert [event["type"] for event in read] == [0, 1, 2, 3, 4]
+    assert {event["group_id"] for event in read} == {"connect-lake"}
+    assert read[2]["payload"]["assignments"][0]["offset"] == 50
+
+
+@pytest.mark.parametrize(
+    ("group", "table", "files"),
+    [("connect-lake", "shop.orders", 1), ("x", "shop.orders", 0), ("connect-lake", "s.o", 0)],
+)
+def test_only_files_of_the_connector_and_the_table_are_in_flight(group, table, files):
+    result = InFlight()
+    for event in events():
+        control_topic._add(result, event, group, table)
+    assert (result.files, result.is_empty) == (files, not files)
+    assert not files or result.text == "1 files with 50 records that no snapshot has"
+    assert not InFlight(open_transactions=1).is_empty
+
+
+@pytest.mark.parametrize("event", [b"", b"\xc2\x01", b"\xc2\x01\x00\x02{}", events()[1][:-40], b"{}"])
+def test_other_bytes_in_the_control_topic_stop_the_take_over(event):
+    with pytest.raises(EngineError, match="SMT793"):
+        control_topic._add(InFlight(), event, "connect-lake", "shop.orders")
+
+
+def columns(ddl: str):
+    return spark_type(parse_ddl(ddl, place="test"))
+
+
+@pytest.mark.parametrize(
+    ("table", "chain", "expected"),
+    [
+        ("id BIGINT, name STRING", "name STRING, id BIGINT", []),
+        ("id BIGINT, _source_topic STRING", "id BIGINT, _source_topic STRING, _source_offset BIGINT", []),
+        ("id BIGINT", "id BIGINT, name STRING", [("name", "added")]),
+        ("id BIGINT, name STRING", "id BIGINT", [("name", "absent")]),
+        ("id STRING", "id BIGINT", [("id", "type")]),
+        ("id BIGINT", "id INT", [("id", "type")]),
+        ("a STRUCT<x: INT>", "a STRUCT<y: INT>", [("a.y", "added"), ("a.x", "absent")]),
+        ("a ARRAY<INT>", "a ARRAY<STRING>", [("a[]", "type")]),
+        ("d DECIMAL(20, 2)", "d DECIMAL(10, 2)", []),
+    ],
+)
+def test_columns_that_differ(table, chain, expected):
+    found = column_differences(DeltaSink("x", kind="columns"), columns(table), columns(chain))
+    assert [(difference.column, difference.kind) for difference in found] == expected
+
+
+def test_a_sink_that_widens_takes_narrower_columns():
+    sink = DeltaSink("x", kind="columns", schema_evolution="widen")
+    assert column_differences(sink, columns("id BIGINT"), columns("id INT")) == []
+
+
+def test_the_last_records_before_the_offsets():
+    ranges = [Range("t", 0, 0, 100), Range("t", 1, 5, 100), Range("t", 2, 7, 7)]
+    window = last_records(ranges, {("t", 0): 50, ("t", 1): 5}, 30)
+    assert window.ranges == (Range("t", 0, 40, 50), Range("t", 1, 5, 15))
+
+
+# --- definitions and plans ---
+
+
+def saved(folder: Path, one: Connector) -> Path:
+    source = {"kafka": {"bootstrap_servers": "${env:KAFKA_SERVERS}"}}
+    return written_component(one, source).save(folder)
+
+
+def test_a_definition_is_read_as_dagster_reads_it(tmp_path):
+    folder = saved(tmp_path, connector())
+    definition = Definition(folder)
+    assert definition.asset == "lake/orders" and definition.spec.name == "lake__orders"
+    assert definition.spec.sink == IcebergSink(table="shop.orders", kind="records")
+    assert [stage.alias for stage in definition.spec.chain.stages] == ["hide"]
+    plan = take_over_plan(connector(), "http://connect:8083", definition)
+    assert (plan.group, plan.control, plan.coordinator_group) == ("connect-orders", "control", "connect-orders-coord")
+
+
+def test_templates_of_a_definition(tmp_path, monkeypatch):
+    monkeypatch.setenv("LAKE", "file:///lake")
+    folder = saved(tmp_path, Connector("a", {"connector.class": "FileStreamSink", "topics": "{{ x }}", **JSON}))
+    file = folder / "defs.yaml"
+    file.write_text(file.read_text().replace("path: lake/", "path: \"{{ env('LAKE') }}/\"").replace('/"a', '/a"'))
+    definition = Definition(folder)
+    assert definition.spec.sink.path == "file:///lake/a" and definition.spec.table.topics == ("{{ x }}",)
+
+
+@pytest.mark.parametrize(
+    ("text", "statement"),
+    [
+        (None, "there is no such file"),
+        ("a: [", "not valid YAML"),
+        ("type: x", "is no SmtChainComponent"),
+        ("attributes: {chain: '{{ own }}', table: 1, sink: 1}", "template"),
+    ],
+)
+def test_files_that_are_no_component(tmp_path, text, statement):
+    if text is not None:
+        (tmp_path / "defs.yaml").write_text(text)
+    with pytest.raises(ConfigError, match=f"SMT792(.|\n)*{statement}"):
+        Definition(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"connector.class": "io.tabular.iceberg.connect.IcebergSinkConnector"},
+        {"iceberg.tables": "a.b,c.d"},
+        {"connector.class": "org.apache.kafka.connect.file.FileStreamSinkConnector"},
+        {"connector.class": "io.confluent.connect.jdbc.JdbcSinkConnector"},
+    ],
+)
+def test_tables_that_no_run_can_go_on_in(tmp_path, more):
+    definition = Definition(saved(tmp_path, connector()))
+    with pytest.raises(UnsupportedError, match="SMT784"):
+        take_over_plan(connector(**more), "http://connect:8083", definition)
+
+
+def test_a_component_of_other_topics(tmp_path):
+    definition = Definition(saved(tmp_path, connector()))
+    with pytest.raises(ConfigError, match=r"SMT792.*other topics"):
+        take_over_plan(connector(topics="refunds"), "http://connect:8083", definition)
+
+
+def test_the_catalog_of_the_connector_becomes_that_of_the_session():
+    conf = catalog_conf(connector().config)
+    assert conf["spark.sql.defaultCatalog"] == "iceberg" and conf["spark.sql.catalog.iceberg.type"] == "hadoop"
+    assert conf["spark.sql.catalog.iceberg.warehouse"] == "file:///lake"
+    named = catalog_conf({"iceberg.catalog": "prod", "iceberg.catalog.uri": "http://rest"})
+    assert named["spark.sql.catalog.prod.uri"] == "http://rest" and catalog_conf({}) == {}
+
+
+# --- the record, and what runs may do ---
+
+
+def test_no_secret_is_in_a_record(tmp_path):
+    with_secret = connector(**{"iceberg.catalog.credential": SECRET, "database.password": SECRET})
+    other = connector(**{"iceberg.catalog.credential": "other", "database.password": "other"})
+    assert config_hash(with_secret) == config_hash(other) != config_hash(connector(topics="x"))
+    record = TakeOverRecord("a|b\n# x", offsets={"group": "g", "offsets": {"orders": {"0": 7}}}, result="taken over")
+    write_record(record, tmp_path)
+    assert read_record(tmp_path) == record and SECRET not in page_of(record)
+    assert "\n# x" not in page_of(record) and "| `orders` | 0 | 7 |" in page_of(record)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["takeover.history.jsonl", "takeover.json", "takeover.md"]
+    (tmp_path / "takeover.json").write_text("{")
+    assert read_record(tmp_path) is None
+    assert json.loads((tmp_path / "takeover.history.jsonl").read_text()) == asdict(record)
+
+
+def state(*, back: bool = False) -> TableState:
+    offsets = offsets_of([Range("orders", 0, 0, 10)])
+    return TableState(1, "a", "columns", held=offsets, taken_over=TakenOver("orders", offsets, 0, back))
+
+
+def test_runs_leave_the_rows_of_a_connector_alone():
+    check_not_given_back("t", state())
+    check_rows_of_connector("t", state(), Window((Range("orders", 0, 10, 20), Range("orders", 1, 0, 5))))
+    check_rows_of_connector("t", None, Window((Range("orders", 0, 0, 20),)))
+    with pytest.raises(TableError, match="SMT786"):
+        check_not_given_back("t", state(back=True))
+    with pytest.raises(TableError, match=r"SMT787.*offsets 5 to 10 of orders-0"):
+        check_rows_of_connector("t", state(), Window((Range("orders", 0, 5, 12),)))
+    with pytest.raises(TableError, match=r"SMT787.*records of orders"):
+        check_rows_of_connector("t", state(), Window(), ["orders", "other"])
+
+
+def test_a_topic_that_is_made_anew_has_no_rows_of_the_connector():
+    assert state().without(["orders"]).taken_over == TakenOver("orders", OffsetSet(), 0)
+
+
+def commands() -> list[list[str]]:
+    import re
+    import shlex
+
+    blocks = re.findall(r"```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    lines = "\n".join(blocks).replace("\\\n", " ").splitlines()
+    return [shlex.split(line)[1:] for line in lines if line.startswith("dagster-smt")]
+
+
+def test_the_commands_of_the_page_are_commands():
+    parser = argument_parser()
+    assert len(commands()) >= 4
+    for command in commands():
+        assert parser.parse_args(command).run

@@ -1,0 +1,89 @@
+"""A topic, a connector and its table for tests of take-overs."""
+
+import itertools
+import json
+from collections import Counter
+from pathlib import Path
+
+from dagster_smt.cli import main
+from dagster_smt.tables.kafka.spec import KafkaTopics
+from dagster_smt.tables.sources.file_writer import NewRecord
+from tests.connect.takeover.workers import Worker, iceberg_config
+from tests.kafka import Topics
+
+JSON = {
+    "key.converter": "org.apache.kafka.connect.storage.StringConverter",
+    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter.schemas.enable": "false",
+}
+MASK = {
+    "transforms": "hide",
+    "transforms.hide.type": "org.apache.kafka.connect.transforms.MaskField$Value",
+    "transforms.hide.fields": "email",
+}
+
+
+class World:
+    """A topic with two partitions, Apache's Iceberg sink, and the table ``shop.NAME``."""
+
+    def __init__(self, root: Path, servers: str, name: str, catalog: str = "iceberg"):
+        self.catalog = catalog
+        self.root, self.servers, self.name = root, servers, name
+        self.topics = Topics(KafkaTopics(servers))
+        self.lake, self.defs = root / "lake", root / "defs"
+        self.numbers = itertools.count()
+        self.written = 0
+        self.topics.make(name, partitions=2)
+        self.topics.make(f"control-{name}")
+
+    @property
+    def config(self) -> dict[str, str]:
+        names = (self.name, f"shop.{self.name.replace('-', '_')}", f"control-{self.name}")
+        catalog = {"iceberg.catalog": self.catalog}  # Spark keeps a catalog of a name as it was first
+        return {**iceberg_config(self.lake, self.servers, *names), **catalog, **JSON, **MASK}
+
+    @property
+    def table(self) -> str:
+        return f"{self.catalog}.shop.{self.name.replace('-', '_')}"
+
+    def produce(self, count: int) -> None:
+        """Adds records, whose ids are the next numbers."""
+        records = []
+        for number in itertools.islice(self.numbers, count):
+            value = {"id": number, "email": "a@b.c", "price": number / 4, "tags": ["x"], "at": {"x": number}}
+            if number % 7 == 3:
+                value["price"] = None
+            key = str(number).encode()
+            records.append((self.name, number % 2, NewRecord(key, json.dumps(value).encode())))
+        self.topics.add(records)
+        self.written += count
+
+    def snapshot_rows(self) -> int:
+        """The rows of the table, as its metadata says, without Spark."""
+        metadata = self.lake / "shop" / self.name.replace("-", "_") / "metadata"
+        try:
+            version = (metadata / "version-hint.text").read_text().strip()
+            table = json.loads((metadata / f"v{version}.metadata.json").read_text())
+        except (OSError, ValueError):
+            return 0
+        current = table.get("current-snapshot-id")
+        rows = [s["summary"]["total-records"] for s in table.get("snapshots", []) if s["snapshot-id"] == current]
+        return int(rows[0]) if rows else 0
+
+    def connect(self, worker: Worker) -> None:
+        worker.create(self.name, self.config)
+
+    def wait_for_rows(self, worker: Worker, rows: int) -> None:
+        worker.until(lambda: self.snapshot_rows() >= rows)
+
+    def command(self, command: str, url: str, *more: str) -> list[str]:
+        place = ["--url", url, "--to", str(self.defs), "--bootstrap-servers", self.servers]
+        return [command, self.name, *place, *more]
+
+    def run(self, command: str, url: str, *more: str) -> int:
+        return main(self.command(command, url, *more))
+
+
+def repeated(ids) -> dict[int, int]:
+    """The ids that are there more than once."""
+    return {number: count for number, count in Counter(ids).items() if count > 1}
