@@ -120,7 +120,20 @@ def is_command(name):
 
 def test_switches_of_commands(capsys):
     results = {switch for _, text in hints() for switch in SWITCH.findall(text)}
-    commands = ("lint", "explain", "list", "import", "preview", "topics", "append", "certify", "scan", "parity", "takeover", "shadow")
+    commands = (
+        "lint",
+        "explain",
+        "list",
+        "import",
+        "preview",
+        "topics",
+        "append",
+        "certify",
+        "scan",
+        "parity",
+        "takeover",
+        "shadow",
+    )
     for command in commands:
         assert is_command(command)
     known = set(SWITCH.findall(capsys.readouterr().out))

@@ -122,7 +122,7 @@ def _shadow(arguments: argparse.Namespace) -> int:
         rows = report.rows
         result = "same rows" if report.same else "different"
         say(f"{plan.name}: {result}: {report.records} records, {rows['ours']} rows of the chain")
-        say(f"  only in the chain's rows: {rows['only_ours']}; only in the table: {rows['only_theirs']}")
+        say(f"  only in the chain's rows: {rows['only_ours']}; only in the table: {rows['only_connectors']}")
         for column in report.columns:
             say(f"  {column['column']}: {column['text']}")
         for row in rows["first"]:

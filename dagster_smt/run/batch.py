@@ -43,10 +43,10 @@ from dagster_smt.run.many_tables import ManyAttempt
 from dagster_smt.run.reading_on import with_more_records
 from dagster_smt.run.redrive import redriven
 from dagster_smt.run.report_json import report_of
+from dagster_smt.run.rows_of_connectors import check_rows_of_connector
 from dagster_smt.run.spec import Progress, RunSpec
 from dagster_smt.run.starting_over import with_columns
 from dagster_smt.run.table_schema import checked_schema
-from dagster_smt.run.taken_over import check_rows_of_connector
 from dagster_smt.run.unmasked import repaired
 from dagster_smt.run.unread import counted, needed, records_of, what_is_unread
 from dagster_smt.spark import evaluate as on_spark

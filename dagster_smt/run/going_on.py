@@ -7,8 +7,8 @@ from dataclasses import replace
 from dagster_smt.errors import Problem, SmtError, TableError
 from dagster_smt.model.topics.state import CommittedRun, TableState
 from dagster_smt.run.failures import after_commit
+from dagster_smt.run.rows_of_connectors import check_not_given_back
 from dagster_smt.run.spec import Progress, RunSpec
-from dagster_smt.run.taken_over import check_not_given_back
 from dagster_smt.run.unmasked import run_of
 from dagster_smt.tables.sinks.protocol import Replaced, Table
 from dagster_smt.tables.sources import Source

@@ -1,1 +1,1 @@
-"""Take-over: runs of this package go on in the table of a connector, and the connector can go on in theirs."""
+"""Take-over: runs of this package go on in the table of a connector, and the connector can go on after the runs."""

@@ -40,17 +40,17 @@ class RowComparison:
     Attributes:
         columns: The columns that were compared, with their types.
         ours: The rows of the chain.
-        theirs: The rows of the connector.
+        of_connector: The rows of the connector.
         only_ours: Rows that only the chain gives.
-        only_theirs: Rows that only the connector's table has.
+        only_connectors: Rows that only the connector's table has.
         first: The first differences.
     """
 
     columns: Mapping[str, str]
     ours: int
-    theirs: int
+    of_connector: int
     only_ours: int = 0
-    only_theirs: int = 0
+    only_connectors: int = 0
     first: list[RowDifference] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
@@ -58,17 +58,19 @@ class RowComparison:
         return asdict(self)
 
 
-def compared_rows(ours: DataFrame, theirs: DataFrame, source: SourceColumns, keys: Sequence[str] = ()) -> RowComparison:
+def compared_rows(
+    ours: DataFrame, of_connector: DataFrame, source: SourceColumns, keys: Sequence[str] = ()
+) -> RowComparison:
     """Compares two tables as multisets of rows, in the columns that both have with the same type.
 
     Args:
         ours: The rows of the chain, with the columns for the source of a row.
-        theirs: The rows of the connector.
+        of_connector: The rows of the connector.
         source: Names of the columns for the source of a row.
         keys: Columns by which the differences of a row are looked up; empty: by the most similar row.
     """
     own = set(source.names)
-    there = {f.name: f.dataType for f in theirs.schema.fields}
+    there = {f.name: f.dataType for f in of_connector.schema.fields}
     names = []
     for column in ours.schema.fields:
         if column.name not in own and there.get(column.name) == column.dataType:
@@ -78,21 +80,21 @@ def compared_rows(ours: DataFrame, theirs: DataFrame, source: SourceColumns, key
     coordinates = [F.col(quoted(name)) for name in source.names]
     left = ours.select(*cells, F.lit(1).alias(_NUMBER), F.struct(*coordinates).alias(_PLACE))
     place_type = left.schema[_PLACE].dataType
-    right = theirs.select(*cells, F.lit(-1).alias(_NUMBER), F.lit(None).cast(place_type).alias(_PLACE))
+    right = of_connector.select(*cells, F.lit(-1).alias(_NUMBER), F.lit(None).cast(place_type).alias(_PLACE))
     both = left.unionByName(right).groupBy(*map(quoted, names))
     totals = both.agg(F.sum(_NUMBER).alias(_NUMBER), F.min(_PLACE).alias(_PLACE)).where(F.col(_NUMBER) != 0).persist()
     try:
         more, fewer = F.col(_NUMBER) > 0, F.col(_NUMBER) < 0
         sums = totals.agg(
             F.coalesce(F.sum(F.when(more, F.col(_NUMBER))), F.lit(0)).alias("ours"),
-            F.coalesce(-F.sum(F.when(fewer, F.col(_NUMBER))), F.lit(0)).alias("theirs"),
+            F.coalesce(-F.sum(F.when(fewer, F.col(_NUMBER))), F.lit(0)).alias("of_connector"),
         ).collect()[0]
         result = RowComparison(
             {name: kind.simpleString() for name, kind in kinds.items()},
             ours.count(),
-            theirs.count(),
+            of_connector.count(),
             int(sums.ours),
-            int(sums.theirs),
+            int(sums.of_connector),
         )
         first = totals.where(more).orderBy(_PLACE).limit(SHOWN).collect()
         others = totals.where(fewer).limit(_CANDIDATES).collect() if first else []

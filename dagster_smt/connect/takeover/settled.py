@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dagster_smt.connect.takeover.connector_table import TakeOverTable
 from dagster_smt.connect.takeover.control_topic import InFlight, in_flight
 from dagster_smt.connect.takeover.rest import ConnectRest
-from dagster_smt.connect.takeover.tables import TakeOverTable
 from dagster_smt.connect.takeover.types import CommittedOffsets, TableHead, TakeOverPlan
 from dagster_smt.errors import EngineError, Problem, TableError
 from dagster_smt.tables.kafka.client import KafkaClient
@@ -114,8 +114,8 @@ class Settling:
     def _settled(self, head: TableHead, flight: InFlight) -> Settled | None:
         """Returns the offsets, if nothing changed while they were read."""
         offsets = self.offsets()
-        told = self.rest.offsets()
-        if self.plan.group == f"connect-{self.plan.name}" and told != offsets.offsets:
+        answer = self.rest.offsets()
+        if self.plan.group == f"connect-{self.plan.name}" and answer != offsets.offsets:
             statement = "the worker and the brokers name different offsets of the connector"
             hint = "give the component the brokers of the worker: table.source.kafka.bootstrap_servers"
             raise TableError(Problem("SMT789", self.plan.name, statement, hint))

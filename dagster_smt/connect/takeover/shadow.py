@@ -10,12 +10,12 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from dagster_smt.connect.takeover.audit_record import config_hash, now, user
 from dagster_smt.connect.takeover.columns import column_differences, scratch_run, scratch_sink
 from dagster_smt.connect.takeover.comparison import RowComparison, compared_rows
-from dagster_smt.connect.takeover.record import config_hash, now, user
+from dagster_smt.connect.takeover.connector_table import TakeOverTable
 from dagster_smt.connect.takeover.rest import ConnectRest
 from dagster_smt.connect.takeover.settled import Say, Settling
-from dagster_smt.connect.takeover.tables import TakeOverTable
 from dagster_smt.connect.takeover.types import CommittedOffsets, TableHead, TakeOverPlan
 from dagster_smt.errors import EngineError, Problem, TableError
 from dagster_smt.model.reports.markdown import code, plain, table
@@ -128,13 +128,13 @@ class Shadow:
         ran = run(scratch_run(self.plan.spec, scratch, window), self.session)
         report = self._report(head, window, whole)
         report.records, report.dropped, report.failed = ran.records_in, ran.dropped, ran.failed
-        ours, theirs = open_table(self.session, scratch).read(), self._rows_of_connector(head)
-        differences = column_differences(self.table.sink, theirs.schema, ours.schema)
+        ours, of_connector = open_table(self.session, scratch).read(), self._rows_of_connector(head)
+        differences = column_differences(self.table.sink, of_connector.schema, ours.schema)
         report.columns = [difference.to_json() for difference in differences]
         source = self.table.sink.source_columns or SourceColumns()
-        rows = compared_rows(ours, theirs, source, self.options.keys)
+        rows = compared_rows(ours, of_connector, source, self.options.keys)
         report.rows = rows.to_json()
-        report.same = not differences and not rows.only_ours and not (whole and rows.only_theirs) and not ran.failed
+        report.same = not differences and not rows.only_ours and not (whole and rows.only_connectors) and not ran.failed
         _write(report, rows, self.plan.folder)
         return report
 
@@ -229,9 +229,9 @@ def _page(report: ShadowReport, rows: RowComparison) -> str:
         ("records that the chain drops", str(report.dropped)),
         ("records that fail in the chain", str(report.failed)),
         ("rows of the chain", str(rows.ours)),
-        ("rows of the connector", str(rows.theirs)),
+        ("rows of the connector", str(rows.of_connector)),
         ("rows of the chain only", str(rows.only_ours)),
-        ("rows of the connector only", str(rows.only_theirs)),
+        ("rows of the connector only", str(rows.only_connectors)),
     ]
     lines += [table(facts), "", "## Offsets", ""]
     cells = [("topic", "partition", "from", "to")]

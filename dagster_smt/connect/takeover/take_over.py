@@ -7,16 +7,16 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from dagster_smt.connect.takeover.audit_record import config_hash, now, read_record, user, write_record
 from dagster_smt.connect.takeover.columns import (
     column_differences,
     columns_of_chain,
     last_records,
     scratch_sink,
 )
-from dagster_smt.connect.takeover.record import config_hash, now, read_record, user, write_record
+from dagster_smt.connect.takeover.connector_table import TakeOverTable
 from dagster_smt.connect.takeover.rest import ConnectRest
 from dagster_smt.connect.takeover.settled import Say, Settled, Settling
-from dagster_smt.connect.takeover.tables import TakeOverTable
 from dagster_smt.connect.takeover.types import ColumnDifference, Result, TakeOverPlan, TakeOverRecord
 from dagster_smt.errors import EngineError, Problem, SmtError, TableError
 from dagster_smt.model.secrets import without_login

@@ -12,11 +12,11 @@ import pytest
 from dagster_smt.cli import argument_parser
 from dagster_smt.connect import Connector, written_component
 from dagster_smt.connect.takeover import control_topic
+from dagster_smt.connect.takeover.audit_record import config_hash, page_of, read_record, write_record
 from dagster_smt.connect.takeover.columns import column_differences, last_records
 from dagster_smt.connect.takeover.control_topic import InFlight, event_of
 from dagster_smt.connect.takeover.definition import Definition
 from dagster_smt.connect.takeover.plans import catalog_conf, take_over_plan
-from dagster_smt.connect.takeover.record import config_hash, page_of, read_record, write_record
 from dagster_smt.connect.takeover.rest import ConnectRest
 from dagster_smt.connect.takeover.types import ConnectorState, TakeOverRecord
 from dagster_smt.errors import ConfigError, EngineError, TableError, UnsupportedError
@@ -24,7 +24,7 @@ from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.topics.taken_over import TakenOver
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range, Window
-from dagster_smt.run.taken_over import check_not_given_back, check_rows_of_connector
+from dagster_smt.run.rows_of_connectors import check_not_given_back, check_rows_of_connector
 from dagster_smt.spark.types import spark_type
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import DeltaSink, IcebergSink
@@ -164,8 +164,8 @@ def columns(ddl: str):
     ],
 )
 def test_columns_that_differ(table, chain, expected):
-    found = column_differences(DeltaSink("x", kind="columns"), columns(table), columns(chain))
-    assert [(difference.column, difference.kind) for difference in found] == expected
+    differences = column_differences(DeltaSink("x", kind="columns"), columns(table), columns(chain))
+    assert [(difference.column, difference.kind) for difference in differences] == expected
 
 
 def test_a_sink_that_widens_takes_narrower_columns():
@@ -247,8 +247,8 @@ def test_the_catalog_of_the_connector_becomes_that_of_the_session():
     conf = catalog_conf(connector().config)
     assert conf["spark.sql.defaultCatalog"] == "iceberg" and conf["spark.sql.catalog.iceberg.type"] == "hadoop"
     assert conf["spark.sql.catalog.iceberg.warehouse"] == "file:///lake"
-    named = catalog_conf({"iceberg.catalog": "prod", "iceberg.catalog.uri": "http://rest"})
-    assert named["spark.sql.catalog.prod.uri"] == "http://rest" and catalog_conf({}) == {}
+    other = catalog_conf({"iceberg.catalog": "prod", "iceberg.catalog.uri": "http://rest"})
+    assert other["spark.sql.catalog.prod.uri"] == "http://rest" and catalog_conf({}) == {}
 
 
 # --- the record, and what runs may do ---

@@ -7,7 +7,7 @@ import pytest
 from dagster_smt.chain import parse_chain
 from dagster_smt.connect import Connector
 from dagster_smt.connect.takeover.comparison import compared_rows
-from dagster_smt.connect.takeover.tables import TakeOverTable
+from dagster_smt.connect.takeover.connector_table import TakeOverTable
 from dagster_smt.connect.takeover.types import CommittedOffsets, TakeOverPlan
 from dagster_smt.errors import TableError, UnsupportedError
 from dagster_smt.model.topics.format import Format
@@ -100,11 +100,11 @@ def test_cells_are_compared_in_any_order(spark):
     place = ", _source_topic STRING, _source_partition INT, _source_offset BIGINT"
     one = {"a": (1, {"k": 1}), "b": None}
     ours = [(1, one, 0.5, "t", 0, 0), (2, None, float("nan"), "t", 0, 1), (2, None, float("nan"), "t", 0, 2)]
-    theirs = [row[:3] for row in reversed(ours)]
+    of_connector = [row[:3] for row in reversed(ours)]
     frame = spark.createDataFrame(ours, names + place)
-    same = compared_rows(frame, spark.createDataFrame(theirs, names), SourceColumns())
-    assert (same.ours, same.theirs, same.only_ours, same.only_theirs, same.first) == (3, 3, 0, 0, [])
+    same = compared_rows(frame, spark.createDataFrame(of_connector, names), SourceColumns())
+    assert (same.ours, same.of_connector, same.only_ours, same.only_connectors, same.first) == (3, 3, 0, 0, [])
     other = [(2, None, float("nan")), (2, None, None), (1, {"a": (1, {"k": 2}), "b": None}, 0.5), (7, None, None)]
     result = compared_rows(frame, spark.createDataFrame(other, names), SourceColumns(), ["id"])
-    assert (result.only_ours, result.only_theirs) == (2, 3)
+    assert (result.only_ours, result.only_connectors) == (2, 3)
     assert [(d.place, d.columns) for d in result.first] == [("t-0 offset 0", ("m",)), ("t-0 offset 1", ("d",))]
