@@ -107,6 +107,7 @@ def of_no_constant(node):
 PLACES = {
     "statements of SQL that hold names": (
         lambda name, node: name.endswith(".sql") and of_no_constant(node),
+        "connect/takeover/connector_table.py connect/takeover/shadow.py "
         "tables/locations.py tables/maintenance/delta.py tables/maintenance/iceberg.py tables/sinks/delta.py "
         "tables/sinks/iceberg.py tables/sinks/iceberg_history.py tables/sinks/iceberg_layout.py "
         "tables/sinks/iceberg_states.py "
@@ -124,6 +125,7 @@ PLACES = {
     ),
     "YAML": (
         lambda name, node: name.startswith("yaml."),
+        "connect/takeover/definition.py "
         "chain/parse.py connect/catalog.py connect/component.py connect/places.py privacy/field_scan.py "
         "privacy/tags.py tools/gallery.py",
     ),

@@ -235,6 +235,8 @@ def test_markdown_is_made_in_known_places_only():
         "cli/certificate_text.py",
         "tools/gallery.py",
         "connect/report.py",
+        "connect/takeover/audit_record.py",
+        "connect/takeover/shadow.py",
         "interpret/examples.py",
         "orchestration/metadata/report_page.py",
         "orchestration/metadata/schema_metadata.py",
