@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest.mock import patch
 
@@ -37,20 +37,36 @@ def _dying_after(function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
+def _dying_inside(commit: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a commit that dies at its first write. Letters may have a table of the same class."""
+
+    def wrapped(*args: Any, **kwargs: Any) -> None:
+        with ExitStack() as patches:
+            for write in _writes():
+                patches.enter_context(write)
+            commit(*args, **kwargs)
+
+    return wrapped
+
+
+def _writes() -> list[Any]:
+    return [
+        patch.object(DeltaTable, "_save", _die),
+        patch.object(IcebergTable, "_write", _dying_after(IcebergTable._write)),
+        patch.object(IcebergTable, "_create", _die),
+        patch.object(IcebergTable, "_make_anew", _die),
+        patch.object(KafkaTable, "_write", _dying_after(KafkaTable._write)),
+        patch.object(local, "write_json", _die),
+    ]
+
+
 def _patches(point: str) -> list[Any]:
     if point == "before the letters":
         return [patch.object(batch.Attempt, "verify", _die)]
     if point == "before the commit":
         return [patch.object(table, "commit", _die) for table in TABLES]
     if point == "while committing":
-        return [
-            patch.object(DeltaTable, "_save", _die),
-            patch.object(IcebergTable, "_write", _dying_after(IcebergTable._write)),
-            patch.object(IcebergTable, "_create", _die),
-            patch.object(IcebergTable, "_make_anew", _die),
-            patch.object(KafkaTable, "_write", _dying_after(KafkaTable._write)),
-            patch.object(local, "write_json", _die),
-        ]
+        return [patch.object(table, "commit", _dying_inside(table.commit)) for table in TABLES]
     return [patch.object(table, "commit", _dying_after(table.commit)) for table in TABLES]
 
 

@@ -245,6 +245,8 @@ class History:
         """Somebody deletes a row; no run brings it back by itself."""
         self.sink.erase((self.source.name(topic), partition, offset))
         self.model.table.remove({(topic, partition, offset)})
+        if not self.model.table.rows:  # whoever removes all rows may have replaced the table: SMT554
+            self.model.table.unsure = True
         return self._done()
 
     # --- runs ---

@@ -374,7 +374,8 @@ class Model(Topics):
         """Whether rows may have to go."""
         if ask.rebuild:
             return not ask.topics or bool(self.table.topics() & {*plan.topics})
-        return bool(plan.read & self.table.held) and ask.kind != "redrive"
+        again = {o for o in plan.read & self.table.held if o[0] not in plan.anew}  # rows of former topics stay
+        return bool(again) and ask.kind != "redrive"
 
     def _lasts(self, ask: Ask, plan: Plan) -> bool:
         """Whether rows of records would go that no topic has any more, and nobody has agreed to it."""
