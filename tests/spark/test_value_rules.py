@@ -154,6 +154,7 @@ def test_every_rule_of_the_package_is_here():
     elsewhere = (
         "dagster_smt.tables.rows",
         "dagster_smt.tools.parity",
+        "dagster_smt.values.privacy",  # tests/run/test_privacy.py
         *(f"dagster_smt.transforms.debezium.{name}" for name in debezium),
         *(f"dagster_smt.values.{name}" for name in tried_there),
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dagster_smt.model.topics.state import FORMAT
+from dagster_smt.model.topics.state import FORMAT_OF_OWN_TABLES
 from dagster_smt.tables.spec import WindowRequest
 from tests.run.world import CHAIN, COLUMNS, SECRET, World, order, window
 
@@ -43,7 +43,7 @@ def test_a_run_goes_on_where_an_older_one_ended(spark, tmp_path, name):
     assert ids(world) == [*GOOD, 10, 11, 12]
     state = world.state
     assert state.number == 3 and state.held.parts == {("orders", 0): ((0, 13),)}
-    assert f'"format":{FORMAT}' in state.to_text() and state.rows == {"orders": 10}
+    assert f'"format":{FORMAT_OF_OWN_TABLES}' in state.to_text() and state.rows == {"orders": 10}
     assert SECRET not in str(world.rows())
 
 

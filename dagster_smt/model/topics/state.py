@@ -14,7 +14,7 @@ from dagster_smt.model.windows.window import Range, Window
 
 FORMAT = 3
 """The format's number. It rises if an older version would be wrong without a new key. Older formats stay readable."""
-_FORMAT_OF_OWN_TABLES = 2
+FORMAT_OF_OWN_TABLES = 2
 """The format of tables that no connector has written: the versions that know it are right about them."""
 KEY = "dagster_smt"
 REMEMBERED = 100
@@ -264,7 +264,7 @@ class TableState:
     def to_text(self) -> str:
         """Returns the text that a commit stores."""
         data = {
-            "format": _FORMAT_OF_OWN_TABLES if self.taken_over is None else FORMAT,
+            "format": FORMAT_OF_OWN_TABLES if self.taken_over is None else FORMAT,
             "number": self.number,
             "attempt": self.attempt,
             "kind": self.kind,

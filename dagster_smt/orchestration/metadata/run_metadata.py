@@ -96,11 +96,11 @@ def run_metadata(report: RunReport, run: RunContext) -> Metadata:
         **masked_metadata(sorted(path for path, records in report.touched("masked").items() if records)),
         **_table_metadata(report, diff, since),
         "dagster_smt/chain": dg.MetadataValue.md(chain_markdown(run.plan.chain)),
+        **lineage_metadata(run.plan, report if report.lineage else run.last, run.policy, run.sink),
         **_technical_metadata(report, run),
     }
     if report.unread:
         metadata["dagster_smt/not_read"] = _unread_table(report)
-    metadata |= lineage_metadata(run.plan, report if report.lineage else run.last, run.policy, run.sink)
     if run.policy is not None:
         metadata |= policy_metadata(run.policy)
     if run.gaps:

@@ -73,8 +73,8 @@ class PipesSpark:
         pipes_context = _PipesContext(context.get_step_execution_context())
         try:
             invocation = self.client.run(context=pipes_context, extras=extras, **arguments)
-        except Exception as error:
-            raise _no_answer(work, f"the external process has failed: {_reason(error)}") from error
+        except Exception as error:  # noqa: BLE001 - clients raise whatever their service raises
+            raise _no_answer(work, f"the external process has failed: {_reason(error)}") from None
         for message in invocation.get_custom_messages():
             if isinstance(message, Mapping) and ANSWER in message:
                 return message[ANSWER]

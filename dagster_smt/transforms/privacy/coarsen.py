@@ -114,9 +114,7 @@ class Coarsen(TextRules):
             '{"lat":59.9139,"lon":10.7522}',
             '{"lat":59.9,"lon":10.7}',
         ),
-        Example(
-            "a postcode", {"fields": "zip", "kind": "postcode", "characters": "2"}, '{"zip":"0150"}', '{"zip":"01"}'
-        ),
+        Example("a postcode", {"fields": "zip", "kind": "postcode", "characters": 2}, '{"zip":"0150"}', '{"zip":"01"}'),
     )
 
     def check(self) -> Iterator[tuple[str, str, str]]:

@@ -48,7 +48,7 @@ class MaskPart(TextRules):
         ),
         Example(
             "the domain of an address",
-            {"fields": "mail", "show": "domain", "count": "1", "mask.length": "3"},
+            {"fields": "mail", "show": "domain", "count": 1, "mask.length": 3},
             '{"mail":"ada.lovelace@example.org"}',
             '{"mail":"a***@example.org"}',
         ),
