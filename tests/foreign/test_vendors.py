@@ -58,6 +58,7 @@ def test_icebergs_dms_transform():
     assert done[1][0] is not None  # what is no event of DMS is dropped
 
 
+@pytest.mark.long
 def test_jcustenborders_change_case():
     values = [envelope(struct("orders", order_id=INT64), {"order_id": 7})]
     options = {"from": "LOWER_UNDERSCORE", "to": "LOWER_CAMEL"}

@@ -156,6 +156,7 @@ def test_a_job_before_the_first_run_succeeds(spark, tmp_path):
     assert value(observation, "notes") == ["the table does not exist yet"]
 
 
+@pytest.mark.long
 def test_many_small_files_are_named_by_runs_and_the_job(spark, tmp_path, monkeypatch):
     monkeypatch.setattr(checks_module, "MANY_FILES", 3)
     asset = people(tmp_path, checks=SmtChecks(max_small_files=0.5))

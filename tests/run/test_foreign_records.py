@@ -86,6 +86,7 @@ class Bronze:
         return sorted(r.offset for r in open_table(self.world.session, self.sink).read().collect())
 
 
+@pytest.mark.long
 def test_a_table_that_is_filled_later_is_read_to_its_last_record(world):
     bronze = Bronze(world)
     bronze.add(0, 1, 2, 6, 7)

@@ -254,6 +254,7 @@ def test_numbers_in_every_order_in_python():
         assert [row for row, *_ in in_python(one, [source])] == [expected]
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_numbers_in_every_order_on_spark(spark):
     one, source, expected = numbers()
