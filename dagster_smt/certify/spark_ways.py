@@ -24,21 +24,9 @@ from dagster_smt.spark.versions import frame_of_arrow
 from dagster_smt.spark.ways import COLUMNS_IN_JVM, COLUMNS_IN_PYTHON, RECORDS_IN_JVM, Way
 from dagster_smt.tools.parity.bridges import BYTES, SPARK
 from dagster_smt.tools.parity.datums import case_chain
-from dagster_smt.tools.parity.on_spark import SparkAnswers
+from dagster_smt.tools.parity.on_spark import RECORD_FRAME, SparkAnswers
 from dagster_smt.values.headers.literals import parse_simple_header
 
-_FRAME = pa.schema(
-    [
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("timestamp", pa.timestamp("us", tz="UTC")),
-        ("timestampType", pa.int32()),
-        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
-    ]
-)
 _NO_LANE = "the session has no JVM lane"
 _NO_SCHEMA = "no value has a schema"
 _FOREIGN = "a stage runs from a jar"
@@ -175,9 +163,9 @@ def _table(samples: Sequence[Sample]) -> pa.Table:
         "headers": headers,
     }
     micros = [None if sample.timestamp is None else 1000 * sample.timestamp for sample in samples]
-    arrays = {name: pa.array(column, _FRAME.field(name).type) for name, column in columns.items()}
-    arrays["timestamp"] = pa.array(micros, pa.int64()).cast(_FRAME.field("timestamp").type)
-    return pa.table({name: arrays[name] for name in _FRAME.names}, schema=_FRAME)
+    arrays = {name: pa.array(column, RECORD_FRAME.field(name).type) for name, column in columns.items()}
+    arrays["timestamp"] = pa.array(micros, pa.int64()).cast(RECORD_FRAME.field("timestamp").type)
+    return pa.table({name: arrays[name] for name in RECORD_FRAME.names}, schema=RECORD_FRAME)
 
 
 def _result(row: Any, number: int, comparison: ChainComparison) -> Result | None:

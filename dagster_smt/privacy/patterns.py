@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from ipaddress import ip_address
 
+from dagster_smt.values.privacy.personal_values import iban_remainder, luhn
+
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})+")
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}\b")
 _CARD = re.compile(r"(?<!\d)[3-6]\d{3}(?:[ -]?\d){9,15}(?!\d)")
@@ -38,32 +40,17 @@ class PersonalKind:
     share: float
 
 
-def luhn(digits: str) -> bool:
-    """Returns True if the check digit of a card's number is right."""
-    total = 0
-    for place, digit in enumerate(reversed(digits)):
-        number = int(digit) * (1 + place % 2)
-        total += number - 9 if number > 9 else number
-    return total % 10 == 0
-
-
-def iban(text: str) -> bool:
-    """Returns True if the check digits of an IBAN are right (ISO 13616: the remainder by 97 is 1)."""
-    moved = text[4:] + text[:4]
-    return int("".join(str(int(sign, 36)) for sign in moved)) % 97 == 1
-
-
 def _email(text: str) -> bool:
     return _EMAIL.search(text) is not None
 
 
 def _iban(text: str) -> bool:
-    return any(iban(match[0].replace(" ", "")) for match in _IBAN.finditer(text))
+    return any(iban_remainder(match[0].replace(" ", "")) == 1 for match in _IBAN.finditer(text))
 
 
 def _card(text: str) -> bool:
     numbers = (re.sub(r"[ -]", "", match[0]) for match in _CARD.finditer(text))
-    return any(13 <= len(number) <= 19 and luhn(number) for number in numbers)
+    return any(13 <= len(number) <= 19 and luhn(number) == 0 for number in numbers)
 
 
 def _phone(text: str) -> bool:

@@ -96,15 +96,21 @@ def materialize_all() -> int:
     return 0
 
 
-def follow_changes() -> int:
-    """Show what change events of a database do to a table with keys."""
+def _started_spark() -> tuple[SparkSessionResource, Path]:
+    """Starts the session, and returns it with the log of Spark. Assets come first: they name the packages they need."""
     from definitions.definitions import spark
 
-    products = build_products()  # first: the session gets the packages that assets need
     session, log = spark("ERROR"), demo_folder() / "spark.log"
     print(f"starting Spark, which logs to {log}", flush=True)
     with _jvm_output_to(log):
         session.spark_session  # noqa: B018 - the runs find it there
+    return session, log
+
+
+def follow_changes() -> int:
+    """Show what change events of a database do to a table with keys."""
+    products = build_products()  # first: the session gets the packages that assets need
+    session, log = _started_spark()
     with dg.DagsterInstance.get() as instance:
         if not show_changes(products, session, instance):
             print(f"demo: a run failed, see above and {log}.", file=sys.stderr)
@@ -115,13 +121,8 @@ def follow_changes() -> int:
 
 def hold_back() -> int:
     """Shows a policy: tagged fields are masked, and a new personal field is held back."""
-    from definitions.definitions import spark
-
     customers = build_customers()  # first: the session gets the packages that assets need
-    session, log = spark("ERROR"), demo_folder() / "spark.log"
-    print(f"starting Spark, which logs to {log}", flush=True)
-    with _jvm_output_to(log):
-        session.spark_session  # noqa: B018 - the runs find it there
+    session, log = _started_spark()
     with dg.DagsterInstance.get() as instance:
         if not show_new_field(customers, session, instance):
             print(f"demo: a run failed, see above and {log}.", file=sys.stderr)

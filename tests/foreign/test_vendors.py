@@ -32,50 +32,52 @@ def results(vendor, type_, options, values, form="json", **more):
     return ran(chain, values, value=form, **more)
 
 
-def payloads(done):
-    return [None if value is None else json.loads(value).get("payload") for _, _, value, _ in done]
+def payloads(records):
+    return [None if value is None else json.loads(value).get("payload") for _, _, value, _ in records]
 
 
 def test_icebergs_copy_value():
     values = [envelope(struct("orders", id=INT64), {"id": 7})]
-    done = results("iceberg", f"{ICEBERG}CopyValue", {"source.field": "id", "target.field": "copy"}, values, "envelope")
-    assert payloads(done) == [{"id": 7, "copy": 7}]
-    assert "added" in done[0][3].changes and "copy" in done[0][3].changes
+    records = results(
+        "iceberg", f"{ICEBERG}CopyValue", {"source.field": "id", "target.field": "copy"}, values, "envelope"
+    )
+    assert payloads(records) == [{"id": 7, "copy": 7}]
+    assert "added" in records[0][3].changes and "copy" in records[0][3].changes
 
 
 def test_icebergs_kafka_metadata():
     values = [envelope(struct("orders", id=INT64), {"id": 7})]
-    done = results("iceberg", f"{ICEBERG}KafkaMetadataTransform", {}, values, "envelope")
-    (payload,) = payloads(done)
+    records = results("iceberg", f"{ICEBERG}KafkaMetadataTransform", {}, values, "envelope")
+    (payload,) = payloads(records)
     assert payload["id"] == 7 and payload["_kafka_metadata_topic"] == "orders"
     assert payload["_kafka_metadata_offset"] == 0
 
 
 def test_icebergs_dms_transform():
     record = {"data": {"id": 1}, "metadata": {"operation": "insert", "schema-name": "db", "table-name": "t"}}
-    done = results("iceberg", f"{ICEBERG}DmsTransform", {}, [json.dumps(record).encode(), b'{"data": null}'])
-    assert json.loads(done[0][2])["_cdc"]["op"] == "I"
-    assert done[1][0] is not None  # what is no event of DMS is dropped
+    records = results("iceberg", f"{ICEBERG}DmsTransform", {}, [json.dumps(record).encode(), b'{"data": null}'])
+    assert json.loads(records[0][2])["_cdc"]["op"] == "I"
+    assert records[1][0] is not None  # what is no event of DMS is dropped
 
 
 @pytest.mark.long
 def test_jcustenborders_change_case():
     values = [envelope(struct("orders", order_id=INT64), {"order_id": 7})]
     options = {"from": "LOWER_UNDERSCORE", "to": "LOWER_CAMEL"}
-    done = results("jcustenborder", f"{COMMON}ChangeCase$Value", options, values, "envelope")
-    assert payloads(done) == [{"orderId": 7}]
+    records = results("jcustenborder", f"{COMMON}ChangeCase$Value", options, values, "envelope")
+    assert payloads(records) == [{"orderId": 7}]
 
 
 def test_jcustenborders_topic_case():
     options = {"from": "UPPER_UNDERSCORE", "to": "LOWER_CAMEL"}
-    done = results("jcustenborder", f"{COMMON}ChangeTopicCase", options, [b'{"a":1}'], topic="TOPIC_NAME")
-    assert done[0][3].topic == "topicName" and done[0][2] == b'{"a":1}'
+    records = results("jcustenborder", f"{COMMON}ChangeTopicCase", options, [b'{"a":1}'], topic="TOPIC_NAME")
+    assert records[0][3].topic == "topicName" and records[0][2] == b'{"a":1}'
 
 
 def test_jcustenborders_pattern_rename():
     options = {"field.pattern": r"\.", "field.replacement": "_"}
-    done = results("jcustenborder", f"{COMMON}PatternRename$Value", options, [b'{"a.b":1}'])
-    assert json.loads(done[0][2]) == {"a_b": 1}
+    records = results("jcustenborder", f"{COMMON}PatternRename$Value", options, [b'{"a.b":1}'])
+    assert json.loads(records[0][2]) == {"a_b": 1}
 
 
 ROW = struct(None, True, id=INT64, name={"type": "string", "optional": True})
@@ -94,10 +96,10 @@ def test_debeziums_changed_fields():
     before, after = {"id": 1, "name": "a"}, {"id": 1, "name": "b"}
     values = [envelope(EVENT, {"before": before, "after": after, "source": {"db": "d"}, "op": "u", "ts_ms": 5})]
     options = {"header.changed.name": "Changed", "header.unchanged.name": "Unchanged"}
-    done = results("debezium", "io.debezium.transforms.ExtractChangedRecordState", options, values, "envelope")
-    headers = {header.key: header.value for header in done[0][3].headers}
+    records = results("debezium", "io.debezium.transforms.ExtractChangedRecordState", options, values, "envelope")
+    headers = {header.key: header.value for header in records[0][3].headers}
     assert headers == {"Changed": ["name"], "Unchanged": ["id"]}
-    assert done[0][2] == values[0]
+    assert records[0][2] == values[0]
 
 
 def test_debeziums_own_unwrap_is_ours():

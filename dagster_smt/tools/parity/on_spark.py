@@ -35,7 +35,7 @@ from dagster_smt.values.headers.literals import parse_simple_header
 
 Case = dict[str, Any]
 Answer = dict[str, Any]
-_FRAME = pa.schema(
+RECORD_FRAME = pa.schema(
     [
         ("key", pa.binary()),
         ("value", pa.binary()),
@@ -45,9 +45,10 @@ _FRAME = pa.schema(
         ("timestamp", pa.timestamp("us", tz="UTC")),
         ("timestampType", pa.int32()),
         ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
-        ("in_row", pa.int32()),
     ]
 )
+"""Records as Spark's source of Kafka gives them."""
+_FRAME = RECORD_FRAME.append(pa.field("in_row", pa.int32()))
 _THREADS = 4  # most of the time goes into calls from Python to the driver and back
 _TYPES = {"CreateTime": 0, "LogAppendTime": 1}
 _SIDES = ("key", "value")
