@@ -164,7 +164,18 @@ LATER = [*transforms.CASES, *beside_connect.CASES, *many_tables.CASES]
 """Long: tests of the transforms run all of them on Spark, too; Kafka Connect's take a JVM each; tables are many."""
 
 
-@pytest.mark.parametrize("case", [c for c in ALL if c not in LATER], ids=lambda c: c.name)
+QUICK = ("lazy JSON to JSON, with ledger", "file topics: a read of all", "bare lines to Delta columns")
+"""One case of each way; in CI the others run in tests of their own parts."""
+
+
+def cases():
+    for case in ALL:
+        if case not in LATER:
+            short = case.name in QUICK or case.name.startswith("a run: ")
+            yield pytest.param(case, id=case.name, marks=() if short else pytest.mark.long)
+
+
+@pytest.mark.parametrize("case", cases())
 def test_every_case_runs(case, spark, tmp_path):
     case.run(Settings(spark, tmp_path, 40, tmp_path)[case.data])
 

@@ -224,6 +224,7 @@ def test_a_person_is_erased_as_the_page_says(spark, tmp_path):
         assert sorted(row.id for row in spark.read.format("delta").load(str(tmp_path / "lake")).collect()) == [1, 2, 3]
 
 
+@pytest.mark.long
 def test_the_maintenance_of_the_page_keeps_rows_and_progress(spark, tmp_path):
     """The job of the page, with its options and the run config of its Launchpad; and its block in a component."""
     page = "docs/how-to/upkeep.md"

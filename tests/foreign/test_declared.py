@@ -118,6 +118,7 @@ def test_each_plugin_has_its_own_classes(jar, tmp_path):
     assert lost.stage == 1 and chain_of(jar, "Same").has_foreign
 
 
+@pytest.mark.long
 def test_the_page_declares_what_loads(tmp_path, monkeypatch):
     """The examples of docs/how-to/run-any-transform.md."""
     import re

@@ -92,6 +92,7 @@ EVENT = struct(
 )
 
 
+@pytest.mark.long
 def test_debeziums_changed_fields():
     before, after = {"id": 1, "name": "a"}, {"id": 1, "name": "b"}
     values = [envelope(EVENT, {"before": before, "after": after, "source": {"db": "d"}, "op": "u", "ts_ms": 5})]

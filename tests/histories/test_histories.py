@@ -57,6 +57,11 @@ PART_OF_ANOTHER = (
     "Iceberg is rolled back",
     "Iceberg is rolled back, compacted and expired",
     "records of others in the topics",
+    "two runs at once, with letters in a topic",
+    "two runs at once, with letters in a new table",
+    "a fixed range again with a mended chain",
+    "a topic that had wholly expired loses more",
+    "topics are copied under their own names",
 )
 """Ways that others go, too, and further, or that take long: these are long."""
 

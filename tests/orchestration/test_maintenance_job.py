@@ -133,6 +133,7 @@ def test_a_step_that_fails_stops_neither_the_next_one_nor_the_next_table(spark, 
     assert [record.data["code"] for record in message.metadata["dagster_smt/problems"].records] == ["SMT623"]
 
 
+@pytest.mark.long
 def test_an_error_of_spark_is_named_without_its_text(spark, tmp_path, monkeypatch):
     asset = people(tmp_path)
 

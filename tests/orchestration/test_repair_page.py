@@ -4,6 +4,7 @@ from pathlib import Path
 
 import dagster as dg
 import pyarrow.parquet
+import pytest
 import yaml
 
 from dagster_smt.chain import parse_chain
@@ -46,6 +47,7 @@ def statements(number, **places):
     return text.strip().splitlines()
 
 
+@pytest.mark.long
 def test_a_delta_table_is_repaired_as_the_page_says(spark, tmp_path):
     append(tmp_path, "orders", {**PERSON, "name": SECRET}, {**PERSON, "name": SECRET})
     place, names = tmp_path / "orders", {}

@@ -228,7 +228,7 @@ def test_letters_of_a_run_that_died_are_found_in_later_windows(world, monkeypatc
     assert world.state.dead_letters == {"orders.dead-0": 2}
 
 
-@pytest.mark.parametrize("first", [pytest.param(2, marks=pytest.mark.long), 3])
+@pytest.mark.parametrize("first", [pytest.param(number, marks=pytest.mark.long) for number in (2, 3)])
 def test_letters_from_before_a_rebuild_are_found_by_the_runs_after_it(world, first):
     """Its first window holds some of the records that fail, or none."""
     mixed(world)

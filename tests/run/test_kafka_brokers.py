@@ -56,6 +56,7 @@ class Dying(World):
                 timer.join()
 
 
+@pytest.mark.long
 def test_a_broker_dies_and_comes_back(spark, tmp_path, own):
     world = Dying(tmp_path, spark, own, 60)
     world.add(*(order(n) for n in range(200)))

@@ -268,6 +268,7 @@ def test_soft_deletions_keep_the_row(seed, spark, tmp_path):
         runs.step()
 
 
+@pytest.mark.long
 def test_ignored_deletions_do_nothing(spark, tmp_path):
     keys = Keys(tmp_path, spark, deletes="ignore")
     runs = Runs(keys, History(200), 1, deletes="ignore")
@@ -311,7 +312,9 @@ def test_a_topic_that_starts_over_loses_the_rows_that_it_does_not_make_again(mod
     assert sum(open_table(spark, keys.sink).state().rows.values()) == 2
 
 
-@pytest.mark.parametrize(("kind", "mode"), [("delta", "scd2"), ("iceberg", "upsert")])
+@pytest.mark.parametrize(
+    ("kind", "mode"), [pytest.param("delta", "scd2", marks=pytest.mark.long), ("iceberg", "upsert")]
+)
 def test_failed_records_that_are_run_again_take_their_place(kind, mode, spark, tmp_path):
     keys = Keys(tmp_path, spark, kind, mode=mode)
     cast = {"transforms.cast.type": f"{TRANSFORMS}Cast$Value", "transforms.cast.spec": "note:int32"}

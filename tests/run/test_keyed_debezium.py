@@ -61,7 +61,7 @@ CASES = [
     ("json", "postgres", "tombstone", "delta"),
     *(pytest.param(form, "postgres", mode, "delta", marks=pytest.mark.long) for form, mode in MORE),
     ("avro", "postgres", "rewrite", "delta"),
-    ("avro", "mysql", "delete-to-tombstone", "iceberg"),
+    pytest.param("avro", "mysql", "delete-to-tombstone", "iceberg", marks=pytest.mark.long),
     pytest.param("avro", "mysql", "tombstone", "delta", marks=pytest.mark.long),
     pytest.param("json", "mysql", "rewrite", "iceberg", marks=pytest.mark.long),
     ("envelopes", "mysql", "rewrite-with-tombstone", "iceberg"),

@@ -126,6 +126,7 @@ def test_what_a_restore_took_away_is_read_again(lake):
     assert lake.run().records_in == 1 and lake.held() == [*ALL, ("orders", 6)]
 
 
+@pytest.mark.long
 def test_restored_by_others_and_to_a_moment(delta):
     from deltalake import DeltaTable
 

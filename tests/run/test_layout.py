@@ -110,7 +110,7 @@ def codes(report):
     return [problem.code for problem in report.warnings]
 
 
-@pytest.fixture(params=["path", "name"])
+@pytest.fixture(params=["path", pytest.param("name", marks=pytest.mark.long)])
 def by(request):
     return request.param
 
@@ -134,7 +134,16 @@ LAYOUTS = [
 LAYOUTS = [(*case, ("path", "name")[number % 2]) for number, case in enumerate(LAYOUTS)]
 
 
-@pytest.mark.parametrize(("kind", "options", "layout", "by"), LAYOUTS)
+QUICK_LAYOUTS = (1, 4, 6, 9)
+"""Each format with transforms, with clustering and with an odd name; the others are long."""
+
+
+def layouts():
+    for number, case in enumerate(LAYOUTS):
+        yield pytest.param(*case, id=f"{case[0]}-{number}", marks=() if number in QUICK_LAYOUTS else pytest.mark.long)
+
+
+@pytest.mark.parametrize(("kind", "options", "layout", "by"), layouts())
 def test_a_new_table_has_its_layout(spark, tmp_path, kind, options, layout, by):
     place = Place(spark, tmp_path, kind, by)
     place.add(1, 2, 3)
@@ -223,6 +232,7 @@ def test_a_table_keeps_its_layout_until_it_is_rebuilt(spark, tmp_path, by, kind)
     assert place.ids() == [1, 2, 3, 4]
 
 
+@pytest.mark.long
 def test_a_rebuild_of_an_iceberg_table_changes_transforms_and_columns(spark, tmp_path):
     place = Place(spark, tmp_path, "iceberg")
     place.add(1, 2)

@@ -139,6 +139,7 @@ def test_files_that_only_old_versions_need_are_removed(by_path):
         assert len(by_path.session.sql(f"SELECT * FROM {by_path.table.name}.snapshots").collect()) == 5
 
 
+@pytest.mark.long
 def test_a_safe_retention_keeps_what_is_younger(by_path):
     by_path.grow(runs=6)
     files = len(data_files(by_path.sink.path))
@@ -147,6 +148,7 @@ def test_a_safe_retention_keeps_what_is_younger(by_path):
     assert by_path.offsets() == list(range(12))
 
 
+@pytest.mark.long
 def test_files_of_a_run_at_work_stay_even_with_a_short_retention(by_path):
     """A run writes its files before it commits: nothing names them, and they are young."""
     by_path.grow()
@@ -665,6 +667,7 @@ def test_a_table_may_ask_for_a_longer_retention(delta):
     assert codes(delta.maintain(SmtMaintenance(retention_hours=24 * 30))) == []
 
 
+@pytest.mark.long
 def test_deltas_check_of_the_retention_is_switched_on_again(delta):
     key = "spark.databricks.delta.retentionDurationCheck.enabled"
     delta.grow()

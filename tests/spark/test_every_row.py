@@ -256,7 +256,7 @@ def first_and_others() -> tuple[list[Group], list[Group]]:
     return results
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.long) for part in range(1, PARTS))])
 @pytest.mark.parametrize("others", [False, pytest.param(True, marks=pytest.mark.long)], ids=["first", "others"])
 def test_every_row_is_the_same_on_spark(spark, others, part):
     spark.conf.set("spark.sql.codegen.wholeStage", "false")

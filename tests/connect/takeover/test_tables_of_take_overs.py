@@ -46,6 +46,7 @@ def taken(spark, plan, offset=4):
     return table, table.take(covered, measured, identities, table.rows())
 
 
+@pytest.mark.long
 def test_a_table_is_taken_over_and_given_back(spark, plan):
     table, state = taken(spark, plan)
     assert (state.rows, state.ends()) == ({"": 4}, {"orders": {"0": 4}})

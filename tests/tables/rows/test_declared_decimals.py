@@ -112,6 +112,7 @@ def test_a_table_with_more_digits_keeps_its_contract():
     assert list(contract_problems(promised, _table(38, 3))) == ["a"]
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_a_table_of_declared_decimals_and_one_that_has_more_digits(spark, tmp_path):
     world = World(tmp_path, spark)

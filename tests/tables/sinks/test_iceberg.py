@@ -336,7 +336,14 @@ NAMES = ["plain", "x.y/sub folder/t", "pct%41 #?", "colon:in", "ends/", "b``t'\"
 
 
 @pytest.mark.parametrize(
-    ("prefix", "name"), [("", name) for name in NAMES] + [(p, n) for p in ("file:", "file://") for n in NAMES[1:3]]
+    ("prefix", "name"),
+    [
+        *(("", name) for name in NAMES[1:4]),
+        ("file://", NAMES[2]),
+        *(pytest.param("", name, marks=pytest.mark.long) for name in (NAMES[0], *NAMES[4:])),
+        *(pytest.param("file:", name, marks=pytest.mark.long) for name in NAMES[1:3]),
+        pytest.param("file://", NAMES[1], marks=pytest.mark.long),
+    ],
 )
 def test_folders(spark, tmp_path, prefix, name):
     spec = IcebergSink(path=f"{prefix}{tmp_path}/{name}")
