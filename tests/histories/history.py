@@ -200,6 +200,9 @@ class History:
         """A topic is deleted; whatever comes under its name is another one."""
         self.source.delete(topic)
         del self.model.topics[topic]
+        if self.sink.model == "kafka" and self.setting.source == "kafka":
+            self.sink.forget(topic)
+            self.model.table.lose(topic)
         return self._done()
 
     def commit_group(self) -> list[Answer]:

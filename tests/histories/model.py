@@ -116,6 +116,12 @@ class Table:
                 del places[place]  # type: ignore[attr-defined]
         self.births.pop(topic, None)
 
+    def lose(self, topic: str) -> None:
+        """A broker forgets what a group knows of a topic that is deleted; with its last topic, the group is new."""
+        self.begin_anew(topic)
+        if not self.births:
+            self.runs = []
+
     def topics(self) -> set[str]:
         """The topics that it holds anything of."""
         return {o[0] for o in self.held | self.former}

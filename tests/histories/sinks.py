@@ -1,6 +1,7 @@
 """Sinks of each kind: what runs write to, what others do to it, and what is there as other readers see it."""
 
 import json
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
+from dagster_smt.tables.kafka.client import KafkaClient
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.spec import DeltaSink, FileTopics, FileTopicSink, IcebergSink, KafkaSink, LetterPlace, Sink
 from tests.histories.sources import Kafka
@@ -208,6 +210,15 @@ class KafkaTopicsSink:
         for headers, value in kafka_records(self.source, written):
             if "dagster_smt.source" in headers:
                 yield offset_of(headers["dagster_smt.source"]), fields(value)
+
+    def forget(self, topic: str) -> None:
+        """Wait until the broker has removed what the group knows of a topic that was deleted."""
+        client = KafkaClient(self.source.spec)
+        for _ in range(200):
+            if self.source.name(topic) not in {place[0] for place in client.committed(self.spec.group)}:
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"the group does not forget {topic}")
 
     def foreign(self) -> None:
         """Somebody else writes a record to a topic of this sink."""

@@ -64,10 +64,16 @@ class Log:
     records: dict[int, Record] = field(default_factory=dict)
     start: int = 0
     end: int = 0
+    aborted: set[int] = field(default_factory=set)
 
     def at(self, time: int) -> int:
-        """The first offset whose record has this time or a later one; the end if there is none."""
-        return next((o for o in sorted(self.records) if self.records[o].time >= time), self.end)
+        """The first offset whose record has this time or a later one; the end if there is none.
+
+        A broker looks at aborted records, too, and these have the time of their clock, later than that of all others.
+        """
+        late = {o for o, record in self.records.items() if record.time >= time}
+        aborted = {o for o in self.aborted if o >= self.start}
+        return min(late | aborted, default=self.end)
 
 
 @dataclass
@@ -115,7 +121,9 @@ class Topics:
 
     def skip(self, topic: str, partition: int, count: int) -> None:
         """Offsets without a record."""
-        self.topics[topic].logs[partition].end += count
+        log = self.topics[topic].logs[partition]
+        log.aborted |= set(range(log.end, log.end + count))
+        log.end += count
 
     def expire(self, topic: str, partition: int, to: int) -> None:
         """The records before an offset are deleted."""

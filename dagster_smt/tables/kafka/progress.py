@@ -19,6 +19,8 @@ from dagster_smt.tables.kafka.unmasked import accepted_in, texts_of, unmasked_in
 FORMAT = 1
 LIMIT = 4000
 """Bytes of a commit's text: brokers take 4096 (``offset.metadata.max.bytes``)."""
+COPIES = 16
+"""Brokers delete a group's commits of a topic that is deleted: the last runs are in the commits of so many topics."""
 _KEY = "dagster_smt"
 
 
@@ -33,6 +35,7 @@ def to_commits(state: TableState) -> dict[Place, Committed]:
     ends = state.ends_by_partition()
     places = sorted(ends)
     on_record = texts_of(state, places)
+    with_runs = _first_partitions(places)[:COPIES]
     for place in places:
         data: dict[str, Any] = {"n": state.number, "a": state.attempt, "k": state.kind}
         data["h"] = state.held.of(*place)
@@ -45,12 +48,20 @@ def to_commits(state: TableState) -> dict[Place, Committed]:
         data |= {"r": state.rows[place[0]]} if place[0] in state.rows else {}
         data |= on_record.get(place, {})
         text = _text(data)
-        if place == places[0]:
+        if place in with_runs:
             text = _with_runs(data, state)
         if len(text.encode()) > LIMIT:
             raise ValueError(f"{place[0]}-{place[1]}")
         commits[place] = Committed(ends[place], text)
     return commits
+
+
+def _first_partitions(places: list[Place]) -> list[Place]:
+    """Returns the first partition of each topic, of sorted topic-partitions."""
+    first: dict[str, Place] = {}
+    for place in places:
+        first.setdefault(place[0], place)
+    return list(first.values())
 
 
 def _text(data: Mapping[str, Any]) -> str:
@@ -95,7 +106,7 @@ def from_commits(commits: Mapping[Place, Committed]) -> TableState | None:
         identities |= {place[0]: data["i"]} if "i" in data else {}
         rows |= {place[0]: data["r"]} if "r" in data else {}
         kind, letters = data.get("k", kind), data.get("d", letters)
-        runs = data.get("u", runs)
+        runs = max(runs, data.get("u", []), key=len)  # as many as fit beside what else a commit holds
     return TableState(
         number=number,
         attempt=attempt,
