@@ -12,12 +12,12 @@ from dagster_smt.certify.compared_ways import ComparedWay
 from dagster_smt.certify.difference_places import DifferencePlace, first_place
 from dagster_smt.certify.reading import CONVERTER, Reader, Readings
 from dagster_smt.certify.stepwise import Result, Steps
-from dagster_smt.tools.parity.compare import canonical_datum, result_difference
+from dagster_smt.tools.parity.compare import result_difference
 from dagster_smt.tools.parity.judge import Judge
 
 EQUAL, DIFFERENT = "", "different"
 """The verdict on a record: equal, different, or the id of a deliberate difference."""
-_IGNORED_OPTION, _DEFECT = "D1", "D2"
+_IGNORED_OPTION = "D1"
 
 
 @dataclass
@@ -157,13 +157,7 @@ class StageJudge:
         verdict = _explanation(self.judge, number, want, got)
         if verdict == DIFFERENT and self._by_ignored_options(number, want, got):
             return _IGNORED_OPTION
-        with_fields = _with_fields(want, got)
-        if verdict == DIFFERENT and with_fields is not None and self._is_explained(number, with_fields, got):
-            return _DEFECT
         return verdict
-
-    def _is_explained(self, number: int, want: Result, got: Result) -> bool:
-        return not result_difference(want, got) or _explanation(self.judge, number, want, got) != DIFFERENT
 
     def _by_ignored_options(self, number: int, want: Result, got: Result) -> bool:
         """Returns True if a record comes out as Connect's without the options that Connect's classes ignore."""
@@ -175,33 +169,6 @@ class StageJudge:
             return False  # Spark's own difference
         ours = without[self.stages - 1][number]
         return not result_difference(want, ours) or _explanation(judge, number, want, ours) != DIFFERENT
-
-
-def _with_fields(want: Result, got: Result) -> Result | None:
-    """Returns Connect's result with our headers where Connect's are structs that have lost their fields.
-
-    Debezium's ExtractNewRecordState makes a header of a struct, whose schema has no fields. A header without fields
-    has no values that could be compared.
-
-    Returns:
-        None if there are no such headers.
-    """
-    if "record" not in want or "record" not in got:
-        return None
-    headers = []
-    for header, other in zip(want["record"]["headers"], got["record"]["headers"], strict=False):
-        headers.append(other if _is_fieldless(header["value"]) and header["key"] == other["key"] else header)
-    if headers == want["record"]["headers"] or len(headers) < len(want["record"]["headers"]):
-        return None
-    return {"record": {**want["record"], "headers": headers}}
-
-
-def _is_fieldless(datum: dict[str, Any] | None) -> bool:
-    canonical = canonical_datum(datum)
-    if canonical is None or canonical[0] != "schema":
-        return False
-    _, schema, payload = canonical
-    return schema["type"] == "struct" and schema["fields"] == [] and payload == {}
 
 
 def _explanation(judge: Judge, number: int, want: Result, got: Result) -> str:

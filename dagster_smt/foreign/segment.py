@@ -14,7 +14,7 @@ from dagster_smt.errors import CONNECT_EXCEPTION, EngineError, Problem
 from dagster_smt.foreign.host import Host, HostDiedError, host_of, not_started
 from dagster_smt.foreign.jars import Plugin, plugin_with
 from dagster_smt.foreign.stages import ForeignPredicate, ForeignTransform, option_texts
-from dagster_smt.foreign.wire import Schemas, datum_received, decoder, encoder, sent_record
+from dagster_smt.foreign.wire import Schemas, datum_received, decoder, encoder, header_received, sent_record
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Header, Record
 
 PASSED, DROPPED, FAILED, UNTESTED = range(4)
@@ -268,9 +268,7 @@ class ForeignSegment:
     def _header(self, before: Sequence[Header], header: Any) -> Header:
         if isinstance(header, int):
             return before[header]
-        name, number, data = header
-        schema, value = datum_received(number, data, self.schemas)
-        return Header(name, schema, value)
+        return header_received(header, self.schemas)
 
     def close(self) -> None:
         """Closes the stages, as Connect does with its task."""

@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 
 from dagster_smt.model.record import Header, Record
-from dagster_smt.model.runtime import JavaByte, JavaDouble, JavaFloat, JavaInteger, JavaShort, as_key
+from dagster_smt.model.runtime import JavaByte, JavaDouble, JavaFloat, JavaInteger, JavaShort, OwnStruct, as_key
 from dagster_smt.model.schema import JavaDate, Schema, Type
+from dagster_smt.values.headers.fields import header_as_read
 from dagster_smt.values.json.lazy import decode_whole, encode
 
 JSON, INT8, INT16, INT32, FLOAT32, DECIMAL, DATE, PAIRS = range(1, 9)
@@ -311,9 +312,29 @@ def _datum(schema: Schema | None, value: Any, schemas: Schemas) -> tuple[int | N
 
 
 def _header(header: Header, schemas: Schemas) -> list[Any]:
-    if header.from_stage:
-        return [header.key, *_datum(header.schema, header.value, schemas)]
-    return [header.key, header.raw]
+    if not header.from_stage:
+        return [header.key, header.raw]
+    if isinstance(header.value, OwnStruct):
+        own = _datum(header.value.schema, dict(header.value), schemas)
+        return [header.key, schemas.number(header.schema), *own]
+    return [header.key, *_datum(header.schema, header.value, schemas)]
+
+
+def header_received(data: list[Any], schemas: Schemas) -> Header:
+    """Returns a header as the host has sent it: a name, and bytes or a schema and a value.
+
+    A struct with another schema than its header brings that schema, too.
+    """
+    name, *rest = data
+    if len(rest) == 1:
+        return header_as_read(name, rest[0])
+    number, *own, sent = rest
+    schema = None if number is None else schemas.by_number[number]
+    if own:
+        own_schema, value = datum_received(own[0], sent, schemas)
+        assert own_schema is not None
+        return Header(name, schema, OwnStruct(own_schema, value))
+    return Header(name, *datum_received(number, sent, schemas))
 
 
 def datum_received(number: int | None, data: Any, schemas: Schemas) -> tuple[Schema | None, Any]:

@@ -60,6 +60,23 @@ class KeyList(list[Any]):
         return hash(tuple(self))
 
 
+class OwnStruct(dict[str, Any]):
+    """The struct of a header that a foreign stage has made, if its own schema is not the schema of the header.
+
+    Debezium's ``ExtractNewRecordState`` makes a header whose schema is a struct without fields, and whose value has
+    fields. Connect's ``SimpleHeaderConverter`` writes the value as its own schema says.
+
+    Attributes:
+        schema: The struct's own schema.
+    """
+
+    __slots__ = ("schema",)
+
+    def __init__(self, schema: Schema, value: dict[str, Any]):
+        super().__init__(value)
+        self.schema = schema
+
+
 def as_key(value: Any) -> Any:
     """Returns a value as the key of a map: Java's maps take structs, arrays and maps as keys, too."""
     if isinstance(value, dict):
@@ -87,6 +104,7 @@ _KINDS: dict[type, str] = {
     KeyList: "array",
     dict: "map",
     KeyDict: "map",
+    OwnStruct: "map",
     Decimal: "Decimal",
     JavaDate: "Timestamp",
     JavaByte: "int8",

@@ -12,8 +12,11 @@ from dagster_smt.certify import certify
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, DataError
 from dagster_smt.interpret.preview import Sample
+from dagster_smt.model.runtime import OwnStruct
+from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.format import Format
 from dagster_smt.tools.parity.datums import Converter
+from dagster_smt.tools.parity.judge import Judge
 from dagster_smt.values.headers.literals import simple_header_bytes
 from tests.foreign.jar import VENDORS, missing_vendor
 from tests.parity.cases import VENDORS as FILES
@@ -87,13 +90,31 @@ def test_debeziums_classes_agree_with_ours(name):
 
 @pytest.mark.long
 def test_a_header_that_has_lost_its_fields_is_deliberate():
-    """Debezium's header has a schema without fields, so its values cannot be seen."""
+    """Debezium's header has a schema without fields; its struct has them, and the values are compared."""
     if reason := missing_vendor("debezium"):
         pytest.skip(reason)
     (path,) = [path for path in FILES if path.name.startswith("extractnewrecordstate.")]
     (case,) = [case for case in cases_of(path) if case["id"] == "v-extractnewrecordstate-0489"]
     (finding,) = certified(case).findings
-    assert finding.decision == "D2" and finding.first.part == "header __before schema"
+    assert finding.decision == "D2" and finding.first.part == "header __before"
+
+
+RECORD = {"topic": "t", "partition": 0, "offset": 0, "timestamp": None, "timestampType": None, "kind": "sink",
+          "key": None, "value": None, "headers": []}  # fmt: skip
+
+
+@pytest.mark.parametrize(("number", "verdict"), [(7, ["D2"]), (8, None)])
+def test_values_of_a_header_that_has_lost_its_fields_are_compared(number, verdict):
+    schema = Schema(Type.STRUCT, fields=(("id", Schema(Type.INT32)),))
+    lost = Schema(Type.STRUCT)
+
+    def result(schema, value):
+        header = {"key": "__before", "value": CONVERTER.write(schema, value)}
+        return {"record": {**RECORD, "headers": [header]}}
+
+    want, got = result(lost, OwnStruct(schema, {"id": 7})), result(schema, {"id": number})
+    case = {"id": "x", "tags": [], "config": {"transforms": ""}, "records": [RECORD], "expect": {"results": [want]}}
+    assert Judge({**case, "converter": {}}).explain(0, want, got) == verdict
 
 
 @pytest.mark.long

@@ -163,6 +163,14 @@ def test_random_chains(chain):
     assert list(map(spelled, there)) == list(map(spelled, here))
 
 
+@pytest.mark.parametrize("stage", ["Fieldless", "Swaps"])
+def test_headers_and_schemas_of_envelopes(jar, monkeypatch, stage):
+    there, here = both(chain_of(jar, stage), ENVELOPES[:2], monkeypatch, value="envelope", key="envelope",
+                       keys=ENVELOPES[1::-1])  # fmt: skip
+    assert there == here
+    assert stage != "Fieldless" or b'"b":"x"' in {h["key"]: h["value"] for h in there[0]["headers"]}["struct"]
+
+
 def test_a_class_that_ends_the_host(jar, monkeypatch):
     there, here = both(chain_of(jar, ("Exits", {"option": "exit"})), [b'{"id":1}', b'{"marked":1}', b"{}"], monkeypatch)
     assert there == here and [row["__status"] for row in there] == [0, 2, 0]

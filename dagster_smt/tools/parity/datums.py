@@ -14,7 +14,7 @@ from dagster_smt.errors import DataError, Problem
 from dagster_smt.formats.sides import EnvelopeReader, SideCodec, side_codec
 from dagster_smt.interpret.interpreter import FAILED, Interpreter, Outcome
 from dagster_smt.model.record import Header, Record
-from dagster_smt.model.runtime import kind_of
+from dagster_smt.model.runtime import OwnStruct, kind_of
 from dagster_smt.model.schema import JavaDate, Schema, Type
 from dagster_smt.model.schema_json import schema_to_json
 from dagster_smt.model.topics.format import Format
@@ -48,8 +48,11 @@ class Converter:
             return self.envelope.read(datum["envelope"].encode(errors="surrogatepass"))
         return self.plain.read(datum["schemaless"].encode(errors="surrogatepass"))
 
-    def write(self, schema: Schema | None, value: Any) -> dict[str, str] | None:
+    def write(self, schema: Schema | None, value: Any) -> dict[str, Any] | None:
         """Returns the datum of a value; one that JSON cannot carry is ``unserialisable``."""
+        if isinstance(value, OwnStruct):
+            datum = {"unserialisable": "the struct has another schema", "java": java_form(value.schema, value)}
+            return datum if schema is None else {**datum, "schema": java_schema(schema)}
         try:
             data = (self.plain if schema is None else self.envelope).write(schema, value)
         except DataError as error:

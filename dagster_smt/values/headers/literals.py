@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 from dagster_smt.model.java_text import BLANKS
-from dagster_smt.model.runtime import JavaFloat, as_key
+from dagster_smt.model.runtime import JavaFloat, OwnStruct, as_key
 from dagster_smt.model.schema import (
     BOOLEAN,
     FLOATS,
@@ -348,6 +348,8 @@ def literal_text(schema: Schema | None, value: Any, *, embedded: bool = False) -
         return date_text(value)
     if isinstance(value, int):
         return str(int(value))
+    if isinstance(value, OwnStruct):
+        return _container(value.schema, value)
     return _container(schema, whole(value))
 
 

@@ -42,7 +42,7 @@ final class Schemas {
         if (known != null) {
             return known;
         }
-        Schema built = schema instanceof SchemaBuilder ? ((SchemaBuilder) schema).build() : schema;
+        Schema built = built(schema);
         known = equal.get(built);
         if (numbers.size() > MOST) {
             // a stage may make a schema for each record; those of Python stay, because it names them by number
@@ -60,6 +60,10 @@ final class Schemas {
         }
         numbers.put(schema, known);
         return known;
+    }
+
+    static Schema built(Schema schema) {
+        return schema instanceof SchemaBuilder ? ((SchemaBuilder) schema).build() : schema;
     }
 
     /** Writes the schemas that got a number since the last answer. */

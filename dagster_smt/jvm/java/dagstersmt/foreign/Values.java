@@ -200,11 +200,14 @@ final class Values {
     }
 
     private static void writeStruct(Pack out, Schema schema, Struct struct) {
+        if (!hasSchema(struct, schema)) {
+            // a schema with fewer fields, or with none, would lose values without a word
+            throw new DataException("a struct has another schema than its place");
+        }
         List<Field> fields = schema.fields();
         out.map(fields.size());
-        boolean same = struct.schema() == schema;
         for (Field field : fields) {
-            Object value = same ? struct.getWithoutDefault(field.name()) : other(struct, field, schema);
+            Object value = struct.getWithoutDefault(field.name());
             if (value == null && !field.schema().isOptional()) {
                 value = field.schema().defaultValue(); // as Struct.get: a required field that was never set
             }
@@ -213,11 +216,10 @@ final class Values {
         }
     }
 
-    private static Object other(Struct struct, Field field, Schema schema) {
-        if (!struct.schema().equals(schema)) {
-            throw new DataException("a struct has another schema than its place");
-        }
-        return struct.getWithoutDefault(field.name());
+    /** Returns whether a struct has this schema. A schema that is still a builder equals no other object. */
+    static boolean hasSchema(Struct struct, Schema schema) {
+        return struct.schema() == schema
+                || schema != null && Schemas.built(struct.schema()).equals(Schemas.built(schema));
     }
 
     static byte[] bytes(Object value, Schema schema) {

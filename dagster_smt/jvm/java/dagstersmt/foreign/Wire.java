@@ -5,6 +5,8 @@ import java.util.List;
 import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.data.SchemaAndValue;
+import org.apache.kafka.connect.data.Struct;
+import org.apache.kafka.connect.errors.DataException;
 import org.apache.kafka.connect.header.ConnectHeaders;
 import org.apache.kafka.connect.header.Header;
 import org.apache.kafka.connect.header.Headers;
@@ -102,17 +104,21 @@ final class Wire {
                 offset == null ? 0 : offset, timestamp, type, headers);
     }
 
-    /** A header is its name and bytes as read, or its name, schema and value as a stage of ours made it. */
+    /**
+     * A header is its name and bytes as read, or its name, schema and value as a stage made it. A struct that has
+     * another schema than its header brings that schema, too.
+     */
     private void header(Unpack in, String topic, Headers headers) {
         int length = in.array();
         String name = in.text();
         if (length == 2) {
             SchemaAndValue value = headerConverter.toConnectHeader(topic, name, in.binary());
             headers.add(name, value.value(), value.schema());
-        } else {
-            Schema schema = schemas.get(in.optionalInteger());
-            headers.add(name, Values.read(in, schema), schema);
+            return;
         }
+        Schema schema = schemas.get(in.optionalInteger());
+        Schema own = length == 4 ? schemas.get(in.optionalInteger()) : schema;
+        headers.add(name, Values.read(in, own), schema);
     }
 
     private void kept(Pack out, SinkRecord before, List<Header> given, SinkRecord after) {
@@ -143,7 +149,7 @@ final class Wire {
             number(out, after.timestamp());
         }
         if (headers) {
-            headers(out, given, after.headers());
+            headers(out, given, after);
         }
     }
 
@@ -182,9 +188,9 @@ final class Wire {
     }
 
     /** A header that was there before is its number; another is its name, schema and value. */
-    private void headers(Pack out, List<Header> given, Headers after) {
-        out.array(after.size());
-        for (Header header : after) {
+    private void headers(Pack out, List<Header> given, SinkRecord after) {
+        out.array(after.headers().size());
+        for (Header header : after.headers()) {
             int number = -1;
             for (int n = 0; n < given.size(); n++) {
                 if (given.get(n) == header) {
@@ -195,9 +201,32 @@ final class Wire {
                 out.integer(number);
                 continue;
             }
-            out.array(3);
+            header(out, after.topic(), header);
+        }
+    }
+
+    /** Connect writes a header's value whatever its schema says, so no header may lose a value or fail here. */
+    private void header(Pack out, String topic, Header header) {
+        Schema schema = header.schema();
+        Object value = header.value();
+        int place = out.size();
+        try {
+            if (value instanceof Struct && !Values.hasSchema((Struct) value, schema)) {
+                out.array(4);
+                out.text(header.key());
+                number(out, schema == null ? null : schemas.number(schema));
+                datum(out, ((Struct) value).schema(), value);
+            } else {
+                out.array(3);
+                out.text(header.key());
+                datum(out, schema, value);
+            }
+        } catch (DataException e) {
+            // somewhere inside, a value does not fit its schema: as the bytes that Connect would write
+            out.cut(place);
+            out.array(2);
             out.text(header.key());
-            datum(out, header.schema(), header.value());
+            out.binary(headerConverter.fromConnectHeader(topic, header.key(), schema, value));
         }
     }
 }
