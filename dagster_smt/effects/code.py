@@ -1,8 +1,8 @@
 """Transforms and predicates that are Python code, because no effect or condition can express them."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.authoring.transform import Entry, Parts, Planning, SideFunction, Transform
@@ -18,11 +18,14 @@ class Code:
         entries: The ledger entries that the code may write.
         reads: The parts of a record that the code reads besides the stage's side. Reading another side raises SMT910.
         writes: The parts that the code sets: ``timestamp`` or ``partition`` of the record.
+        java: The name and the parameters of the effect in Java that does the same to sides without a schema. None: the
+            JVM lane has no such effect.
     """
 
     entries: tuple[Entry, ...] = ()
     reads: Parts = frozenset()
     writes: Parts = frozenset()
+    java: Mapping[str, Any] | None = None
 
 
 class CodeTransform(Transform):

@@ -12,7 +12,7 @@ from typing import Any
 
 from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.chain.plan import first_entries
-from dagster_smt.effects.code import CodeTransform
+from dagster_smt.effects.code import Code, CodeTransform
 from dagster_smt.effects.effect import (
     AddHeader,
     ByField,
@@ -137,7 +137,7 @@ def _stages(chain: Chain, firsts: Sequence[int], key_format: str) -> Iterator[di
 
 def _stage(stage: Stage, first: int) -> dict[str, Any]:
     transform = stage.transform
-    if isinstance(transform, CodeTransform):
+    if isinstance(transform, CodeTransform) and not _is_in_java(transform):
         raise NoJavaError("Python code")
     on_null = transform.on_null()
     program: dict[str, Any] = {
@@ -149,6 +149,11 @@ def _stage(stage: Stage, first: int) -> dict[str, Any]:
     if stage.predicate is not None:
         program["test"] = test_of_predicate(stage.predicate, stage.negate)
     return program
+
+
+def _is_in_java(transform: CodeTransform) -> bool:
+    codes = only(transform.effects(), Code)
+    return bool(codes) and len(codes) == len(transform.effects()) and all(code.java for code in codes)
 
 
 def _effects(effects: tuple[Effect, ...], first: int, side: str) -> list[dict[str, Any]]:
@@ -169,8 +174,8 @@ def _effects(effects: tuple[Effect, ...], first: int, side: str) -> list[dict[st
     if any(isinstance(effect, Drop | Keep | Rename) for effect in effects):
         programs.append(_restructure(effects, entries))
     if side and not programs:
-        # such as ReplaceField without options: it still refuses a value that is not an object
-        raise NoJavaError("a stage that changes nothing")
+        # such as ReplaceField without options: Python says what becomes of a value that is not an object
+        programs.append(_restructure((), {}))
     return programs
 
 
@@ -211,6 +216,8 @@ def _alone(effect: Effect, side: str) -> dict[str, Any]:
             return {"do": "drop headers", "names": names}
         case CopyToHeader(path, header):
             return {"do": "copy to header", "path": path_of(path), "name": header}
+        case Code(java=program) if program is not None:
+            return dict(program)
     raise NoJavaError(f"the effect {type(effect).__name__}")
 
 

@@ -47,6 +47,7 @@ OPTIONS = {
     "TimestampRouter": st.fixed_dictionaries({"timestamp.format": st.sampled_from(["yyyyMMdd", "HH-mm.SSS", "y-M"])}),
     "Filter": st.just({}),
     "HoistField": st.fixed_dictionaries({"field": names}, optional={"hoisted": names}),
+    "Flatten": st.fixed_dictionaries({}, optional={"delimiter": st.sampled_from(["_", "", 'a"\\'])}),
     "ExtractField": st.fixed_dictionaries({"field": names}),
     "RegexRouter": st.fixed_dictionaries({"regex": topics, "replacement": st.sampled_from(["x", "$1", "a-$1"])}),
 }
@@ -86,7 +87,7 @@ def chains(draw, options=OPTIONS, first=()):
 blanks = st.sampled_from(["", "", "", " ", "\n\t"])
 spelled = st.sampled_from(
     '1 -0 -0.0 1.0 0.1e1 1E5 1e400 12345678901234567890 true false null "" "x" "7" "2020-01-01" "\\u0041" [] {} '
-    '[1,"x"] {"a":1} "\\ud800" "é" tru 01 nan'.split()
+    '[1,"x"] {"a":1} {"a":{"b":{},"":7},"c":[{"a":1}]} "\\ud800" "é" tru 01 nan'.split()
 )
 members = st.tuples(blanks, names.map(json.dumps) | names.map(lambda n: f'"{n}"'), blanks, blanks, spelled, blanks)
 objects = st.lists(members, max_size=6).map(

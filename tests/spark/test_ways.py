@@ -34,7 +34,7 @@ from dagster_smt.tables.spec import FileTopics, TopicTable
 from tests.spark.test_evaluators_agree import frame_of
 
 MASK = {"transforms": "m", "transforms.m.type": "MaskField$Value", "transforms.m.fields": "name"}
-FLATTEN = {"transforms": "f", "transforms.f.type": "Flatten$Value"}
+IN_PYTHON = {"transforms": "t", "transforms.t.type": "TimestampRouter", "transforms.t.timestamp.format": "z"}
 ENVELOPE = Format("envelope")
 ARRAYS = Format("json", options={ARRAYS_AS_ROWS: "true"})
 
@@ -79,7 +79,7 @@ def test_every_way_is_reached(spark, monkeypatch):
     monkeypatch.setattr("dagster_smt.spark.by_schema._RECORDS", 0)
     reached = [
         *ways_of(spark, MASK, Format("json"), "records", [NAME]),
-        *ways_of(spark, FLATTEN, Format("json"), "records", [NAME]),
+        *ways_of(spark, IN_PYTHON, Format("json"), "records", [NAME]),
         *way_after_foreign(spark),
         *ways_of(spark, MASK, ARRAYS, "columns", [b'[{"name":"a"}]'], columns="name STRING"),
         *ways_of(spark, MASK, Format("json"), "columns", [NAME], columns="name STRING"),

@@ -41,7 +41,8 @@ class Flatten(CodeTransform):
     )
 
     def effects(self) -> tuple[Code, ...]:
-        return (Code((Entry("renamed", "(nested)", f"joined by {self.delimiter}".rstrip(), explicit=False),)),)
+        entry = Entry("renamed", "(nested)", f"joined by {self.delimiter}".rstrip(), explicit=False)
+        return (Code((entry,), java={"do": "flatten", "delimiter": self.delimiter}),)
 
     def _joined(self, prefix: str, name: str) -> str:
         if prefix:

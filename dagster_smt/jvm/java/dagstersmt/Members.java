@@ -205,6 +205,12 @@ final class Members {
     return Arrays.equals(source, nameStart[at], nameEnd[at], text, from, to);
   }
 
+  /** The name at a position, as bytes without escapes. */
+  byte[] name(int at) {
+    Name name = newName[at];
+    return name != null ? name.bytes : Arrays.copyOfRange(source, nameStart[at], nameEnd[at]);
+  }
+
   boolean nameMatches(int at, NamePattern pattern) {
     Name name = newName[at];
     if (name != null) {
@@ -295,6 +301,14 @@ final class Members {
     }
     byte first = text(at)[start(at)];
     return first == '{' || first == '[';
+  }
+
+  /** Whether a value is an object, without looking into it. */
+  boolean isObject(int at) {
+    if (newValue[at] instanceof Members) {
+      return ((Members) newValue[at]).isObject;
+    }
+    return text(at)[start(at)] == '{';
   }
 
   /** Whether there is a value in it of which Connect knows more than its text shows. */

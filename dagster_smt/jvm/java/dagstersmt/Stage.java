@@ -57,6 +57,8 @@ final class Stage {
         return new Extract(effect, onKey);
       case "wrap":
         return new Wrap(effect, onKey);
+      case "flatten":
+        return new Flatten(effect, onKey);
       case "join":
         return new Join(effect, onKey);
       case "nullify":
