@@ -9,6 +9,7 @@ from benchmarks.of_examples import ExampleRecord
 from dagster_smt.authoring.transform import PACKAGE, Transform
 from dagster_smt.chain.plugins import own
 from dagster_smt.chain.vendors import vendor_of
+from dagster_smt.interpret.examples import set_example_key
 
 _SOME = {
     "Cast$Value": {"spec": "amount:float64"},
@@ -71,6 +72,7 @@ def of_example(cls: type[Transform], word: str) -> list[Case]:
     return []
 
 
+set_example_key()  # the examples of transforms with keys run here to see whether their records pass
 CASES = (
     Case(LAZY_NOTHING, lazy(NOTHING), rounds=ROUNDS),
     *(

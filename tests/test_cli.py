@@ -228,6 +228,71 @@ def test_preview_of_whole_records_shows_key_headers_and_topic(run, files):
     ])  # fmt: skip
 
 
+CHANGES = [
+    {"key": "1", "value": {"id": 1, "name": "Ann"}},
+    {"key": "2", "value": {"id": 2, "name": "Bob"}},
+    {"key": "1", "value": {"id": 1, "name": "Anna"}},
+    {"key": "2", "value": None},
+    {"key": None, "value": {"id": None, "name": "Eve"}},
+]
+
+
+def test_preview_of_a_table_with_keys_says_what_each_record_does_to_its_row(run, files):
+    (files / "nothing.properties").write_text("transforms=\n")
+    (files / "changes.jsonl").write_text("".join(json.dumps(change) + "\n" for change in CHANGES))
+
+    def effects(*arguments):
+        code, out, _ = run("preview", "nothing.properties", "changes.jsonl", "--records", "--limit", "9", *arguments)
+        lines = out.splitlines()
+        return code, [line.split("table ", 1)[1].strip() for line in lines if line.startswith("  table ")], lines[-2:]
+
+    refused = "dead letter: SMT720 a column of the record's key is null, so the table has no row for the record"
+    assert effects("--mode", "upsert", "--keys", "id") == (
+        1,
+        ["insert", "insert", "update: name", "delete", refused],
+        [
+            "one run over these records, one change for each key: "
+            "1 rows inserted, 0 updated, 0 deleted, 2 events superseded, 1 deletions of keys without a row",
+            "as if the table were empty: preview does not look at its rows",
+        ],
+    )
+    assert effects("--mode", "upsert", "--keys", "id", "--deletes", "ignore")[1][3:] == [
+        "ignored: the table ignores deletions",
+        refused,
+    ]
+    assert effects("--mode", "scd2", "--keys", "id")[1][2:4] == [
+        "close the version, begin another: name",
+        "delete: close the version",
+    ]
+    assert effects()[1] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--keys", "id"], "SMT700 keys"),
+        (["--mode", "scd2", "--sequence-by", "id"], "SMT700 sequence_by"),
+        (["--mode", "upsert", "--keys", "no", "--schema", "id INT"], "SMT702 keys: no"),
+        (["--mode", "upsert", "--key", "json"], "SMT701 keys"),
+        (["--mode", "upsert", "--schema", "id INT"], "SMT701 keys"),
+    ],
+)
+def test_preview_of_a_table_with_keys_refuses_what_a_run_refuses(run, arguments, code):
+    result, _, error = run("preview", "chain.properties", "records.jsonl", *arguments)
+    assert (result, error.startswith(code)) == (1, True), error
+
+
+def test_preview_of_a_table_with_keys_reads_envelopes(run, files):
+    (files / "nothing.properties").write_text("transforms=\n")
+    key = {"schema": {"type": "struct", "fields": [{"field": "id", "type": "int32"}]}, "payload": {"id": 1}}
+    record = {"key": key, "value": {**key, "payload": {"id": 1}}}
+    (files / "changes.jsonl").write_text(f"{json.dumps(record)}\n{json.dumps({**record, 'value': None})}\n")
+    kinds = ("--records", "--key", "envelope", "--value", "envelope", "--mode", "upsert")
+    code, out, _ = run("preview", "nothing.properties", "changes.jsonl", *kinds)
+    effects = [line.split()[1] for line in out.splitlines() if line.startswith("  table ")]
+    assert (code, effects) == (0, ["insert", "delete"])
+
+
 def test_preview_of_file_topics_shows_the_last_records_or_those_from_an_offset_on(run, files):
     (files / "new.jsonl").write_text("".join(f'{{"id":{n},"name":"x"}}\n' for n in range(5)))
     run("append", "topics", "orders", "new.jsonl", "--values")

@@ -170,6 +170,15 @@ def test_the_table_is_that_of_the_page(spark, tmp_path, monkeypatch):
     assert [list(map(str, row)) for row in rows] == table_under("After one run the table has one row:")
 
 
+def test_the_preview_of_the_page_prints_its_effects(tmp_path):
+    (records,), (command,), (effects,) = blocks(LATEST, "json"), blocks(LATEST, "sh"), blocks(LATEST, "text")
+    (tmp_path / "chain.yaml").write_text("[]\n")
+    (tmp_path / "changes.jsonl").write_text(records)
+    preview = f"{Path(sys.executable).parent}/{command.strip()}"
+    output = subprocess.run(preview, shell=True, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert [line for line in output.splitlines() if line.startswith("  table ")] == effects.rstrip().splitlines()
+
+
 @pytest.mark.parametrize("text", blocks(LATEST, "yaml"))
 def test_the_components_of_the_page_load(text):
     options = yaml.safe_load(text)

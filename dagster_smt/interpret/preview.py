@@ -5,12 +5,16 @@ from dataclasses import dataclass, replace
 
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.errors import problem_of_record
+from dagster_smt.formats.sides import side_codec
 from dagster_smt.interpret.arrays import rows_of
 from dagster_smt.interpret.interpreter import DROPPED_STATUS, Interpreter, reads_keys
 from dagster_smt.interpret.stages import DROPPED
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, DropRecord, Header, Record
 from dagster_smt.model.topics.format import Format, Formats
 from dagster_smt.values.headers.fields import header_as_read, header_bytes
+
+_SKIPPED = "predicate: skipped"
+_JSON = side_codec(Format())
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,33 @@ class Shown:
     note: str = ""
     failed: bool = False
 
+    @property
+    def is_skip(self) -> bool:
+        """True if the predicate of the stage does not hold for the record."""
+        return self.note == _SKIPPED
+
+
+@dataclass(frozen=True)
+class Previewed:
+    """A record and its states.
+
+    Attributes:
+        sample: The record as stored.
+        steps: The record after each stage.
+        key, value: The sides after the chain, as JSON without a schema; None: the side is null, or the chain has not
+            kept the record.
+    """
+
+    sample: Sample
+    steps: list[Shown]
+    key: bytes | None = None
+    value: bytes | None = None
+
+    @property
+    def last(self) -> Shown:
+        """The last step that has run: stages whose predicate does not hold are skipped."""
+        return next(step for step in reversed(self.steps) if not step.is_skip)
+
 
 def preview(
     chain: Chain, samples: Iterable[Sample], key: Format | None = None, value: Format | None = None
@@ -66,6 +97,14 @@ def preview(
 
     If arrays are rows, a record appears once for each of its elements.
     """
+    for previewed in previewed_records(chain, samples, key, value):
+        yield previewed.sample, previewed.steps
+
+
+def previewed_records(
+    chain: Chain, samples: Iterable[Sample], key: Format | None = None, value: Format | None = None
+) -> Iterator[Previewed]:
+    """Yields the same as ``preview``, with the sides after the chain."""
     key, value = key or Format("string"), value or Format()
     shown = Formats(_readable(key), _readable(value))
     interpreter = Interpreter(chain, key, value, shown)
@@ -75,9 +114,9 @@ def preview(
     for sample in samples:
         rows = rows_of(sample.value) if arrays else [sample.value]
         if not rows:
-            yield sample, [Shown("input", note="an array without elements: no row")]
+            yield Previewed(sample, [Shown("input", note="an array without elements: no row")])
         for row in rows:
-            yield sample, list(_steps(preview_, replace(sample, value=row)))
+            yield replace(_previewed(preview_, replace(sample, value=row)), sample=sample)
 
 
 @dataclass(frozen=True)
@@ -95,7 +134,21 @@ class _Preview:
     as_read: int
 
 
-def _steps(preview_: _Preview, sample: Sample) -> Iterator[Shown]:
+def _previewed(preview_: _Preview, sample: Sample) -> Previewed:
+    record = _record(preview_, sample)
+    previewed = Previewed(sample, list(_steps(preview_, sample, record)))
+    if previewed.last.record is None:
+        return previewed
+    try:
+        topic = record.topic or ""
+        key = _JSON.write(record.key_schema, record.key, topic)
+        return replace(previewed, key=key, value=_JSON.write(record.value_schema, record.value, topic))
+    except Exception as error:  # noqa: BLE001 whatever it is, this record has it
+        failed = Shown(previewed.last.stage, note=str(problem_of_record(error)), failed=True)
+        return replace(previewed, steps=[*previewed.steps, failed])
+
+
+def _record(preview_: _Preview, sample: Sample) -> Record:
     interpreter = preview_.interpreter
     if interpreter.reads_headers:
         headers = [header_as_read(name, raw) for name, raw in sample.headers]
@@ -103,6 +156,11 @@ def _steps(preview_: _Preview, sample: Sample) -> Iterator[Shown]:
         headers = [Header(name, raw=raw, from_stage=False) for name, raw in sample.headers]
     record = Record(sample.topic, sample.partition, sample.offset, sample.timestamp, "CreateTime", headers=headers)
     record.leader_epoch = sample.leader_epoch
+    return record
+
+
+def _steps(preview_: _Preview, sample: Sample, record: Record) -> Iterator[Shown]:
+    interpreter = preview_.interpreter
     outcome = interpreter.read(record, sample.key, sample.value, keys=preview_.reads_keys)
     if outcome.problem is not None:
         yield Shown("input", note=str(outcome.problem), failed=True)
@@ -137,7 +195,7 @@ def _stages(preview_: _Preview, record: Record) -> Iterator[Shown]:
         alias = runner.stage.alias
         try:
             if runner.test is not None and not runner.test(record):
-                yield Shown(alias, note="predicate: skipped")
+                yield Shown(alias, note=_SKIPPED)
                 continue
             if runner.apply(record) is DROPPED:
                 yield Shown(alias, note="dropped")

@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 
 from dagster_smt.chain import Chain, Plan
 from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.topics.keyed import CROSSING
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range, Window
@@ -39,12 +40,6 @@ from dagster_smt.tables.keyed.keys import key_columns
 from dagster_smt.tables.sinks.merge import Merge
 from dagster_smt.tables.sinks.protocol import Table
 
-_CROSSING = Problem(
-    "SMT722",
-    "",
-    "the key is met in two partitions, and nothing orders their events",
-    "name a column of the source that does with sequence_by, such as a log position or source.ts_ms",
-)
 _MARK = "crossing"
 
 
@@ -225,5 +220,5 @@ def without_conflicts(result: Staged, window: KeyedWindow, chain: Chain) -> Data
         "left",
     )
     is_crossing = F.col(f"{_MARK}_topic").isNotNull()
-    failed = with_failed(marked, is_crossing, last_stage(chain), _CROSSING, F.lit(_CROSSING.statement))
+    failed = with_failed(marked, is_crossing, last_stage(chain), CROSSING, F.lit(CROSSING.statement))
     return failed.select(*result.frame.columns)

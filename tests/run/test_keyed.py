@@ -90,8 +90,8 @@ def _millis(moment):
     return None if moment is None else round(moment.timestamp() * 1000)
 
 
-def upsert(key, offset, name="n", note="t", **place):
-    return Event(key, {"name": name, "note": note, "seq": offset}, offset=offset, **place)
+def upsert(key, offset, name="n", note="t", seq=None, **place):
+    return Event(key, {"name": name, "note": note, "seq": offset if seq is None else seq}, offset=offset, **place)
 
 
 @pytest.fixture(params=["delta", "iceberg"])
@@ -282,6 +282,26 @@ def test_shards_are_ordered_by_a_sequence(seed, spark, tmp_path):
     runs = Runs(keys, History(300 + seed, shards=3, unchanged=False), seed, sequenced=True)
     for _ in steps(seed):
         runs.step()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_a_tombstone_in_a_window_of_its_own_is_remembered(kind, spark, tmp_path):
+    """An older event of another topic, or a replay, does not bring the row back."""
+    keys = Keys(tmp_path, spark, kind, sequence_by="seq")
+    events = [upsert(1, 0, seq=5), Event(1, None, offset=1)]
+    for event in events:
+        keys.add([event])
+        keys.run()
+    assert keys.by_key() == {}
+    keys.run(window=window_of(("people", 0, 0, 1)))
+    assert keys.by_key() == {}
+    keys.add([upsert(1, 0, seq=4, topic="people2")])
+    assert keys.run().keyed["people2"].superseded == 1
+    assert keys.by_key() == {}
+    keys.add([upsert(1, 1, seq=6, topic="people2")])
+    keys.run()
+    assert list(keys.by_key()) == [1]
 
 
 @pytest.mark.parametrize("track", [("name",), pytest.param(("name", "note"), marks=pytest.mark.long)])

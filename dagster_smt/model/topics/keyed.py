@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dagster_smt.errors import Problem
+
 TableMode = Literal["append", "upsert", "scd2"]
 Deletes = Literal["apply", "soft", "ignore"]
 RECORD_KEY = "record_key"
@@ -13,6 +15,25 @@ DELETE_FLAG = "__deleted"
 ``rewrite``."""
 UNAVAILABLE_VALUE = "__debezium_unavailable_value"
 """Debezium's ``unavailable.value.placeholder``: it stands for a large column that an update left as it was."""
+
+NULL_KEY = Problem(
+    "SMT720",
+    "",
+    "a column of the record's key is null, so the table has no row for the record",
+    "make the key in the chain (ValueToKey), or name other key columns",
+)
+NO_SEQUENCE = Problem(
+    "SMT721",
+    "",
+    "the column of sequence_by is null, so the event has no place among those of its key",
+    "choose a column that every event has, or drop such records with Filter",
+)
+CROSSING = Problem(
+    "SMT722",
+    "",
+    "the key is met in two partitions, and nothing orders their events",
+    "name a column of the source that does with sequence_by, such as a log position or source.ts_ms",
+)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DataType, StructType
 
 from dagster_smt.model.reports.run_report import KeyCounts
 from dagster_smt.spark.sql import quoted
@@ -54,6 +54,8 @@ def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) ->
         is_there = F.lit(False)
     else:
         joined = changes.join(current, "key", "left")
+        if keyed.rows.sequence_by:
+            joined = joined.withColumn("order", _order_after_row(changes.schema["order"].dataType))
         is_there = F.col("now_topic").isNotNull()
     is_delete = F.col("op") == DELETE
     is_soft = keyed.rows.deletes == "soft"
@@ -103,6 +105,16 @@ def vanished_rows(
 
 def _same_partition() -> Column:
     return (F.col("topic") == F.col("now_topic")) & (F.col("partition") == F.col("now_partition"))
+
+
+def _order_after_row(kind: DataType) -> Column:
+    """Returns the place of an event. A tombstone without an event before it in its window follows the row's event.
+
+    Such a deletion is remembered with the sequence of the row. Without it an older event would bring the row back.
+    """
+    follows = F.col("order.sequence").isNull() & _same_partition() & (F.col("offset") > F.col("now_offset"))
+    place = F.struct(F.col("now_sequence").alias("sequence"), "topic", "partition", "offset").cast(kind)
+    return F.when(follows, place).otherwise(F.col("order"))
 
 
 def _is_older(keyed: Keyed) -> Column:

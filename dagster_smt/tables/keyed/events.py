@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, StructType, TimestampType
 
 from dagster_smt.errors import Problem
-from dagster_smt.model.topics.keyed import KeyedRows
+from dagster_smt.model.topics.keyed import NO_SEQUENCE, NULL_KEY, KeyedRows
 from dagster_smt.spark.columns import GONE, KEY, TIMESTAMP
 from dagster_smt.spark.sql import quoted, sql_try_cast
 from dagster_smt.tables.keyed.keys import KeyColumns
@@ -27,18 +27,6 @@ from dagster_smt.tables.schemas import conformed_columns
 from dagster_smt.tables.spec import SourceColumns
 
 UPSERT, DELETE = "upsert", "delete"
-_NULL_KEY = Problem(
-    "SMT720",
-    "",
-    "a column of the record's key is null, so the table has no row for the record",
-    "make the key in the chain (ValueToKey), or name other key columns",
-)
-_NO_SEQUENCE = Problem(
-    "SMT721",
-    "",
-    "the column of sequence_by is null, so the event has no place among those of its key",
-    "choose a column that every event has, or drop such records with Filter",
-)
 
 
 @dataclass(frozen=True)
@@ -75,10 +63,10 @@ def key_failures(evaluated: DataFrame, keyed: Keyed) -> list[tuple[Column, Probl
         without_key = without_key | is_null
     if keyed.rows.deletes == "ignore":
         without_key = without_key & ~deleted
-    failures = [(without_key, _NULL_KEY)]
+    failures = [(without_key, NULL_KEY)]
     if keyed.rows.sequence_by:
         sequence = F.col("__out").getField(keyed.rows.sequence_by)
-        failures.append((sequence.isNull() & ~F.col(GONE), _NO_SEQUENCE))
+        failures.append((sequence.isNull() & ~F.col(GONE), NO_SEQUENCE))
     return failures
 
 

@@ -1,0 +1,340 @@
+"""The effects of previewed records on a table with keys, as one run over them has them. Needs no Spark.
+
+The fold here shares no code with the run (``tables.keyed``): a test runs both on the same records and compares them.
+"""
+
+import base64
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, Literal
+
+from dagster_smt.errors import Problem
+from dagster_smt.interpret.preview import Previewed, Sample
+from dagster_smt.model.reports.run_report import KeyCounts
+from dagster_smt.model.topics.keyed import CROSSING, NO_SEQUENCE, NULL_KEY, KeyedRows
+
+Action = Literal[
+    "insert",
+    "update",
+    "delete",
+    "soft delete",
+    "begin",
+    "close",
+    "superseded",
+    "no row",
+    "ignored",
+    "dropped",
+    "refused",
+]
+Row = dict[str, Any]
+Key = tuple[str, ...]
+Order = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class RowChange:
+    """The effect of one record on the table.
+
+    Attributes:
+        action: ``begin`` and ``close`` are of versions (mode ``scd2``); ``no row``: a deletion of a key without a row.
+        columns: The columns whose values change.
+        incomplete: The columns that no event of the key holds.
+        note: The reason, if the table gets nothing of the record.
+    """
+
+    action: Action
+    columns: tuple[str, ...] = ()
+    incomplete: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """``update: name``"""
+        text = _TEXTS[self.action]
+        if self.action in ("update", "begin"):
+            text += f": {', '.join(self.columns)}" if self.columns else ": no column changes"
+        if self.note:
+            text += f": {self.note}"
+        if self.incomplete:
+            text += f" (incomplete: no event has {', '.join(self.incomplete)})"
+        return text
+
+
+_TEXTS: Mapping[Action, str] = {
+    "insert": "insert",
+    "update": "update",
+    "delete": "delete",
+    "soft delete": "soft delete: the row stays, marked as deleted",
+    "begin": "close the version, begin another",
+    "close": "delete: close the version",
+    "superseded": "superseded: a later event of the key is in the table",
+    "no row": "delete: the key has no row",
+    "ignored": "ignored: the table ignores deletions",
+    "dropped": "no row",
+    "refused": "dead letter",
+}
+
+
+@dataclass(frozen=True)
+class TableChanges:
+    """The effects of records on a table that is empty before them.
+
+    Attributes:
+        changes: The effect of each record, one after the other.
+        counts: The counts of one run over all of the records, by topic. A run makes one change of all events of a key.
+    """
+
+    changes: tuple[RowChange, ...]
+    counts: Mapping[str, KeyCounts]
+
+
+def table_changes(previewed: Sequence[Previewed], keyed: KeyedRows, *, keeps_key: bool = True) -> TableChanges:
+    """Returns the effects of previewed records on a table with keys.
+
+    Args:
+        previewed: The records, in the order of their offsets.
+        keyed: The options of the table.
+        keeps_key: False if the format of the record's key has no schema. Key columns then come from the value alone.
+    """
+    reader = _EventReader(keyed, keeps_key)
+    read = [reader.event(record) for record in previewed]
+    events = [event for event in read if isinstance(event, _Event)]
+    if keyed.sequence_by:
+        _set_sequences(events)
+        crossing = set[Key]()
+    else:
+        crossing = _keys_of_several_partitions(events)
+    states: dict[Key, _KeyState] = {}
+    changes, ordered = [], []
+    for event in read:
+        if isinstance(event, RowChange):
+            changes.append(event)
+        elif event.key in crossing:
+            changes.append(_refused(CROSSING))
+        else:
+            ordered.append(event)
+            changes.append(states.setdefault(event.key, _KeyState(keyed)).after(event))
+    return TableChanges(tuple(changes), _counts(ordered, keyed))
+
+
+@dataclass
+class _Event:
+    """A record that says something about a row.
+
+    Attributes:
+        sample: The record.
+        key: The key columns as texts.
+        row: The columns of the row; None: the event deletes it.
+        sequence: The value of ``sequence_by``.
+        unchanged: The columns that the update left as they were.
+    """
+
+    sample: Sample
+    key: Key
+    row: Row | None
+    sequence: Any = None
+    unchanged: frozenset[str] = frozenset()
+
+    @property
+    def partition(self) -> tuple[str, int]:
+        return self.sample.topic, self.sample.partition
+
+    @property
+    def order(self) -> Order:
+        """The place of the event among the events of its key. An event without a sequence comes first."""
+        rank: tuple[int, Any] = (0, 0)
+        if isinstance(self.sequence, str):
+            rank = (2, self.sequence)
+        elif self.sequence is not None:
+            rank = (1, self.sequence)
+        return (*rank, *self.partition, self.sample.offset)
+
+
+@dataclass(frozen=True)
+class _EventReader:
+    """Reads events from records after the chain."""
+
+    keyed: KeyedRows
+    keeps_key: bool
+
+    def event(self, previewed: Previewed) -> _Event | RowChange:
+        """Returns the event of a record, or the reason why the table gets nothing of the record."""
+        last = previewed.last
+        if last.record is None:
+            return RowChange("refused") if last.failed else RowChange("dropped", note="the chain drops the record")
+        value = _decoded(previewed.value)
+        if not isinstance(value, dict | None):
+            return RowChange("refused", note="the value has no fields")
+        record_key = _decoded(previewed.key) if self.keeps_key else None
+        flag = value.pop(self.keyed.delete_flag, None) if value is not None else None
+        is_deletion = value is None or str(flag).lower() == "true"
+        columns = self._key_columns(record_key, value or {})
+        ignores = is_deletion and self.keyed.deletes == "ignore"
+        if not columns or None in columns.values():
+            return RowChange("ignored") if ignores else _refused(NULL_KEY)
+        sequence = (value or {}).get(self.keyed.sequence_by)
+        if self.keyed.sequence_by and value is not None and sequence is None:
+            return _refused(NO_SEQUENCE)
+        if ignores:
+            return RowChange("ignored")
+        row = {**columns, **value} if value is not None and not is_deletion else None
+        unchanged = frozenset(name for name in row or () if name not in columns and self._is_unchanged(row, name))
+        return _Event(previewed.sample, tuple(map(_key_text, columns.values())), row, sequence, unchanged)
+
+    def _key_columns(self, record_key: Any, value: Row) -> Row:
+        """Returns the key columns: those of the record's key, and where it has none of the value.
+
+        A key that is no struct has no field of this name: the value's column comes first. Tombstones have only the key.
+        """
+        fields = record_key if isinstance(record_key, dict) else {}
+        columns: Row = {}
+        for name in self.keyed.keys or tuple(fields):
+            first, second = fields.get(name), value.get(name)
+            if not isinstance(record_key, dict) and len(self.keyed.keys) == 1:
+                first, second = second, record_key
+            columns[name] = second if first is None else first
+        return columns
+
+    def _is_unchanged(self, row: Row | None, name: str) -> bool:
+        """Returns True if a column holds Debezium's placeholder, in one of its forms (``tables.keyed.unavailable``)."""
+        text = self.keyed.unavailable_value
+        if not text or row is None:
+            return False
+        data, value = text.encode(), row[name]
+        texts = (text, base64.b64encode(data).decode())
+        if isinstance(value, dict):
+            return list(value) == [text]
+        if isinstance(value, list):
+            return value == list(data) or (len(value) == 1 and value[0] in texts)
+        return value in texts
+
+
+@dataclass
+class _KeyState:
+    """The row of a key while its events pass.
+
+    Attributes:
+        keyed: The options of the table.
+        row: The row, or the current version; None if the key has none.
+        missing: The columns of the row that no event holds.
+        is_deleted: True for a row that stays although it is deleted.
+        order: The place of the last event.
+    """
+
+    keyed: KeyedRows
+    row: Row | None = None
+    missing: frozenset[str] = frozenset()
+    is_deleted: bool = False
+    order: Order | None = None
+
+    def after(self, event: _Event) -> RowChange:
+        """Returns the effect of the next event."""
+        if self.keyed.sequence_by:
+            if self.order is not None and event.order < self.order:
+                return RowChange("superseded")
+            self.order = event.order
+        if event.row is None:
+            return self._deleted()
+        return self._upserted(event, event.row)
+
+    def _deleted(self) -> RowChange:
+        if self.keyed.deletes == "soft" and self.keyed.mode == "upsert":
+            self.row, self.is_deleted = self.row or {}, True
+            return RowChange("soft delete")
+        had_row, self.row, self.missing = self.row is not None, None, frozenset()
+        if not had_row:
+            return RowChange("no row")
+        return RowChange("close" if self.keyed.mode == "scd2" else "delete")
+
+    def _upserted(self, event: _Event, row: Row) -> RowChange:
+        before, was_deleted = self.row, self.is_deleted
+        known = before or {}
+        self.row = {name: known.get(name) if name in event.unchanged else row[name] for name in row}
+        # a row without columns is of a deletion that came first
+        self.missing = event.unchanged & self.missing if known else event.unchanged
+        self.is_deleted = False
+        incomplete = tuple(sorted(self.missing))
+        if before is None:
+            return RowChange("insert", incomplete=incomplete)
+        columns = tuple(name for name in {**before, **self.row} if before.get(name) != self.row.get(name))
+        if was_deleted:
+            columns = (*columns, self.keyed.soft.deleted)
+        tracked = self.keyed.track or columns
+        is_version = self.keyed.mode == "scd2" and any(name in tracked for name in columns)
+        return RowChange("begin" if is_version else "update", columns, incomplete)
+
+
+@dataclass
+class _Total:
+    """The counts of one topic, and its events."""
+
+    counts: KeyCounts = field(default_factory=KeyCounts)
+    events: int = 0
+
+
+def _counts(events: Sequence[_Event], keyed: KeyedRows) -> dict[str, KeyCounts]:
+    """Returns the counts of one run over events, by topic, as ``tables.keyed.changes`` counts them."""
+    totals: dict[str, _Total] = {}
+    by_key: dict[Key, list[_Event]] = {}
+    for event in events:
+        totals.setdefault(event.sample.topic, _Total()).events += 1
+        by_key.setdefault(event.key, []).append(event)
+    for of_key in by_key.values():
+        _add_key(sorted(of_key, key=lambda event: event.order), keyed, totals)
+    for total in totals.values():
+        total.counts.superseded = max(0, total.events - total.counts.keys)
+    return {topic: total.counts for topic, total in sorted(totals.items())}
+
+
+def _add_key(events: Sequence[_Event], keyed: KeyedRows, totals: Mapping[str, _Total]) -> None:
+    """Adds the rows of one key: its row after all events, or each of its versions."""
+    state, change, versions = _KeyState(keyed), RowChange("no row"), 0
+    counts = totals[events[-1].sample.topic].counts
+    for event in events:
+        change = state.after(event)
+        if change.action in ("insert", "begin"):
+            versions += 1
+            if keyed.mode == "scd2":
+                totals[event.sample.topic].counts.add("insert", 1, bool(change.incomplete))
+    if keyed.mode == "scd2":
+        return
+    if state.row is None:
+        counts.add("nothing", 1, 0)
+    else:
+        counts.add("insert", 1, bool(state.missing) and events[-1].row is not None)
+
+
+def _set_sequences(events: Iterable[_Event]) -> None:
+    """Gives tombstones the sequence of the event before them in their partition: a tombstone has no value."""
+    last: dict[tuple[Key, tuple[str, int]], Any] = {}
+    for event in sorted(events, key=lambda event: (event.partition, event.sample.offset)):
+        place = event.key, event.partition
+        if event.sequence is None:
+            event.sequence = last.get(place)
+        last[place] = event.sequence
+
+
+def _keys_of_several_partitions(events: Iterable[_Event]) -> set[Key]:
+    partitions: dict[Key, set[tuple[str, int]]] = {}
+    for event in events:
+        partitions.setdefault(event.key, set()).add(event.partition)
+    return {key for key, places in partitions.items() if len(places) > 1}
+
+
+def _refused(problem: Problem) -> RowChange:
+    return RowChange("refused", note=f"{problem.code} {problem.statement}")
+
+
+def _decoded(side: bytes | None) -> Any:
+    if side is None:
+        return None
+    return json.loads(side, parse_float=Decimal)
+
+
+def _key_text(value: Any) -> str:
+    """Returns a value of a key column as text: ``"7"`` of a key and ``7`` of a value are one key."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, default=str, sort_keys=True)
