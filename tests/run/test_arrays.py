@@ -203,6 +203,7 @@ def test_a_redrive_without_the_option_leaves_no_half_records(world):
     assert world.places() == [(0, 1, 3)] and world.state.rows == {"orders": 1}
 
 
+@pytest.mark.long
 def test_a_table_that_does_not_tell_where_rows_come_from_has_no_redrive_of_half_records(world):
     world.sink = DeltaSink(world.folder / "table", "columns", source_columns=None)
     world.add(record('{"id":"1"}', array=False))

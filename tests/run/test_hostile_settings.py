@@ -232,6 +232,12 @@ def exact(field):
 CHANGING = (COMMIT_HEADER, IDENTITY_HEADER)
 """Headers of dead letters that are of the run, or of the folder."""
 KINDS = ["records", "columns", "iceberg", "topics", "enveloped", "avro"]
+QUICK = ("records", "columns", "topics")
+"""These kinds run in CI; the others are long."""
+
+
+def kinds():
+    return [pytest.param(kind, marks=() if kind in QUICK else pytest.mark.long) for kind in KINDS]
 
 
 @pytest.fixture(scope="module")
@@ -254,7 +260,7 @@ def expected(spark, registry, tmp_path_factory):
     return of
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", kinds())
 def test_what_the_runs_give(expected, kind):
     """Runs of the kind do something: rows, failures, a replay."""
     counts, rows, letters = expected(kind)
@@ -267,7 +273,8 @@ def pairs_of_kind_and_set():
     pairs = []
     for number, kind in enumerate(KINDS):
         for place, name in enumerate(SETS):
-            marks = [] if (number + place) % len(SETS) == 0 else [pytest.mark.long]
+            quick = kind in QUICK and (number + place) % len(SETS) == 0
+            marks = [] if quick else [pytest.mark.long]
             pairs.append(pytest.param(kind, SETS[name], id=f"{name}-{kind}", marks=marks))
     return pairs
 

@@ -425,7 +425,8 @@ def test_a_record_of_ten_megabytes(world):
     assert world.run(replace(world.to_kafka(), sink=KafkaSink(big, f"group-{world.id}"))).records_out == 1
 
 
-@pytest.mark.parametrize("count", [100, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("count", [100, 1000])
 def test_many_topics_by_pattern(world, count):
     names = [f"many-{world.id}-{n:04d}" for n in range(count)]
     world.there.make(*names)

@@ -113,7 +113,7 @@ def test_the_last_event_of_a_key_is_its_row(keys):
     assert keys.run().status == "empty"
 
 
-@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+@pytest.mark.parametrize("kind", ["delta", pytest.param("iceberg", marks=pytest.mark.long)])
 def test_a_key_is_all_of_its_columns(kind, spark, tmp_path):
     """Rows that share a part of their key are rows of their own, when they are changed and deleted, too."""
     keys = Keys(tmp_path, spark, kind)

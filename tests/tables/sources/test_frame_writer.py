@@ -64,6 +64,7 @@ def _of(rows, topic, partition):
     return topic, [record for t, p, record in rows if (t, p) == (topic, partition)]
 
 
+@pytest.mark.long
 def test_thousands_of_rows_stay_in_order(spark, topics):
     ids = spark.range(30_000)
     frame = ids.select(
