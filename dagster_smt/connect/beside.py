@@ -1,8 +1,8 @@
 """Chains in front of a connector: topics that the component writes, and the connector that reads them.
 
 The component applies the transforms and writes each record to a topic with a suffix: ``orders.search``. The connector
-goes on without its transforms, reads these topics, and takes the suffix from their names, because many stores name
-their index or collection by the topic.
+loses its transforms and reads these topics. It removes the suffix from their names, because many stores name an index
+or collection after the topic.
 """
 
 import re
@@ -42,11 +42,11 @@ class Beside:
 
 
 def beside(connector: Connector, suffix: str, routes: bool) -> Beside:
-    """Returns the topics and the rest of a sink that stays.
+    """Returns the parts of a component for a sink connector that stays in use.
 
     Args:
         connector: The connector.
-        suffix: The end of the topics' names, a name of its own for each connector.
+        suffix: The end of the topics' names, which differs for each connector.
         routes: True if transforms of the connector choose the topic.
     """
     end = re.escape(f".{suffix}")
@@ -70,7 +70,7 @@ def beside(connector: Connector, suffix: str, routes: bool) -> Beside:
 
 
 def without_transforms(connector: Connector) -> Patch:
-    """Returns the changes that take the transforms and predicates from a connector."""
+    """Returns the changes that remove the transforms and predicates of a connector."""
     return dict.fromkeys(option for option in connector.chain if option in connector.config)
 
 

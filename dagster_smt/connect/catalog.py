@@ -1,7 +1,7 @@
-"""The catalog of connectors: classes, the place where their records go here, and rules about their options.
+"""The catalog of connectors: classes, the target of their records in this package, and rules about options.
 
-The catalog is data: one file for each family of connectors in ``catalogs/``, with the pages that it follows. Texts may
-refer to a sentence of ``catalogs/sentences.yaml``: ``{STORE}``.
+The catalog is data: one file for each family of connectors in ``catalogs/``, with links to the vendors' pages. Texts
+may refer to a sentence of ``catalogs/sentences.yaml``: ``{STORE}``.
 """
 
 import re
@@ -45,7 +45,7 @@ class Catalog:
 
     Attributes:
         classes: The known classes, by their names in ``connector.class``.
-        goals: The place where the records of each family go, by family.
+        goals: The target of the records, by family.
         sources: The pages that each family's rules follow, by family.
         rules: The rules, in order; those of every connector come first.
     """

@@ -1,4 +1,4 @@
-"""The chain that a connector's records go through here: its transforms in today's words, and its list of fields."""
+"""The chain of a component: the connector's transforms with current option names, and its list of fields."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -61,7 +61,7 @@ class ConnectorComponent:
         options: A verdict on each option of the connector, in the order of its file.
         proposals: Settings that a user may add to ``defs.yaml``.
         schema: The columns of the topics' last records; None if nobody read them.
-        patch: The changes of a connector that goes on without its transforms; None for other connectors.
+        patch: The changes to a connector that stays in use without its transforms; None for other connectors.
         connector_class: The class of the connector, or its name in Confluent Cloud.
     """
 
@@ -142,7 +142,7 @@ def written_component(
         lake: The folder or URI for the table; templates in it are rendered.
         look: Reads the last records of the topics; None to read no records.
         smt_jars: Jars for classes that this package does not have.
-        into: ``table`` or ``topic``, for sinks; empty: as the catalog says of the connector's class.
+        into: ``table`` or ``topic``, for sinks; empty: the catalog decides by the connector's class.
         worker: The worker's properties.
         group: The group of the assets, for a whole cluster; empty: Dagster's default. Components of a group get a
             schedule or a sensor.

@@ -35,7 +35,7 @@ _SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 def client_source(connector: Connector, source: dict[str, Any], worker: Worker) -> dict[str, Any]:
     """Returns the source, with the isolation level and the login of the connector's consumer.
 
-    The login is there only if its secrets are references.
+    The source has the login only if the login's secrets are references.
     """
     if "kafka" not in source:
         return source
@@ -63,7 +63,7 @@ def _login(connector: Connector) -> dict[str, str]:
 
 
 def topic_sink(source: dict[str, Any]) -> dict[str, Any]:
-    """Returns the sink for topics in the place of the source."""
+    """Returns the sink for topics on the same cluster or in the same folder as the source."""
     if "kafka" not in source:
         return {"files": {"path": source["files"]}}
     return {"kafka": {name: value for name, value in source["kafka"].items() if name != "isolation_level"}}

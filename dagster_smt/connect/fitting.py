@@ -12,7 +12,7 @@ _NO_KEY = "the keys have no schema, so their fields are unknown: declare the key
 
 
 def fit_to_kind(settings: TableSettings, kind: str, key: str) -> None:
-    """Takes back settings that the table cannot have, and completes a partitioning by the records' time.
+    """Removes settings that the table cannot have, and completes a partitioning by the records' time.
 
     Args:
         settings: The settings; they change.

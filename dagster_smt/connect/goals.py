@@ -1,4 +1,4 @@
-"""The place where the records of a connector go: a table, or a topic that the connector reads without transforms."""
+"""The target of a connector's records: a table, or a topic that the connector reads without transforms."""
 
 from collections.abc import Callable
 
@@ -30,7 +30,7 @@ _SETTINGS: dict[str, Callable[[Connector], TableSettings]] = {
 
 
 def goal_of(connector: Connector, into: str = "") -> Goal:
-    """Returns the place where a component writes the records of a connector.
+    """Returns the target of a component: a table or a topic.
 
     Args:
         connector: The connector.

@@ -1,4 +1,4 @@
-"""Jars of transforms that this package does not have: where people get them."""
+"""The download places of jars, for transforms that this package does not have."""
 
 import json
 from functools import cache

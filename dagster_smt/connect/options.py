@@ -30,7 +30,7 @@ def option_verdicts(connector: Connector, decided: Iterable[OptionVerdict], *, u
     Args:
         connector: The connector.
         decided: Verdicts that other modules made; they win over the rules.
-        unused: The verdict's text for options of a connector that goes on with them; empty: the connector ends.
+        unused: The verdict's text for options of a connector that stays in use; empty: the connector ends.
     """
     verdicts_by_option = {verdict.option: verdict for verdict in decided}
     family = family_of(connector)

@@ -113,7 +113,7 @@ class Cluster:
 
 
 def cluster_at(address: str) -> Cluster:
-    """Returns what a worker says of its cluster. A worker that does not list its plug-ins has none here."""
+    """Returns the description of a worker's cluster. If the worker does not list its plug-ins, ``plugins`` is empty."""
     place, version, plugins = without_login(address), "", {}
     try:
         about = _asked(address, "/")
@@ -153,7 +153,7 @@ def answered(address: str, path: str, method: str = "GET", body: Any = None) -> 
         The JSON data of the answer; None if the answer is empty.
 
     Raises:
-        OSError, ValueError, RecursionError, HTTPException: There is no answer, or none of a worker.
+        OSError, ValueError, RecursionError, HTTPException: There is no answer, or the answer is not a worker's.
     """
     parts = urllib.parse.urlsplit(address)
     plain = parts._replace(netloc=parts.netloc.rpartition("@")[2])
@@ -206,7 +206,7 @@ def _read(answer: IO[bytes]) -> Any:
 
 
 def reason_of(error: Exception) -> str:
-    """Returns why there is no answer."""
+    """Returns the reason of a missing answer, as text."""
     if isinstance(error, urllib.error.HTTPError):
         return f"it answers {error.code}"
     if isinstance(error, _ElsewhereError):

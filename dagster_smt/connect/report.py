@@ -1,4 +1,4 @@
-"""The report of an import: beside each component as Markdown and JSON, and an index of a whole cluster."""
+"""The report of an import: Markdown and JSON next to each component, and an index of a whole cluster."""
 
 import json
 from collections import Counter
@@ -25,7 +25,7 @@ class Imported:
     Attributes:
         connector: The connector.
         component: Its component.
-        cluster: The cluster that runs the connector; None for one of a file.
+        cluster: The cluster that runs the connector; None for a connector in a file.
     """
 
     connector: Connector
@@ -118,7 +118,7 @@ def _page(imported: Imported, data: dict[str, Any]) -> str:
 
 
 def index_report(items: Sequence[Imported]) -> dict[str, str]:
-    """Returns the index of several connectors: what each becomes, and what is left to do."""
+    """Returns the index of several connectors: the result for each, and the open steps."""
     ready = sum(not item.component.refused for item in items)
     lines = ["# Connectors", "", f"{ready} of {len(items)} connectors are complete.", ""]
     for cluster in {item.cluster.place: item.cluster for item in items if item.cluster is not None}.values():

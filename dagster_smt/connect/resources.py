@@ -19,7 +19,8 @@ _LABEL = "strimzi.io/cluster"
 def resource_connectors(documents: list[Any], place: str) -> list[Connector]:
     """Returns the connectors of a YAML file: resources of Strimzi or Confluent, or connectors as in JSON.
 
-    A connector gets the converters of Strimzi's resource ``KafkaConnect`` if the file has the one that it names.
+    A connector gets the converters of Strimzi's resource ``KafkaConnect`` if the file contains the resource that the
+    connector names.
 
     Raises:
         ConfigError: SMT018, there is no connector; SMT003, an option is not a plain value.

@@ -22,7 +22,7 @@ class ExtraStage:
     Attributes:
         alias: The alias; a free one follows from it.
         options: The options of the transform, with ``type``.
-        predicate: The class of the predicate that the transform asks; empty: none.
+        predicate: The class of the stage's predicate; empty: no predicate.
     """
 
     alias: str
@@ -40,7 +40,7 @@ class TableSettings:
         stages: Stages after the connector's transforms.
         attributes: Attributes of the component: ``schedule``, ``lag_sensor``.
         record_time: The unit of a partitioning by the records' time: ``day``; empty: none.
-        of_columns: Options of the connector, by the option of the sink that only a table of columns has.
+        of_columns: Options of the connector that need a table of columns, by the option of the sink.
         key_fields: True if the key columns are the fields of the record's key.
         options: A verdict on each option that is decided.
     """
@@ -68,13 +68,13 @@ class TableSettings:
         self.options.append(OptionVerdict(option, verdict, text))
 
     def set(self, option: str, name: str, value: Any, verdict: OptionOutcome = "used", note: str = "") -> None:
-        """Sets an option of a sink of columns, and says so."""
+        """Sets an option of a sink of columns, and adds its verdict."""
         self.sink[name] = value
         self.of_columns.setdefault(name, []).append(option)
         self.say(option, verdict, f"sink.{name}" + (f": {note}" if note else ""))
 
     def take_back(self, name: str, reason: str) -> None:
-        """Removes an option of the sink, and says why the connector's options are not done."""
+        """Removes an option of the sink, and adds verdicts with the reason."""
         if name not in self.sink:
             return
         del self.sink[name]
@@ -120,7 +120,7 @@ def mapped_table(connector: Connector, settings: TableSettings, option: str, sep
 
 
 def every(option: str, seconds: float, settings: TableSettings) -> None:
-    """Starts runs as often as the connector commits: by a schedule, or a sensor if that is more than once a minute."""
+    """Makes runs as frequent as the connector's commits: by a schedule, or by a sensor for intervals below a minute."""
     if seconds <= 0:
         settings.say(option, "not needed", "the option is switched off")
         return
@@ -134,7 +134,7 @@ def every(option: str, seconds: float, settings: TableSettings) -> None:
 
 
 def cron_of(seconds: float) -> str:
-    """Returns the cron schedule with an interval, or the next shorter one that a day divides into."""
+    """Returns the cron schedule for an interval, or for the next shorter interval that divides a day."""
     minutes = int(seconds // _MINUTE)
     if seconds < _HOUR:
         step = max(n for n in (1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30) if n <= minutes)
@@ -148,7 +148,7 @@ def cron_of(seconds: float) -> str:
 
 
 def number(text: str) -> float:
-    """Returns the number of an option; -1 if it is none, as for an option that is switched off."""
+    """Returns the number in an option; -1 if the option has no number or is switched off."""
     try:
         return float(text.strip())
     except ValueError:

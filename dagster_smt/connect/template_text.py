@@ -1,8 +1,8 @@
-"""Texts of others in ``defs.yaml``, which Dagster renders with Jinja before it reads them.
+"""Foreign texts in ``defs.yaml``, which Dagster renders with Jinja before it reads them.
 
-Jinja's native templates do two things to a text: they run what stands between braces, and they read what is left as a
-Python literal (``123`` becomes a number). A text that either would change is written as a template of its own, which
-gives the text back.
+Jinja's native templates do two things to a text: they evaluate the expressions in braces, and they read the result as a
+Python literal (``123`` becomes a number). If one of these steps would change a text, the text is written as a template
+that returns the original.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""The topics that a component reads in the place of a connector, or behind one that writes topics."""
+"""The topics that a component reads: those of a sink connector, or those that a source connector writes."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""The configuration of a Connect worker: the converters that it gives connectors, and its configuration providers."""
+"""The configuration of a Connect worker: the default converters of connectors, and the configuration providers."""
 
 import re
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ class Worker:
     """A worker's properties.
 
     Attributes:
-        config: The properties; empty if nobody gives them.
+        config: The properties; empty if they are unknown.
     """
 
     config: Mapping[str, str] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Worker:
     def with_usual_providers(self, connector: Connector) -> Connector:
         """Returns the connector with references by the usual names of providers.
 
-        A worker may call ``FileConfigProvider`` what it likes: ``${secrets:/run/db.properties:password}`` becomes
+        A worker may give ``FileConfigProvider`` any name: ``${secrets:/run/db.properties:password}`` becomes
         ``${file:/run/db.properties:password}``.
         """
         usual = {}

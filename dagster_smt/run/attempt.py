@@ -67,7 +67,7 @@ class Running(Protocol):
 
     @property
     def say(self) -> Progress:
-        """Takes lines that say how far the run is."""
+        """Reports the progress of the run, a line of text."""
         ...
 
     @property
@@ -110,7 +110,7 @@ class Attempt:
             return self.commit_sendable(result)
 
     def commit_sendable(self, result: Staged) -> RunReport:
-        """Commits the window. Records that must not go where the chain sends them fail before."""
+        """Commits the window, after it has failed the records that the chain sends to a forbidden topic."""
         with self.run_.timed("evaluate"):
             problems = misrouted(result, self.spec, self.run_.table, self.draft.window.topics)
         if problems:
@@ -126,7 +126,7 @@ class Attempt:
             return self.commit_fitting(again)
 
     def commit_fitting(self, result: Staged) -> RunReport:
-        """Commits the window. Records that their topics would refuse fail before."""
+        """Commits the window, after it has failed the records that their topics would refuse."""
         table = self.run_.table
         with self.run_.timed("evaluate"):
             refused_ones = unmet(result, table)
@@ -139,7 +139,7 @@ class Attempt:
     def commit_ordered(self, result: Staged) -> RunReport:
         """Commits the window.
 
-        Records of a key in two partitions fail before, unless ``sequence_by`` orders their events.
+        The records of a key that is in two partitions fail first, unless ``sequence_by`` orders their events.
         """
         if self.keyed is None:
             return self.commit(result)
@@ -169,7 +169,7 @@ class Attempt:
             yield changes
 
     def run_as_guessed(self) -> RunReport | None:
-        """Returns the report; None if records name other schemas than the guessed ones. Nothing was written then."""
+        """Returns the report. If records name other schemas than the guessed ones, returns None and writes nothing."""
         assert self.forms is not None
         with self.staged() as result:
             if result.other:
@@ -187,7 +187,7 @@ class Attempt:
             yield result
 
     def left_records(self, frame: DataFrame) -> DataFrame:
-        """Returns the rows that the JVM lane left, run by Python."""
+        """Returns the rows that the JVM lane left, after the Python evaluator has run them."""
         spec = self.spec
         rows = on_spark.left_records(frame, self.plan, spec.table, spec.written)
         if self.keyed is not None:
@@ -275,7 +275,7 @@ class Attempt:
         *,
         partly: bool,
     ) -> tuple[Written, TableState]:
-        """Writes a row for each record that is kept, and the state."""
+        """Writes a row for each record that passed the chain, and the state."""
         run_ = self.run_
         state = draft.state(report, report_to_json(report), letters, failed, run_.table, partly=partly)
         run_.say("committing")  # a cancelled run stops here
@@ -284,13 +284,13 @@ class Attempt:
             return run_.table.commit(rows, state, draft.replaced, draft.before), state
 
     def remember_deletions(self, keyed: KeyedWindow) -> None:
-        """Writes the deletions that a table with ``sequence_by`` has to remember."""
+        """Writes the deletions that a table with ``sequence_by`` must remember."""
         if not remembers_deletions(keyed.keyed):
             return
         remember(keyed.changes, self.run_.deletions)
 
     def verify(self, result: Staged) -> None:
-        """Raises a ``TableError`` if the run has not read every record that it should."""
+        """Raises a ``TableError`` if the run has not read every record of the window."""
         read = {topic: counts.records for topic, counts in result.topics.items()}
         if problems := self.run_.source.verify(self.narrow.window, read, lambda: self.run_.say("")):
             raise TableError(problems)
@@ -323,7 +323,7 @@ class Attempt:
     def reject(self, result: Staged, report: RunReport) -> Mapping[str, int]:
         """Reports the first rejects, and writes dead letters or leaves the topics out.
 
-        Returns where the next run looks for letters.
+        Returns the offsets at which the next run starts to search for dead letters.
         """
         spec = self.spec
         rows = rejected_rows(result.frame, spec.chain, spec.table)

@@ -85,22 +85,23 @@ def run(
 ) -> RunReport:
     """Reads one window, applies the chain, commits the rows and returns the report.
 
-    A topic that cannot be read as asked, or has records that fail under ``errors_tolerance="none"``, is left out: the
-    report names it in ``failures``, the others are committed. If no topic is left, the run fails.
+    The run leaves out a topic that it cannot read as requested, or whose records fail under
+    ``errors_tolerance="none"``. The report lists this topic in ``failures``, and the run commits the other topics. If
+    no topic is left, the run fails.
 
     Args:
         spec: What to run.
         session: The Spark session.
-        progress: Receives lines that say how far the run is, and empty ones that only ask whether to go on.
-        begun: Receives the window, before the run reads anything of it.
+        progress: Receives lines about the progress of the run. An empty line only asks whether the run may continue.
+        begun: Receives the window, before the run reads any record.
         evaluate: The evaluator; by default ``dagster_smt.spark.evaluate``.
 
     Raises:
         ConfigError, PlanError: Nothing was read. Options of foreign stages are checked here.
-        TableError: Topics, window or sink do not allow it; nothing was committed.
+        TableError: The topics, the window or the sink do not allow the run; nothing was committed.
         RecordsRejected: Records failed under ``errors_tolerance="none"``; nothing was committed.
-        UnsupportedError: Executors lack what they need, or the session has settings that change what SQL means;
-            nothing was read.
+        UnsupportedError: Executors lack a module, or a setting of the session changes the meaning of SQL; nothing was
+            read.
         EngineError: Spark, the JVM or the file system failed.
     """
     with coded_failures(spec.name):

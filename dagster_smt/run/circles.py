@@ -1,4 +1,4 @@
-"""Records that must not go where the chain sends them: to topics that the same table reads, or to its dead letters."""
+"""Records that the chain sends to a forbidden topic: one that the same table reads, or the topic of dead letters."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -21,7 +21,7 @@ def misrouted(result: Staged, spec: RunSpec, table: Table, read: Collection[str]
     Args:
         result: The evaluated window.
         spec: The run.
-        table: Where the records go.
+        table: The table or the topics that the run writes.
         read: The topics of the window.
     """
     if not isinstance(table, RecordTable):
@@ -41,7 +41,7 @@ def misrouted(result: Staged, spec: RunSpec, table: Table, read: Collection[str]
 
 
 def refused(frame: DataFrame, problems: Mapping[str, Problem], stages: int) -> DataFrame:
-    """Returns the evaluated window, in which the records of these topics have failed at the last stage."""
+    """Returns the evaluated window, with the records of these topics marked as failed at the last stage."""
     for topic, problem in problems.items():
         frame = _refused(frame, topic, problem, stages)
     return frame

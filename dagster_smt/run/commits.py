@@ -1,4 +1,4 @@
-"""From a window and the state before it to the state after it, and to the rows that a commit replaces."""
+"""The state of a table after a window, derived from the state before it, and the rows that a commit replaces."""
 
 import time
 from collections.abc import Collection, Mapping
@@ -34,12 +34,12 @@ def replaced_rows_of(
         spec: The run.
         window: Its window.
         state: The state of the table.
-        absent: What was asked for beside the window, and the source does not have any more.
-        topics: The topics of the run that can be read, be it that they hold nothing.
-        anew: Those among them that begin anew: the rows of the former topics stay.
+        absent: Offsets that the run requested, and that the source no longer has.
+        topics: The topics that the run can read, including empty ones.
+        anew: The ones of these topics that begin anew: the rows of the former topics stay.
 
     Raises:
-        TableError: SMT514, rows would have to be replaced in a table that does not tell where they come from.
+        TableError: SMT514, the run would replace rows in a table without source columns.
         UnsupportedError: SMT574, records of topics cannot be replaced at all.
     """
     if state is not None and anew:
@@ -86,14 +86,14 @@ def check_removal(
 ) -> None:
     """Refuses to replace rows whose records are in no topic any more, unless the run config accepts the loss.
 
-    Whoever names a topic that was made anew, to rebuild it, has agreed.
+    A rebuild that names a topic which was created again counts as acceptance.
 
     Args:
         spec: The run.
-        replaced: The rows that go.
+        replaced: The rows that the commit removes.
         state: The state of the table.
         there: The offsets that the run's topics hold.
-        remade: Topics that are not those that the table has read.
+        remade: Topics that were created again since the table read them.
 
     Raises:
         TableError: SMT556, for each topic.
@@ -126,7 +126,7 @@ def rebuild_without(place: str) -> Problem:
 
 
 def miscounted(place: str, written: int, counted: int) -> Problem:
-    """Returns the warning that the table format counted other rows than the run."""
+    """Returns the warning that the table format counted another number of rows than the run."""
     statement = f"the commit added {written} rows, {counted} were counted before: records changed while they were read"
     hint = "run this window again as a fixed range: it replaces what is there of it"
     return Problem("SMT558", place, statement, hint)
@@ -148,15 +148,15 @@ class Draft:
     Attributes:
         spec: The run.
         attempt: Random name of this try.
-        window: What it read.
-        notes: What is noted beside it: what it leaves out for good, where partitions begin, and so on.
+        window: The window that it read.
+        notes: Additions to the state: skipped offsets, the beginnings of partitions, and others.
         identities: Identity of each topic.
-        replaced: The rows that go.
+        replaced: The rows that the commit removes.
         before: The state before it.
-        over: Topics that start over: what the table has held of them does not count any more.
-        anew: Those among them whose rows stay.
-        progress: Of one table of many: the state of the run's progress. Offsets that it holds need no run to read them
-            for this table, either.
+        over: Topics that start over: the offsets that the table held of these topics no longer count.
+        anew: The ones of these topics whose rows stay.
+        progress: For one table of many: the state of the run's progress. No run has to read these offsets for this
+            table again.
     """
 
     spec: RunSpec
@@ -211,11 +211,12 @@ class Draft:
 
         Args:
             report, data: The report, and as JSON data.
-            dead_letters: Where the next run begins to look for letters.
+            dead_letters: The offsets at which the next run starts to search for dead letters.
             failed: The offsets of this window whose records failed.
             table: The table.
-            partly: True if some of these have rows nevertheless: those of other elements of their arrays.
-            changed_rows: Of a table with keys: by topic how many rows more it has; None: each kept record is a row.
+            partly: True if some of these records still have rows, from other elements of their arrays.
+            changed_rows: For a table with keys: the number of additional rows by topic; None: each record that passed
+                is a row.
         """
         spec = self.spec
         before = unmasked_after(self._going_on_from(table), spec, report, self.window)
@@ -276,7 +277,7 @@ class Draft:
 
 
 def with_progress(state: TableState, progress: TableState) -> TableState:
-    """Returns the state of one table of many, with what the runs have read that had no record for the table."""
+    """Returns the state of one table of many, with the offsets that runs have read without a record for this table."""
     return replace(
         state,
         held=state.held | progress.held,
@@ -288,7 +289,7 @@ def with_progress(state: TableState, progress: TableState) -> TableState:
 
 
 def settled(state: TableState, table: Table, spec: RunSpec) -> TableState:
-    """Returns the state with the rows that the table holds now, no matter who changed them."""
+    """Returns the state that counts the rows which the table holds now, no matter who changed them."""
     coordinates = spec.sink.coordinates
     if coordinates is None:
         rows = {**state.rows}

@@ -1,4 +1,4 @@
-"""The contract of a table: columns that those who read it rely on, compared with those that it has."""
+"""The contract of a table: the columns that its readers rely on, compared with the table's columns."""
 
 import re
 from collections.abc import Collection
@@ -15,13 +15,15 @@ _DIGITS = re.compile(r"decimal\(\d+,")
 def contract_problems(
     declared: Schema, table: T.StructType, planned: Schema | None = None, own: Collection[str] = ()
 ) -> dict[str, str]:
-    """Returns the breaches of a contract, as ``{path: problem}``. Further columns of the table are no breach.
+    """Returns the breaches of a contract, as ``{path: problem}``. Additional columns of the table are not a breach.
 
     Args:
-        declared: The contract, a struct. A column that is ``NOT NULL`` there must be so in the plan, too.
+        declared: The contract, a struct. A column that is ``NOT NULL`` in the contract must also be required in the
+            plan.
         table: The table's columns.
-        planned: The value's schema after the chain; where only the records can tell, that of the window's records.
-        own: Columns that no chain makes: those for the source of a row.
+        planned: The value's schema after the chain. If the records bring the schemas, the schema of the window's
+            records.
+        own: The source columns, which no chain makes.
     """
     return dict(_struct(declared, table, planned, "", own))
 

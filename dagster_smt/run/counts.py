@@ -1,4 +1,4 @@
-"""What happened to the records of a window, per topic: one aggregation over the evaluator's result."""
+"""Counts of the records of a window by topic and result: one aggregation over the evaluator's result."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -29,7 +29,7 @@ CONVERTERS = {-2: "key.converter", -3: "value.converter"}
 
 
 def count_columns(chain: Chain, entries: Sequence[LedgerEntry], *, arrays: bool = False) -> list[Column]:
-    """Returns the aggregates of an evaluator's result, before anything is filtered; ``read_counts`` reads them.
+    """Returns the aggregates of an unfiltered result of an evaluator; ``read_counts`` reads them.
 
     Args:
         chain: The chain.
@@ -74,14 +74,14 @@ def read_counts(row: Row | dict[str, int], stages: int, entries: int) -> TopicCo
 
 
 def stage_names(chain: Chain) -> list[tuple[str, str]]:
-    """Alias and transform of each stage."""
+    """Returns the alias and the transform of each stage."""
     return [(stage.alias, stage.label) for stage in chain.stages]
 
 
 def add_totals(
     report: RunReport, chain: Chain, entries: Sequence[LedgerEntry], warnings: Sequence[Problem]
 ) -> RunReport:
-    """Returns the report with the counts of its topics added up, and with what is worth a warning."""
+    """Returns the report with the sums over its topics, and with warnings."""
     counts = add_up(report.topics.values())
     report.records_in, report.records_out = counts.records, counts.rows_out
     report.dropped, report.failed = counts.all_dropped, counts.all_failed

@@ -1,7 +1,7 @@
 """Dead letters: the original record with Connect's context headers, in a topic or a table of their own.
 
-They are published before the window is committed, each once: letters of the same connector and the same record that are
-there already, from a try that died or a window that is read again, are not written a second time.
+A run publishes dead letters before it commits the window. It writes no letter twice: if an earlier attempt crashed, or
+the window is read again, the run finds the existing letters by connector and record.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,16 +33,16 @@ _IDENTIFYING = (CONNECTOR_HEADER, *SOURCE_HEADERS, IDENTITY_HEADER)
 
 @dataclass(frozen=True)
 class Letters:
-    """Dead letters of one window, about to be published.
+    """The dead letters of one window, before their publication.
 
     Attributes:
         spec: The run.
         rows: ``rejected_rows`` of the window.
         originals: The window as read.
         window: The window.
-        attempt: Name of the commit that takes them in.
+        attempt: Name of the commit that counts them.
         identities: Identity of each topic.
-        count: How many there must be.
+        count: The expected number of letters.
     """
 
     spec: RunSpec
@@ -97,9 +97,10 @@ class Published:
     """The outcome of publishing dead letters.
 
     Attributes:
-        ends: Where the next run begins to look for letters, per partition of their topic: for the next state.
-        unwritten: The records whose letters the topic takes in no form.
-        problems: What is said of them.
+        ends: The offsets at which the next run starts to search for letters, per partition of their topic. The next
+            state stores them.
+        unwritten: The records whose letters the topic refuses in every form.
+        problems: The warnings about these records.
     """
 
     ends: Mapping[str, int] = field(default_factory=dict)
@@ -119,16 +120,16 @@ def _not_published(topic: str, records: Sequence[Range]) -> Problem:
 
 
 def publish(letters: Letters, state: TableState | None, say: Progress) -> Published:
-    """Publishes the letters that are not there yet.
+    """Publishes the letters that do not exist yet.
 
     Args:
         letters: The letters.
-        state: The state of the table before this window: its letters up to there need no second look, unless the
-            window was read before.
-        say: Hears how far this is.
+        state: The state of the table before this window. Letters before the offsets in this state are not searched,
+            unless the window was read before.
+        say: Receives lines about the progress.
 
     Raises:
-        TableError: SMT532, reading the window again found another number of failed records.
+        TableError: SMT532, a second reading of the window has another number of failed records.
     """
     spec, session = letters.spec, letters.rows.sparkSession
     frame = letters.frame().persist()

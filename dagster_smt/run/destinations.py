@@ -1,4 +1,4 @@
-"""Where the records of a window go, if each topic that the chain chooses has a table: counted, and checked."""
+"""The tables for the records of a window, if each topic that the chain chooses has a table: counts and checks."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -27,12 +27,12 @@ _VALUE_FORM, _KEY_FORM = "__value_form", "__key_form"
 
 @dataclass(frozen=True)
 class Bound:
-    """The records of a window that are bound for one table.
+    """The records of a window for one table.
 
     Attributes:
-        topic: The topic after the chain; it names the table.
+        topic: The topic after the chain, which names the table.
         counts: Counts of these records, by the topic that they were read from.
-        value_forms, key_forms: The numbers of the schemas that their values and keys have (``FormsPlan``).
+        value_forms, key_forms: The numbers of the schemas of their values and keys (``FormsPlan``).
     """
 
     topic: str
@@ -48,11 +48,12 @@ class Bound:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Where the records of a window go.
+    """The tables for the records of a window.
 
     Attributes:
-        bound: By topic after the chain. If there are too many, only topics that have a table.
-        new: How many topics have no table yet.
+        bound: The records of each table, by topic after the chain. If there are too many topics, only those that have a
+            table.
+        new: The number of topics without a table.
     """
 
     bound: Mapping[str, Bound]
@@ -67,7 +68,7 @@ def destination_column(kind: str) -> Column:
 
 
 def bounds_of(result: Staged, left_out: frozenset[str], plan: Plan, sink: TableSink, known: Collection[str]) -> Bounds:
-    """Counts where the records of a window go.
+    """Counts the records of a window for each table.
 
     Args:
         result: The evaluated window.
@@ -123,10 +124,10 @@ def _form(column: str, forms: int) -> Column:
 
 
 def refusals(bounds: Bounds, sink: TableSink, known: Collection[str]) -> dict[str, Problem]:
-    """Returns why topics get no table, by topic; the empty text stands for all topics without a table.
+    """Returns the problems of topics that get no table. The empty topic means all topics without a table.
 
     Args:
-        bounds: Where the records go.
+        bounds: The tables for the records.
         sink: The sink.
         known: The topics that have a table.
     """
@@ -145,7 +146,7 @@ def refusals(bounds: Bounds, sink: TableSink, known: Collection[str]) -> dict[st
 
 
 def refused_condition(refused: Collection[str], kind: str, known: Collection[str]) -> Column:
-    """Returns which evaluated records are bound for these topics; the empty text is all topics without a table."""
+    """Returns the condition for records of these topics. The empty topic means all topics without a table."""
     topic = F.coalesce(destination_column(kind), F.lit(""))
     is_refused = topic.isin(*refused)
     if "" not in refused:

@@ -1,4 +1,4 @@
-"""Counts by partition of time: the parts of a window that is read for several of them at once."""
+"""Counts by time partition, for a window that is read for several time partitions at once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Counts = Mapping[str, TopicCounts]
 
 
 def with_part(frame: DataFrame, division: Division) -> tuple[DataFrame, Column]:
-    """Returns the rows of a window, and the column with the number of each row's part."""
+    """Returns the rows of a window, and a column with the number of each row's part."""
     if division.parts == 1:
         return frame, F.lit(0)
     rows = []
@@ -49,9 +49,9 @@ class Parts:
 
     Attributes:
         division: The division of the window.
-        unread: What of the window was not read.
-        source: Where it was not read.
-        sizes: How many stages and ledger entries are counted.
+        unread: The offsets of the window that were not read.
+        source: The source of the window.
+        sizes: The number of stages and of ledger entries.
     """
 
     division: Division

@@ -1,4 +1,4 @@
-"""What holds of a table after a run, read from the table and its topics: never assumed from what the run did itself."""
+"""The facts of a table after a run, read from the table and its topics, never derived from the run itself."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -57,19 +57,20 @@ def table_facts(
     count_keys: bool = False,
     small_below: int | None = None,
 ) -> TableFacts:
-    """Reads the state of a table, and compare it with its topics and, after a window, with its rows and columns.
+    """Reads the state of a table and compares it with the topics and, after a window, with the rows and columns.
 
     Args:
-        spec: What ran.
+        spec: The request of the run.
         plan: The plan of its chain.
         session: The Spark session.
-        window: What the run read; empty if there was nothing new.
+        window: The window of the run; empty if no record was new.
         search: True to look for masked values in a sample of the window.
-        contract: Columns that the table must have; looked at where it has any.
+        contract: The columns that the table must have, for a table of columns.
         count_keys: True to count the keys that have several rows.
         small_below: Count the files of the table, and those with fewer bytes; None: do not count files.
 
-    The run is committed, so nothing here makes it fail: what cannot be looked at is named with its problem.
+    The run is committed, so no error here fails the run: ``unseen`` lists the facts that could not be read, with the
+    problem.
     """
     return _Looking(spec, plan, session, window, search, contract, count_keys, small_below).facts()
 

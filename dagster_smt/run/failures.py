@@ -1,6 +1,7 @@
 """Failures of Spark, the JVM and the file system, as problems with a code.
 
-Their messages may quote the value of a field, so only names come along: Spark's error condition, Java's classes.
+The original messages may quote the value of a field. So a problem contains only names: Spark's error condition, Java's
+classes.
 """
 
 import re
@@ -67,7 +68,7 @@ def coded_failures(place: str) -> Iterator[None]:
     Raises:
         EngineError: SMT620 Spark failed, SMT621 the JVM or the Connect server is gone, SMT622 the file system refused,
             SMT623 the disk is full, SMT624 executors lack a Python module, SMT625 to SMT628, SMT634, SMT635, SMT641
-            Kafka, SMT638 a batch of records is too large for Arrow; SMT591, nobody has foreseen the failure.
+            Kafka, SMT638 a batch of records is too large for Arrow; SMT591, an unforeseen failure.
     """
     try:
         yield
@@ -136,6 +137,6 @@ def _of_spark(error: Exception, place: str) -> Problem:
 
 
 def after_commit(place: str, error: Exception) -> Problem:
-    """Returns the problem of a look at a committed run that failed. The problem names only the class of the error."""
+    """Returns the problem of a step that failed after the commit. The problem names only the class of the error."""
     statement = f"what the run left could not be looked at: {type(error).__name__}"
     return Problem("SMT595", place, statement, "the run is committed; its log tells more")

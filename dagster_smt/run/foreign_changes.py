@@ -1,4 +1,4 @@
-"""What foreign stages changed in a window, by topic and part: counted from what Spark keeps of the window."""
+"""The changes of foreign stages in a window, by topic and part, counted from the rows that Spark caches."""
 
 import json
 from collections import Counter
@@ -20,7 +20,7 @@ Changes = dict[tuple[str, int], list[FieldChanges]]
 def changes_of(frame: DataFrame, division: Division) -> Changes:
     """Returns the changes by topic and part; none if the chain has no foreign stages.
 
-    Records of a topic mostly have the same changes, so few texts come to the driver (``records.change_texts``).
+    Most records of a topic have the same changes, so the driver receives few texts (``records.change_texts``).
     """
     if CHANGES not in frame.columns:
         return {}

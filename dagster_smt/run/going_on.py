@@ -1,4 +1,4 @@
-"""Whether a run may go on from what a table says of itself."""
+"""Checks whether a run may continue from the state of a table."""
 
 import secrets
 from collections.abc import Collection
@@ -19,8 +19,9 @@ def state_to_go_on_from(spec: RunSpec, table: Table, say: Progress) -> TableStat
     """Returns the table's state, if this run may continue from that state.
 
     Raises:
-        TableError: SMT522, SMT554, SMT555 it cannot be told; SMT523 there are rows and no state; SMT524 another asset
-            writes the table; SMT525 it holds another kind of rows; SMT786 it was given back to a connector.
+        TableError: SMT522, SMT554, SMT555: the state cannot be determined; SMT523: there are rows and no state; SMT524:
+            another asset writes the table; SMT525: the table holds another kind of rows; SMT786: the table was given
+            back to a connector.
     """
     fresh = spec.rebuild and not spec.window.topics
     try:
@@ -56,7 +57,7 @@ def others(state: TableState | None, topics: Collection[str]) -> list[str]:
 
 
 def check_owner(spec: RunSpec, state: TableState) -> None:
-    """Refuses a table that another asset writes: our chain never ran on its rows."""
+    """Refuses a table that another asset writes, because the chain never ran on the table's rows."""
     owner = state.report.get("name")
     if owner and owner != spec.name and not spec.take_over:
         hint = "give the sink a place of its own; or, if the asset has a new name, launch once with window.take_over"

@@ -1,4 +1,4 @@
-"""The fields that a policy holds back: what a run says about them after its commit."""
+"""The fields that a policy held back in a run, determined after the commit."""
 
 from typing import TYPE_CHECKING
 
@@ -20,16 +20,16 @@ def held_back(
 ) -> list[HeldBack]:
     """Returns the fields that the policy of a run held back.
 
-    With a schema they follow from it. Without one, the counts of the run say whether a stage dropped anything; then a
-    sample of the window is read for the names.
+    With a schema, the fields follow from the schema. Without a schema, the counts of the run show whether a stage
+    dropped any field. In that case the function reads a sample of the window to find the names.
 
     Args:
         chain: The chain of the run.
         plan: Its plan.
         report: The report of the run; None if the table has none.
-        window: What the run read.
+        window: The window of the run.
         sample: The part of the window to read again for names.
-        source: Its topics.
+        source: The source of the topics.
     """
     stages = tuple(stage for stage in chain.stages if isinstance(stage, PolicyStage))
     if not stages or not window.ranges:

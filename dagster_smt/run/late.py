@@ -1,4 +1,4 @@
-"""Records of a window's time that lie beyond its offsets: they came late, and belong to it by their timestamps."""
+"""Late records: their timestamps belong to the time of a window, and their offsets are after the window."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,12 +14,12 @@ _PLACE = ("topic", "partition")
 
 
 def late_offsets(source: Source, after: Sequence[Range], moments: Sequence[int]) -> Mapping[int, OffsetSet]:
-    """Returns the offsets of late records of a time. Reads the timestamps of all records after the window.
+    """Returns the offsets of a window's late records. Reads the timestamps of all records after the window.
 
     Args:
         source: The source.
-        after: What lies behind the window.
-        moments: Milliseconds: the beginning of the time, the moments at which its parts end, its end.
+        after: The offsets after the window.
+        moments: Points in time in milliseconds: the beginning, the ends of the parts, the end.
 
     Returns:
         The offsets of each part's late records.

@@ -1,4 +1,4 @@
-"""Where dead letters may not go: they hold original records, so never to where people read what a chain let through."""
+"""Checks the place of dead letters: they hold original records, so the readers of masked rows must not see them."""
 
 import re
 from collections.abc import Sequence
@@ -23,10 +23,11 @@ from dagster_smt.tables.spec import (
 
 
 def check_dead_letters(spec: RunSpec, topics: Sequence[str], session: SparkSession) -> None:
-    """Refuses dead letters without a topic, in a topic that the same table reads, or beside masked rows.
+    """Refuses dead letters without a topic, in a topic that the same table reads, or next to masked rows.
 
     Raises:
-        ConfigError: SMT531 no topic, SMT534 the table would read its own letters, SMT537 they lie in the table.
+        ConfigError: SMT531: there is no topic; SMT534: the table would read its own dead letters; SMT537: the place of
+            the dead letters is inside the table.
     """
     place = spec.dead_letters or spec.table.source
     if isinstance(place, TableSink):
@@ -50,7 +51,7 @@ def check_dead_letters(spec: RunSpec, topics: Sequence[str], session: SparkSessi
 
 
 def has_letters_in(spec: RunSpec) -> bool:
-    """Returns True if the topic of the dead letters is among the sink's topics: on its cluster, or in its folder."""
+    """Returns True if the topic of the dead letters is a topic of the sink: on the sink's cluster, or in its folder."""
     place = spec.dead_letters or spec.table.source
     if not spec.dead_letter_topic or isinstance(place, TableSink | TableSource):
         return False
@@ -60,7 +61,7 @@ def has_letters_in(spec: RunSpec) -> bool:
 
 
 def letters_among_records(topic: str) -> Problem:
-    """Returns why no record may go to the topic of the dead letters: its readers would get original records."""
+    """Returns the problem of records that the chain sends to the topic of dead letters."""
     hint = "give the dead letters a topic that no record is routed to"
     return Problem("SMT592", topic, "the chain routes the record to the topic of the dead letters", hint)
 

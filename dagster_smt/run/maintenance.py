@@ -1,7 +1,7 @@
-"""One maintenance of a table: step by step, each followed by a look at rows and progress.
+"""The maintenance of a table, step by step. After each step, rows and progress are compared.
 
-A step that fails is reported and does not stop the next one. A step that removes what a repair of the progress would
-need does not begin if the progress cannot be read.
+A step that fails is reported and does not stop the next step. If the progress cannot be read, no step begins that would
+remove old versions, because a repair of the progress needs them.
 """
 
 import time
@@ -56,14 +56,14 @@ def maintain(
 
     Args:
         sink: A Delta or Iceberg table.
-        options: The steps and the age of what they remove.
+        options: The steps, and the age of the versions that they remove.
         session: The Spark session.
         progress: Receives a line before each step.
-        steps: Only these of the steps; None: all that ``options`` switches on.
+        steps: The steps to run; None: all steps that ``options`` switches on.
         small_below: A file with fewer bytes is small.
 
     Raises:
-        SmtError: Spark or the table cannot be reached at all. Failed steps are in the report.
+        SmtError: Spark or the table cannot be reached. Failed steps are in the report.
     """
     with coded_failures(sink.place):
         table = open_table(session, sink)

@@ -1,9 +1,9 @@
-"""A run that writes a table for each topic that the chain chooses: from one evaluation, each table by its own commit.
+"""A run that writes a table for each topic that the chain chooses: one evaluation, and one commit per table.
 
-The progress of the run is a table of its own, with the state that any other run keeps in its table. Each table has a
-state, too, in the commit with its rows. A run that dies between two tables leaves the progress as it was: the next run
-reads the window again, passes over the tables that hold it, and writes the others
-(``docs/decisions/0034-many-tables-have-one-progress.md``).
+A separate table stores the progress of the run, in the form of state that other runs store in their one table. Each
+table also has its own state, in the commit with its rows. If a run dies between two tables, the progress stays
+unchanged. The next run reads the window again, skips the tables that already hold the window, and writes the other
+tables (``docs/decisions/0034-many-tables-have-one-progress.md``).
 """
 
 import secrets
@@ -60,10 +60,10 @@ LOG_COLUMNS = "commit BIGINT, topic STRING, table STRING, status STRING, records
 
 @dataclass(frozen=True)
 class TableOutcome:
-    """What became of one table.
+    """The result of a run for one table.
 
     Attributes:
-        destination: The same for the report.
+        destination: The result for the report.
         state: The state of the table; None if it has none, or could not be written.
         report: The report of its commit.
         written: Its files.
@@ -92,7 +92,7 @@ class ManyAttempt(Attempt):
         return tuple(before.tables) if before is not None else ()
 
     def commit_sendable(self, result: Staged) -> RunReport:
-        """Commit; if it is wished, records that get no table have failed."""
+        """Commits the window. Fails the records without a table first, if the sink requests it."""
         if self.sink.refused_tables == "dead_letters":
             with self.run_.timed("evaluate"):
                 bounds = bounds_of(result, frozenset(self.run_.failures), self.plan, self.sink, self.known)
@@ -103,7 +103,7 @@ class ManyAttempt(Attempt):
         return self.commit(result)
 
     def without_refused(self, frame: DataFrame, refused: Mapping[str, Problem]) -> DataFrame:
-        """Returns the evaluated window in which records that get no table have failed."""
+        """Returns the evaluated window, with the records without a table marked as failed."""
         stage = last_stage(self.spec.chain)
         for topic, problem in refused.items():
             condition = refused_condition([topic], self.sink.kind, self.known)
@@ -300,7 +300,7 @@ class _Writing:
 
 @dataclass
 class TableRun:
-    """One table's part of a run: see ``attempt.Running``."""
+    """The part of a run for one table: see ``attempt.Running``."""
 
     spec: RunSpec
     session: SparkSession
@@ -316,17 +316,17 @@ class TableRun:
 
     @cached_property
     def deletions(self) -> Table:
-        """The table of deletions beside this table."""
+        """The table of deletions for this table."""
         assert isinstance(self.spec.sink, TableSink)
         return deletions_table(self.session, self.spec.sink)
 
     def say(self, line: str) -> None:
-        """Asks whether to go on; the run tells of all tables together."""
+        """Asks whether the run may continue. Only the run reports progress, for all tables together."""
         self.beat()
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
-        """The run measures all tables together."""
+        """Does nothing: the run measures all tables together."""
         yield
 
     def warn(self, problems: Iterable[Problem]) -> None:
@@ -347,7 +347,7 @@ class OneTable:
     former: frozenset[str]
 
     def outcome(self, bound: Bound) -> TableOutcome:
-        """Returns what became of a table; its failure is its own."""
+        """Returns the result for a table. An error does not stop the other tables."""
         attempt = self.writing.attempt
         if self.writing.stopped.is_set():
             raise InterruptedError
@@ -366,7 +366,7 @@ class OneTable:
             return TableOutcome(replace(destination, problems=problems, is_new=False))
 
     def landed(self, sink: TableSink, name: str) -> TableState | None:
-        """Returns the state of a commit whose end nobody heard; None if the table has no such commit."""
+        """Returns the state of a commit without a confirmation; None if the table has no such commit."""
         try:
             state = open_table(self.writing.attempt.run_.session, sink).state()
         except Exception:  # noqa: BLE001 - what the table says cannot be known
@@ -376,7 +376,7 @@ class OneTable:
         return None
 
     def written(self, bound: Bound, sink: TableSink, destination: Destination, name: str) -> TableOutcome:
-        """Writes a table, unless it holds the window.
+        """Writes a table, unless the table already holds the window.
 
         Raises:
             SmtError: The table cannot be written.
@@ -417,14 +417,14 @@ class OneTable:
         return self.committed(attempt, Staged(rows, dict(bound.counts)), destination, sink)
 
     def holds(self, state: TableState | None) -> bool:
-        """Whether a run that ended early has written the window to the table, with the same chain."""
+        """Returns True if a run that ended early has written the window to the table with the same chain."""
         if state is None or self.writing.reads_again or not state.runs:
             return False
         is_same_chain = state.runs[-1].chain == self.writing.attempt.spec.chain.hash
         return is_same_chain and not self.writing.read - state.held
 
     def draft(self, spec: RunSpec, state: TableState | None, name: str) -> Draft:
-        """Returns the commit of one table in the making."""
+        """Returns the draft of a table's commit."""
         draft = self.writing.draft
         if draft.replaced.everything:
             replaced = Replaced(everything=True)
@@ -436,7 +436,7 @@ class OneTable:
         return replace(draft, spec=spec, attempt=name, replaced=replaced, before=state, progress=draft.before)
 
     def later(self, bound: Bound, plan: Plan, of_topic: Column) -> DataFrame | None:
-        """Returns the records after the window that decide what the keys of the table are now."""
+        """Returns the records after the window that determine the current rows of the window's keys."""
         template = self.writing.attempt
         if template.later is None:
             return None
@@ -446,7 +446,7 @@ class OneTable:
         """Commits the rows of a table.
 
         Raises:
-            TableError: SMT720, SMT722, records of a table with keys have no place in it.
+            TableError: SMT720, SMT722: records have no key, or nothing orders the events of a key.
         """
         report = attempt.report(result)
         report = add_totals(report, attempt.spec.chain, attempt.plan.entries, [])

@@ -1,4 +1,4 @@
-"""A backlog in bounded windows: a series of runs, each with its own commit. The table knows how far it is."""
+"""Reads a backlog in bounded windows: a series of runs, each with its own commit. The table stores the progress."""
 
 import time
 from collections.abc import Callable
@@ -29,22 +29,22 @@ def run_batches(
 ) -> list[RunReport]:
     """Runs window after window until no record is left or a limit is reached.
 
-    A batch that fails ends the series; the others stay committed. A topic that fails in one batch is left out of the
-    following ones.
+    If a batch fails, the series ends, and earlier batches stay committed. If a topic fails in one batch, later batches
+    leave it out.
 
     Args:
-        spec: What to run. ``rebuild`` and ``accept_gap`` concern the first batch: the others continue it.
+        spec: The request. ``rebuild`` and ``accept_gap`` apply to the first batch; later batches continue from it.
         session: The Spark session.
-        batches: The limits.
-        progress: Receives lines that say how far the run is.
+        batches: The limits of the series.
+        progress: Receives lines about the progress of the run.
         evaluate, begun: As in ``run``.
-        clock: Seconds.
+        clock: Returns the time in seconds.
 
     Returns:
-        One report per committed window; a single one with status ``empty`` if nothing was new.
+        A report for each committed window; one report with the status ``empty`` if no record was new.
 
     Raises:
-        ConfigError: SMT535, a fixed window is one batch.
+        ConfigError: SMT535, a fixed window cannot be split.
     """
     if spec.window.fixed:
         hint = "run it without micro_batch, or leave the fixed window out"

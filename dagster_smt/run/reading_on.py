@@ -1,4 +1,4 @@
-"""A new table of records that bring their schemas along needs one to begin with: it reads on until there is one."""
+"""Extends the first window of a table until a record names a schema, because a new table needs a schema."""
 
 from dataclasses import replace
 
@@ -14,12 +14,12 @@ def with_more_records(spec: RunSpec, error: PlanError, window: Window, before: W
 
     Args:
         spec: The run.
-        error: Why its window has no plan.
+        error: The error of the plan for its window.
         window: The window.
-        before: The window that was read before this one and had no schema either, if there was one.
+        before: The previous window without a schema; None for the first window.
 
     Returns:
-        None if more records are no help: something else is wrong, or there are none.
+        None if more records do not help: the error has another cause, or there are no more records.
     """
     asked = spec.window
     nothing = {problem.code for problem in error.problems} == {"SMT212"}

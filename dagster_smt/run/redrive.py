@@ -1,4 +1,4 @@
-"""Failed records once more: the window that reads just these."""
+"""The window of a redrive: exactly the failed records."""
 
 from dataclasses import replace
 
@@ -14,10 +14,10 @@ def redriven(spec: RunSpec, available: Available, state: TableState | None) -> t
     """Returns the run whose window holds the failed records that the table's state lists.
 
     Returns:
-        The run, still the same request; and what cannot be run again, for the topic has lost it (SMT519).
+        The run, with the same request; and the problems of records that the topic has lost (SMT519).
 
     Raises:
-        ConfigError: SMT513, the window is fixed already.
+        ConfigError: SMT513, the run config already fixes a window.
         UnsupportedError: SMT578, the sink does not remember which records failed.
     """
     _check(spec)

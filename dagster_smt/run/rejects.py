@@ -1,4 +1,4 @@
-"""Records that failed: where they are, what refused them, told to the user."""
+"""Failed records: their coordinates, their stage and their problem, in messages for the user."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ _JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 def rejected_rows(evaluated: DataFrame, chain: Chain, table: TopicTable) -> DataFrame:
     """Returns a row for each failed record: its place, the stage in Connect's terms, and its problem.
 
-    Of a record with several rows it is the first that failed.
+    If a record has several rows, the first failed row counts.
     """
     stages = dict.fromkeys(range(len(chain.stages)), "TRANSFORMATION")
     classes = {number: stage.connect_class for number, stage in enumerate(chain.stages)}
@@ -71,21 +71,21 @@ def _stage_names(chain: Chain, index: int) -> tuple[str, str]:
 
 
 def last_stage(chain: Chain) -> int:
-    """Returns the stage to name for a record that fails after the chain: the last one, or the value's converter."""
+    """Returns the stage to report for a record that fails after the chain: the last stage, or the value's converter."""
     if chain.stages:
         return len(chain.stages) - 1
     return min(CONVERTERS)
 
 
 def with_failed(frame: DataFrame, own: Column, stage: int, problem: Problem, statement: Column) -> DataFrame:
-    """Returns the evaluated window, in which some records have failed.
+    """Returns the evaluated window, with some records marked as failed.
 
     Args:
         frame: The window.
-        own: Which of the records that the chain keeps have failed.
-        stage: The stage that is named.
-        problem: What is said of them, but for the statement.
-        statement: What is said of each.
+        own: The condition for the records to fail, among those that passed the chain.
+        stage: The stage to report.
+        problem: The problem of these records, without the statement.
+        statement: The statement for each record.
     """
     texts = (F.lit(problem.code), statement, F.lit(problem.hint), F.lit(DATA_EXCEPTION))
     failed: dict[str, Column] = {
@@ -104,7 +104,7 @@ def with_failed(frame: DataFrame, own: Column, stage: int, problem: Problem, sta
 
 
 def not_committed(place: str, counts: TopicCounts, *, whole: bool) -> Problem:
-    """Returns the problem of a topic that is left out because records failed."""
+    """Returns the problem of a topic that the run leaves out because records failed."""
     what = "nothing" if whole else "nothing of this topic"
     statement = f"{counts.failed_records} of {counts.records} records failed; {what} was committed"
     hint = "mend the chain and run again: it takes the same offsets; or set errors.tolerance to all"

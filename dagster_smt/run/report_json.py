@@ -1,4 +1,4 @@
-"""Run reports as JSON data: how a table keeps them with each commit."""
+"""Run reports as JSON data, the form in which each commit of a table stores its report."""
 
 import dataclasses
 from typing import Any
@@ -30,8 +30,8 @@ def report_from_json(data: dict[str, Any]) -> RunReport:
 def report_of(state: TableState, run: CommittedRun | None = None) -> RunReport:
     """Returns the report of a committed run that could not return its own; its status is ``already committed``.
 
-    Of the last commit it is whole; of an earlier one the table remembers only that it was, as
-    topics of a cluster do of any.
+    The report of the last commit is complete. Of an earlier commit, and of any commit to topics of a cluster, only the
+    fact is known.
     """
     if not state.report or (run is not None and run.number != state.number):
         name = str(state.report.get("name", ""))

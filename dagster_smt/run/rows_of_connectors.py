@@ -1,4 +1,4 @@
-"""Runs of a table that a connector wrote before: what they may not do with the rows of the connector."""
+"""Checks for runs in a table with rows that a connector wrote."""
 
 from collections.abc import Collection
 
@@ -9,7 +9,7 @@ from dagster_smt.model.windows.window import Window
 
 
 def check_not_given_back(place: str, state: TableState) -> None:
-    """Refuses a table that was given back to a connector: both would write the same records.
+    """Refuses a table that was given back to a connector, because run and connector would write the same records.
 
     Raises:
         TableError: SMT786.
@@ -22,13 +22,14 @@ def check_not_given_back(place: str, state: TableState) -> None:
 
 
 def check_rows_of_connector(place: str, state: TableState | None, window: Window, topics: Collection[str] = ()) -> None:
-    """Refuses to read records again whose rows a connector wrote, because their rows would stay beside the new ones.
+    """Refuses to read records again if a connector wrote their rows, because the old rows would stay next to the new
+    rows.
 
     Args:
         place: The table.
         state: The state of the table.
         window: The window of the run.
-        topics: Topics whose rows the run replaces, without those of other topics.
+        topics: The topics whose rows the run replaces.
 
     Raises:
         TableError: SMT787.

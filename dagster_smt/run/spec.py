@@ -1,4 +1,4 @@
-"""What a run is asked to do."""
+"""The request of one run."""
 
 import hashlib
 import json
@@ -25,21 +25,22 @@ class RunSpec:
 
     Attributes:
         name: Name of the asset or op; the connector's name in dead letters.
-        chain: The chain; with the stages around it that the columns of the topic table ask for.
-        table: What it reads.
-        sink: What it writes.
-        window: Which offsets; by default those after the last committed window.
+        chain: The chain, with the stages that the columns of the topic table add around it.
+        table: The topic table that the run reads.
+        sink: The table or the topics that the run writes.
+        window: The requested offsets; by default those after the last committed window.
         errors_tolerance: Connect's ``errors.tolerance``: ``none`` leaves out topics with records that fail, ``all``
-            goes on without these records.
-        dead_letters: Where dead letters go: file topics, or a table of their own. ``None`` is beside the topics read.
-        dead_letter_topic: Their topic; empty for none.
-        rebuild: Start over: this window replaces all rows, or all those of ``window.topics``.
-        take_over: Go on with a table that runs of another name have written.
-        settle: Take rows that others changed or removed for right: the state counts what is there now.
-        key: Who runs: the orchestrator's run and step. A second run with the same key and request is a retry.
-        asked: The request, where this is a part of it.
+            continues without these records.
+        dead_letters: The place of dead letters: topics, or a separate table. ``None``: topics next to those that the
+            run reads.
+        dead_letter_topic: The topic of dead letters; empty: no dead letters.
+        rebuild: True to start over: this window replaces all rows, or all rows of ``window.topics``.
+        take_over: True to continue a table that runs of another name have written.
+        settle: True to accept changes of other writers: the state then counts the current rows.
+        key: The orchestrator's run and step. A second run with the same key and request is a retry.
+        asked: The whole request, if this run is a part of it.
         touched: Fingerprints of the ledger entries that earlier batches of the run touched.
-        defined: The chain of the definition, where the run may have another; None if it is that.
+        defined: The chain of the definition, if the run has another chain; else None.
     """
 
     name: str
@@ -73,7 +74,7 @@ class RunSpec:
         """Returns the plan of the chain before any window is known. The plan is made once.
 
         Raises:
-            PlanError, UnsupportedError: As ``plan_sink``: what can never work.
+            PlanError, UnsupportedError: As ``plan_sink``: the run can never work.
         """
         return self._plan
 
@@ -83,10 +84,10 @@ class RunSpec:
 
     @property
     def request(self) -> str:
-        """Identifies what is asked for.
+        """Identifies the request.
 
-        The next window is the next window whatever the chain. What replaces rows is another request with another chain,
-        other columns or other formats: it has to run, though the same was asked for before.
+        A request for the next window is the same under every chain. A request that replaces rows is a new request if
+        the chain, the columns or the formats differ, and has to run again.
         """
         if self.asked:
             return self.asked
@@ -116,7 +117,7 @@ class RunSpec:
         return [self.chain.hash, repr(table.row), *formats, self.sink.kind]
 
     def of_topics(self, topics: tuple[str, ...]) -> "RunSpec":
-        """Returns the run for some of its topics. It stays the same request."""
+        """Returns the run for some of its topics. The request stays the same."""
         explicit = self.window.explicit
         if explicit is not None:
             explicit = Window(tuple(r for r in explicit.ranges if r.topic in topics))
@@ -124,7 +125,7 @@ class RunSpec:
 
     @property
     def written(self) -> Formats:
-        """The formats of the records that are written."""
+        """The formats of the records that the run writes."""
         return written_formats(self.table, self.sink)
 
     @property

@@ -1,8 +1,7 @@
-"""The evaluated window, computed once: counted by topic, then written from what Spark keeps of it.
+"""The evaluated window: computed once, cached by Spark, counted by topic, and then written.
 
-Rows are counted before anything is committed, so that a commit can say what became of every record and a run without
-tolerance can stop. Spark keeps the rows on its executors, on disk where memory is short; nothing comes to the driver
-but counts.
+A run counts the rows before it commits. So the commit can contain the result of every record, and a run without
+tolerance can stop. Spark caches the rows on its executors, on disk if memory is short. The driver receives only counts.
 """
 
 from collections import Counter
@@ -42,9 +41,9 @@ class Staged:
     Attributes:
         frame: The evaluator's columns.
         topics: Counts of each topic that has records in the window.
-        parts: The same of each part of a window that is divided; else of the window as the only part.
-        as_guessed: By topic: how many records name the schemas that were guessed.
-        other: How many name other ones: then nothing else here is true.
+        parts: The same counts for each part of a divided window. A window that is not divided is one part.
+        as_guessed: The number of records that name the guessed schemas, by topic.
+        other: The number of records that name other schemas. If there are any, all other counts are wrong.
     """
 
     frame: DataFrame
@@ -54,7 +53,7 @@ class Staged:
     parts: tuple[dict[str, TopicCounts], ...] = ()
 
     def rows_out(self, left_out: frozenset[str] = frozenset()) -> DataFrame:
-        """Returns the rows of the records that passed, without some topics."""
+        """Returns the rows of the records that passed, except for some topics."""
         rows = self.frame.where("__status = 0")
         if left_out:
             return rows.where(~F.col("__topic").isin(*left_out))
@@ -99,7 +98,7 @@ class Staged:
 
 
 def ranges_of_records(rows: DataFrame) -> OffsetSet:
-    """Returns the offsets of evaluated records. Their ranges are found where the rows are."""
+    """Returns the offsets of evaluated records. Executors combine the offsets to ranges."""
     place = ("__topic", "__partition")
     # of offsets, not of rows: several rows may be of one record
     number = F.dense_rank().over(Window.partitionBy(*place).orderBy("__offset"))
@@ -117,8 +116,8 @@ def staged(evaluated: DataFrame, plan: Plan, left: RunLeft, division: Division =
 
     Args:
         evaluated: The evaluator's columns.
-        plan: What was evaluated.
-        left: Runs the rows that the JVM lane left, of those that Spark keeps.
+        plan: The plan of the chain.
+        left: Runs the cached rows that the JVM lane left.
         division: The parts to count.
     """
     chain, entries = plan.chain, plan.entries

@@ -1,4 +1,4 @@
-"""Columns that a table cannot take in: what a rebuild of all its topics may do about it, and what helps otherwise."""
+"""Columns that do not fit a table: a rebuild of all topics may start the table over; otherwise an error says why."""
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
@@ -20,13 +20,13 @@ def with_columns(
     """Commits a window. If its columns do not fit, starts the table over, provided that the run requests a rebuild.
 
     Args:
-        commit: Reads, evaluates and commits. That columns do not fit is found before anything is evaluated.
+        commit: Reads, evaluates and commits. It fails before the evaluation if columns do not fit.
         draft: The commit.
         failures: Topics of the run that cannot be read.
         say: Receives a line.
 
     Raises:
-        TableError: What is wrong with the columns, and what works for this run.
+        TableError: The columns do not fit. The hint names a remedy for this run.
     """
     other_kind = draft.before is not None and draft.before.kind != draft.spec.sink.holds
     if other_kind and not draft.replaced.everything:  # that has been looked at: every topic is named

@@ -20,8 +20,8 @@ def checked_schema(
         spec: The run.
         table: The table.
         evaluated: The evaluated window.
-        replaced: The rows that go.
-        keyed: The table with keys, if it is one.
+        replaced: The rows that the commit removes.
+        keyed: The table with keys; None for other tables.
 
     Raises:
         PlanError, TableError: The table cannot have these columns.

@@ -1,4 +1,4 @@
-"""Records that the topics they are written to would refuse: each fails by itself, before anything is written."""
+"""Records that their target topics would refuse: each record fails alone, before the run writes anything."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,11 +29,11 @@ _NO_KEY = Problem(
 
 @dataclass(frozen=True)
 class Unmet:
-    """The demands of topics that records of a window do not meet.
+    """The requirements of topics that records of a window do not meet.
 
     Attributes:
-        limits: By topic how many bytes a record may have, if one has more.
-        with_keys: Topics that are compacted, if a record has no key.
+        limits: The limit in bytes by topic, for topics with a larger record.
+        with_keys: The compacted topics with a record without a key.
     """
 
     limits: Mapping[str, int]
@@ -44,7 +44,7 @@ class Unmet:
 
 
 def unmet(result: Staged, table: Table) -> Unmet:
-    """Returns the demands that records of a window do not meet."""
+    """Returns the requirements that records of a window do not meet."""
     if not isinstance(table, KafkaTable):
         return Unmet({}, ())
     measured = table.measure(result.rows_out(), "__out.")
@@ -60,7 +60,8 @@ def unmet(result: Staged, table: Table) -> Unmet:
 
 
 def without_unmet(frame: DataFrame, unmet: Unmet, table: Table, chain: Chain) -> DataFrame:
-    """Returns the evaluated window. The records that their topics would refuse have failed at the last stage."""
+    """Returns the evaluated window, with the records that their topics would refuse marked as failed at the last
+    stage."""
     assert isinstance(table, KafkaTable)
     stage = last_stage(chain)
     if unmet.limits:

@@ -1,4 +1,4 @@
-"""Masks, drops and renames that touched nothing: what a run puts on record, and the run that repairs it."""
+"""Masks, drops and renames that touched nothing: the entry in the table's state, and the run that repairs it."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,10 +19,10 @@ def unmasked_after(before: TableState, spec: RunSpec, report: RunReport, window:
     """Returns the state with the unmasked records of a run.
 
     Args:
-        before: The state before, without what starts over.
+        before: The state before the run, without topics that start over.
         spec: The run.
-        report: Its report.
-        window: What it has read.
+        report: The report of the run.
+        window: The window of the run.
     """
     if spec.window.accept_unmasked:
         state = before.accept(run_of(spec), spec.window.accept_unmasked)
@@ -85,10 +85,10 @@ def repaired(spec: RunSpec, available: Available, state: TableState | None) -> t
     """Returns the run whose window holds the unmasked records. The run reads them again and replaces their rows.
 
     Returns:
-        The run, still the same request; and what cannot be run again, for the topic has lost it (SMT353).
+        The run, with the same request; and the problems of records that the topic has lost (SMT353).
 
     Raises:
-        ConfigError: SMT354, the window is fixed already.
+        ConfigError: SMT354, the run config already fixes a window.
         UnsupportedError: SMT352, records of topics cannot be replaced.
     """
     _check(spec)

@@ -1,4 +1,4 @@
-"""Records that need not be read: the part of a window that is, and the others in the counts as if they had been."""
+"""Records that a run need not read: the narrowed window, and the counts that include the unread records."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -39,7 +39,7 @@ def records_of(spec: RunSpec, source: Source, window: Window, say: Callable[[str
 
 
 def what_is_unread(narrowed: Narrowed) -> list[str]:
-    """Returns lines on what is not read; of many topics and stages the first ones."""
+    """Returns log lines about unread records, for the first topics and stages."""
     lines = [unread.text for unread in narrowed.unread[:_MOST_LINES]]
     more = len(narrowed.unread) - _MOST_LINES
     if more > 0:

@@ -1,4 +1,4 @@
-"""The columns of a connector's table, compared with those of the rows that the chain makes of the last records."""
+"""Compares the columns of a connector's table with the columns that the chain gives to the last records."""
 
 import secrets
 from collections.abc import Mapping
@@ -34,7 +34,8 @@ def scratch_run(spec: RunSpec, sink: TableSink, window: Window) -> RunSpec:
 
 
 def last_records(ranges: list[Range], ends: Mapping[TopicPartition, int], most: int) -> Window:
-    """Returns the last records of each partition before some ends, those after them if there are none."""
+    """Returns the last records of each partition before some end offsets, or the first ones after them if there are
+    none."""
     each = max(1, most // max(1, len(ranges)))
     results = []
     for r in ranges:
@@ -53,7 +54,7 @@ def columns_of_chain(session: SparkSession, spec: RunSpec, sink: TableSink, wind
     Args:
         session: The Spark session.
         spec: The run of the component.
-        sink: A scratch table, which this function makes.
+        sink: A scratch table, which this function creates.
         window: The records.
     """
     if not window.ranges:
@@ -64,7 +65,7 @@ def columns_of_chain(session: SparkSession, spec: RunSpec, sink: TableSink, wind
 
 
 def column_differences(sink: TableSink, table: StructType, chain: StructType) -> list[ColumnDifference]:
-    """Returns how the rows of a chain differ from the columns of a table. Columns for the source of a row do not count.
+    """Returns the differences between the columns of a chain's rows and of a table. Source columns do not count.
 
     Args:
         sink: The sink of the component; its ``schema_evolution`` decides which types fit.

@@ -41,7 +41,7 @@ class RowComparison:
         columns: The columns that were compared, with their types.
         ours: The rows of the chain.
         of_connector: The rows of the connector.
-        only_ours: Rows that only the chain gives.
+        only_ours: Rows that only the chain produces.
         only_connectors: Rows that only the connector's table has.
         first: The first differences.
     """
@@ -67,7 +67,7 @@ def compared_rows(
         ours: The rows of the chain, with the columns for the source of a row.
         of_connector: The rows of the connector.
         source: Names of the columns for the source of a row.
-        keys: Columns by which the differences of a row are looked up; empty: by the most similar row.
+        keys: Columns that identify the row to compare with; empty: the most similar row.
     """
     own = set(source.names)
     there = {f.name: f.dataType for f in of_connector.schema.fields}

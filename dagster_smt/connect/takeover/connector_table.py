@@ -96,7 +96,7 @@ class TakeOverTable:
     # --- offsets ---
 
     def measured(self) -> tuple[Measured, dict[str, str]]:
-        """Returns what the topics hold now, and the identities of the topics."""
+        """Returns the offsets that the topics hold now, and the identities of the topics."""
         source = open_source(self.spec.table.source, self.session)
         topics = choose_topics(self.spec.table, self.spec.window, source.topics())
         return source.measure(topics), source.identities(topics)

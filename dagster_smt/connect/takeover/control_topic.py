@@ -1,9 +1,9 @@
 """The control topic of Apache's Iceberg sink: data files that tasks have written and no snapshot has yet.
 
 A task writes data files, and then sends their names to the control topic in one transaction with the offsets of its
-consumer group. The coordinator reads the names and adds the files to the table. The snapshot says up to which offset of
-the control topic it has read: ``kafka.connect.offsets.TOPIC.GROUP``. A name at a later offset is in flight: its
-records are behind the group's offsets, and not in the table.
+consumer group. The coordinator reads the names and adds the files to the table. Each snapshot stores the offset of the
+control topic up to which the coordinator has read: ``kafka.connect.offsets.TOPIC.GROUP``. A name at a later offset is
+in flight: the group's offsets are already after its records, but the table does not have them yet.
 
 Source of the format: ``org.apache.iceberg.connect.events`` (Iceberg 1.10), and ``AvroUtil``: two bytes, the schema as
 ``DataOutput.writeUTF`` writes it, and the event.
@@ -32,13 +32,13 @@ _PAUSE = 0.2
 
 @dataclass
 class InFlight:
-    """What a control topic has that no snapshot of the table has.
+    """The data files that a control topic names and no snapshot of the table has.
 
     Attributes:
         files: Data files and delete files.
         records: Their records.
         open_transactions: Partitions of the control topic with an open transaction.
-        read_to: The end of each partition that was read.
+        read_to: The end offset of each partition that was read.
     """
 
     files: int = 0
@@ -53,14 +53,14 @@ class InFlight:
 
     @property
     def text(self) -> str:
-        """What is in flight, in words."""
+        """Describes the data in flight."""
         if self.open_transactions:
             return f"an open transaction in {self.open_transactions} partitions of the control topic"
         return f"{self.files} files with {self.records} records that no snapshot has"
 
 
 def in_flight(client: KafkaClient, topic: str, group: str, table: str, committed: Mapping[int, int]) -> InFlight:
-    """Returns what is in flight for a table.
+    """Returns the data in flight for a table.
 
     Args:
         client: The brokers of the control topic.
@@ -70,7 +70,7 @@ def in_flight(client: KafkaClient, topic: str, group: str, table: str, committed
         committed: The offsets in the newest snapshot of the connector; empty if there is none.
 
     Raises:
-        EngineError: SMT793, an event cannot be read; or the brokers do not answer.
+        EngineError: SMT793, an event cannot be read; or the brokers do not respond.
     """
     from confluent_kafka import IsolationLevel
     from confluent_kafka.admin import OffsetSpec
@@ -149,7 +149,7 @@ def event_of(value: bytes) -> dict[str, Any]:
     """Returns an event of the control topic.
 
     Raises:
-        ValueError: The bytes are no event.
+        ValueError: The bytes are not an event.
     """
     if value[:2] != _MAGIC:
         raise ValueError("no event")

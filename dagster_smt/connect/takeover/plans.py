@@ -1,4 +1,4 @@
-"""The plan of a take-over: the connector of a worker, and the component that goes on in its table."""
+"""The plan of a take-over: the connector of a worker, and the component that continues its table."""
 
 from collections.abc import Mapping
 
@@ -21,7 +21,7 @@ def take_over_plan(connector: Connector, url: str, definition: Definition) -> Ta
 
     Raises:
         UnsupportedError: SMT784, tables of this connector cannot be taken over.
-        ConfigError: SMT792, the component reads something else than the connector.
+        ConfigError: SMT792, the component and the connector read different topics.
     """
     family = family_of(connector)
     if family not in _FAMILIES or not connector.is_sink:
@@ -50,7 +50,7 @@ def take_over_plan(connector: Connector, url: str, definition: Definition) -> Ta
 def catalog_conf(config: Mapping[str, str]) -> dict[str, str]:
     """Returns Spark's settings for the catalog of an Iceberg sink, as its default catalog.
 
-    The catalog has the name that the sink gives it, so that both write the same table.
+    The catalog has the sink's name for it, so that connector and runs write the same table.
     """
     prefix = f"{_CATALOG}."
     options = {name.removeprefix(prefix): value for name, value in config.items() if name.startswith(prefix)}

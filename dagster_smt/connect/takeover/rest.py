@@ -28,7 +28,7 @@ class ConnectRest:
     Args:
         url: The address.
         name: The name of the connector.
-        seconds: How long to wait for a worker that does not answer, or that rebalances.
+        seconds: The longest time to wait for a worker that does not respond, or that rebalances.
     """
 
     def __init__(self, url: str, name: str, seconds: float = 60):
@@ -81,7 +81,7 @@ class ConnectRest:
         self._ask("PATCH", "/offsets", {"offsets": items})
 
     def until(self, holds: Callable[[ConnectorState], bool], seconds: float) -> ConnectorState:
-        """Waits until the state of the connector is as asked, or time is over; returns the last state."""
+        """Waits for a state of the connector until the time is over; returns the last state."""
         end = time.monotonic() + seconds
         state = self.state()
         while not holds(state) and time.monotonic() < end:

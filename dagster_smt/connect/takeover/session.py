@@ -17,7 +17,7 @@ from dagster_smt.tables.spec import packages_of
 
 
 def take_over_session(conf: Mapping[str, str], spec: RunSpec) -> tuple[SparkSession, bool]:
-    """Returns a session with the packages of a component, and whether this function started the session.
+    """Returns a session with the packages of a component, and True if this function started the session.
 
     Args:
         conf: Settings of the session; references to secrets are resolved, and Spark's logs hide their values.

@@ -23,7 +23,7 @@ class Settled:
     Attributes:
         offsets: Its committed offsets: the table has all records before them, and none from there on.
         head: The version of the table.
-        text: What was proved, in words.
+        text: A description of the proof.
     """
 
     offsets: CommittedOffsets
@@ -39,7 +39,7 @@ class Settling:
         plan: The connector and its table.
         rest: The worker.
         table: The table.
-        seconds: How long to wait for the connector to stop, and for its next commit.
+        seconds: The longest time to wait for the connector to stop, and for its next commit.
         say: Receives a line about each step.
     """
 
@@ -58,7 +58,7 @@ class Settling:
         """Stops the connector. If data files wait for a commit, lets the connector commit them, and stops it again.
 
         Raises:
-            EngineError: SMT782, the connector does not stop; SMT783, something stays in flight.
+            EngineError: SMT782, the connector does not stop; SMT783, data stay in flight.
             TableError: SMT789, two places name different offsets.
         """
         end = time.monotonic() + self.seconds
@@ -100,7 +100,7 @@ class Settling:
             time.sleep(_PAUSE)
 
     def flight(self, head: TableHead) -> InFlight:
-        """Returns what is in flight after a version of the table."""
+        """Returns the data in flight after a version of the table."""
         if not self.plan.control:
             return InFlight()
         name = self.plan.connector.config["iceberg.tables"].strip()

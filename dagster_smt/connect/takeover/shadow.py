@@ -1,4 +1,4 @@
-"""A shadow run: the records that a connector has written, through the chain into a scratch table, and compared."""
+"""A shadow run: sends a connector's records through the chain into a scratch table, and compares the rows."""
 
 import json
 import time
@@ -38,11 +38,11 @@ class ShadowOptions:
 
     Attributes:
         scratch: The folder or URI for the scratch table.
-        wait: Seconds to wait for a moment at which nothing is in flight.
-        start: The first offset per ``topic-partition``, or of all (key empty).
+        wait: Seconds to wait until nothing is in flight.
+        start: The first offset of each ``topic-partition``; an empty key means all of them.
         end: The offset after the last one, in the same form.
-        keys: Columns by which differences are looked up.
-        by: Who compares; empty: the user of the process.
+        keys: Columns that identify the row to compare with.
+        by: The person who compares; empty: the user of the process.
     """
 
     scratch: str
@@ -66,10 +66,10 @@ class ShadowReport:
         snapshot: The version that was compared.
         chain: The hash of the chain.
         version: The version of this package.
-        by: Who compared.
-        at: When.
+        by: The person who compared.
+        at: The time.
         window: The offsets, as ``{topic: {partition: [start, end]}}``.
-        whole: True if these are all records of the table, so that rows of the table only are differences, too.
+        whole: True if these are all records of the table, so that rows that only the table has are differences, too.
         records: The records of the window.
         dropped: Records that the chain drops.
         failed: Records that fail in the chain.
@@ -99,7 +99,7 @@ class ShadowReport:
 
 
 class Shadow:
-    """A shadow run. The connector may run meanwhile.
+    """A shadow run. The connector may continue to run.
 
     Args:
         session: The Spark session.
@@ -115,10 +115,10 @@ class Shadow:
         self.settling = Settling(plan, self.rest, self.table, options.wait, say)
 
     def compare(self) -> ShadowReport:
-        """Compares, and writes the report beside the component.
+        """Compares the rows, and writes the report next to the component.
 
         Raises:
-            EngineError: SMT783, something is in flight all the time.
+            EngineError: SMT783, data are in flight all the time.
             TableError: SMT790, there is no record to compare.
         """
         offsets, head = self._moment()

@@ -34,7 +34,7 @@ class TakeOverOptions:
     Attributes:
         scratch: The folder or URI for scratch tables.
         wait: Seconds to wait for the connector to stop, and for its next commit.
-        by: Who takes over; empty: the user of the process.
+        by: The person who takes over; empty: the user of the process.
         accept_columns: True to accept columns that only the table or only the chain has.
         sample: The number of records whose columns are compared.
         dry_run: True to change nothing.
@@ -67,7 +67,7 @@ class TakeOver:
     # --- there ---
 
     def take(self) -> TakeOverRecord:
-        """Takes the table over, or goes on with a take-over that was killed.
+        """Takes the table over, or continues a take-over that was killed.
 
         Raises:
             SmtError: Nothing was taken over; the connector is as it was before.
@@ -192,10 +192,10 @@ class TakeOver:
     # --- and back ---
 
     def back(self) -> TakeOverRecord:
-        """Gives the table back to the connector, which goes on where the runs stopped.
+        """Gives the table back to the connector, which continues at the end of the runs' progress.
 
         Raises:
-            SmtError: The table was not given back. After the note in the table, only a second try goes on.
+            SmtError: The table was not given back. If the table already has the note, only a second try can continue.
         """
         state = self.table.state()
         if state is None or state.taken_over is None:

@@ -56,13 +56,13 @@ class CommittedOffsets:
 
 @dataclass(frozen=True)
 class TableHead:
-    """The version of a table at a moment.
+    """The version of a table at a point in time.
 
     Attributes:
         snapshot: The id of the snapshot, or the number of the version; empty if there is none.
         parent: The snapshot before it; empty if there is none.
-        control_offsets: Of an Iceberg sink's snapshot: the next offset of each partition of the control topic.
-        valid_through: Of an Iceberg sink's snapshot: the time up to which the sink has written all records.
+        control_offsets: For an Iceberg sink: the next offset of each partition of the control topic, from the snapshot.
+        valid_through: For an Iceberg sink: the time up to which the sink has written all records, from the snapshot.
     """
 
     snapshot: str = ""
@@ -85,7 +85,7 @@ class ColumnDifference:
 
     Attributes:
         column: The path of the column.
-        kind: ``added``: the chain's only; ``absent``: the table's only; ``type``: the types differ.
+        kind: ``added``: only the chain has the column; ``absent``: only the table has it; ``type``: the types differ.
         text: The difference in words.
     """
 
@@ -108,7 +108,7 @@ class TakeOverPlan:
         folder: The folder of the component.
         spec: The run of the component.
         group: The consumer group with the connector's offsets.
-        control: Of an Iceberg sink: the control topic; empty for other sinks.
+        control: For an Iceberg sink: the control topic; empty for other sinks.
     """
 
     connector: Connector
@@ -140,7 +140,7 @@ class TakeOverRecord:
         cluster: The address of the worker, without a login.
         table: The place of the table.
         asset: The key of the asset.
-        by: Who started the command.
+        by: The person who started the command.
         begun: The time at which the first try began.
         ended: The time of the result.
         tries: The number of times that the command ran.
@@ -151,8 +151,8 @@ class TakeOverRecord:
         head_before: The version of the table that was proved.
         head_after: The version with the note of the take-over.
         rows: The rows of the table at that time.
-        columns: The differences of columns; accepted ones, if the result is no refusal.
-        compared: How columns were compared.
+        columns: The differences of columns. Unless the result is a refusal, they were accepted.
+        compared: The method of comparing the columns.
         result: The result.
         problems: Codes and texts of a refusal.
     """
