@@ -1,4 +1,4 @@
-"""What topics hold when a run begins."""
+"""The offsets that topics hold when a run begins."""
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,11 +18,11 @@ Position = tuple[int, int]
 
 @dataclass(frozen=True)
 class Waiting:
-    """Records that readers of committed records do not get yet: a transaction is open in front of them.
+    """Records behind an open transaction, which readers of committed records cannot see yet.
 
     Attributes:
-        offset: Where it begins.
-        offsets: How many offsets wait.
+        offset: The first offset of the transaction.
+        offsets: The number of waiting offsets.
         since: The timestamp of the first record, in milliseconds; None if it is not known.
     """
 
@@ -40,7 +40,7 @@ class Measured:
     Attributes:
         ranges: Earliest offset and end of each topic-partition, sorted.
         epochs: The leader epoch of each topic-partition, of sources that have leaders.
-        waiting: What open transactions hold back.
+        waiting: The records behind open transactions.
     """
 
     ranges: Sequence[Range]
@@ -65,7 +65,7 @@ def waiting_problem(waiting: Waiting) -> Problem:
 
 
 def moment_of(millis: int) -> str:
-    """Milliseconds since 1970 as a moment, or as their number where no calendar has it."""
+    """Returns milliseconds since 1970 as a date and time, or as a number if no calendar has the date."""
     try:
         moment = datetime.fromtimestamp(millis / 1000, timezone.utc)
     except (ValueError, OverflowError, OSError):
@@ -74,7 +74,7 @@ def moment_of(millis: int) -> str:
 
 
 def nothing_cut(positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
-    """Returns no cut: the topics of the source never lose their ends."""
+    """Returns no partition: topics of this source never lose records at their ends."""
     return {}
 
 
@@ -86,13 +86,13 @@ class Available:
         ranges: Earliest and end of each topic-partition.
         identities: Identity of each topic.
         offsets_at: See ``Source.offsets_at``.
-        late: Where records of a time are that lie behind its window, by the part of the time that they are of.
-        offsets_at_each: See ``Source.offsets_at_each``; None: ``offsets_at`` is asked for each moment.
+        late: The offsets of late records, which are after the window of their time, by the part of the time.
+        offsets_at_each: See ``Source.offsets_at_each``; None: ``offsets_at`` is called for each time.
         committed: See ``Source.committed``.
         epochs: See ``Measured``.
         cut_back: See ``Source.cut_back``.
         same_topic: See ``Source.same_topic``.
-        present: See ``Source.present``; None for a source of which each offset is there, or never comes.
+        present: See ``Source.present``; None for a source whose missing offsets never appear later.
     """
 
     ranges: Sequence[Range]
@@ -107,7 +107,7 @@ class Available:
     late: LateOffsets = lambda after, moments: {}
 
     def firsts(self, topics: Sequence[str], moments: Sequence[int]) -> Sequence[Mapping[TopicPartition, int]]:
-        """Returns for each point in time its offsets: see ``Source.offsets_at``."""
+        """Returns the offsets of each point in time: see ``Source.offsets_at``."""
         if self.offsets_at_each is not None:
             return self.offsets_at_each(topics, moments)
         return [self.offsets_at(topics, millis) for millis in moments]

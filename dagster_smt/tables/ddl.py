@@ -1,8 +1,7 @@
 """Column lists as Spark writes them (``id BIGINT NOT NULL, name STRING``), read into Connect schemas.
 
-The types that Flink and ksqlDB call otherwise (``BYTES``, ``ROW<…>``, ``TIMESTAMP_LTZ(3)``) are known, too.
-Only sqlglot's tokenizer is used: its parser stops silently at a type that it does not know, and Spark's own parser
-needs a running session.
+Type names of Flink and ksqlDB (``BYTES``, ``ROW<…>``, ``TIMESTAMP_LTZ(3)``) are accepted, too. Only sqlglot's tokenizer
+is used: its parser stops silently at a type that it does not know, and Spark's own parser needs a running session.
 """
 
 import difflib
@@ -53,12 +52,12 @@ def _multiset(item: Schema) -> Schema:
 def parse_ddl(text: str, *, place: str = "") -> Schema:
     """Reads a column list into the schema of a struct.
 
-    Fields allow null unless ``NOT NULL``; items of arrays and values of maps do; ``COMMENT`` becomes ``doc``.
-    Names with unusual characters stand in backticks.
+    A field, an item of an array or a value of a map allows null unless it is ``NOT NULL``. ``COMMENT`` becomes ``doc``.
+    Names with unusual characters need backticks.
 
     Args:
         text: The column list.
-        place: Where it comes from, for messages.
+        place: The origin of the text, for messages.
 
     Raises:
         ConfigError: All problems: SMT250 syntax, SMT251 unknown type, SMT252 a name used twice, SMT253 precision.
@@ -76,7 +75,7 @@ def parse_ddl(text: str, *, place: str = "") -> Schema:
 
 
 class Skip(Exception):
-    """The rest of a column cannot be read; its problem is noted."""
+    """Raised to skip the rest of an unreadable column, after its problem was noted."""
 
 
 _SYNTAX = "write: name TYPE [NOT NULL] [COMMENT 'text'], with unusual names in backticks"
@@ -84,7 +83,7 @@ _SYNTAX = "write: name TYPE [NOT NULL] [COMMENT 'text'], with unusual names in b
 
 @dataclass
 class ColumnParser:
-    """Reads tokens of a column list; goes on after a problem, to find all of them."""
+    """Reads the tokens of a column list. It continues after a problem, to find all problems."""
 
     text: str
     tokens: list[Token]

@@ -1,4 +1,4 @@
-"""Avro and Protobuf schemas that lie in files beside a topic table."""
+"""Avro and Protobuf schemas in files next to a topic table."""
 
 import base64
 from dataclasses import replace
@@ -34,7 +34,7 @@ def with_schema(form: Format) -> Format:
     """Returns a format of ``DESCRIBED`` with the schema from its options; without such options unchanged.
 
     Raises:
-        ConfigError: SMT273, there is no such file, or it is no schema.
+        ConfigError: SMT273, there is no such file, or the file is not a schema.
     """
     if not form.described or form.schema is not None:
         return form

@@ -1,4 +1,4 @@
-"""What a table format cannot do of a layout, or a table of certain columns."""
+"""The problems of a layout: options that a table format, or the columns of a table, do not permit."""
 
 from collections.abc import Iterator
 
@@ -62,13 +62,13 @@ _MOST_NAMES = 10
 
 
 def added_name(field: PartitionField) -> str:
-    """Returns the name of a partition field that is not the column itself: the one that Iceberg gives the field."""
+    """Returns Iceberg's name for a partition field that is not the column itself."""
     suffix = "trunc" if field.transform == "truncate" else field.transform
     return f"{'.'.join(field.path)}_{suffix}"
 
 
 def layout_problems(sink: TableSink, columns: StructType) -> list[Problem]:
-    """Returns what does not fit: SMT559, a column is missing; SMT569, the format or the type cannot do it.
+    """Returns the problems: SMT559, a column is missing; SMT569, the format or the type does not permit an option.
 
     Args:
         sink: The sink.
@@ -97,7 +97,7 @@ def layout_problems(sink: TableSink, columns: StructType) -> list[Problem]:
 
 
 def planned_columns(plan: Plan, sink: TableSink) -> StructType | None:
-    """Returns the columns of the table that a plan fills; None if only the records can tell."""
+    """Returns the columns of the table that a plan fills; None if the records determine the columns."""
     if sink.kind == "columns" and plan.after is None:
         return None
     if sink.kind == "records":

@@ -1,4 +1,4 @@
-"""Folders of the local file system: refusing what is not one, durable atomic writes, locks held by a process."""
+"""Folders of the local file system: checks, durable atomic writes, and locks that a process holds."""
 
 import errno
 import json
@@ -101,7 +101,7 @@ def coded(path: Path) -> Iterator[None]:
     """Turns refusals of the file system within the block into errors with a code.
 
     Args:
-        path: Where, if the error does not say.
+        path: The path for messages, if the error has none.
 
     Raises:
         TableError: SMT550 permission, SMT551 full disk, SMT552 read-only, SMT553 anything else.

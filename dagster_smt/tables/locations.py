@@ -1,4 +1,4 @@
-"""Where tables and topics of files lie, whatever way of writing names the place: to tell whether two places are one."""
+"""The locations of tables and file topics, to compare places that are spelled differently."""
 
 import os
 import posixpath
@@ -23,7 +23,7 @@ class Location:
 
     Attributes:
         store: Scheme and authority, such as ``s3a://bucket``; empty for the file system of this machine.
-        path: The absolute path, without ``.`` and ``..``, symbolic links followed where they can be.
+        path: The absolute path, without ``.`` and ``..``, with symbolic links resolved if possible.
     """
 
     store: str
@@ -42,7 +42,7 @@ def location_of(path: str | Path, default_store: str = "") -> Location:
 
     Args:
         path: The path or URI.
-        default_store: Where paths without a scheme lie; empty: on this machine.
+        default_store: The store of paths without a scheme; empty: this machine.
     """
     text = str(path)
     parts = urlsplit(text) if _has_scheme(text) else None
@@ -60,7 +60,7 @@ def location_of(path: str | Path, default_store: str = "") -> Location:
 def locations(session: SparkSession, place: Sink | TableSource | FileTopics) -> frozenset[Location]:
     """Returns the locations of a place; none if the session does not know them.
 
-    A table that is not there yet is where its catalog would make it.
+    The location of a table that does not exist yet is the place where its catalog would create it.
     """
     default = _default_store(session)
     if isinstance(place, FileTopics):

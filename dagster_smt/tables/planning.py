@@ -1,4 +1,4 @@
-"""What a chain does to a topic table, as far as it is known before a run. Needs no Spark."""
+"""Plans a chain on a topic table before a run, without Spark."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,9 +20,9 @@ def plan_table(chain: Chain, table: TopicTable, topics: tuple[str, ...] = (), *,
 
     Args:
         chain: The chain.
-        table: Declares the formats.
-        topics: The topics to be read; by default those the table names.
-        kind: What the sink holds.
+        table: The topic table, which declares the formats.
+        topics: The topics to read; by default those that the table names.
+        kind: The kind of the sink.
 
     Raises:
         PlanError: No record of the table can pass the chain.
@@ -34,9 +34,9 @@ def plan_sink(chain: Chain, table: TopicTable, sink: Sink, topics: tuple[str, ..
     """Plans as ``plan_table``, and checks that the sink accepts the result and the chain allows it.
 
     Raises:
-        PlanError: No record of the table can pass the chain, or be written; or a mask, drop or rename can touch nothing
-            (only without ``topics``: what some topics lack others may have).
-        UnsupportedError: SMT905, records in a format that they cannot be written in.
+        PlanError: No record of the table can pass the chain or be written; or a mask, drop or rename can touch nothing.
+            The last check needs all topics, so it runs only without ``topics``.
+        UnsupportedError: SMT905, the records cannot be written in their format.
     """
     written = written_formats(table, sink)
     chain = keeping_key(with_row(chain, table, sink.kind, written.value), table, sink)
@@ -72,11 +72,12 @@ def declared_values(table: TopicTable) -> Schema | None:
 
 
 def keeping_key(chain: Chain, table: TopicTable, sink: Sink) -> Chain:
-    """Returns the chain that keeps beside the value what the tables of the result need.
+    """Returns the chain with a last stage that keeps two parts of the record next to the value.
 
-    That is the record's key for tables with keys, and the topic after the chain where it chooses the table.
+    These parts are the record's key, for tables with keys, and the topic after the chain, if the topic chooses the
+    table.
 
-    Keys whose format has no schema are not kept: key columns then come from the value, and tombstones have none.
+    A key whose format has no schema is not kept. Key columns then come from the value, which tombstones do not have.
 
     Raises:
         PlanError: SMT701, ``keys='record_key'`` and the format of the keys has no schema; SMT706, arrays are rows.

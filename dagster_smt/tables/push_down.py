@@ -1,8 +1,9 @@
 """What of a window need not be read: records that the first stages of a chain drop for where they are (decision 16).
 
-Which records a stage keeps is known from its effects (``effects.passing``). Topic, partition and offset of a record are
-known before it is read; of timestamps, that those before the first offset at a time are older. All else may be either
-way: what is worked out is where a condition is possible, which is never less than where it holds.
+The effects of a stage show which records it keeps (``effects.passing``). Before a record is read, a run knows its
+topic, partition and offset. Of its timestamp, the run knows only one fact: records before the first offset at a time
+are older. Any other part of a condition may be true or false. So the functions here compute the offsets at which a
+condition is possible. These include all offsets at which it is true.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -43,8 +44,8 @@ class Narrowed:
     """The part of a window that a run reads.
 
     Attributes:
-        window: One range, or none, of each range of the whole window.
-        unread: The rest, by topic and stage. Its records are not counted yet.
+        window: The offsets to read: at most one range for each range of the whole window.
+        unread: The other offsets, by topic and stage. Their records are not counted yet.
     """
 
     window: Window
@@ -56,14 +57,15 @@ def narrowed(
 ) -> Narrowed:
     """Leaves out the offsets of a window that the chain would drop in any case.
 
-    Of each range the beginning and the end are left out; what lies between records that are read is read, too.
+    Only the beginning and the end of a range are left out. The run also reads all records between two records that it
+    needs.
 
     Args:
         window: The window.
         chain: The chain, with the stage that reads columns.
         table: Its topic table.
-        offsets_at: See ``Source.offsets_at``; None where the source would have to read for it.
-        found_schemas: True if the columns of the sink depend on the records: those of a record that a stage drops do.
+        offsets_at: See ``Source.offsets_at``; None if the source would have to read records for it.
+        found_schemas: True if the columns of the sink depend on the records, including records that a stage drops.
     """
     if table.push_down != "off" and not found_schemas:
         stages = deciding(chain)
@@ -85,7 +87,7 @@ def narrowed(
 def deciding(chain: Chain) -> list[tuple[int, Condition]]:
     """Returns the first stages of a chain that only drop, by number, with the condition of the records that pass.
 
-    The first stage that does anything else ends them: its counts are of the records that reach it.
+    The list ends before the first stage with any other effect, because that stage counts the records that reach it.
     """
     conditions = []
     for index, stage in enumerate(chain.stages):
@@ -99,9 +101,9 @@ def deciding(chain: Chain) -> list[tuple[int, Condition]]:
 
 
 def explained(chain: Chain, table: TopicTable) -> list[str]:
-    """Returns in words where the records can be that each of these stages passes.
+    """Describes, for each of these stages, the places of the records that it can keep.
 
-    Stages that do not decide by place have no line.
+    A stage whose condition does not depend on the place has no line.
     """
     lines = []
     columns = _metadata(table)
@@ -197,9 +199,9 @@ class RecordPlace:
 
     Attributes:
         whole: The offsets.
-        of: Topic and partition; None: any.
+        of: The topic and the partition; None: any.
         columns: Columns of metadata by name.
-        times: Offsets by time.
+        times: The first offset of each time.
         null: True if the values are null.
     """
 
@@ -210,7 +212,7 @@ class RecordPlace:
     null: bool = False
 
     def possible(self, condition: Condition, outcome: bool = True) -> Intervals:
-        """Returns the offsets where a condition can have an outcome. Unknown offsets are included."""
+        """Returns the offsets at which a condition can have a result, including offsets whose result is unknown."""
         if isinstance(condition, NotCondition):
             return self.possible(condition.condition, not outcome)
         if isinstance(condition, AllConditions | AnyCondition):

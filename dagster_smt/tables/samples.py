@@ -1,4 +1,4 @@
-"""A few records of a topic, read without Spark: of files, or of a broker."""
+"""Reads a few records of a topic without Spark, from files or from a broker."""
 
 import time
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def samples(topics: "FileTopics | KafkaTopics", topic: str, limit: int, start: int | None = None) -> list[Sample]:
-    """Returns the last records of a topic's partitions, or those from an offset on.
+    """Returns the last records of a topic's partitions, or the records from an offset on.
 
     Raises:
         TableError: SMT501 or SMT515, there is no such topic; SMT538, there are no such offsets.

@@ -1,4 +1,4 @@
-"""What a run may do to the columns of a table: which ones it adds or widens, and what is refused before reading."""
+"""The columns of a table after a run: added columns, widened types, and changes that are refused before reading."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -97,7 +97,7 @@ def evolved_schema(sink: Sink, table: StructType | None, new: StructType, *, cas
 
     Args:
         sink: The sink.
-        table: Its columns now; None if it is made, or made anew.
+        table: The current columns; None if the run creates the table or starts it over.
         new: The columns that the run writes.
         case_sensitive: True if Spark tells names apart that differ only in case.
 
@@ -105,8 +105,8 @@ def evolved_schema(sink: Sink, table: StructType | None, new: StructType, *, cas
         The columns of both, in order of appearance. Every one may be null.
 
     Raises:
-        TableError: All of SMT521 a column of another type, SMT526 two columns or fields that differ only in case,
-            SMT527 no column at all, SMT529 a struct without fields, SMT571 a new column that is not wanted.
+        TableError: All of SMT521: a column has another type; SMT526: two columns or fields differ only in case; SMT527:
+            there is no column; SMT529: a struct has no fields; SMT571: ``schema_evolution`` permits no new column.
     """
     merge = _Merge(sink.schema_evolution if table is not None else "add")
     merged = merge.struct(table or StructType(), new, "")
@@ -128,7 +128,7 @@ def conformed(frame: DataFrame, schema: StructType) -> DataFrame:
 
 
 def conformed_columns(frame: DataFrame, schema: StructType) -> list[Column]:
-    """Returns the columns of a schema, by name: widened where they are narrower, null where they are missing."""
+    """Returns the columns of a schema by name. Narrower columns are widened, and missing columns are null."""
     have = {f.name: f.dataType for f in frame.schema.fields}
     columns = []
     for target in schema.fields:
@@ -142,7 +142,7 @@ def conformed_columns(frame: DataFrame, schema: StructType) -> list[Column]:
 
 
 def conformed_value(column: Column, have: DataType, want: DataType) -> Column:
-    """Returns a value with the fields of another type, by name: null where they are missing."""
+    """Returns a value with the fields of another type by name. Missing fields are null."""
     if nullable(have) == nullable(want):
         return column
     if isinstance(have, StructType) and isinstance(want, StructType):
@@ -176,9 +176,9 @@ def case_twins(schema: StructType) -> Iterator[tuple[str, str]]:
 
 
 def nul_names(schema: StructType, table: str) -> list[Problem]:
-    """Returns names with the character NUL, which Spark writes and other readers of a table fail at.
+    """Returns names with the character NUL: Spark writes such names, but other readers of the table fail.
 
-    ``table``: its kind.
+    ``table`` is the kind of the table.
     """
     hint = "rename the field with ReplaceField"
     results = []

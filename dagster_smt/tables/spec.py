@@ -52,8 +52,8 @@ class TableSource:
     Attributes:
         name: The table's name in a catalog (``lake.bronze.events``); or
         path: its path or URI, and
-        format: what is there.
-        columns: What the table calls Kafka's columns where it has other names: ``{"value": "payload"}``.
+        format: ``delta``, ``iceberg`` or ``parquet``.
+        columns: The table's names of Kafka's columns, if they differ: ``{"value": "payload"}``.
     """
 
     name: str = ""
@@ -75,11 +75,11 @@ class TopicTable:
     """The input of a chain.
 
     With ``columns`` the value that the chain sees is a row (FLIP-107): its fields are the columns, in their order,
-    from the value, the key, the record's metadata and its headers. A record whose value is null stays one without.
+    from the value, the key, the record's metadata and its headers. A null value stays null.
 
     Attributes:
         source: The cluster, folder or table that holds the topics.
-        topics: Names of topics.
+        topics: The names of topics.
         pattern: A regular expression for names of topics; it must match whole names.
         key, value: Format of the keys, or of the values.
         start: The first record of a topic that the table has not read before: ``earliest``; ``latest``; a point in
@@ -90,8 +90,8 @@ class TopicTable:
         group: A consumer group that each commit sets to the table's progress, so that Kafka's own tools can show the
             progress. Runs never read the group's offsets.
         columns: The columns of its rows: a column list (``id BIGINT, at TIMESTAMP METADATA FROM 'timestamp'``), a
-            mapping of names to types or options, or ``Column`` objects. Without physical ones all fields of the value
-            stay, and the others are added to them.
+            mapping of names to types or options, or ``Column`` objects. Without physical columns all fields of the
+            value stay, and the declared columns are added to them.
         key_fields: Physical columns that are in the key.
         key_fields_prefix: Prefix of these columns' names that the fields in the key do not have.
         value_fields_include: ``ALL``: the value holds the key's columns, too, and the value's columns win; or
@@ -202,14 +202,15 @@ class TopicTable:
 
         Args:
             statement: The statement.
-            source: Where the topics are; by default the cluster of ``properties.bootstrap.servers``.
-            place: How messages call the statement.
-            elsewhere: Where the topics are if neither says it.
-            others: What no statement says: ``on_data_loss``, ``group``; ``start`` and ``key`` where this one does not.
+            source: The place of the topics; by default the cluster of ``properties.bootstrap.servers``.
+            place: The name of the statement in messages.
+            elsewhere: The place of the topics if neither ``source`` nor the statement names it.
+            others: Options that no statement has: ``on_data_loss``, ``group``; ``start`` and ``key`` if this statement
+                does not set them.
 
         Raises:
-            ConfigError: Everything in it that is wrong or not done here: SMT250 to SMT270; SMT271, nothing says where
-                the topics are; SMT270, it says what stands beside it.
+            ConfigError: All wrong or unsupported parts of the statement: SMT250 to SMT270; SMT271, the place of the
+                topics is unknown; SMT270, an argument repeats the statement.
         """
         from dagster_smt.tables.rows.statement import parse_statement
         from dagster_smt.tables.rows.with_options import table_arguments
@@ -266,10 +267,10 @@ def check_start(start: str, place: str) -> None:
 
 
 def millis_of(moment: str) -> int:
-    """Milliseconds since 1970, of a moment in ISO 8601 (without a zone it is in UTC) or of their number itself.
+    """Returns milliseconds since 1970, from a time in ISO 8601 (without a zone in UTC) or from the number itself.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The text is neither.
     """
     if moment.isdecimal():
         return int(moment)
@@ -283,7 +284,7 @@ def millis_of(moment: str) -> int:
 
 @dataclass(frozen=True)
 class SourceColumns:
-    """Columns of a table that say which record a row comes from: what makes a replay replace exactly its rows."""
+    """The columns with the coordinates of each row's record, by which a replay replaces exactly its rows."""
 
     topic: str = "_source_topic"
     partition: str = "_source_partition"
@@ -309,11 +310,11 @@ class Sink:
 
     Attributes:
         kind: ``records`` (Kafka's columns) or ``columns`` (one column per field of the value).
-        schema_evolution: What a run may do to the columns of a table.
-        path: Folder or URI, of those that have one.
-        table: Name in a catalog, of those that have one.
-        key, value: The formats that records are written in; None: those of the topic table.
-        storage: Short name of the format.
+        schema_evolution: The permitted changes of the table's columns.
+        path: The folder or URI, for sinks that have one.
+        table: The name in a catalog, for sinks that have one.
+        key, value: The formats of written records; None: those of the topic table.
+        storage: The short name of the format.
         replaceable: True if rows that are committed can be replaced.
     """
 
@@ -512,7 +513,7 @@ NO_LAYOUT: Mapping[str, Any] = {
 
 
 def per_topic_problems(sink: TableSink) -> list[Problem]:
-    """Returns what is wrong with the options of a sink with ``{topic}``."""
+    """Returns the problems of the options of a sink with ``{topic}``."""
     problems = []
     if (problem := template_problem(str(sink.path or ""), sink.table)) is not None:
         problems.append(problem)
@@ -622,7 +623,7 @@ class FileTopicSink(Sink):
 class KafkaSink(Sink):
     """Topics of a Kafka cluster: records go to the topics that the chain's routers choose, at least once.
 
-    Each record carries where it comes from in its headers, so that a consumer can tell a second copy.
+    The headers of each record name its source, so a consumer can recognise a second copy.
 
     Attributes:
         topics: The cluster.
@@ -671,7 +672,7 @@ def packages_of(*specs: "SourceSpec | Sink | TopicTable | None") -> frozenset[st
 
 @dataclass(frozen=True)
 class WindowRequest:
-    """The offsets that a run is asked to read. By default, a run continues at the end of the table's progress.
+    """The offsets that a run config requests. By default, a run continues at the end of the table's progress.
 
     Attributes:
         topics: Only these topics of the table; empty: all topics.
@@ -688,7 +689,7 @@ class WindowRequest:
             range. The table records them as a gap.
         start: The beginning of topics that the table has not read before: ``earliest``, ``latest``, a point in time
             (``2026-01-31T12:00:00Z``), or ``group:NAME`` for the committed offsets of a consumer group. The table
-            records earlier offsets as a gap. Empty: as the topic table says.
+            records earlier offsets as a gap. Empty: the setting of the topic table.
         redrive: Only the records that failed when they were last read. The run reads them from their topics again, with
             today's chain.
         repair: Only the records that masks, drops and renames failed to change, as the check ``dead_mask`` lists them.

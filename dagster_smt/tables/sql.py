@@ -1,4 +1,4 @@
-"""Literals in SQL, where no expression can stand: everywhere else is ``spark.sql.text``."""
+"""Literals in places of SQL that permit no expression; ``spark.sql.text`` serves all other places."""
 
 import re
 
@@ -6,9 +6,9 @@ import re
 def literal(text: str) -> str:
     """Returns the literal of a ``COMMENT``.
 
-    Odd characters are escaped: variables in it stay, and no parser takes it for a command. In a ``COMMENT`` a backslash
-    escapes whatever ``spark.sql.parser.escapedStringLiterals`` says; in an expression that setting makes the escapes
-    part of the text.
+    Unusual characters are escaped, so that Spark replaces no variables in the text and reads no command in it. In a
+    ``COMMENT`` a backslash always escapes. In an expression, the setting ``spark.sql.parser.escapedStringLiterals``
+    would make the backslashes a part of the text.
     """
     return "'" + re.sub(r"[^\w.,:-]", lambda match: _escaped(match[0]), text) + "'"
 

@@ -1,7 +1,7 @@
-"""Where a table begins with topics and partitions that it has not read before, and what it has lost of those it knows.
+"""The first offsets of new topics and partitions, and the offsets that known topics have lost.
 
-Each commit notes the earliest offset of every partition it sees, also of those that hold nothing. What is deleted from
-there on before a run has read it can be told as lost.
+Each commit stores the earliest offset of every partition, including empty ones. So a later run can report records that
+were deleted after that offset before any run read them.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,8 +17,8 @@ from dagster_smt.tables.spec import millis_of
 def begins_of(there: Iterable[Range], state: TableState) -> dict[TopicPartition, int]:
     """Returns the offset at which the table begins with each partition.
 
-    A partition that was added to a topic which the table knows begins with its first record, at offset 0, whatever is
-    left of it. States of earlier versions say nothing of partitions without records: those begin with what is there.
+    A partition that was added to a known topic begins at offset 0, even if its first records were deleted. States of
+    earlier versions do not contain partitions without records; such a partition begins at its earliest offset.
     """
     topics = {topic for topic, _ in state.begins}
     begins = {}
@@ -95,7 +95,7 @@ def other_topics(
         state: The state of the table.
         available: What the topics hold.
         topics: The topics.
-        asked: Offsets that the run reads again in any case: what was cut there is mended by it.
+        asked: Offsets that the run reads again in any case, which repairs a cut in these offsets.
     """
     problems = []
     for topic in sorted(topics):
@@ -159,7 +159,7 @@ def _grown_again(place: TopicPartition, end: int, cut: int) -> Problem:
 
 
 def rebuild_hint(topic: str) -> str:
-    """Returns how to start over with a topic."""
+    """Returns the hint for starting a topic over."""
     return f"launch with window.rebuild: true and window.topics: [{topic}], which replaces the rows of this topic"
 
 

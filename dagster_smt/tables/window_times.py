@@ -1,9 +1,9 @@
-"""Windows of time: which offsets they are, and the late records that come into them.
+"""Time windows: their offsets, and the late records that belong to them.
 
-A window of time is a range of offsets, from the first record of that time or later to the first one after it. A record
-that comes late, after the window of its time was read, lies before the first record of the following window. It comes
-into that one, which begins where the former window ended. One that comes later still lies among younger records, and is
-of their window; ``late: include`` has it read with the window of its own time as well.
+A time window is a range of offsets: from the first record at or after its start to the first record at or after its
+end. Suppose that a late record arrives after the window of its time was read, and before the first record of the next
+window. It belongs to the next window, which begins where the former window ended. A record that arrives even later is
+among newer records, and belongs to their window. With ``late: include`` the window of its own time reads it as well.
 """
 
 import operator
@@ -28,9 +28,9 @@ def timed_ranges(
 
     Args:
         request: The time.
-        available: What the topics hold.
-        formerly: See ``reached_before``.
-        covered: What the table has.
+        available: The offsets that the topics hold.
+        formerly: The result of ``reached_before``.
+        covered: The offsets that the table holds.
     """
     topics = sorted({r.topic for r in available.ranges})
     moments = []
@@ -97,9 +97,9 @@ def reached_before(
     """Returns the end of the previous time window, for the partitions that it read.
 
     Args:
-        since: The beginning of a window of time.
-        spans: What was read by time.
-        added: Partitions that topics have got meanwhile, and where they begin: nothing of them was read.
+        since: The start of a time window.
+        spans: The time spans that runs have read.
+        added: Partitions that were added to topics since, with their first offsets. No run has read them.
     """
     if since is None:
         return {}

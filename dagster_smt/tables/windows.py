@@ -1,4 +1,5 @@
-"""Which offsets a run reads: the request, what the topics hold and what the table has, settled before reading."""
+"""Determines the offsets of a run before it reads: from the request, the content of the topics and the table's
+state."""
 
 import difflib
 import re
@@ -22,11 +23,11 @@ def choose_topics(table: TopicTable, request: WindowRequest, listed: Sequence[st
 
     Args:
         table: Names topics and a pattern.
-        request: May narrow them.
-        listed: The topics that there are. A named topic need not be among them; reading it will say so.
+        request: The request, which may narrow the topics.
+        listed: The existing topics. If a named topic is not among them, the reading reports it later.
 
     Raises:
-        ConfigError: SMT508 no topics named, SMT509 the pattern is not a regular expression.
+        ConfigError: SMT508: no topic is named; SMT509: the pattern is not a regular expression.
         TableError: SMT512, the request names a topic that the table does not have.
     """
     if not table.topics and not table.pattern:
@@ -69,16 +70,16 @@ class Resolved:
     """The window of a run.
 
     Attributes:
-        window: What to read; without empty ranges.
-        notes: What the commit notes beside it.
-        problems: Topics that cannot be read as asked, and why.
-        news: True if there is something to commit even if there is nothing to read: topics that are read for the first
-            time, so that the next run does not choose their beginning again and knows what it has lost of them; and
-            spans of time without records, so that late ones are not passed over.
-        warnings: What was lost and is a gap now.
-        remade: Topics that do not hold what the table has read of them, or are others of the same name.
-        anew: Those among them that are read from their beginning, beside the rows of the former topic.
-        division: How the window is divided among partitions of time.
+        window: The offsets to read, without empty ranges.
+        notes: Additions to the state of the commit.
+        problems: The problems of topics that cannot be read as requested.
+        news: True if a commit is necessary even without records. There are two cases: the first reading of a topic
+            stores its beginning, so that later runs can report lost records; and a time span without records is stored,
+            so that late records are found.
+        warnings: Warnings about lost offsets that are a gap now.
+        remade: Topics that were created again, or that lost records which the table has read.
+        anew: The ones of these topics that are read from their beginning, next to the rows of the former topic.
+        division: The division of the window among time partitions.
     """
 
     window: Window = field(default_factory=Window)
@@ -101,18 +102,19 @@ def resolve_window(
 ) -> Resolved:
     """Fixes the window of a run.
 
-    A window without a fixed range starts, per topic-partition, at the first offset that the table does not have, or at
-    the earliest record, and ends before what the table has already beyond it.
+    In each topic-partition, a window without a fixed range starts at the first offset that the table does not hold, or
+    at the earliest record. It ends before the next offset that the table already holds.
 
     Args:
-        request: What is asked for.
-        available: What the topics hold.
+        request: The request.
+        available: The offsets that the topics hold.
         state: The state of the table.
-        rebuild: The topics start over from their earliest records: what the table has of them does not count.
-        on_data_loss: As of ``TopicTable``.
+        rebuild: True if the topics start over from their earliest records. The offsets that the table holds then do not
+            count.
+        on_data_loss: As in ``TopicTable``.
 
     Raises:
-        ConfigError: SMT513, the request makes no sense.
+        ConfigError: SMT513, the request contradicts itself.
     """
     _check(request)
     others = _other_topics(request, available, state)
@@ -269,7 +271,7 @@ class _Resolving:
 
 
 def first_of(intervals: Iterable[Interval], most: int | None) -> Iterator[Interval]:
-    """Intervals up to so many offsets."""
+    """Returns the first intervals with at most so many offsets."""
     left = most
     for start, end in intervals:
         if left is None:

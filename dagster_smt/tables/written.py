@@ -1,4 +1,4 @@
-"""The formats that records are written in, and what they do not take."""
+"""The formats of written records, and the names that they do not accept."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,8 @@ def written_formats(table: TopicTable, sink: Sink) -> Formats:
     """Returns the formats of a sink's records. For columns, the formats do not matter.
 
     Raises:
-        UnsupportedError: SMT905, records in a format that they cannot be written in; SMT279, arrays as rows of records.
+        UnsupportedError: SMT905: the records cannot be written in their format; SMT279: arrays as rows in a sink of
+            records.
     """
     if isinstance(sink, FileTopicSink | KafkaSink):
         place = sink.storage
@@ -57,10 +58,10 @@ def _rows(formats: Formats, table: TopicTable) -> Iterator[Problem]:
 
 
 def check_names(plan: Plan, written: Formats, sink: Sink) -> None:
-    """Refuses names that a sink, or the formats of its records, do not accept, as far as the plan knows the names.
+    """Refuses names in the plan that a sink, or the formats of its records, do not accept.
 
     Raises:
-        PlanError: Every name: SMT210, SMT563 to SMT567 and SMT572 of tables, SMT274 of formats.
+        PlanError: All refused names: SMT210, SMT563 to SMT567 and SMT572 for tables, SMT274 for formats.
     """
     problems: list[Problem] = []
     if sink.kind == "columns":

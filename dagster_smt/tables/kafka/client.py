@@ -1,4 +1,4 @@
-"""What brokers know, asked without Spark: topics, ids, offsets, consumer groups. Every question has a time limit."""
+"""A client that asks brokers for topics, ids, offsets and consumer groups, without Spark and with time limits."""
 
 import difflib
 import logging
@@ -76,10 +76,10 @@ class KafkaClient:
     """The brokers of some topics.
 
     Args:
-        topics: How to reach them.
+        topics: The cluster with its options.
 
     Raises:
-        ConfigError: SMT582 a variable is not set, SMT583 an option that librdkafka has no form of.
+        ConfigError: SMT582: a variable is not set; SMT583: librdkafka has no equivalent of an option.
     """
 
     def __init__(self, topics: KafkaTopics):
@@ -116,7 +116,7 @@ class KafkaClient:
         """Returns the id and the partitions of each topic.
 
         Raises:
-            TableError: SMT501, for each topic that is not there.
+            TableError: SMT501, for each topic that does not exist.
         """
         topics = list(dict.fromkeys(topics))
         if not topics:
@@ -144,7 +144,7 @@ class KafkaClient:
         return f"topics there: {', '.join(names[:10]) or 'none'}"
 
     def create(self, names: Sequence[str], how: NewTopics) -> None:
-        """Creates topics. A topic that somebody else created meanwhile is no error."""
+        """Creates topics. If somebody else creates a topic at the same time, this is not an error."""
         settings = dict(how.settings)
         topics = [NewTopic(name, how.partitions, how.replication_factor, config=settings) for name in names]
         with self.asking("topics"):
@@ -165,7 +165,7 @@ class KafkaClient:
         """Creates the missing topics, if the topics have the option ``create``.
 
         Raises:
-            TableError: SMT586, for each that is not there and was not asked for.
+            TableError: SMT586, for each topic that does not exist, if the topics have no option ``create``.
         """
         missing = sorted({*names} - {*self.names()})
         if not missing:
@@ -176,9 +176,10 @@ class KafkaClient:
         self.create(missing, self.topics_of.create)
 
     def demands(self, names: Iterable[str]) -> dict[str, Demands]:
-        """Returns each topic's demands on its records. For a missing topic, these are the demands after its creation.
+        """Returns the requirements of each topic for its records. For a missing topic, the requirements are those after
+        its creation.
 
-        A topic whose settings this user may not ask for is left out.
+        A topic whose settings this user may not read is left out.
         """
         names = {*names}
         if not names:
@@ -235,11 +236,11 @@ class KafkaClient:
     # --- offsets ---
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
-        """Returns earliest offset and end of each partition, sorted. The end depends on the isolation level."""
+        """Returns the earliest offset and the end of each partition, sorted. The end depends on the isolation level."""
         return list(self.measure(topics).ranges)
 
     def measure(self, topics: Iterable[str]) -> Measured:
-        """Returns the ranges, the leader epochs, and the records that open transactions hold back."""
+        """Returns the ranges, the leader epochs, and the records behind open transactions."""
         places = []
         for t, (_, partitions) in self.described(topics).items():
             for p in partitions:
@@ -317,7 +318,8 @@ class KafkaClient:
     def cut_back(self, positions: Mapping[Place, Position]) -> dict[Place, int]:
         """Returns the partitions that lost records before these positions, with the first lost offset.
 
-        A consumer that goes on at a position with the leader epoch it was read in has the brokers compare: KIP-320.
+        A consumer sends a position together with its leader epoch, and the brokers compare both with their log
+        (KIP-320).
         """
         cuts: dict[Place, int] = {}
 
@@ -403,8 +405,8 @@ class KafkaClient:
     def committed(self, group: str) -> dict[Place, Committed]:
         """Returns the offsets that a consumer group has committed.
 
-        A consumer asks, of every partition that there is, and waits for transactions to end. The admin client's own
-        question for it crashes in librdkafka 2.16 where a broker answers that it has to be asked again.
+        A consumer requests the offsets of every partition, and waits until transactions have ended. The admin client of
+        librdkafka 2.16 crashes if a broker answers this request with a request to retry.
         """
         with self.asking("topics"):
             listed = self.admin().list_topics(timeout=self.timeout).topics.values()
@@ -510,8 +512,8 @@ class KafkaClient:
         """Turns failures of the client into our errors.
 
         Raises:
-            EngineError: SMT625 no broker answers, SMT626 a refused login, SMT627 TLS, SMT628 no right, SMT629 another
-                refusal.
+            EngineError: SMT625: no broker responds; SMT626: the login is refused; SMT627: TLS fails; SMT628: a right is
+                missing; SMT629: another refusal.
         """
         try:
             yield

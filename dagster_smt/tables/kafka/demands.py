@@ -1,4 +1,4 @@
-"""What topics demand of the records that are written to them, as their settings say it."""
+"""The requirements of topics for their records, from the settings of the topics."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ OF_BROKERS = {LONGEST: "message.max.bytes", POLICY: "log.cleanup.policy"}
 
 @dataclass(frozen=True)
 class Demands:
-    """The demands of a topic on each of its records.
+    """The requirements of a topic for each of its records.
 
     Attributes:
-        longest: How many bytes it may have; None where brokers do not say.
-        keys: True if it needs a key: a topic that is compacted keeps the last record of each.
+        longest: The largest size of a record in bytes; None if the brokers do not report it.
+        keys: True if a record needs a key, because the topic is compacted.
     """
 
     longest: int | None = None
@@ -22,7 +22,7 @@ class Demands:
 
 
 def demands_of(settings: Mapping[str, str]) -> Demands:
-    """Returns the demands of a topic with these settings."""
+    """Returns the requirements of a topic with these settings."""
     longest = settings.get(LONGEST, "")
     policies = [policy.strip() for policy in settings.get(POLICY, "").split(",")]
     return Demands(int(longest) if longest.isdecimal() else None, "compact" in policies)

@@ -1,4 +1,4 @@
-"""From options of Kafka's Java clients to those of librdkafka, which the client of the brokers is made of."""
+"""Translates options of Kafka's Java clients to those of librdkafka, the library of our client."""
 
 import re
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ def client_config(options: Mapping[str, str], own: Mapping[str, str], servers: s
         servers: Bootstrap servers.
 
     Raises:
-        ConfigError: SMT583, an option has no form there.
+        ConfigError: SMT583, librdkafka has no equivalent of an option.
     """
     config = {"bootstrap.servers": servers}
     config |= {name: options[name] for name in _SAME if name in options}

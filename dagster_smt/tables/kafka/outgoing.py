@@ -1,4 +1,4 @@
-"""Records on their way into a topic that may take less than they have: as they are, or shorter and shorter."""
+"""Dead letters on their way to a topic with a size limit: whole, or in shorter and shorter forms."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -18,16 +18,16 @@ _CLASSES = ("__connect.errors.exception.class.name", "__connect.errors.class.nam
 
 @dataclass
 class Outgoing:
-    """A record under way.
+    """A record that a producer is sending.
 
     Attributes:
-        topic: Where it goes.
+        topic: The target topic.
         forms: See ``forms_of``.
-        source: Where it comes from.
-        parts: The form that is sent next; None if there is no other one.
-        size: About how many bytes that has.
-        shortened: True if it lacks something.
-        shortest: True if it is the last one.
+        source: The coordinates of the original record.
+        parts: The form to send next; None if no form is left.
+        size: The approximate size of this form in bytes.
+        shortened: True if this form lacks a part of the record.
+        shortest: True if this form is the last one.
     """
 
     topic: str
@@ -56,14 +56,14 @@ def forms_of(
 ) -> Iterator[Parts]:
     """Yields the forms of a dead letter that a topic accepts, the longest first; none if the shortest form is too long.
 
-    One that is too large has neither key nor value, and a last header that says so. Then its own headers are left out:
-    those that say where it comes from and why it is here stay, in their last words. Then of the reason only the code
-    stays, and at last nothing but what tells the record from all others.
+    The first shorter form has neither key nor value, but one more header with the original sizes. The second form also
+    lacks the headers of the original record. The third form has only the code of the error, without classes and text.
+    The last form has only the headers that identify the record.
 
     Args:
-        key, value, headers: The letter.
-        limit: The largest size, as far as that is known.
-        identity: The headers that tell the record from others.
+        key, value, headers: The dead letter.
+        limit: The largest size in bytes, if it is known.
+        identity: The headers that identify the record.
     """
     size = record_size(key, value, headers)
     if size <= limit:

@@ -1,4 +1,4 @@
-"""Sending a few records to topics of a cluster, without Spark: for the command line and for demos."""
+"""Sends a few records to topics of a cluster without Spark, for the command line and for demos."""
 
 from collections.abc import Iterable
 
@@ -18,16 +18,16 @@ def send(
     """Sends records in their order, and returns when the brokers have them.
 
     Args:
-        topics: The cluster; ``create`` says whether a topic that is missing is made.
+        topics: The cluster. Its option ``create`` permits the creation of a missing topic.
         topic: The topic.
         records: The records. librdkafka writes the current time for a timestamp of 0.
         partition: Their partition; None lets the key choose.
 
     Returns:
-        How many records each partition got, and the offset of the first.
+        The number of records of each partition, and the offset of the first one.
 
     Raises:
-        TableError: SMT586 no such topic, SMT590 records that the brokers refuse.
+        TableError: SMT586: there is no such topic; SMT590: the brokers refuse records.
     """
     client = KafkaClient(topics)
     client.make_missing([topic])

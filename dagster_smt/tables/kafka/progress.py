@@ -1,8 +1,8 @@
-"""The state of a topic sink as a consumer group's committed offsets: Kafka's tools show it, and can set it back.
+"""The state of a topic sink as a consumer group's committed offsets, which Kafka's tools can show and reset.
 
-Each partition's commit has a text beside its offset. In it are the offsets held, exactly, and what the last run was. An
-offset that somebody sets with Kafka's own tools has no such text: then everything before it counts as held, and the
-partition as seen from its beginning on.
+The commit of each partition has a text next to the offset. The text contains the exact set of offsets held, and the
+last run. An offset that somebody sets with Kafka's own tools has no such text. Then all earlier offsets count as held,
+and the partition counts as seen from its beginning.
 """
 
 import json
@@ -25,10 +25,10 @@ _KEY = "dagster_smt"
 
 
 def to_commits(state: TableState) -> dict[Place, Committed]:
-    """Returns the commits of a group for a state: the end of each prefix, with a text.
+    """Returns the commits of a group for a state: the end of each partition's progress, with a text.
 
     Raises:
-        ValueError: A text would be longer than brokers take; the message names the topic-partition.
+        ValueError: A text would be longer than brokers accept. The message names the topic-partition.
     """
     commits = {}
     window = {(r.topic, r.partition): [r.start, r.end] for r in state.window.ranges}
@@ -84,7 +84,7 @@ def from_commits(commits: Mapping[Place, Committed]) -> TableState | None:
     """Reads the commits of ``to_commits``. Returns None for a group without commits.
 
     Raises:
-        ValueError: A text is ours, but of another format or damaged.
+        ValueError: A text of this package has another format or is damaged.
     """
     if not commits:
         return None

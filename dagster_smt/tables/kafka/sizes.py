@@ -1,8 +1,8 @@
-"""How many bytes a record takes in a topic, as brokers compare it with ``max.message.bytes``: a batch of its own.
+"""The size of a record in bytes, as brokers compare it with ``max.message.bytes``: as a batch of one record.
 
 A batch of version 2 has 61 bytes in front of its records, and a record has varints in front of its parts
-(``DefaultRecordBatch``, ``DefaultRecord``). Judged as it is: a producer that compresses sends less, but how much less
-depends on what else is in its batch, so a record would fit in one run and not in the next.
+(``DefaultRecordBatch``, ``DefaultRecord``). The size is that before compression. The compressed size depends on the
+other records in the batch, so a record would fit in one run and not in the next.
 """
 
 from collections.abc import Sequence

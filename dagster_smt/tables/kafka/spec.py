@@ -1,9 +1,9 @@
 """Kafka clusters as plain data: servers, options of the clients, secrets by reference.
 
-Options are spelled as Spark spells them: ``kafka.`` in front of Kafka's own names. A value may hold references to the
-environment, ``${env:NAME}``, as Connect's ``EnvVarConfigProvider`` has them, or be a Dagster ``EnvVar``. They are
-looked up when a client is made: a definition, its ``repr``, its metadata and its messages hold names only. But who is
-told that no broker answers is told where it was looked for.
+Options are spelled as Spark spells them: ``kafka.`` in front of Kafka's own names. A value may contain references to
+the environment, ``${env:NAME}``, as for Connect's ``EnvVarConfigProvider``, or be a Dagster ``EnvVar``. The references
+are resolved when a client is created, so a definition, its ``repr``, its metadata and its messages contain only names.
+One exception: the message that no broker responds shows the addresses of the brokers.
 """
 
 import re
@@ -121,7 +121,7 @@ class KafkaTopics:
         return f"{self.place} ({servers})"
 
     def kafka_options(self) -> dict[str, str]:
-        """Returns options of Kafka's own clients, without Spark's prefix. They hold secrets: not to be shown.
+        """Returns options of Kafka's own clients, without Spark's prefix. They contain secrets: do not show them.
 
         Raises:
             ConfigError: SMT582, a variable is not set.
@@ -133,7 +133,7 @@ class KafkaTopics:
         return {k.removeprefix("kafka."): v for k, v in resolved(options, "KafkaTopics options").items()}
 
     def spark_options(self) -> dict[str, str]:
-        """Returns options of Spark's own, as given."""
+        """Returns the options that belong to Spark itself, unchanged."""
         results = {}
         for k, v in self.options.items():
             if not k.startswith("kafka."):

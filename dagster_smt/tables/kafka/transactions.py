@@ -1,4 +1,4 @@
-"""Records sent in transactions: of two producers of one name the later one shuts the earlier one out."""
+"""Sends records in transactions. Of two producers with one name, the later one fences the earlier one."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,21 +30,21 @@ it gives to records have a gap then, until it has got a new epoch."""
 
 
 class Transactions:
-    """A producer that sends records in one transaction after the other.
+    """A producer that sends records in successive transactions.
 
-    A record that brokers refuse ends its transaction, and half a second goes by until the next one can begin. So what
-    was refused is learnt: records of its topic that must have the same fate are not sent in that form.
+    If brokers refuse a record, its transaction ends, and the next one can begin half a second later. So the producer
+    remembers the refusal: it does not send records of this topic in a form that brokers would refuse, too.
 
     Args:
         client: The brokers.
         name: The transactional id.
-        owner: Who sends, for messages.
-        limits: By topic how many bytes it takes at a time, where that is known: librdkafka does not split batches that
-            are refused. Records of other topics are batches of their own.
+        owner: The sender, for messages.
+        limits: The largest batch in bytes by topic, if it is known, because librdkafka does not split refused batches.
+            Records of other topics are sent as batches of one record.
 
     Attributes:
-        unwritten: Records that brokers take in no form.
-        shortened: How many of those that are there are not as they were.
+        unwritten: The records that brokers refuse in every form.
+        shortened: The number of records that were written in a shorter form.
     """
 
     def __init__(self, client: KafkaClient, name: str, owner: str, limits: Mapping[str, int] | None = None):
@@ -68,7 +68,8 @@ class Transactions:
         self.open, self.bytes, self.shortened, self.times = False, 0, 0, 0
 
     def begin(self) -> None:
-        """Fences earlier producers of this name. Their uncommitted records are gone; readers see all other records."""
+        """Fences earlier producers of this name. Their uncommitted records are aborted; readers see all other
+        records."""
         with self.client.asking(self.owner):
             self.producer.init_transactions(self.client.timeout)
 
@@ -76,7 +77,7 @@ class Transactions:
         """Sends a record. After ``commit`` the record is in its topic, unless it is in ``unwritten``.
 
         Raises:
-            TableError: SMT528 a later producer has this name, SMT590 the brokers refuse the topic.
+            TableError: SMT528: a later producer has this name; SMT590: the brokers refuse the topic.
         """
         if len(self.waiting) >= _MOST or self.bytes + record.size > _BYTES:
             self.commit()
@@ -88,10 +89,10 @@ class Transactions:
         """Sends the waiting records in a transaction. If brokers refuse a record, another transaction sends the rest.
 
         Returns:
-            Ranges that surely hold nothing but what was sent.
+            Ranges that certainly contain only the records that were sent.
 
         Raises:
-            TableError: SMT528 a later producer has this name, SMT590 the brokers refuse the topic.
+            TableError: SMT528: a later producer has this name; SMT590: the brokers refuse the topic.
             EngineError: SMT628 a right is missing.
         """
         records, self.waiting, self.bytes = self.waiting, [], 0
@@ -286,11 +287,11 @@ def transactions(
     Args:
         client: The brokers.
         name: The transactional id.
-        owner: Who sends, for messages.
+        owner: The sender, for messages.
         limits: See ``Transactions``.
 
     Raises:
-        EngineError: What the brokers refuse.
+        EngineError: The brokers refuse the producer.
     """
     producer = Transactions(client, name, owner, limits)
     try:

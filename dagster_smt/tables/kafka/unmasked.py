@@ -1,4 +1,4 @@
-"""What masks left unmasked, as far as commits of a consumer group have room for it: joined before it is forgotten."""
+"""Unmasked records in the commits of a consumer group. If a commit has too little room, ranges are joined."""
 
 import json
 from collections.abc import Mapping
@@ -18,8 +18,8 @@ _ENTRIES, _JOINED, _RANGE, _ACCEPTED = "um", "uj", "ur", "ua"
 def texts_of(state: TableState, places: list[Place]) -> dict[Place, dict[str, Any]]:
     """Returns the addition to the text of each partition's commit.
 
-    Entry by entry in the first one, with one range of each partition; where there is no room, one entry for all, and
-    its range beside each partition's offset.
+    The first text lists the entries, each with one range per partition. If there is too little room, one entry stands
+    for all, and the text of each partition has the partition's range.
     """
     if not places or not (state.unmasked or state.accepted):
         return {}

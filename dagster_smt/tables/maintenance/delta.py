@@ -1,8 +1,8 @@
 """Maintenance of Delta tables: ``OPTIMIZE`` and ``VACUUM``.
 
-``VACUUM`` removes two kinds of files: those that an older version needs, and those that no version names. Files of the
-second kind may be those of a run that is about to commit them. So a short retention is for the first kind only
-(``VACUUM … LITE`` reads them from the log); the second kind stays for ``SAFE_HOURS`` in any case.
+``VACUUM`` removes two kinds of files: files that only older versions need, and files that no version names. A run may
+be about to commit files of the second kind. So a short retention applies only to the first kind (``VACUUM … LITE``
+reads these files from the log). The second kind stays for ``SAFE_HOURS`` in any case.
 """
 
 import re
@@ -50,7 +50,7 @@ class DeltaMaintenance:
         return sizes_of(files, small_below)
 
     def compact(self) -> StepResult:
-        """See ``Maintained``: of a table with clustering ``OPTIMIZE`` clusters as well."""
+        """See ``Maintained``: ``OPTIMIZE`` also clusters a table with clustering columns."""
         with conflicts(_CONFLICT, self.place), undisturbed(self.session):  # no metadata of a MERGE gets into the commit
             metrics = self.session.sql(f"OPTIMIZE {self.name}").collect()[0].metrics
         return StepResult(metrics.numFilesRemoved, metrics.numFilesAdded, metrics.filesRemoved.totalSize)

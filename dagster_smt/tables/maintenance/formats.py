@@ -12,7 +12,7 @@ from dagster_smt.tables.sinks.protocol import Table
 
 
 def maintained(session: SparkSession, table: Table, options: SmtMaintenance | None = None) -> Maintained | None:
-    """Returns a table with the steps of its maintenance; None of topics.
+    """Returns a table with the steps of its maintenance; None for topics.
 
     Args:
         session: The Spark session.

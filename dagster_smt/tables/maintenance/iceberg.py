@@ -1,10 +1,10 @@
 """Maintenance of Iceberg tables: the procedures of Iceberg's catalog.
 
-The progress of the table must outlive its snapshots. The mark of a run is in the summary of a snapshot, so ``anchor``
-first notes in a property which mark the current snapshot stands on.
+The progress of the table must survive its snapshots. The mark of a run is in the summary of a snapshot. So ``anchor``
+first stores the mark of the current snapshot in a property.
 
-The branch of a run at work must stay, too. Iceberg expires no branch without an age of its own. At least five snapshots
-of each branch are retained, so the way from the branch back to ``main`` stays as well.
+The branch of a current run must stay, too. Iceberg expires only branches that have an age limit. At least five
+snapshots of each branch are retained, so the path from the branch back to ``main`` stays as well.
 """
 
 import re
@@ -63,7 +63,8 @@ class IcebergMaintenance:
         """See ``Maintained``.
 
         Raises:
-            TableError: SMT805; SMT812, no property names the progress, so the snapshot with its mark has to stay.
+            TableError: SMT805; SMT812, no property contains the mark of the progress, so the snapshot with the mark
+                must stay.
         """
         if not self.table.anchor():
             hint = "launch the job again when fewer runs are at work"
@@ -74,7 +75,7 @@ class IcebergMaintenance:
         return StepResult(sum(count for count in row if isinstance(count, int)))
 
     def clean_up(self) -> StepResult:
-        """See ``Maintained``: below the folders that Iceberg itself writes to, as another table may be inside."""
+        """See ``Maintained``: only in Iceberg's own folders, because another table may be inside the table's folder."""
         older, location, removed = _before(max(self.options.retention_hours, SAFE_HOURS)), self._location(), 0
         for folder in _FOLDERS:
             try:

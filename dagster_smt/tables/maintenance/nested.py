@@ -1,4 +1,4 @@
-"""Tables in the folder of another table: ``VACUUM`` takes their files for files that no version needs."""
+"""Tables inside the folder of another table: ``VACUUM`` would remove their files as files that no version needs."""
 
 import re
 from typing import Any

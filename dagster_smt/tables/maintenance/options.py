@@ -22,7 +22,7 @@ _NAME = re.compile(r"(?:\w+|`(?:[^`]|``)+`)(?:\.(?:\w+|`(?:[^`]|``)+`))*")
 
 @dataclass(frozen=True)
 class SmtMaintenance:
-    """The steps of a maintenance job, in their order, and the age of what they remove.
+    """The steps of a maintenance job, in their order, and the age of the versions that they remove.
 
     Attributes:
         compact: Replace many small files by few large ones: ``OPTIMIZE`` of Delta, with the clustering of the table;
@@ -30,10 +30,11 @@ class SmtMaintenance:
         manifests: Replace many small manifests of an Iceberg table by few large ones: ``rewrite_manifests``.
         expire: Remove old snapshots of an Iceberg table: ``expire_snapshots``.
         clean_up: Remove the files that no version needs: ``VACUUM`` of Delta, ``remove_orphan_files`` of Iceberg.
-        retention_hours: Old versions stay for so many hours, and so do files after the last version that needs them.
+        retention_hours: The number of hours that old versions stay. A file stays for the same time after the last
+            version that needs it.
         allow_short_retention: Permits a retention below 168 hours. Queries of older versions may then fail. Files that
-            no version names stay for 168 hours all the same: a run at work may be about to commit them.
-        retain_last: So many snapshots of an Iceberg table stay, however old they are.
+            no version names stay for 168 hours in any case, because a current run may be about to commit them.
+        retain_last: The number of snapshots of an Iceberg table that stay at any age.
 
     Raises:
         ConfigError: SMT800, the retention is below 168 hours; SMT801, a number is out of its range.
@@ -82,7 +83,7 @@ def check_table(sink: Sink, place: str) -> None:
         place: The asset, for messages.
 
     Raises:
-        ConfigError: SMT803, it is no Delta or Iceberg table; SMT802, its name is no name of a table.
+        ConfigError: SMT803, the sink is not a Delta or Iceberg table; SMT802, its name cannot be the name of a table.
     """
     if not isinstance(sink, DeltaSink | IcebergSink):
         hint = "build the job for an asset with a DeltaSink or an IcebergSink"

@@ -1,4 +1,4 @@
-"""What the maintenance of each table format has in common: results of steps, sizes of files, conflicts."""
+"""The common part of the maintenance of all table formats: results of steps, sizes of files, conflicts."""
 
 import re
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ class Maintained(Protocol):
         """Replaces small files by large ones.
 
         Raises:
-            TableError: SMT805, a run changed the table meanwhile.
+            TableError: SMT805, a run changed the table at the same time.
         """
         ...
 
@@ -67,14 +67,14 @@ def sizes_of(files: DataFrame, small_below: int) -> FileSizes:
 
 @contextmanager
 def conflicts(pattern: re.Pattern[str], place: str) -> Iterator[None]:
-    """Turns the errors of a table format that report another writer into one of ours.
+    """Turns a table format's error about another writer into an error of this package.
 
     Args:
         pattern: Matches the text of such an error.
         place: The table.
 
     Raises:
-        TableError: SMT805, another writer changed the table meanwhile.
+        TableError: SMT805, another writer changed the table at the same time.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""What a chain has to say to proposed columns: the fields that it changes were JSON to it."""
+"""Columns proposed for records that go through a chain. Fields that the chain changes keep the types of JSON."""
 
 import re
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _WORD = re.compile(r"\w+")
 def propose_beside(chain: Chain, samples: Sequence[Sample], *, with_key: bool) -> Proposal:
     """Proposes as ``propose``, for records that go through a chain. Fields that the chain changes keep JSON's types.
 
-    A stage that takes a text for a moment, or a mask that makes an empty text, was written for texts.
+    A stage that parses a text as a time, or a mask that writes an empty text, was written for texts.
 
     Args:
         chain: The chain.

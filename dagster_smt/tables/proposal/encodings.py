@@ -1,4 +1,4 @@
-"""How the keys or values of some records are encoded, as far as their bytes tell."""
+"""Guesses the encoding of keys or values from their bytes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ class Encoding:
 
     Attributes:
         kind: The format; None if there is no record with that side.
-        records: How many records have it.
-        fitting: How many of them the format reads, as far as can be told.
-        ids: The schemas of a registry that they name.
-        note: What is ambiguous about it.
+        records: The number of records with this encoding.
+        fitting: The number of these records that the format can read, if known.
+        ids: The registry's schemas that the records name.
+        note: A remark if the guess is ambiguous.
     """
 
     kind: FormatKind | None
@@ -46,8 +46,8 @@ class Encoding:
 def encoding_of(sides: Sequence[bytes | None]) -> Encoding:
     """Returns the encoding of some keys or values.
 
-    A zero byte and a number in four more name a schema of a registry; then come Connect's envelopes, other JSON,
-    texts, and bytes.
+    A zero byte and a number of four bytes name a schema of a registry. Next the function tries Connect's envelopes,
+    other JSON, texts, and bytes.
     """
     present = [side for side in sides if side is not None]
     if not present:

@@ -1,4 +1,4 @@
-"""A look at the last records of some topics, which never takes long: whoever does not answer is asked once."""
+"""Reads the last records of some topics in a short time: a broker that does not respond is asked only once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -17,11 +17,11 @@ _SECONDS = 4.0
 
 @dataclass(frozen=True)
 class Seen:
-    """The samples of a look at topics.
+    """Sampled records of topics.
 
     Attributes:
-        samples: Their last records, oldest first in each topic.
-        problem: Why there are none; empty if there are some.
+        samples: The last records of the topics, oldest first in each topic.
+        problem: The reason for a lack of samples; empty if there are samples.
     """
 
     samples: Sequence[Sample] = ()
@@ -33,9 +33,9 @@ class Look:
     """Reads the last records of topics.
 
     Attributes:
-        place: Where the topics are.
-        records: How many records of each topic.
-        silent: Why the place was not asked again.
+        place: The broker or folder of the topics.
+        records: The number of records of each topic.
+        silent: The reason why the place is not asked again.
     """
 
     place: FileTopics | KafkaTopics

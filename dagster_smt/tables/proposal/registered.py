@@ -1,4 +1,4 @@
-"""Columns of values whose schema a registry has."""
+"""Columns of values whose schema is in a registry."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,13 +18,13 @@ def with_registered_columns(proposal: Proposal, samples: Sequence[Sample], url: 
     """Returns the proposal with the columns of the schema that the last record names.
 
     Args:
-        proposal: Of those records.
+        proposal: The proposal for these records.
         samples: The records, the last one last.
         url: The registry's address.
 
     Raises:
-        DataError: The registry does not have the schema, or Connect has none for it.
-        EngineError: SMT636, the registry does not answer.
+        DataError: The registry does not have the schema, or the schema has no equivalent in Connect.
+        EngineError: SMT636, the registry does not respond.
     """
     last = next(s.value for s in reversed(samples) if s.value is not None and s.value[:1] == b"\0")
     form, registered = _asked(last, url)

@@ -21,9 +21,9 @@ def statement_text(
     Args:
         name: The table's name.
         columns: Names and types, in order.
-        options: What stands in ``WITH``.
-        notes: What to know of columns and of the fields in them.
-        head: What to know of the whole.
+        options: The options in ``WITH``.
+        notes: Remarks about columns and their fields.
+        head: Remarks about the whole table.
     """
     left = list(notes)
     lines = [_comment(text) for text in head]

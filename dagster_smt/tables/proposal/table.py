@@ -1,4 +1,4 @@
-"""Columns for a topic, proposed from some of its records. What is shown of them is names and types, never a value."""
+"""Columns for a topic, proposed from some of its records. A proposal shows names and types, never a value."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,14 +32,14 @@ class Proposal:
     """A possible topic table for some records.
 
     Attributes:
-        topics: The topics that were looked at.
-        records: How many records.
-        key, value: How both sides are encoded.
-        columns: Of the value, then of the key.
-        options: What a statement says in ``WITH``, but for topics and servers.
-        notes: What is ambiguous in fields, and where records disagree.
-        remarks: The same of the whole.
-        rows: True if an array at the top of a value makes rows.
+        topics: The topics whose records were sampled.
+        records: The number of records.
+        key, value: The encodings of both sides.
+        columns: The columns of the value, then those of the key.
+        options: The options for ``WITH``, except topics and servers.
+        notes: Ambiguous fields, and fields in which records disagree.
+        remarks: Remarks about the whole table.
+        rows: True if an array at the top of a value becomes rows.
     """
 
     topics: tuple[str, ...]
@@ -62,7 +62,7 @@ class Proposal:
 
         Args:
             name: The table's name.
-            place: Options that say where the topics are.
+            place: The options for the place of the topics.
         """
         head = [
             f"Proposed by dagster-smt from {self.origin}: read it before you use it.",

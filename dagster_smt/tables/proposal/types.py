@@ -1,4 +1,4 @@
-"""From what the fields of some values look like to types, with a note wherever a type is a guess."""
+"""Proposes types for the fields of some values, with a note for each guess."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -24,8 +24,8 @@ class Note:
 
     Attributes:
         path: The field, as a path of the value.
-        text: What is ambiguous, or where records disagree.
-        misfits: How many of the values looked at the type does not read.
+        text: The ambiguity, or the disagreement of records.
+        misfits: The number of sampled values that the type cannot read.
     """
 
     path: str
@@ -38,15 +38,17 @@ class TypeProposal:
     """Types for a value, field by field.
 
     Attributes:
-        plain: Paths whose fields keep the types of JSON, since a chain was written for those; or ``EVERYTHING``.
-        notes: What was ambiguous.
+        plain: Paths of fields that keep the types of JSON, because a chain was written for these types; or
+            ``EVERYTHING``.
+        notes: The notes about guesses.
     """
 
     plain: Collection[str] = ()
     notes: list[Note] = field(default_factory=list)
 
     def schema(self, seen: Observation, path: str = "") -> Schema | None:
-        """Returns the type that reads most of the values; None if no column can, for objects without any field."""
+        """Returns the type that can read most of the values; None for objects without any field, which no column can
+        hold."""
         groups = seen.groups
         if not groups:
             self.note(path, "is null in all of them: STRING is a guess")

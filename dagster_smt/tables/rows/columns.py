@@ -187,10 +187,10 @@ def parse_columns(declaration: Declaration, place: str = "columns") -> tuple[tup
 
     Args:
         declaration: A column list; a mapping of names to texts or options; or ``Column`` objects.
-        place: How messages call it.
+        place: The name of the declaration in messages.
 
     Raises:
-        ConfigError: Everything that is wrong with it: SMT250 to SMT253, SMT264, SMT267, SMT268.
+        ConfigError: All problems of the declaration: SMT250 to SMT253, SMT264, SMT267, SMT268.
     """
     if isinstance(declaration, str):
         parser = RowParser(declaration, sql_tokens(declaration, place), place)

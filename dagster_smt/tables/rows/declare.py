@@ -1,4 +1,4 @@
-"""What the columns of a topic table say of its key and value: which schema each is read with."""
+"""The schemas of key and value that follow from the columns of a topic table."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,11 +24,11 @@ def declared_row(
     """Returns the row of a topic table.
 
     Args:
-        columns: As of ``parse_columns``. Columns marked ``KEY`` are in the key alone, as in ksqlDB.
-        key_fields, prefix, include, verify: As of ``Row``.
+        columns: As in ``parse_columns``. Columns marked ``KEY`` are only in the key, as in ksqlDB.
+        key_fields, prefix, include, verify: As in ``Row``.
 
     Raises:
-        ConfigError: Everything that is wrong with it: SMT250 to SMT253, SMT260 to SMT268.
+        ConfigError: All problems of the declaration: SMT250 to SMT253, SMT260 to SMT268.
     """
     row_columns, keys = parse_columns(columns) if columns else ((), ())
     if keys:
@@ -58,7 +58,7 @@ def declared_formats(row: Row, key: Format, value: Format) -> tuple[Format, Form
     """Returns the formats of both sides, with the schemas that the columns declare.
 
     Raises:
-        ConfigError: SMT269, a format and the columns do not go together.
+        ConfigError: SMT269, a format does not support the columns.
     """
     problems = []
     for column in row.others:
@@ -104,7 +104,7 @@ def _only_column(row: Row, form: Format) -> Iterator[Problem]:
 
 
 def undescribed(side: str, form: Format) -> Iterator[Problem]:
-    """Yields the problem of a format whose schema is unknown: every record would fail."""
+    """Yields the problem of a format with an unknown schema, with which every record would fail."""
     if form.kind in DESCRIBED and form.schema is None:
         if form.kind == "avro":
             options = "avro.schema"
@@ -244,7 +244,7 @@ def _has_odd_map(schema: Schema) -> bool:
 
 
 def no_columns_of_csv(place: str, schema: Schema) -> list[Problem]:
-    """Returns the fields that a line of CSV cannot hold: each of its records would fail."""
+    """Returns the fields that a line of CSV cannot hold, with which every record would fail."""
     hint = "flatten it with Flatten, or choose another format"
     results = []
     for name in csv_misfits(schema):
@@ -255,7 +255,7 @@ def no_columns_of_csv(place: str, schema: Schema) -> list[Problem]:
 
 
 def described_format(form: Format) -> Format:
-    """Returns a format whose options give its schema, with that schema; see ``tables.described``."""
+    """Returns a format with the schema from its options; see ``tables.described``."""
     from dagster_smt.tables.described import with_schema  # loads fastavro
 
     return with_schema(form)

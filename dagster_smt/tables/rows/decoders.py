@@ -1,8 +1,9 @@
-"""How the bytes of a header become a value.
+"""Decoders from the bytes of a header to a value, and back.
 
-``INT_FROM_BYTES``, ``BIGINT_FROM_BYTES`` and ``DOUBLE_FROM_BYTES`` are those of KLIP "Kafka headers": ``ByteBuffer``
-of exactly the type's length. ``utf8``, ``ascii``, ``hex`` and ``base64`` are ksqlDB's ``FROM_BYTES``. Those of short,
-float and boolean, and ``uuid``, read what Kafka's serializers write, ``simple`` what ``SimpleHeaderConverter`` does.
+``INT_FROM_BYTES``, ``BIGINT_FROM_BYTES`` and ``DOUBLE_FROM_BYTES`` follow the KLIP "Kafka headers": a ``ByteBuffer`` of
+exactly the type's length. ``utf8``, ``ascii``, ``hex`` and ``base64`` follow ksqlDB's ``FROM_BYTES``. The decoders of
+short, float, boolean and ``uuid`` read the bytes of Kafka's serializers, and ``simple`` those of
+``SimpleHeaderConverter``.
 """
 
 import base64
@@ -55,7 +56,7 @@ def decode_function(decoder: Decoder, schema: Schema) -> Decode:
 
 
 def encode_function(decoder: Decoder, schema: Schema) -> Encode:
-    """Returns the way back: from a value of a column's type to bytes that the decoder reads as this value."""
+    """Returns the inverse function: from a value of a column's type to bytes that the decoder reads as this value."""
     if decoder.name in _NUMBERS:
         return _number(decoder)[1]
     encoders: dict[str, Encode] = {

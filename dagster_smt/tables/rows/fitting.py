@@ -1,7 +1,8 @@
-"""Columns that are declared where records bring schemas of their own: the field of a name, as what it is declared.
+"""Declared columns for records with their own schemas: each column is the field of its name, in the declared type.
 
-As Avro resolves a writer's schema with a reader's: fields are found by name, numbers become wider ones, what the writer
-does not have is null. Nothing is narrowed but integers of 32 bits to 8 or 16, as which Flink writes them.
+The rules are those by which Avro resolves a writer's schema with a reader's schema: fields match by name, numbers
+become wider, and missing fields are null. Only integers of 32 bits are narrowed, to 8 or 16 bits, because Flink writes
+such integers as 32 bits.
 """
 
 from dataclasses import dataclass, replace
@@ -24,7 +25,7 @@ _HINT = "declare the column as the records have it, or send them to another tabl
 
 @dataclass(frozen=True, slots=True)
 class Widened(ValueRule):
-    """A number as one of a wider type, which holds it exactly."""
+    """A number in a wider type, which holds the number exactly."""
 
     schema: Schema
 
@@ -45,7 +46,7 @@ class Widened(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class NarrowedNumber(ValueRule):
-    """A whole number as one of 8 or 16 bits, for which Avro and Protobuf have no type; one beyond it is refused."""
+    """A whole number as 8 or 16 bits, for which Avro and Protobuf have no type. A number out of range is refused."""
 
     schema: Schema
     name: str
@@ -79,7 +80,7 @@ class NarrowedNumber(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Digits(ValueRule):
-    """A decimal of a record's own schema in a column of fewer digits; one that has more is refused."""
+    """A decimal of a record's own schema in a column of fewer digits. A decimal with more digits is refused."""
 
     schema: Schema
     name: str
@@ -122,9 +123,9 @@ def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) ->
 
     Args:
         node: The field; None: the records do not have it.
-        schema: What is declared.
-        name: How messages call it.
-        parent: The struct it is in; None if that is never null.
+        schema: The declared type.
+        name: The name of the column in messages.
+        parent: The struct around the field; None if that struct is never null.
 
     Raises:
         PlanError: SMT443, the field is of another type, or is missing and must not be null.

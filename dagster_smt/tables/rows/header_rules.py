@@ -15,10 +15,10 @@ from dagster_smt.values.basic import PythonRule
 
 @dataclass(frozen=True, slots=True)
 class PutHeader(PythonRule):
-    """The headers with a column's value under a name, if the value is another one than that of the headers as read.
+    """The headers with a column's value under a name, if the value differs from the header as read.
 
-    A value that was changed takes the place of the last header of the name, and the others of that name go: they would
-    still hold what the chain has changed.
+    A changed value replaces the last header of the name. The other headers of that name are removed, because they would
+    still contain the value before the change.
     """
 
     key: str
@@ -82,7 +82,8 @@ class NoHeaders(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class HeadersFrom(PythonRule):
-    """The headers that a column of all of them holds, pairs in order or values by name, if it was changed."""
+    """The headers from a column that holds all headers, as a list of pairs or a map by name, if the column was
+    changed."""
 
     duplicates: Duplicates
     by_name: bool

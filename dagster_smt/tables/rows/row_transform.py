@@ -1,4 +1,4 @@
-"""What the two stages of a topic table with columns have in common."""
+"""The common base of the two stages that a topic table with columns adds."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from dagster_smt.model.topics.columns import Row
 
 
 class RowTransform(CodeTransform):
-    """A stage that a topic table with columns adds to a chain; no class that a chain can name."""
+    """A stage that a topic table with columns adds to a chain. A chain cannot name this class."""
 
     connect_class = "dagster_smt.columns"
     sided = False

@@ -1,4 +1,4 @@
-"""Value rules of metadata and header columns: in Python, and in Catalyst as far as it has the functions."""
+"""Value rules of metadata and header columns: in Python, and in Catalyst if it has the functions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class AsLong(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class AsInt(ValueRule):
-    """An offset as INT; one that is too great is refused."""
+    """An offset as INT; an offset out of range is refused."""
 
     may_fail = True
 
@@ -131,7 +131,7 @@ class HeaderMap(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class HeaderNamed(ValueRule):
-    """The bytes of the header with a name; all of them as an array."""
+    """The bytes of the header with a name, or of all headers with this name as an array."""
 
     key: str
     match: HeaderMatch
@@ -189,15 +189,16 @@ class HeaderNamed(ValueRule):
 
 
 def several(what: str) -> Any:
-    """Returns the error of a record with several headers of one name, where that is not allowed."""
+    """Returns the error of a record with several headers of one name, for columns that allow only one."""
     return data_error("SMT433", f"{what} is there several times", "match first, last or all of them")
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded(ValueRule):
-    """A header's bytes as a value. What cannot be decoded is null, or fails the record if the column is strict.
+    """A header's bytes as a value. If the bytes cannot be decoded, the value is null, or the record fails if the column
+    is strict.
 
-    ``many``: there are several headers, and an array of their values.
+    ``many``: the argument is an array of several headers, and so is the result.
     """
 
     decoder: Decoder
@@ -217,7 +218,7 @@ class Decoded(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True unless Catalyst has the decoder. It has only the plainest decoders."""
+        """True unless Catalyst has the decoder. Catalyst has only the simplest decoders."""
         return self.decoder.name not in ("bytes", "utf8", "hex") or self.many
 
     def bind(self) -> Callable[..., Any]:
@@ -262,7 +263,7 @@ class Decoded(ValueRule):
 class Same(ValueRule):
     """The value of a column that the key holds, too. If the key has another value, the record fails.
 
-    ``there`` is null where there is no value, and so nothing to differ.
+    ``there`` is null if the record has no value; then nothing can differ.
     """
 
     name: str
@@ -295,7 +296,8 @@ def _function(decoder: Decoder, schema: Schema) -> Decode:
 
 @dataclass(frozen=True, slots=True)
 class Mismatched(ValueRule):
-    """True where the key says something else than the value, else null: what the ledger counts. See ``Same``."""
+    """True if the key and the value hold different values of the column, else null. The ledger counts the result. See
+    ``Same``."""
 
     def python(self, value: Any, other: Any, there: Any) -> bool | None:
         if there is not None and value != other:
@@ -308,7 +310,7 @@ class Mismatched(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Undecoded(ValueRule):
-    """True where there were bytes and no value came of them, else null: what the ledger counts."""
+    """True if there are bytes that cannot be decoded, else null. The ledger counts the result."""
 
     many: bool
 

@@ -1,4 +1,4 @@
-"""A chain over a topic table with columns: between the stage that makes rows and the one that makes records of them."""
+"""A chain over a topic table with columns: a first stage makes rows, and a last stage turns them into records again."""
 
 from dataclasses import dataclass, replace
 
@@ -12,7 +12,7 @@ from dagster_smt.tables.spec import SinkKind, TopicTable
 
 @dataclass(frozen=True)
 class RowStage(Stage):
-    """A stage that the topic table adds; users have not written it into their chain."""
+    """A stage that the topic table adds, and that is not in the user's chain."""
 
     @property
     def label(self) -> str:
@@ -33,13 +33,13 @@ class RowStage(Stage):
 
 
 def with_row(chain: Chain, table: TopicTable, kind: SinkKind, written: Format | None = None) -> Chain:
-    """Returns the chain with the stages that the columns of its topic table ask for; without columns as it is.
+    """Returns the chain with the stages that the columns of its topic table need; without columns the same chain.
 
     Args:
-        chain: The chain, with these stages or without.
+        chain: The chain, with or without these stages.
         table: The topic table.
-        kind: ``columns``: the rows are written; ``records``: records are made of them again.
-        written: The format that values are written in; None: that of the topic table.
+        kind: ``columns``: the rows are written; ``records``: the rows become records again.
+        written: The format of written values; None: the format of the topic table.
     """
     row = table.row
     if not row:

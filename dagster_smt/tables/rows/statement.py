@@ -1,7 +1,7 @@
 """``CREATE TABLE`` and ``CREATE STREAM`` as Flink and ksqlDB write them, read into a topic table.
 
-What a statement says and this package does not do is an error that names the clause or the option; nothing is ignored.
-Names keep their case, in ksqlDB's statements, too.
+Nothing in a statement is ignored: a clause or option that this package does not support is an error that names it.
+Names keep their case, also in ksqlDB's statements.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class Statement:
         name: The table's name.
         columns: Its columns.
         keys: Columns that ksqlDB's ``KEY`` puts into the key.
-        options: What stands in ``WITH``, keys as written.
+        options: The options in ``WITH``, with keys as written.
     """
 
     name: str
@@ -140,9 +140,9 @@ def parse_statement(text: str, place: str = "statement") -> Statement:
 
     Args:
         text: The statement.
-        place: How messages call it.
+        place: The name of the statement in messages.
 
     Raises:
-        ConfigError: Everything that is wrong with it: SMT250 to SMT253, SMT264, SMT267.
+        ConfigError: All problems of the statement: SMT250 to SMT253, SMT264, SMT267.
     """
     return _Parser(text, sql_tokens(text, place), place).statement()

@@ -1,4 +1,4 @@
-"""What stands in ``WITH`` of a statement: options of Flink's Kafka connector and of ksqlDB, as far as they are done."""
+"""The options in ``WITH`` of a statement: those of Flink's Kafka connector and of ksqlDB that this package supports."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -110,7 +110,7 @@ def table_arguments(statement: Statement) -> dict[str, Any]:
     They include ``servers`` and ``properties`` of a cluster.
 
     Raises:
-        ConfigError: SMT270, for each option that is not done here; SMT268, for those of columns that do not exist.
+        ConfigError: SMT270, for each unsupported option; SMT268, for options of columns that do not exist.
     """
     options = _Options(dict(statement.options))
     options.left_out(_DONE_ANYWAY)

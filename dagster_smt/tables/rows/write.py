@@ -1,4 +1,4 @@
-"""The last stage of a chain over a topic table with columns, where records are written: from a row to a record."""
+"""The last stage of a chain over a topic table with columns, if records are written: from a row to a record."""
 
 from dataclasses import replace
 from typing import Any
@@ -27,12 +27,12 @@ _RULES: dict[str, dict[str, Rule]] = {
 
 
 class WriteRow(RowTransform):
-    """Put a row's columns where the topic table says: into key, value, headers, timestamp and partition.
+    """Put a row's columns into the places that the topic table declares: key, value, headers, timestamp and partition.
 
-    A record without key stays one. A column that nobody changed writes nothing: headers keep their bytes, and what
-    stages did to them. A header whose column the chain has dropped is dropped, a timestamp is null. Columns of all
-    headers come first: what a column of one header says counts. A partition that is null or dropped leaves the choice
-    to the topic.
+    A record without a key keeps no key. An unchanged column writes nothing, so headers keep their bytes, and the
+    changes that stages made to them. If the chain drops the column of a header, the header is dropped; a dropped
+    timestamp is null. Columns of all headers are written first, so a column of one header wins. If a partition is null
+    or dropped, the topic chooses the partition.
     """
 
     purpose = "writing the columns of a topic table"

@@ -13,7 +13,7 @@ def open_table(session: SparkSession, sink: Sink, source: SourceSpec | None = No
     Args:
         session: The Spark session.
         sink: The sink; one with ``{topic}`` is the table with the progress of its runs.
-        source: Where its records come from; topics want to know, which must not be read again.
+        source: The source of the records. Topics need it, so that a run does not write to a topic that it reads.
 
     Raises:
         UnsupportedError: SMT952, no module writes this kind of sink.

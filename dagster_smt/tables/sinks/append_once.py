@@ -1,9 +1,9 @@
-"""Appending to topics once: what a try that died has left there is found and not written again.
+"""Appends records to topics once: records that an earlier attempt wrote before it crashed are not written again.
 
-Two runs at once look and append one after the other, or the later one shuts the earlier one out.
+If two runs append at once, one waits for the other, or the later run fences the earlier one.
 
-Each record says in its headers who wrote it and which record it comes from. The table keeps, per partition of the
-topics written to, where the next run begins to look: everything before is of records that the table has taken in.
+The headers of each record name its writer and its source record. For each partition of the target topics, the table
+stores the offset at which the next run starts to search. All earlier records belong to commits of the table.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,8 +32,8 @@ class Trace:
 
     Attributes:
         identity: Headers that together tell a record from all others; the last one of each name counts.
-        owner: The header that names who wrote it, and that name.
-        source: Topic, partition and offset of the record that it comes from, as texts.
+        owner: The header with the writer's name, and that name.
+        source: The topic, partition and offset of the source record, as texts.
     """
 
     identity: Sequence[str]
@@ -51,20 +51,21 @@ def append_once(
     order: Sequence[str],
     say: Callable[[str], None] = lambda line: None,
 ) -> tuple[dict[str, int], Appended]:
-    """Appends the records that are not there yet.
+    """Appends the records that the topics do not have yet.
 
     Args:
         place: The topics.
         frame: The records, as ``Topics.append`` takes them.
-        topics: The topics they go to.
-        trace: What their headers say.
-        since: Where to begin to look for records that are there already.
-        taken_in: What the table has taken in after this commit: records of others are still to be looked for.
+        topics: The target topics.
+        trace: The identity of the records in their headers.
+        since: The offsets at which the search for existing records starts.
+        taken_in: The offsets that the table holds after this commit. Later runs still search for the records of other
+            offsets.
         order: See ``Topics.append``.
-        say: Hears how far this is.
+        say: Receives lines about the progress.
 
     Returns:
-        Where the next run begins to look, and what came of the records.
+        The offsets at which the next run starts to search, and the result for the records.
     """
     with place.alone(trace.owner[1], topics, trace.identity, say) as alone:
         return _append_once(alone, frame, topics, trace, since, taken_in, order, say)
@@ -140,7 +141,7 @@ def _key(r: Range) -> str:
 
 
 def last_header(name: str) -> Column:
-    """Returns the text of the last header of a name; null in records of others, which have none."""
+    """Returns the text of the last header of a name; null in records of other writers, which have no such header."""
     last = F.try_element_at(F.filter("headers", lambda h: h["key"] == name), F.lit(-1))
     return last["value"].cast("string")
 

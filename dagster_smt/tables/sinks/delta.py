@@ -1,9 +1,9 @@
 """Delta tables as sinks: one commit holds rows and state.
 
 The state is the commit's ``userMetadata``; the number of our commit is the ``txnVersion`` of the application
-``dagster_smt``, so of two writers with one number Delta lets the first through. A table that we make keeps its commits
-(``delta.enableExpiredLogCleanup`` is off): the state is in the log as long as the table is there. Where somebody has
-turned the clean-up on, each commit is followed by one that repeats the state as a table property.
+``dagster_smt``, so of two writers with one number Delta accepts only the first. A table that this package creates keeps
+its commits (``delta.enableExpiredLogCleanup`` is off), so its log always has the state. If somebody switches the
+clean-up on, a second commit follows each commit and repeats the state as a table property.
 """
 
 import re
@@ -80,7 +80,7 @@ _LOG_LIMITS = (1, 30, None)
 
 
 def refused(schema: StructType) -> list[Problem]:
-    """Returns names that a Delta table cannot hold: it tells none apart that differ only in case."""
+    """Returns names that a Delta table cannot hold, because they differ only in case."""
     hint = "rename one with ReplaceField, or use another sink"
     twins = []
     for first, other in case_twins(schema):
@@ -174,7 +174,8 @@ class DeltaTable:
         return frozenset(row.file for row in rows.collect())
 
     def next_number(self, before: TableState | None) -> int:
-        """See ``Table``: Delta passes over a number that it has had, be it restored away since."""
+        """See ``Table``: Delta skips a commit whose number it has seen, even if a restore has removed that commit
+        since."""
         last = self._history(1)
         if not last:
             return 1
@@ -365,7 +366,7 @@ class DeltaTable:
         return None
 
     def keep(self, state: TableState) -> None:
-        """See ``Table``: what is committed stays."""
+        """See ``Table``: a committed state stays."""
 
     def append(self, frame: DataFrame) -> None:
         """See ``Table``."""
@@ -373,7 +374,7 @@ class DeltaTable:
         self._save(frame.write.format("delta").mode("append").options(mergeSchema="true"))
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """See ``Table``: a MERGE, which Delta refuses where another one has come between."""
+        """See ``Table``: a MERGE, which Delta refuses if another commit came first."""
         rows = f"dagster_smt_{secrets.token_hex(8)}"
         frame.createOrReplaceTempView(rows)
         same = " AND ".join(f"there.{quoted(name)} <=> new.{quoted(name)}" for name in key)

@@ -1,7 +1,7 @@
-"""Which commit a Delta table stands on: the way back through its log, along what restored or replaced the table.
+"""Finds the commit of ours that the rows of a Delta table come from, along restores and replacements in its log.
 
-The newest commit of ours in the log is not always the one whose rows the table has. ``RESTORE`` brings an older version
-back: the way goes on from there. Where somebody else has replaced or emptied the table, no state is true any more.
+The table does not always have the rows of our newest commit. After a ``RESTORE``, the search continues at the restored
+version. If another writer has replaced or emptied the table, no state is valid any more.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,12 +24,12 @@ class Commit:
 
     Attributes:
         version: Its version.
-        millis: When it was made.
-        operation: What it did: ``WRITE``, ``RESTORE``, ….
-        parameters: With which parameters.
-        user_metadata: What its writer noted.
-        metrics: What it says of files and rows.
-        read_version: The version that its writer had seen; None if it does not say.
+        millis: The time of the commit, in milliseconds.
+        operation: The operation: ``WRITE``, ``RESTORE``, ….
+        parameters: The parameters of the operation.
+        user_metadata: The text that the writer stored.
+        metrics: The counts of files and rows.
+        read_version: The version that the writer had read; None if unknown.
     """
 
     version: int
@@ -62,7 +62,7 @@ class Commit:
 
 
 def commit_of(row: Row) -> Commit:
-    """Returns a commit from a row of ``DESCRIBE HISTORY`` with its moment in milliseconds as ``millis``."""
+    """Returns a commit from a row of ``DESCRIBE HISTORY`` whose time in milliseconds is in ``millis``."""
     return Commit(
         version=int(row.version),
         millis=int(row.millis or 0),
@@ -75,7 +75,7 @@ def commit_of(row: Row) -> Commit:
 
 
 def foreign(commit: Commit) -> ForeignCommit:
-    """Returns a commit of somebody else, as messages name it."""
+    """Returns a commit of another writer, in the form for messages."""
     return ForeignCommit(f"version {commit.version}", commit.operation, commit.millis)
 
 
@@ -84,10 +84,10 @@ class Standing:
     """The result of a walk back through a log.
 
     Attributes:
-        state: The state of the version that the table stands on; None if no commit of ours led there.
-        replaced: The newest commit of others after it that left none of its rows.
-        lost: The restored version that the log does not have any more.
-        ended: True if the way ended before the table's first version: the log does not go further back.
+        state: The state that the table's rows come from; None if no commit of ours led to them.
+        replaced: The newest later commit of another writer that left none of these rows.
+        lost: The restored version that the log no longer has.
+        ended: True if the search ended before the table's first version, because the log does not reach further back.
     """
 
     state: TableState | None = None
@@ -107,9 +107,9 @@ def standing(
 
     Args:
         commits: The log, the last commit first.
-        whole: True if that is all of the log that is there.
-        decode: Reads what a commit of ours has noted; None for one of others.
-        version_at: The version that a restore to a moment brought back; None if that cannot be told.
+        whole: True if these are all commits in the log.
+        decode: Reads the state in a commit of ours; returns None for a commit of another writer.
+        version_at: Returns the version to which a restore by timestamp returned; None if unknown.
     """
     known = {commit.version: commit for commit in commits}
     at, replaced = commits[0].version, None

@@ -1,8 +1,8 @@
-"""The layout of Delta tables: as SQL and as generated columns, and how a table differs from its definition.
+"""The layout of Delta tables: SQL, generated columns, and the differences between a table and its definition.
 
 A transform of time becomes a generated column: ``day(at)`` is ``at_day DATE GENERATED ALWAYS AS (CAST(at AS DATE))``.
-Delta computes it and reads filters on ``at`` as filters on partitions. A property of the table names these columns,
-because Delta hides from readers which columns it generates.
+Delta computes the column, and turns filters on ``at`` into filters on partitions. A property of the table lists these
+columns, because Delta does not show readers which columns it generates.
 """
 
 import json
@@ -56,7 +56,7 @@ def layout_properties(layout: Layout) -> dict[str, str]:
 
 
 def create_as(table: str, view: str, layout: Layout, properties: Mapping[str, str], *, replace: bool) -> str:
-    """Returns the statement that makes a table of the rows of a view, without generated columns."""
+    """Returns the statement that creates a table from the rows of a view, without generated columns."""
     clauses = ["CREATE OR REPLACE TABLE" if replace else "CREATE TABLE", table, "USING delta"]
     if layout.partition_by:
         clauses.append(f"PARTITIONED BY ({', '.join(map(quoted, partition_columns(layout)))})")
@@ -78,17 +78,17 @@ def pairs(properties: Mapping[str, str]) -> str:
 def create_generated(
     session: SparkSession, place: tuple[str, str], columns: StructType, layout: Layout, properties: Mapping[str, str]
 ) -> None:
-    """Makes an empty table with generated columns. SQL cannot do it, so Delta's own builder does.
+    """Creates an empty table with generated columns. SQL cannot do so, so this function calls Delta's own builder.
 
     Args:
         session: A classic session.
         place: The name of the table, or its path; the other one is empty.
-        columns: The columns beside the generated ones.
+        columns: The columns that are not generated.
         layout: The layout.
         properties: The table's properties.
 
     Raises:
-        UnsupportedError: SMT569, the session is of Spark Connect.
+        UnsupportedError: SMT569, the session is a Spark Connect session.
     """
     table, path = place
     try:
@@ -131,7 +131,8 @@ def generated_in(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def without_generated(columns: StructType, properties: Callable[[], Mapping[str, str]]) -> StructType:
-    """Returns the columns that runs write. Only if names suggest generated columns, the properties are read."""
+    """Returns the columns that runs write. The function reads the properties only if names suggest generated
+    columns."""
     names = set(columns.names)
     if not any(name.rpartition("_")[2] in TIMES and name.rpartition("_")[0] in names for name in names):
         return columns
@@ -149,7 +150,7 @@ def other_properties(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def differences(layout: Layout, detail: Any, properties: Mapping[str, str]) -> list[str]:
-    """Returns how a table differs from its layout: the table's, then the definition's.
+    """Returns the differences between a table and its definition: first the table's layout, then the definition's.
 
     Args:
         layout: The layout of the definition.
@@ -174,7 +175,7 @@ def differences(layout: Layout, detail: Any, properties: Mapping[str, str]) -> l
 
 
 def different_properties(layout: Layout, properties: Mapping[str, str]) -> list[str]:
-    """Returns the names of properties that a table has not as its layout has them, without their values."""
+    """Returns the names of properties that differ between a table and its layout, without their values."""
     names = []
     for name, value in layout.properties.items():
         if properties.get(name) not in (value, REDACTED):

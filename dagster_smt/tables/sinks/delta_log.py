@@ -1,7 +1,7 @@
 """The last commit of a Delta table, read by Delta's own log reader.
 
-``DESCRIBE HISTORY`` says the same with two Spark jobs and a plan of their own, the first with a task for each core of
-the cluster. A run asks three times.
+``DESCRIBE HISTORY`` returns the same, but needs a plan and two Spark jobs, the first with a task for each core of the
+cluster. A run reads the last commit three times.
 """
 
 import json
@@ -16,13 +16,13 @@ def last_commit(session: SparkSession, path: str, table: str | None) -> Commit |
     """Returns the last commit.
 
     Args:
-        session: A classic session with Delta; the classes that are asked have been there since Delta 3.
-        path: The folder of the table; not looked at if it has a name.
+        session: A classic session with Delta. The classes that this function calls exist since Delta 3.
+        path: The folder of the table; ignored if the table has a name.
         table: Its name in the session's catalog, as SQL has it.
 
     Returns:
-        None where Delta's classes are others, the table is in another catalog, or there is none: ``DESCRIBE HISTORY``
-        tells these apart.
+        None if Delta's classes differ, if the table is in another catalog, or if there is no table. ``DESCRIBE
+        HISTORY`` distinguishes these cases.
     """
     try:
         delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]

@@ -1,8 +1,8 @@
 """File topics as sinks: records go to the topics that the chain's routers choose.
 
-A topic has no transaction. Progress is a file of the consumer group beside the topics, written after the records. A try
-that died between the two has left records beyond the ends that the progress names: each record carries its source, so
-the next try finds those and does not write them again.
+File topics have no transactions. The progress is a file of the consumer group next to the topics, written after the
+records. If a run crashes between these two steps, the topics have records after the end offsets in the progress. Each
+record carries its source, so the next run recognises these records and does not write them again.
 """
 
 from dataclasses import dataclass
@@ -86,7 +86,7 @@ class FileTopicsTable(RecordTable):
             raise TableError(self._unreadable(error)) from None
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> Written:
-        """See ``Table``. At least once; exactly once as far as tries that died are concerned."""
+        """See ``Table``. At least once; exactly once after a crash."""
         assert not replaced, "runs refuse that: see replaceable"
         local.make_folder(self._file.parent)
         try:
@@ -98,7 +98,7 @@ class FileTopicsTable(RecordTable):
             raise TableError(self._taken()) from None
 
     def keep(self, state: TableState) -> None:
-        """See ``Table``: the file is written only if something else is to be noted."""
+        """See ``Table``: the file is written only if the state has changed."""
         if state == self.state():
             return
         try:

@@ -1,15 +1,15 @@
 """Iceberg tables as sinks: a run becomes visible in one step, with its rows and its state.
 
-Iceberg puts an append silently on top of what others committed meanwhile, which would double rows. So a run writes to a
-branch that starts at the snapshot it saw, and then moves ``main`` there: ``fast_forward`` refuses if ``main`` went
-elsewhere. The state is a property of the table, written before; a mark at the branch's last snapshot says which one.
-(Iceberg writes the properties of all snapshots again with each change: a state at each would make runs slower and
-slower.) As snapshots expire, another property names the newest mark afterwards. Until that is done the branch stays and
-keeps its snapshot from expiring: whatever is cut short, the mark is in one of the two places, or is refused as
-undecided, but never wrong.
+Iceberg silently puts an append on top of other commits, which could duplicate rows. So a run writes to a branch that
+starts at the snapshot that the run has read, and then moves ``main`` to the branch. ``fast_forward`` refuses if
+``main`` has moved meanwhile. The state is a property of the table, which the run writes first. A mark in the branch's
+last snapshot names this property. (Iceberg writes the summaries of all snapshots again with each change, so a state in
+each summary would make runs slower and slower.) Because snapshots expire, the run then stores the newest mark in
+another property. Until then the branch stays, so that its snapshot cannot expire. If the run crashes at any point, the
+mark is in one of these two places, or the next run reports that the state is undecided. It never reads a wrong state.
 
-What others do meanwhile, such as compaction, is followed: as long as the state is the expected one, the run writes its
-rows again on top of it.
+If another tool commits at the same time, such as a compaction, the run writes its rows again on top of that commit, as
+long as the state is still the expected one.
 """
 
 import json
@@ -118,7 +118,8 @@ class IcebergTable(IcebergStates):
         return True
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """See ``Table``: on a branch that starts where was looked; it is ``main`` then only if nobody came between."""
+        """See ``Table``: on a branch from the snapshot that was searched, which becomes ``main`` only if ``main`` has
+        not moved."""
         if self._creates(frame):
             return
         self._evolve(frame.schema, None)
@@ -393,10 +394,10 @@ class IcebergTable(IcebergStates):
         return False
 
     def anchor(self) -> bool:
-        """Notes in a property which state the current snapshot stands on, so that the snapshots before may expire.
+        """Stores the mark of the current state in a property, so that earlier snapshots may expire.
 
-        Without it the mark of the last run would be below the snapshots of a compaction, and once all of these have
-        expired nothing would lead to it.
+        Without this property, the mark of the last run would be in a snapshot before those of a compaction. Once that
+        snapshot has expired, nothing would lead to the mark.
 
         Returns:
             True if the property names the current snapshot, or the table has no state.

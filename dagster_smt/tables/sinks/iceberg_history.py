@@ -1,7 +1,7 @@
-"""Which snapshot of ours an Iceberg table stands on: the way back from ``main``, along parents.
+"""Finds the snapshot of ours that the rows of an Iceberg table come from, from ``main`` back along parents.
 
-Others may have put snapshots on top of ours, or have rolled the table back. Snapshots expire, and the way back ends at
-one that has. Which parents it had stands in the files of metadata that the table had before: they are asked then.
+Other writers may have added snapshots after ours, or rolled the table back. The search ends at an expired snapshot.
+Earlier metadata files of the table name the parents of such a snapshot, so the search then reads these files.
 """
 
 import json
@@ -26,10 +26,10 @@ class Snapshot:
     """One snapshot.
 
     Attributes:
-        id, parent: Its number and that of the one before it.
+        id, parent: The ids of the snapshot and of the snapshot before it.
         operation: ``append``, ``overwrite``, ``delete`` or ``replace`` (of files, not of rows).
-        summary: What Iceberg and its writer say of it.
-        millis: When it was made.
+        summary: The summary, by Iceberg and by the writer.
+        millis: The time of the snapshot, in milliseconds.
     """
 
     id: str
@@ -44,7 +44,7 @@ class Snapshot:
         return self.summary.get(MARK, "")
 
     def with_mark(self, mark: str) -> "Snapshot":
-        """Returns the same snapshot with a mark that a property of the table gives it."""
+        """Returns the same snapshot with a mark from a property of the table."""
         return replace(self, summary={**self.summary, MARK: mark})
 
     def _count(self, name: str) -> int:
@@ -67,7 +67,7 @@ class Snapshot:
     def may_replace(self) -> bool:
         """True if the snapshot rewrote all rows and changed their number.
 
-        An overwrite does so, or a DELETE of a part of a file.
+        An overwrite does so, and so may a DELETE of a part of a file.
         """
         if self.operation != "overwrite" or self.replaces or not self._leaves_nothing:
             return False
@@ -89,7 +89,7 @@ def older_snapshots(session: SparkSession, table: str) -> Iterator[dict[str, Sna
     """Yields the snapshots in earlier metadata files of a table, the latest file first. Stops at a missing file.
 
     Args:
-        session: The Spark session: it has to be able to read these files.
+        session: A Spark session that can read these files.
         table: The table's name, as SQL.
     """
     rows = session.sql(f"SELECT file FROM {table}.metadata_log_entries ORDER BY timestamp DESC").collect()
@@ -122,12 +122,12 @@ def _from_json(data: Mapping[str, Any]) -> Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class WayBack:
-    """The way back from a snapshot.
+    """The result of a search back from a snapshot.
 
     Attributes:
-        passed: The snapshots of others, the last one first.
-        marked: The newest one with a mark; None if there is none.
-        expired: Where the way ends, as nothing tells any more what was before; empty if it does not.
+        passed: The snapshots of other writers, the last one first.
+        marked: The newest snapshot with a mark; None if there is none.
+        expired: The expired snapshot at which the search ended; empty if it ended elsewhere.
     """
 
     passed: Sequence[Snapshot]
@@ -136,7 +136,7 @@ class WayBack:
 
 
 def way_back(head: str | None, known: Mapping[str, Snapshot]) -> WayBack:
-    """Goes back from a snapshot to the newest one with a mark."""
+    """Searches from a snapshot back to the newest one with a mark."""
     passed: list[Snapshot] = []
     at = head
     while at is not None and at in known:
@@ -148,7 +148,7 @@ def way_back(head: str | None, known: Mapping[str, Snapshot]) -> WayBack:
 
 
 def foreign_of(head: str | None, known: Mapping[str, Snapshot]) -> list[ForeignCommit]:
-    """Returns the commits of others that may have changed rows, as far as the snapshots are there."""
+    """Returns the commits of other writers that may have changed rows, without expired snapshots."""
     commits: list[ForeignCommit] = []
     at = head
     while at is not None and at in known:

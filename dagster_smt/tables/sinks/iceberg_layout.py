@@ -1,4 +1,4 @@
-"""The layout of Iceberg tables: as SQL, and how a table differs from its definition."""
+"""The layout of Iceberg tables: SQL, and the differences between a table and its definition."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ def transform_sql(field: PartitionField) -> str:
 
 
 def transform_columns(layout: Layout) -> list[Column]:
-    """Returns the partition fields as PySpark's writer takes them; it has no ``truncate``."""
+    """Returns the partition fields for PySpark's writer, which has no ``truncate``."""
     times = {
         "year": partition_functions().years,
         "month": partition_functions().months,
@@ -110,7 +110,7 @@ def create_statement(table: str, columns: str, layout: Layout, properties: Mappi
 
 
 def order_changes(layout: Layout) -> Iterator[str]:
-    """Yields what ALTER TABLE has to do until a table has the sort order of a layout."""
+    """Yields the ALTER TABLE clauses that give a table the sort order of a layout."""
     if not layout.cluster_by:
         return
     yield f"WRITE ORDERED BY {', '.join(map(column_sql, layout.cluster_by))}"
@@ -119,7 +119,7 @@ def order_changes(layout: Layout) -> Iterator[str]:
 
 
 def changes(layout: Layout, now: TableLayout) -> Iterator[str]:
-    """Yields what ALTER TABLE has to do until a table has a layout: rows written from then on are laid out by it."""
+    """Yields the ALTER TABLE clauses that give a table a layout, which applies to rows that are written later."""
     if layout.places_rows:
         asked = set(layout.partition_by)
         for field in now.partition_by:
@@ -174,7 +174,7 @@ def _read(text: str) -> PartitionField | str:
 
 
 def differences(layout: Layout, now: TableLayout) -> list[str]:
-    """Returns how a table differs from its layout: the table's, then the definition's."""
+    """Returns the differences between a table and its definition: first the table's layout, then the definition's."""
     texts = []
     if layout.places_rows:
         fields = {field if isinstance(field, str) else field.text for field in now.partition_by}

@@ -1,4 +1,4 @@
-"""What Iceberg tables need in SQL: names, literals, conditions, changes of columns, and what they cannot hold."""
+"""SQL for Iceberg tables: names, literals, conditions, changes of columns; and the types that they cannot hold."""
 
 import hashlib
 import json
@@ -58,8 +58,8 @@ def located(session: SparkSession, sink: IcebergSink) -> tuple[str, str]:
     """Returns the catalog of a sink and the table's full name, both as SQL. Sets up the catalog of tables by path.
 
     Raises:
-        UnsupportedError: SMT560, the session lacks Iceberg's extensions, or its catalog is none of Iceberg's.
-        TableError: SMT562, the path names no folder.
+        UnsupportedError: SMT560, the session lacks Iceberg's extensions, or its catalog is not an Iceberg catalog.
+        TableError: SMT562, the path is not a folder.
     """
     if SETTINGS["iceberg"]["spark.sql.extensions"] not in str(session.conf.get("spark.sql.extensions", "") or ""):
         raise no_iceberg(session, sink.place)
@@ -154,7 +154,7 @@ def _by_path(session: SparkSession, path: str) -> tuple[str, str]:
 
 
 def held_type(kind: DataType) -> DataType:
-    """Returns the type that Iceberg keeps for one of Spark's: it has no integers below 32 bits."""
+    """Returns the type in which Iceberg stores a type of Spark. Iceberg has no integers below 32 bits."""
     if isinstance(kind, IntegralType) and kind.simpleString() in ("tinyint", "smallint"):
         return IntegerType()
     if type(kind).__name__ in ("CharType", "VarcharType"):
@@ -187,7 +187,7 @@ def _column(path: str, field: StructField) -> str:
 
 
 def keeps(old: DataType, new: DataType) -> bool:
-    """Returns True if a table with the first columns can be altered into one with the second and no others."""
+    """Returns True if clauses of ALTER TABLE can turn the first columns into exactly the second columns."""
     if isinstance(old, StructType) and isinstance(new, StructType):
         fields = {f.name: f for f in new.fields}
         return all(
@@ -273,7 +273,7 @@ def column_metadata(schema: StructType) -> dict[str, Any]:
 
 
 def with_metadata(kind: Any, metadata: Mapping[str, Any], path: tuple[str, ...] = ()) -> Any:
-    """Returns the type with the metadata that ``column_metadata`` took from it."""
+    """Returns the type with the metadata that ``column_metadata`` has collected from it."""
     if isinstance(kind, StructType):
         fields = []
         for f in kind.fields:

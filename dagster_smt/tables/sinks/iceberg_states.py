@@ -1,4 +1,4 @@
-"""What an Iceberg table says: its properties, the state that it stands on, what others did since."""
+"""Reads an Iceberg table: its properties, its current state, and later commits of other writers."""
 
 import json
 import re
@@ -71,7 +71,7 @@ class IcebergStates:
         return self._state(properties, settle=settle)
 
     def next_number(self, before: TableState | None) -> int:
-        """See ``Table``: states are told apart by their tries, too."""
+        """See ``Table``: the attempt also distinguishes two states."""
         if before is not None:
             return before.number + 1
         states = []
@@ -81,7 +81,7 @@ class IcebergStates:
         return max(map(number_of, states), default=0) + 1
 
     def foreign(self) -> list[ForeignCommit]:
-        """See ``Table``: as far as their snapshots have not expired."""
+        """See ``Table``: without expired snapshots."""
         properties = self._properties()
         if properties is None:
             return []
@@ -231,7 +231,7 @@ class IcebergStates:
 
 
 def number_of(mark: str) -> int:
-    """Returns the number in a mark; of none 0."""
+    """Returns the number in a mark; 0 without a mark."""
     match = re.match(r"\d+", mark)
     if match:
         return int(match[0])

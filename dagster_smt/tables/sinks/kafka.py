@@ -1,8 +1,9 @@
 """Topics of a Kafka cluster as sinks: records go to the topics that the chain's routers choose, at least once.
 
-Progress is the committed offsets of a consumer group on the cluster that the records come from; Kafka's tools show it.
-Records are written first. A run that dies before its commit leaves records that the next one writes again: each says in
-its headers where it comes from. A transaction commits the offsets, so that of two runs of one group one is refused.
+The progress is the committed offsets of a consumer group on the source's cluster, so Kafka's tools can show it. A run
+writes the records first and commits the offsets second. If a run crashes in between, the next run writes its records
+again; the headers of each record name its source. A transaction commits the offsets, so of two runs with one group, one
+is refused.
 """
 
 from collections.abc import Iterator, Sequence
@@ -45,8 +46,8 @@ class Measures:
     """The sizes and keys of a topic's records.
 
     Attributes:
-        longest: The size of the longest one.
-        keyless: True if one has no key.
+        longest: The size of the longest record, in bytes.
+        keyless: True if a record has no key.
     """
 
     longest: int
@@ -112,7 +113,7 @@ class KafkaTable(RecordTable):
         return Written(rows, topics, 0)
 
     def keep(self, state: TableState) -> None:
-        """See ``Table``: brokers forget what was not committed for ``offsets.retention.minutes``."""
+        """See ``Table``: brokers forget offsets that were not committed for ``offsets.retention.minutes``."""
         commits = self._commits(state)
         with self._committing() as commit:
             check_expected(self.state, state, Replaced(), self._name)
@@ -157,7 +158,7 @@ class KafkaTable(RecordTable):
         return sum(row["rows"] for row in counts), len(topics)
 
     def beside_source(self) -> bool:
-        """See ``RecordTable``: whether it is one cluster, however it is reached."""
+        """See ``RecordTable``: compares the ids of the clusters, because one cluster may have several addresses."""
         if not isinstance(self.source, KafkaTopics):
             return False
         return self.groups.cluster_id() == self.place.client.cluster_id()

@@ -23,8 +23,8 @@ class Merge:
 
     Attributes:
         columns: The columns of the table after the merge.
-        matched_by: The columns that say which row a change is of.
-        partial: The columns whose value stays where a change names them in ``unchanged``.
+        matched_by: The columns that match a change to its row.
+        partial: The columns whose value stays if a change lists them in ``unchanged``.
     """
 
     columns: StructType
@@ -38,7 +38,7 @@ def merge_statement(table: str, changes: str, merge: Merge) -> str:
     Args:
         table: The table's name as SQL.
         changes: The view with the changes: ``row``, ``unchanged`` and ``action`` (``tables.keyed.changes``).
-        merge: How they become rows.
+        merge: The rules.
     """
     matches = " AND ".join(f"now.{quoted(name)} = change.row.{quoted(name)}" for name in merge.matched_by)
     names = [quoted(name) for name in merge.columns.names]
@@ -61,7 +61,7 @@ def _new_value(name: str, merge: Merge) -> str:
 
 @contextmanager
 def view_of(changes: DataFrame) -> Iterator[str]:
-    """Gives changes a name for SQL, which every session of the application knows."""
+    """Registers changes as a view for SQL, in all sessions of the application."""
     name = f"dagster_smt_{secrets.token_hex(8)}"
     changes.createOrReplaceGlobalTempView(name)
     try:
@@ -72,11 +72,11 @@ def view_of(changes: DataFrame) -> Iterator[str]:
 
 @contextmanager
 def session_with(session: SparkSession, settings: dict[str, str]) -> Iterator[SparkSession]:
-    """Gives a session with settings that no other statement sees.
+    """Returns a session with settings that no other statement sees.
 
-    Delta takes the metadata of a ``MERGE`` from the settings of its session. Other threads write through the user's
-    session meanwhile: their commits must not get this metadata. A client of Spark Connect cannot make a session beside
-    its own, so there the writes of this package wait for each other; see ``undisturbed``.
+    Delta takes the metadata of a ``MERGE`` from the settings of its session. Other threads may write through the user's
+    session at the same time, and their commits must not get this metadata. A Spark Connect client cannot create a
+    second session, so the writes of this package then wait for each other; see ``undisturbed``.
     """
     if is_connect(session):
         with _SETTINGS, _set_for_a_while(session, settings):
@@ -94,7 +94,7 @@ def session_with(session: SparkSession, settings: dict[str, str]) -> Iterator[Sp
 
 @contextmanager
 def undisturbed(session: SparkSession) -> Iterator[None]:
-    """Keeps the settings of ``session_with`` away from another write of the same session."""
+    """Protects another write of the same session from the settings of ``session_with``."""
     if not is_connect(session):
         yield
         return

@@ -1,4 +1,4 @@
-"""What a run needs of a sink. One module beside this one per sink; ``open_table`` chooses."""
+"""The protocol between a run and a sink. Each sink has a module next to this one, and ``open_table`` chooses it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ class Replaced:
     """The rows that a commit replaces. By default, the commit only appends.
 
     Attributes:
-        everything: All rows, and the columns too.
+        everything: True to replace all rows and the columns.
         topics: All rows of these topics.
         offsets: The rows of these offsets.
     """
@@ -54,7 +54,7 @@ class ForeignCommit:
 
     Attributes:
         version: ``version 7``, ``snapshot 4711``.
-        operation: What the table format calls it: ``DELETE``, ``overwrite``, ….
+        operation: The operation, in the table format's words: ``DELETE``, ``overwrite``, ….
         millis: When it was made.
     """
 
@@ -70,7 +70,7 @@ class ForeignCommit:
 
 
 def same_state(one: TableState | None, other: TableState | None) -> bool:
-    """Returns True if two states are of the same commit, or there is none twice."""
+    """Returns True if two states are of the same commit, or if both are None."""
     if one is None or other is None:
         return one is other
     return (one.number, one.attempt) == (other.number, other.attempt)
@@ -79,7 +79,8 @@ def same_state(one: TableState | None, other: TableState | None) -> bool:
 def check_expected(
     now: Callable[[], TableState | None], expected: TableState | None, replaced: Replaced, place: str
 ) -> None:
-    """Refuses if somebody has committed since the run began. What starts over may find a state that nobody can read.
+    """Refuses a commit if another run has committed since this run began. A run that starts over ignores an unreadable
+    state.
 
     Raises:
         TableError: SMT528; SMT522, the state cannot be read.
@@ -95,19 +96,19 @@ def check_expected(
 
 
 def taken(place: str) -> TableError:
-    """Returns the error of a commit that another run overtook."""
+    """Returns the error of a commit that came after another run's commit."""
     statement = "another run committed to this table meanwhile; no row of this one was written"
     return TableError(Problem("SMT528", place, statement, "run again: it takes what is new then"))
 
 
 def always_changed(place: str, tries: int) -> TableError:
-    """Returns the error of a commit that foreign commits overtook every time."""
+    """Returns the error of a commit for which another writer's commit came first in every attempt."""
     statement = f"others changed the table {tries} times while this run was about to commit; no row was written"
     return TableError(Problem("SMT557", place, statement, "run again when compaction or other changes have paused"))
 
 
 def replaced_by_others(place: str, commit: ForeignCommit) -> TableError:
-    """Returns the problem of foreign commits that replaced or removed all rows. Our last state is wrong then."""
+    """Returns the problem of foreign commits that replaced or removed all rows, so that our last state is wrong."""
     statement = f"somebody else has replaced all of its rows since our last commit: {commit.text}"
     hint = (
         "restore the table to a version before that; or launch once with window.settle: true to keep what is there now "
@@ -117,7 +118,7 @@ def replaced_by_others(place: str, commit: ForeignCommit) -> TableError:
 
 
 def restored_too_far(place: str, what: str) -> TableError:
-    """Returns the commit that the table stands on cannot be found any more."""
+    """Returns the error that the history no longer has the commit that the table's rows come from."""
     statement = f"the table was restored to {what}, and nothing tells any more which offsets its rows are of"
     hint = "restore it to a version that its history still has, or start it over with window.rebuild: true"
     return TableError(Problem("SMT555", place, statement, hint))
@@ -129,14 +130,14 @@ class Table(Protocol):
     def state(self, *, settle: bool = False) -> TableState | None:
         """Returns the state in our commit that the table's content comes from; None without such a commit.
 
-        That is the latest one, unless somebody has restored the table or rolled it back.
+        This is the latest commit, unless somebody has restored the table or rolled it back.
 
         Args:
-            settle: Take what somebody else has replaced all rows with for right: go on from the commit before that.
+            settle: True to accept a foreign commit that replaced all rows: the state of the commit before it counts.
 
         Raises:
-            TableError: SMT522 the state cannot be read, SMT554 somebody else has replaced all rows, SMT555 the table
-                was restored to a version of which nothing is known any more.
+            TableError: SMT522: the state cannot be read; SMT554: another writer has replaced all rows; SMT555: the
+                table was restored to a version that the history no longer has.
         """
         ...
 
@@ -145,21 +146,22 @@ class Table(Protocol):
         ...
 
     def next_number(self, before: TableState | None) -> int:
-        """Returns the number of the commit after a state: no other has it, be it that this one was restored away since.
+        """Returns the number of the commit after a state. No other commit has this number, not even one that a restore
+        removed.
 
-        It depends on our commits only, so two runs that begin with one state try the same number.
+        The number depends only on our commits, so two runs that begin with the same state try the same number.
         """
         ...
 
     def foreign(self) -> list[ForeignCommit]:
-        """Returns the latest commits of others that may have changed rows, the last one first.
+        """Returns the latest commits of other writers that may have changed rows, the last one first.
 
-        At most ``MOST_FOREIGN``.
+        The list has at most ``MOST_FOREIGN`` commits.
         """
         ...
 
     def holds_rows(self) -> bool:
-        """Returns True if the table has any row: asked of one that has no state of ours."""
+        """Returns True if the table has any row. Runs ask this only if the table has no state of ours."""
         ...
 
     def refused(self, schema: StructType) -> list[Problem]:
@@ -170,41 +172,42 @@ class Table(Protocol):
         """Writes rows and state as one atomic commit, and creates the table or its new columns.
 
         Args:
-            frame: The rows: all of the table's columns, and perhaps new ones. Possibly none at all. Where rows are
-                replaced, they lie in what is replaced: Delta checks it.
-            state: The state to keep with them.
-            replaced: The rows that go.
+            frame: The rows, possibly none, with all of the table's columns and perhaps new ones. If the commit replaces
+                rows, these rows must belong to the replaced offsets or topics; Delta checks this.
+            state: The state to store with the rows.
+            replaced: The rows that the commit removes.
             expected: The state that the run began with.
 
         Raises:
-            TableError: SMT528, another writer committed meanwhile; nothing was written.
+            TableError: SMT528, another run committed first; nothing was written.
         """
         ...
 
     def keep(self, state: TableState) -> None:
-        """Preserves the state of a table without new records, if the format keeps states only for a while.
+        """Renews the state of a table without new records, if the format keeps states only for a limited time.
 
         Args:
-            state: The state that the run found.
+            state: The state at the beginning of the run.
 
         Raises:
-            TableError: SMT528, another writer committed meanwhile.
+            TableError: SMT528, another run committed first.
         """
         ...
 
     def append(self, frame: DataFrame) -> None:
-        """Appends rows without a state: for tables that many runs add to."""
+        """Appends rows without a state, for tables that many runs append to."""
         ...
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """Appends those rows without a state that are not there yet, such as dead letters: also beside other runs.
+        """Appends the rows that the table does not have yet, without a state, such as dead letters. Other runs may
+        append at the same time.
 
         Args:
             frame: The rows; no two of them have the same key.
-            key: The columns that tell one row from all others; the first one has the same value in all of these rows.
+            key: The columns that identify a row. The first one has the same value in all of these rows.
 
         Raises:
-            TableError: SMT557, others changed the table each time.
+            TableError: SMT557, another writer changed the table in every attempt.
         """
         ...
 
@@ -214,7 +217,7 @@ class Table(Protocol):
 
 
 def other_layout(place: str, differences: Sequence[str]) -> Problem:
-    """Returns the warning of a table that was made with another layout than its definition has."""
+    """Returns the warning about a table whose layout differs from its definition."""
     statement = f"the table keeps the layout that it was made with: {'; '.join(differences)}"
     hint = "start the table over with window.rebuild: true, or change the definition"
     return Problem("SMT506", place, statement, hint)
@@ -225,13 +228,13 @@ class LaidOutTable(Table, Protocol):
     """A sink whose table has a layout."""
 
     def layout_warnings(self, *, rebuild: bool) -> list[Problem]:
-        """Returns how the table differs from the layout of its definition (SMT506); nothing if there is no table.
+        """Returns the differences between the table and its definition (SMT506); none if there is no table.
 
         Args:
-            rebuild: The run replaces everything, so the table gets the layout of its definition.
+            rebuild: True if the run replaces everything, so that the table gets the layout of its definition.
 
         Raises:
-            UnsupportedError: SMT906, the table cannot get it.
+            UnsupportedError: SMT906, the table cannot get this layout.
         """
         ...
 
@@ -244,12 +247,12 @@ class MergingTable(Table, Protocol):
         """Writes the changes of a table with keys, and the state, as one atomic commit.
 
         Args:
-            changes: One for each row that changes: ``row``, ``unchanged`` and ``action`` (``tables.keyed.changes``).
-            merge: How they become rows. Columns that are missing in the table are added.
-            state: The state to keep with them.
+            changes: A row for each change: ``row``, ``unchanged`` and ``action`` (``tables.keyed.changes``).
+            merge: The rules that turn changes into rows. Columns that are missing in the table are added.
+            state: The state to store with the rows.
             expected: The state that the run began with.
 
         Raises:
-            TableError: SMT528, another writer committed meanwhile; nothing was written.
+            TableError: SMT528, another run committed first; nothing was written.
         """
         ...

@@ -1,4 +1,4 @@
-"""Records on their way to topics: headers that say where each comes from, and topics that they must not go to."""
+"""Records on their way to topics: headers that name the source of each record, and checks of the target topics."""
 
 from collections.abc import Collection, Sequence
 
@@ -21,7 +21,7 @@ class RecordTable:
     """The common part of sinks that write topics; see ``Table``."""
 
     def beside_source(self) -> bool:
-        """Returns True if the records go to topics beside those that they come from."""
+        """Returns True if the target topics are on the same cluster, or in the same folder, as the source topics."""
         raise NotImplementedError
 
     def next_number(self, before: TableState | None) -> int:
@@ -31,19 +31,19 @@ class RecordTable:
         return 1
 
     def foreign(self) -> list[ForeignCommit]:
-        """See ``Table``: what others write to topics is none of ours."""
+        """See ``Table``: records of other writers do not matter."""
         return []
 
     def schema(self) -> StructType | None:
-        """See ``Table``: topics have none of their own."""
+        """See ``Table``: topics have no columns of their own."""
         return None
 
     def holds_rows(self) -> bool:
-        """See ``Table``: what others have written to the topics is no obstacle."""
+        """See ``Table``: records of other writers are no obstacle."""
         return False
 
     def keep(self, state: TableState) -> None:
-        """See ``Table``: what is committed stays."""
+        """See ``Table``: a committed state stays."""
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
         """See ``Table``: records are appended by ``append_once``."""
@@ -60,7 +60,7 @@ def with_source(frame: DataFrame, group: str) -> DataFrame:
 
 
 def headers_with_source(group: str, prefix: str = "") -> Column:
-    """Returns the headers of a record as they are written; ``prefix`` stands in front of its columns."""
+    """Returns the headers of a record as they are written. ``prefix`` is the prefix of the record's columns."""
     topic, partition, offset, own = (F.col(prefix + c) for c in ("source_topic", "partition", "offset", "headers"))
     place = F.concat(topic, F.lit("-"), partition, F.lit("@"), offset)
     texts = {GROUP_HEADER: F.lit(group), SOURCE_HEADER: place}
@@ -69,7 +69,8 @@ def headers_with_source(group: str, prefix: str = "") -> Column:
 
 
 def refuse_many_topics(written: Collection[str], most: int, place: str) -> None:
-    """Refuses a run that would make more topics than anybody wants: a router may take any field for the topic.
+    """Refuses a run that would create more than ``max_topics`` topics, because a router may take any field as the
+    topic.
 
     Raises:
         TableError: SMT465.
@@ -81,7 +82,7 @@ def refuse_many_topics(written: Collection[str], most: int, place: str) -> None:
 
 
 def refuse_own_topics(written: Collection[str], read: Collection[str]) -> None:
-    """Refuses records that would go to the topics that they come from, to be read again.
+    """Refuses records whose target is a topic that the same table reads.
 
     Raises:
         TableError: SMT575, for each such topic.
@@ -92,7 +93,7 @@ def refuse_own_topics(written: Collection[str], read: Collection[str]) -> None:
 
 
 def own_topic(topic: str) -> Problem:
-    """Returns why records must not go to a topic."""
+    """Returns the problem of records whose target is a topic that the same table reads."""
     hint = "route the records to other topics, write to another place, or narrow the pattern of the topic table"
     statement = "the records would go to a topic that the table reads, and come back"
     return Problem("SMT575", topic, statement, hint)

@@ -1,4 +1,4 @@
-"""What sinks say in SQL: which rows a commit replaces, and texts as properties keep them."""
+"""SQL of sinks: the condition for replaced rows, and texts in the form of properties."""
 
 import zlib
 
@@ -8,10 +8,11 @@ from dagster_smt.tables.spec import SourceColumns
 
 
 def replaced_rows(replaced: Replaced, columns: SourceColumns) -> str:
-    """Returns the rows that go, as a SQL condition. Its depth grows with the logarithm of the number of ranges.
+    """Returns the SQL condition for the rows that a commit removes. Its depth grows with the logarithm of the number of
+    ranges.
 
     Args:
-        replaced: What is replaced; not everything.
+        replaced: The replaced rows, but not ``everything``.
         columns: The table's source columns.
     """
     topic, partition, offset = map(quoted, columns.names)
@@ -38,7 +39,7 @@ def _any_of(parts: list[str]) -> str:
 def packed(plain: str) -> str:
     """Returns a text as a table property keeps it.
 
-    Spark blots out properties in which it sees words such as ``url``.
+    Spark redacts properties that contain words such as ``url``.
     """
     return zlib.compress(plain.encode()).hex()
 
@@ -47,7 +48,7 @@ def unpacked(packed: str) -> str:
     """Reads what ``packed`` wrote.
 
     Raises:
-        ValueError: It is damaged.
+        ValueError: The text is damaged.
     """
     try:
         return zlib.decompress(bytes.fromhex(packed)).decode()

@@ -1,4 +1,4 @@
-"""Topics that records are appended to, of either kind: what is there, reading it, appending."""
+"""Topics of files and of clusters as targets: their ranges, reading, appending."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,9 +42,9 @@ class Appended:
     """The outcome of appending records.
 
     Attributes:
-        ranges: Ranges that surely hold nothing but these records.
-        count: How many there are.
-        unwritten: Of those that no topic takes in any form, the values of the columns that they are ordered by.
+        ranges: Ranges that certainly contain only these records.
+        count: The number of records.
+        unwritten: The records that a topic refuses in every form, as the values of the columns that order them.
     """
 
     ranges: list[Range]
@@ -58,20 +58,21 @@ class Topics(Protocol):
     def alone(
         self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say
     ) -> AbstractContextManager["Topics"]:
-        """Returns the same topics for one owner alone: what others of its name append is there before, or never.
+        """Returns the same topics for exclusive use by one owner. Another run of this owner has appended its records
+        before, or cannot append any more.
 
         Args:
-            owner: Who appends.
-            topics: Where it appends to.
-            identity: Headers that tell a record from all others.
+            owner: The name of the writer.
+            topics: The target topics.
+            identity: The headers that identify a record.
             say: Hears how far this is.
 
         Raises:
-            TableError: SMT528, while this is open: another one of this name has begun.
+            TableError: SMT528, another run of this owner has begun meanwhile.
         """
 
     def there(self, topics: Sequence[str]) -> list[Range]:
-        """Returns the ranges of those topics that exist."""
+        """Returns the ranges of the topics that exist."""
 
     def read(self, window: Window) -> DataFrame:
         """Returns records, with Kafka's columns."""
@@ -96,7 +97,7 @@ class FilePlace:
 
     @contextmanager
     def alone(self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say) -> Iterator["FilePlace"]:
-        """See ``Topics``: others wait."""
+        """See ``Topics``: other writers wait."""
         folder = local.local_folder(self.spec.root) / ".progress"
         local.make_folder(folder)
         name = hashlib.sha256(owner.encode()).hexdigest()[:16]
@@ -156,7 +157,7 @@ class KafkaPlace:
 
     @contextmanager
     def alone(self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say) -> Iterator["Topics"]:
-        """See ``Topics``: the latest one shuts the others out, by Kafka's transactions."""
+        """See ``Topics``: the latest writer fences the earlier ones, by Kafka's transactions."""
         committed = replace(self.spec, isolation_level="read_committed")  # what is shut out may be there, uncommitted
         client, limits = KafkaClient(committed), self.limits(topics)
         with transactions(client, f"dagster_smt.letters.{owner}", owner, limits) as producer:
@@ -185,7 +186,7 @@ class KafkaPlace:
         return Appended([r for r in now if grown[r.topic] == counts[r.topic]], sum(counts.values()))
 
     def refuse_partitions(self, chosen: Sequence[tuple[str, int]]) -> None:
-        """Refuses partitions that topics do not have: a producer would wait for them until it gives up.
+        """Refuses partitions that topics do not have, because a producer would wait for them until its time limit.
 
         Raises:
             TableError: SMT579, for each such topic.
@@ -198,14 +199,15 @@ class KafkaPlace:
             raise TableError([Problem("SMT579", topic, statement, hint) for topic in wrong])
 
     def write(self, frame: DataFrame, topics: Sequence[str], longest: int = 0) -> None:
-        """Writes records through Spark's writer: ``key, value, topic, headers``, and ``target_partition`` where it is.
+        """Writes records through Spark's writer: ``key, value, topic, headers``, and ``target_partition`` if the frame
+        has it.
 
         A null partition leaves the choice to the producer.
 
         Args:
             frame: The records.
-            topics: Where they go.
-            longest: The size of the longest one.
+            topics: The target topics.
+            longest: The size of the longest record, in bytes.
         """
         options = {**_TUNED, **self.spec.connector_options()}
         # how long a record may be is the topic's to say, not the producer's
@@ -277,7 +279,7 @@ def _bytes(value: bytes | bytearray | None) -> bytes | None:
 
 
 def open_topics(session: SparkSession, place: FileTopics | KafkaTopics) -> Topics:
-    """Opens topics to append to."""
+    """Opens topics for appending."""
     if isinstance(place, FileTopics):
         return FilePlace(session, place)
     return KafkaPlace(session, place)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Source(Protocol):
     """An opened source: a specification, bound to a Spark session.
 
-    A run verifies what it has read: if ``verify`` finds a problem, it commits nothing. A source that finds a record to
-    be wrong while Spark reads leaves it out, so that the number of records cannot fit.
+    A run verifies its reading: if ``verify`` finds a problem, the run commits nothing. If a source meets a wrong record
+    while Spark reads, it leaves the record out. Then the number of records is too small, and ``verify`` notices.
     """
 
     knows_times: bool
@@ -41,14 +41,14 @@ class Source(Protocol):
         A topic that is created again has another identity.
 
         Raises:
-            TableError: A topic is not there.
+            TableError: A topic does not exist.
         """
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
         """Returns earliest offset and end of each topic-partition, sorted.
 
         Raises:
-            TableError: A topic is not there, or what is there cannot be read.
+            TableError: A topic does not exist or cannot be read.
         """
 
     def measure(self, topics: Sequence[str]) -> Measured:
@@ -82,16 +82,16 @@ class Source(Protocol):
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
         """Returns Kafka's ``offsetsForTimes``.
 
-        It is the first offset of each topic-partition whose timestamp is ``millis`` or later.
+        For each topic-partition, this is the first offset whose timestamp is ``millis`` or later.
 
-        Where there is none, it is the end.
+        If there is no such record, it is the end of the partition.
         """
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[tuple[str, int], int]]:
         """Returns ``offsets_at`` for several times. A source that has to read its records reads them once."""
 
     def sizes(self, topics: Iterable[str]) -> dict[str, int] | None:
-        """Bytes of each topic as stored; None where the source does not know without reading."""
+        """Returns the stored bytes of each topic; None if the source would have to read records to know."""
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
         """Returns the offsets that a consumer group has committed, per topic-partition.
@@ -110,31 +110,31 @@ class Source(Protocol):
     def read(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
         """Returns the records of a window, with Kafka's columns (``KAFKA_COLUMNS``).
 
-        A timestamp that Spark cannot hold comes as null with the type ``UNREADABLE_TIMESTAMP``.
+        A timestamp that Spark cannot hold is null, with the type ``UNREADABLE_TIMESTAMP``.
 
         Args:
-            window: What to read.
+            window: The offsets to read.
             beat: Called now and then while the driver prepares the reading; it may raise to stop.
 
         Raises:
-            TableError: The window is not there, or cannot be read.
+            TableError: The source does not have the window, or cannot read it.
         """
 
     def read_with_epochs(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
         """Reads as ``read``, with a column ``leaderEpoch``: the epoch of the leader that wrote the record's batch.
 
-        It is null where the source has no leaders. A source may read in another, slower way for it.
+        The epoch is null if the source has no leaders. A source may need a slower way of reading for it.
         """
 
     def count(self, window: Window) -> dict[str, int] | None:
         """Returns the number of records of each topic in a window; None if the source would have to read them."""
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = lambda: None) -> list[Problem]:
-        """Returns why the records that were read cannot be all records of a window; nothing if they can.
+        """Returns the problems if the records that were read cannot be all records of a window.
 
         Args:
-            window: What was to be read.
-            read: How many records of each topic were read; one without any may be missing.
+            window: The window.
+            read: The number of records that were read, by topic. A topic without records may be missing.
             beat: As in ``read``.
         """
 
@@ -165,7 +165,7 @@ def measured_topics(source: Source, topics: Sequence[str]) -> tuple[Measured, di
     """Returns the measures of the topics that a source can measure, and the problems of the other topics.
 
     Raises:
-        TableError: It can measure none of them.
+        TableError: The source can measure none of the topics.
     """
     try:
         return source.measure(topics), {}

@@ -1,4 +1,4 @@
-"""Arrow columns of records, as Spark takes them: bytes, timestamps in microseconds, headers."""
+"""Arrow columns of records in the form for Spark: bytes, timestamps in microseconds, headers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,8 +21,8 @@ def times(counts: Any, per_milli: int, nulls: Any, types: Any) -> tuple[Any, Any
 
     Args:
         counts: Times since 1970, as 64-bit integers.
-        per_milli: How many of them a millisecond has: 1, 1000, 1000000, or 0 for seconds.
-        nulls: Which of them are missing.
+        per_milli: The number of time units in a millisecond: 1, 1000, 1000000, or 0 for seconds.
+        nulls: The positions of missing times.
         types: The timestamp types.
     """
     most, factor = (MOST_MILLIS // 1000, 1_000_000) if per_milli == 0 else (MOST_MILLIS, 1000)

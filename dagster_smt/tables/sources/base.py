@@ -1,4 +1,4 @@
-"""What most sources have in common: no leaders, no transactions, no offset that comes later."""
+"""The common part of most sources: no leaders, no transactions, and no offsets that appear later."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ class BaseSource:
         raise NotImplementedError
 
     def measure(self, topics: Sequence[str]) -> Measured:
-        """See ``Source``: its ranges."""
+        """See ``Source``: only the ranges."""
         return Measured(self.ranges(topics))
 
     def same_topic(self, before: str, now: str) -> bool:
@@ -35,11 +35,11 @@ class BaseSource:
         return {}
 
     def present(self, offsets: OffsetSet) -> OffsetSet:
-        """See ``Source``: all of them."""
+        """See ``Source``: all offsets."""
         return offsets
 
     def ahead(self) -> list[Problem]:
-        """See ``Source``: not looked for."""
+        """See ``Source``: not checked."""
         return []
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[TopicPartition, int]:
@@ -47,7 +47,7 @@ class BaseSource:
         raise NotImplementedError
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[TopicPartition, int]]:
-        """See ``Source``: one question for each moment."""
+        """See ``Source``: one request for each time."""
         topics = list(topics)
         return [self.offsets_at(topics, millis) for millis in moments]
 

@@ -1,8 +1,9 @@
-"""Records of a cluster that Spark's own reader cannot read, or does not tell all of: Kafka's Python client reads them.
+"""Reads records of a cluster with Kafka's Python client, where Spark's own reader fails or lacks the leader epochs.
 
-It runs on Spark's executors, between the same offsets. Spark's reader fails for a timestamp that it has no room for:
-from the first such record of a partition on, a window is read so. It does not tell leader epochs: topic tables that
-declare them are read so as a whole. A record takes several times as long, since it becomes an object of Python.
+The client runs on Spark's executors, between the same offsets. Spark's reader fails at a timestamp that Spark cannot
+hold. From the first such record of a partition on, this client reads the rest of the window. Spark's reader also lacks
+leader epochs, so this client reads all records of topic tables that declare them. A record takes several times as long,
+because it becomes a Python object.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,12 +25,12 @@ _RECORDS_OF_A_TASK = 250_000
 
 @dataclass(frozen=True)
 class ReadByClient:
-    """A picklable function for ``DataFrame.mapInArrow`` over numbers of ranges: gives their records.
+    """A picklable function for ``DataFrame.mapInArrow`` that turns numbers of ranges into the records of these ranges.
 
     Attributes:
         ranges: The ranges.
-        config: The client's settings, with its secrets: they go to executors as part of this function only.
-        timeout: Seconds after which silent brokers fail the reading.
+        config: The client's settings with their secrets, which executors receive only as a part of this function.
+        timeout: The longest time in seconds to wait for brokers.
         epochs: True to add the column of leader epochs.
     """
 
@@ -66,7 +67,7 @@ class ReadByClient:
 
 
 def in_pieces(ranges: Iterable[Range]) -> list[Range]:
-    """Ranges that are short enough for a task each."""
+    """Returns the ranges, cut into pieces that are short enough for one task each."""
     pieces = list[Range]()
     for r in ranges:
         starts = range(r.start, r.end, _RECORDS_OF_A_TASK)

@@ -1,7 +1,8 @@
 """Parts of segments, decoded on Spark's executors into Kafka's columns.
 
-A chunk says which offsets it must hold. Rows come out only while each is the record that belongs at its place: where
-one is not, the chunk ends, the frame has fewer rows than the window, and the run asks the source to explain.
+A chunk states the offsets that it must contain. The function returns rows only as long as each row is the record with
+the expected offset. At the first other row the chunk ends. Then the frame has fewer rows than the window, and the run
+asks the source to explain.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,7 +36,8 @@ FOUND_SCHEMA = "`topic` STRING, `partition` INT, `moment` INT, `offset` BIGINT"
 
 @dataclass(frozen=True)
 class ReadChunks:
-    """A picklable function for ``DataFrame.mapInArrow`` over numbers of chunks: gives their records."""
+    """A picklable function for ``DataFrame.mapInArrow`` that turns numbers of chunks into the records of these
+    chunks."""
 
     chunks: Sequence[Chunk]
 
@@ -46,11 +48,12 @@ class ReadChunks:
 
 @dataclass(frozen=True)
 class FirstAt:
-    """A picklable function for ``DataFrame.mapInArrow``: the first offset of each chunk at some moments or later.
+    """A picklable function for ``DataFrame.mapInArrow`` that returns the first offset of each chunk at or after some
+    times.
 
     Attributes:
         chunks: The chunks.
-        moments: Milliseconds, in order.
+        moments: The times in milliseconds, in order.
     """
 
     chunks: Sequence[Chunk]

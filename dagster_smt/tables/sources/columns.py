@@ -1,4 +1,4 @@
-"""Kafka's columns, as every source gives them."""
+"""Kafka's columns, which every source returns."""
 
 from dagster_smt.spark.columns import LEADER_EPOCH
 from dagster_smt.spark.columns import UNREADABLE_TIMESTAMP as UNREADABLE_TIMESTAMP

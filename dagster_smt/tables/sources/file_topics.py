@@ -1,7 +1,7 @@
-"""File topics: topics as folders of segment files, with dense offsets that only our locked writer gives out.
+"""File topics: topics as folders of segment files. A writer with a lock assigns dense offsets.
 
 ``<root>/<topic>/<partition>/<base-offset>.jsonl`` (or ``.parquet``), rows with Kafka's columns, see ``segments``.
-A segment never changes once it has its name. The driver only finds where records are; executors read and check them.
+A segment never changes once it has its name. The driver only locates the records; executors read and check them.
 """
 
 import difflib
@@ -40,7 +40,7 @@ def nothing() -> None:
 
 
 class FileTopicsSource(BaseSource):
-    """File topics, opened. Lists each topic once, and again when asked for its ranges."""
+    """Opened file topics. Lists each topic once, and again for its ranges."""
 
     knows_times = False
 
@@ -81,7 +81,7 @@ class FileTopicsSource(BaseSource):
         return ""
 
     def same_topic(self, before: str, now: str) -> bool:
-        """See ``Source``. A topic written by hand whose first segments were removed goes on with a later one."""
+        """See ``Source``. A topic written by hand stays the same topic if its first segments are removed."""
         first, other = _BY_HAND.fullmatch(before), _BY_HAND.fullmatch(now)
         return before == now or (first is not None and other is not None and int(first[1]) < int(other[1]))
 
@@ -97,8 +97,8 @@ class FileTopicsSource(BaseSource):
         """Returns the offsets of each partition. Reads only the last segment of each partition.
 
         Raises:
-            TableError: SMT500 no root, SMT501 no such topic, SMT502 a file that is not a segment, SMT541 a segment
-                that cannot be read, SMT542 two segments that begin at one offset.
+            TableError: SMT500: there is no root; SMT501: there is no such topic; SMT502: a file is not a segment;
+                SMT541: a segment cannot be read; SMT542: two segments begin at one offset.
         """
         ranges: list[Range] = []
         problems: list[Problem] = []
@@ -122,7 +122,7 @@ class FileTopicsSource(BaseSource):
         return self.offsets_at_each(topics, [millis])[0]
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[tuple[str, int], int]]:
-        """See ``Source``. Reads the records of the topics on Spark, once; lines that are no records have no time."""
+        """See ``Source``. Reads the records of the topics once, on Spark. Lines that are not records are ignored."""
         from dagster_smt.tables.sources.chunks import FOUND_SCHEMA, FirstAt
 
         ranges = self.ranges(topics)
@@ -142,8 +142,8 @@ class FileTopicsSource(BaseSource):
         """See ``Source``. Opens only the segments that overlap the window.
 
         Raises:
-            TableError: SMT503 a Parquet segment with other columns, SMT505 a segment ends before the next one begins,
-                SMT510 the window is not there, SMT541 a segment cannot be read.
+            TableError: SMT503: a Parquet segment has other columns; SMT505: a segment ends before the next one begins;
+                SMT510: the topics do not have the window; SMT541: a segment cannot be read.
         """
         from dagster_smt.tables.sources.chunks import ReadChunks
 
@@ -186,12 +186,13 @@ class FileTopicsSource(BaseSource):
         return self.explain(window, beat)
 
     def explain(self, window: Window, beat: Callable[[], None] = nothing) -> list[Problem]:
-        """Returns why another number of records was read.
+        """Returns the reasons of a wrong number of records.
 
         Reads line by line, and names the file and line of each fault.
 
         Returns:
-            SMT503 not a record, SMT504 another topic or partition, SMT505 a gap or duplicate; SMT544 if all is well.
+            SMT503: not a record; SMT504: another topic or partition; SMT505: a gap or duplicate; SMT544: no fault was
+                found.
         """
         hint = "run again; does every executor see the same files below this folder?"
         statement = "Spark read another number of records than the segments hold now"

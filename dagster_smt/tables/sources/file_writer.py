@@ -1,4 +1,4 @@
-"""Appending to file topics, under a topic's lock: what appears is whole, and what reading refuses is not written."""
+"""Appends to file topics under a topic's lock. A segment appears whole, and contains only records that can be read."""
 
 import os
 import secrets
@@ -58,8 +58,8 @@ def append_records(
         The offsets given out; empty if there were no records.
 
     Raises:
-        TableError: SMT507 not a topic's name or not a partition's number, SMT541 where the topic ends cannot be read,
-            SMT543 a record that reading would refuse. Nothing was appended.
+        TableError: SMT507: the name of the topic or the number of the partition is wrong; SMT541: the topic's last
+            segment cannot be read; SMT543: reading would refuse a record. Nothing was appended.
     """
     check_place(topic, partition)
     with writing(source, topic, say) as writer:
@@ -67,7 +67,7 @@ def append_records(
 
 
 def check_place(topic: str, partition: int) -> None:
-    """Refuses what cannot be a topic-partition.
+    """Refuses an invalid topic-partition.
 
     Raises:
         TableError: SMT507.
@@ -83,7 +83,7 @@ def encode(record: NewRecord, topic: str, partition: int, offset: int) -> bytes:
     """Returns the record as a line.
 
     Raises:
-        ValueError: Reading would refuse it; the text says why, without any value.
+        ValueError: Reading would refuse the record. The message has the reason, without any value.
     """
     if record.timestamp is None:
         timestamp = time.time_ns() // 1_000_000
@@ -112,7 +112,7 @@ def refused(place: str, why: str) -> Problem:
 
 @dataclass(frozen=True)
 class TopicWriter:
-    """Appends to one topic, whose lock it holds. Made by ``writing``."""
+    """A writer of one topic, which holds the topic's lock. ``writing`` creates it."""
 
     root: Path
     topic: str
@@ -168,17 +168,17 @@ class TopicWriter:
 
 @contextmanager
 def writing(source: FileTopics, topic: str, say: Say = silent) -> Iterator[TopicWriter]:
-    """Holds a topic's lock during the block, and waits for other writers.
+    """Holds a topic's lock during the block, after other writers have released it.
 
-    What a killed writer of the topic left behind is removed: whoever holds the lock knows that nobody writes it.
+    Removes the unfinished files of killed writers: nobody else can be writing while this lock is held.
 
     Args:
         source: The topics.
-        topic: The topic; it is created where it is missing.
-        say: Hears that this waits; it may raise to stop.
+        topic: The topic; it is created if it does not exist.
+        say: Receives a line when a wait begins; it may raise to stop.
 
     Raises:
-        TableError: SMT507, not the name of a topic; SMT550 to SMT553, the file system refuses.
+        TableError: SMT507: the name cannot be a topic; SMT550 to SMT553: the file system refuses.
     """
     check_place(topic, 0)
     root = local.local_folder(source.root)

@@ -1,7 +1,8 @@
-"""Appending a Spark DataFrame to file topics: Spark writes the lines, the driver only names the files.
+"""Appends a Spark DataFrame to file topics: Spark writes the lines, and the driver only names the files.
 
-The frame is computed once, into staged lines without offsets; their numbers say which topics to lock and where each
-partition will end. Under the locks Spark numbers the lines, and each topic-partition's file becomes its next segment.
+Spark computes the frame once, into staged lines without offsets. The counts of these lines determine the topics to lock
+and the new end of each partition. Under the locks Spark adds the offsets to the lines, and the file of each
+topic-partition becomes its next segment.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -41,17 +42,18 @@ _ROW = {"topic": T.StringType(), "partition": T.IntegerType(), "rest": T.StringT
 def append_frame(source: FileTopics, frame: DataFrame, order: Sequence[str], say: Say = silent) -> list[Range]:
     """Appends the rows of a frame, as one new segment per topic-partition that appears whole or not at all.
 
-    Writes what ``append_records`` would. Rows never come to the driver. Waits for other writers of the topics.
+    The result is that of ``append_records``. The driver receives no rows. The function waits for other writers of the
+    topics.
 
     Args:
-        source: The topics; they are created where they are missing.
+        source: The topics; missing topics are created.
         frame: Columns ``FRAME_COLUMNS``: key and value as bytes, ``timestamp_ms`` in milliseconds (null is now), and
             headers as Kafka's; it may have others. It is computed once.
         order: Columns of the frame by which the rows of a topic-partition are ordered; each as Spark sorts it.
-        say: Hears how far this is; it may raise to stop.
+        say: Receives lines about the progress; it may raise to stop.
 
     Returns:
-        The offsets given out, sorted.
+        The assigned offsets, sorted.
 
     Raises:
         TableError: As ``append_records``; nothing was appended.

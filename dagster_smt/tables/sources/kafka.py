@@ -1,7 +1,7 @@
 """Topics of a Kafka cluster. The client asks for topics and offsets; Spark's own source reads the records.
 
 Offsets of a topic are not dense: compaction, aborted transactions and the markers of all transactions leave holes. A
-window is a range of offsets; what a reader of the topic's isolation level can see in it are its records.
+window is a range of offsets. Its records are those that a reader with the topics' isolation level can see.
 """
 
 import json
@@ -46,7 +46,7 @@ class KafkaReader(BaseSource):
 
     Args:
         spec: The topics.
-        session: The Spark session; listing and measuring topics does without one.
+        session: The Spark session; not needed to list and measure topics.
     """
 
     knows_times = True
@@ -58,7 +58,7 @@ class KafkaReader(BaseSource):
         self._ahead: dict[TopicPartition, int] = {}
 
     def topics(self) -> list[str]:
-        """See ``Source``: all but Kafka's internal ones."""
+        """See ``Source``: all topics except Kafka's internal ones."""
         return self.client.names()
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
@@ -76,7 +76,7 @@ class KafkaReader(BaseSource):
         return self.client.measure(topics)
 
     def cut_back(self, positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
-        """See ``Source``: the brokers know where each leader began to write (KIP-320)."""
+        """See ``Source``: the brokers know the first offset of each leader (KIP-320)."""
         return self.client.cut_back(positions)
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
@@ -91,11 +91,11 @@ class KafkaReader(BaseSource):
         return results
 
     def ahead(self) -> list[Problem]:
-        """See ``Source``: what ``offsets_at`` came upon."""
+        """See ``Source``."""
         return [_ahead(place, offset) for place, offset in sorted(self._ahead.items())]
 
     def sizes(self, topics: Iterable[str]) -> None:
-        """See ``Source``: not known."""
+        """See ``Source``: unknown."""
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
         """See ``Source``."""
@@ -120,7 +120,7 @@ class KafkaReader(BaseSource):
         return frame
 
     def read_with_epochs(self, window: Window, beat: Callable[[], None] = nothing) -> "DataFrame":
-        """See ``Source``: the other client tells them."""
+        """See ``Source``: confluent-kafka's client reads them."""
         assert self.session is not None
         beat()
         if not window.ranges:
@@ -190,10 +190,10 @@ class KafkaReader(BaseSource):
         return frame.withColumn("headers", _headers()).select(*KAFKA_COLUMNS)
 
     def changed(self, window: Window) -> list[Problem]:
-        """See ``Source``: topics that were deleted or made anew, and records that were deleted.
+        """See ``Source``: topics that were deleted or created again, and records that were deleted.
 
         Returns:
-            SMT598 no such topic any more, SMT516 another one, SMT634 records that are gone.
+            SMT598: the topic was deleted; SMT516: the topic was created again; SMT634: records were deleted.
         """
         hint, problems = "run again: the next run says what became of it", list[Problem]()
         for topic in window.topics:
@@ -213,16 +213,16 @@ class KafkaReader(BaseSource):
         return problems
 
     def count(self, window: Window) -> None:
-        """See ``Source``: offsets are not dense, so not known."""
+        """See ``Source``: unknown, because offsets are not dense."""
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = nothing) -> list[Problem]:
         """See ``Source``.
 
-        A topic with fewer records than offsets is counted again by reading it with the other client: no record that
-        the brokers still give may be missing.
+        If a topic has fewer records than offsets, the other client reads it once more and counts. No record that the
+        brokers still return may be missing.
 
         Returns:
-            SMT516 a topic that was made anew meanwhile, SMT533 records that were not read.
+            SMT516: a topic was created again meanwhile; SMT533: records were not read.
         """
         if was := dict(self._ids):
             now = self.identities([t for t in window.topics if t in self._ids])

@@ -1,4 +1,4 @@
-"""Parquet segments: which types of columns they may have, and their rows in Kafka's columns."""
+"""Parquet segments: the permitted types of columns, and the rows in Kafka's columns."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ _COORDINATES = ("topic", "partition", "offset")
 
 
 def open_parquet(path: Any) -> pq.ParquetFile:
-    """Opens a file. Spark writes timestamps of 96 bits, which need not fit into nanoseconds."""
+    """Opens a file. Spark writes timestamps of 96 bits, which may not fit into nanoseconds."""
     return pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
 
 
@@ -70,7 +70,7 @@ def _is_headers(kind: pa.DataType) -> bool:
 
 
 def parquet_batches(chunk: Chunk) -> Iterator[pa.RecordBatch | None]:
-    """Batches of a chunk's records; ``None`` where something else stands."""
+    """Yields batches of a chunk's records; ``None`` at a row that is not the expected record."""
     at = chunk.start
     with open_parquet(chunk.path) as file:
         for rows in _slices(file, chunk.first, chunk.end - chunk.start):
@@ -99,7 +99,7 @@ def _slices(file: pq.ParquetFile, first: int, count: int, columns: list[str] | N
 
 
 def convert(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Converts rows whose schema is right into Kafka's columns.
+    """Converts rows with a valid schema into Kafka's columns.
 
     Raises:
         pa.ArrowInvalid: A value does not fit, such as a partition of more than 32 bits.
@@ -151,7 +151,7 @@ def _in_place(rows: pa.RecordBatch, chunk: Chunk, at: int) -> bool:
 
 
 def late_rows(chunk: Chunk, moments: Sequence[int]) -> list[int]:
-    """Returns the number of the first row at or after each time, in order, as far as the chunk has such rows."""
+    """Returns the number of the first row at or after each time, in order, for the times that the chunk has."""
     number, numbers = 0, list[int]()
     with open_parquet(chunk.path) as file:
         for rows in _slices(file, chunk.first, chunk.end - chunk.start, ["timestamp"]):

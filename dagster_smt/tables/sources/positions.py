@@ -1,6 +1,6 @@
-"""Where in a segment's file its records are, without looking at them: how many, and at which bytes or row groups.
+"""The positions of records in a segment's file, without decoding them: their number, and their bytes or row groups.
 
-Counted once per file and process: a run asks for the end of a segment, and then for windows inside it.
+Each process counts a file once, because a run needs the end of a segment, and then the windows inside it.
 """
 
 import bisect
@@ -24,9 +24,9 @@ class Lines:
 
     Attributes:
         path: The file.
-        size: Its bytes.
-        records: Its lines; the last one need not end.
-        newlines: How many newlines there are up to the end of each block of a mebibyte.
+        size: The size in bytes.
+        records: The number of lines; the last line need not end with a newline.
+        newlines: The number of newlines up to the end of each mebibyte.
     """
 
     path: Path
@@ -53,7 +53,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class RowGroups:
-    """The rows of a Parquet file: how many there are up to the end of each row group, and their schema."""
+    """The rows of a Parquet file: their number up to the end of each row group, and their schema."""
 
     ends: tuple[int, ...]
     schema: Any

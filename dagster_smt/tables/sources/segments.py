@@ -1,4 +1,4 @@
-"""Segment files of file topics: their names, their rows, and what is wrong with them.
+"""Segment files of file topics: names, rows and problems.
 
 A line of a ``.jsonl`` segment is an object with Kafka's columns. ``key``, ``value`` and the value of a header are text
 (a JSON string), ``null``, or bytes as ``{"base64": "..."}``. ``timestamp`` is in milliseconds.
@@ -71,7 +71,7 @@ def to_bytes(side: str | Tagged | None) -> bytes | None:
 
 
 def to_text(data: bytes | None) -> str | Tagged | None:
-    """Bytes as a line holds them: text where they are UTF-8."""
+    """Returns bytes in the form of a line: as text if they are UTF-8."""
     if data is None:
         return None
     try:
@@ -112,7 +112,7 @@ def list_segments(root: Path, topic: str) -> dict[int, list[Segment]]:
     """Returns the segments of a topic per partition, in order of their offsets.
 
     Raises:
-        TableError: SMT502 a file that is not a segment, SMT542 two segments that begin at one offset.
+        TableError: SMT502: a file is not a segment; SMT542: two segments begin at one offset.
     """
     segments_by_partition: dict[int, list[Segment]] = {}
     problems: list[Problem] = []
@@ -172,12 +172,12 @@ def check_rows(
 
     Args:
         rows: The rows.
-        segment: Where they are.
-        start: The offset that the first one must have.
+        segment: The segment.
+        start: The expected offset of the first row.
         beat: Called every few thousand rows; it may raise to stop the reading.
 
     Returns:
-        The first problems: SMT503 not a record, SMT504 another topic or partition, SMT505 a gap or duplicate.
+        The first problems. SMT503: not a record; SMT504: another topic or partition; SMT505: a gap or duplicate.
     """
     problems: list[Problem] = []
     expected = start
@@ -212,9 +212,9 @@ def json_rows(segment: Segment, position: int, first: int, count: int) -> RowsOr
 
     Args:
         segment: The segment.
-        position: The byte at which to begin.
-        first: The number of the line there, from 0.
-        count: How many lines to read.
+        position: The byte at which to start.
+        first: The number of the line at this byte, from 0.
+        count: The number of lines to read.
     """
     with segment.path.open("rb") as file:
         file.seek(position)
@@ -251,8 +251,8 @@ class Chunk:
         partition: Their partition.
         start: The offset of the first record.
         end: The offset after the last one.
-        first: The byte at which it begins (JSON lines), or the number of its first row (Parquet).
-        last: The byte at which it ends (JSON lines).
+        first: The first byte (JSON lines), or the number of the first row (Parquet).
+        last: The byte after the last one (JSON lines).
     """
 
     path: str

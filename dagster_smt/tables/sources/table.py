@@ -1,4 +1,4 @@
-"""Tables with Kafka's columns, read by offsets as if they were the topics: a lake's bronze table, for one."""
+"""Tables with Kafka's columns, read by offsets as if they were topics, such as a lake's bronze table."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -36,7 +36,8 @@ _TYPES: dict[str, tuple[type[T.DataType], ...]] = {
 
 
 class TableReader(BaseSource):
-    """A table, opened. Each call sees the table as it is then, except that a frame stays with what it was made from."""
+    """An opened table. Each call reads the current version of the table, but a frame keeps the version that it was made
+    from."""
 
     knows_times = False
     lacks_offsets = True
@@ -51,7 +52,7 @@ class TableReader(BaseSource):
         return sorted(row[0] for row in rows if row[0] is not None)
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
-        """Returns the identity of the table, for each topic: Delta's id or Iceberg's; of Parquet there is none."""
+        """Returns the identity of the table for each topic: Delta's id or Iceberg's. Parquet has none."""
         topics = self._existing(topics)
         identity = self._delta_id() or self._iceberg_id()
         return dict.fromkeys(topics, identity)
@@ -60,8 +61,8 @@ class TableReader(BaseSource):
         """See ``Source``: from the smallest offset to the greatest.
 
         Raises:
-            TableError: SMT501 a topic that the table does not have, SMT546 no table, SMT547 its columns, SMT549 a
-                record without a partition or an offset.
+            TableError: SMT501: the table does not have a topic; SMT546: there is no table; SMT547: the columns are
+                wrong; SMT549: a record has no partition or no offset.
         """
         topics = self._existing(topics)
         incomplete = F.count_if(F.col("partition").isNull() | F.col("offset").isNull())
@@ -88,7 +89,7 @@ class TableReader(BaseSource):
         return sorted(Range(*row[:4]) for row in rows)
 
     def present(self, offsets: OffsetSet) -> OffsetSet:
-        """See ``Source``. Their ranges are found where the rows are, at coordinates only."""
+        """See ``Source``. Executors combine the offsets to ranges, and read only coordinates."""
         places = within(self._frame(), Window(tuple(offsets.ranges()))).select(*_PLACE, "offset")
         number = F.dense_rank().over(Frame.partitionBy(*_PLACE).orderBy("offset")).alias("number")
         numbered = places.select(*_PLACE, "offset", number)
@@ -101,7 +102,7 @@ class TableReader(BaseSource):
         return self.offsets_at_each(topics, [millis])[0]
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[tuple[str, int], int]]:
-        """See ``Source``: one look at the table for all moments."""
+        """See ``Source``: one query for all times."""
         topics = tuple(topics)
         ends = {(r.topic, r.partition): r.end for r in self.ranges(topics)}
         stamp = F.unix_micros("timestamp")
@@ -115,10 +116,10 @@ class TableReader(BaseSource):
         return offsets_by_moment
 
     def read(self, window: Window, beat: Callable[[], None] = lambda: None) -> DataFrame:
-        """See ``Source``. Looks for duplicates first, at coordinates only.
+        """See ``Source``. Searches the coordinates for duplicates first.
 
         Raises:
-            TableError: SMT546 no table, SMT547 its columns, SMT548 a window that holds an offset twice.
+            TableError: SMT546: there is no table; SMT547: the columns are wrong; SMT548: a window has an offset twice.
         """
         beat()
         frame = within(self._frame(), window)
@@ -134,7 +135,7 @@ class TableReader(BaseSource):
         return frame
 
     def sizes(self, topics: Iterable[str]) -> None:
-        """See ``Source``: not known."""
+        """See ``Source``: unknown."""
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
         """See ``Source``."""
@@ -149,7 +150,7 @@ class TableReader(BaseSource):
         return dict(within(self._frame(), window).groupBy("topic").count().collect())
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = lambda: None) -> list[Problem]:
-        """See ``Source``: a table may lack offsets, so that no number of records is wrong."""
+        """See ``Source``: a table may lack offsets, so no number of records is wrong."""
         return []
 
     def _existing(self, topics: Iterable[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The rows of a window, of a frame that holds more."""
+"""Selects the rows of a window from a frame."""
 
 import functools
 import operator
@@ -14,7 +14,7 @@ _MANY = 50  # ranges: from here on a broadcast join is faster than their compari
 
 
 def within(frame: DataFrame, window: Window) -> DataFrame:
-    """Returns the rows whose topic, partition and offset a window holds."""
+    """Returns the rows whose coordinates are in a window."""
     topics, ranges = window.topics, window.ranges
     if not ranges:
         return frame.where(F.lit(False))
