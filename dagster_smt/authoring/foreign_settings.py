@@ -27,11 +27,11 @@ class ForeignSettings:
         connect_version: The version of Kafka Connect's own jars.
         engine: ``connect`` runs Kafka's and the jars' own classes even if this package has a class of the same name.
         stage_timeout_ms: The longest time that one stage may take for one record, in milliseconds; 0: no limit.
-        retry_timeout_ms: Connect's ``errors.retry.timeout``: how long a stage that throws RetriableException is tried
-            again; 0: not at all, -1: forever.
+        retry_timeout_ms: Connect's ``errors.retry.timeout``: the time during which a stage that throws
+            RetriableException is tried again; 0: no retry, -1: no limit.
         retry_delay_max_ms: Connect's ``errors.retry.delay.max.ms``.
-        messages: True if problems have the messages of exceptions. Messages may quote records, so only a certificate
-            asks for them: it compares them and shows none.
+        messages: True if problems contain the messages of exceptions. Messages may quote records, so only a certificate
+            sets this: it compares the messages and shows none.
     """
 
     jars: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""A certificate: what the comparison of a chain with Kafka Connect's classes has shown."""
+"""A certificate: the result of comparing a chain with Kafka Connect's classes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ class CertifiedStage:
     Attributes:
         alias, label, class_name: The stage as its user writes it, and the class of Connect.
         records: The number of records that reached the stage in Connect.
-        same: Why the stage is not compared; empty for a stage that is.
+        same: The reason why the stage is not compared; empty if it is compared.
     """
 
     alias: str
@@ -39,7 +39,7 @@ class CertifiedWay:
     Attributes:
         name: The name of the way in reports.
         records: The number of records that took the way.
-        why_not: Why no record took it; empty if records did.
+        why_not: The reason why no record took the way; empty if records did.
     """
 
     name: str
@@ -93,7 +93,7 @@ class Certificate:
         connect_version: The version of Kafka Connect.
         jars: The jars of vendors, as ``smt_jars`` names them.
         records: The number of records that both chains ran.
-        refused: The number of records that converters refuse.
+        refused: The number of records that the converters refuse.
         skipped: The number of messages without a row.
         stages: The stages.
         ways: The ways.
@@ -115,14 +115,14 @@ class Certificate:
 
     @property
     def verdict(self) -> Verdict:
-        """``different`` if a record comes out different without a reason."""
+        """``different`` if the result of a record differs without a reason; else ``deliberate`` or ``equal``."""
         if any(finding.lasting for finding in self.findings if not finding.decision):
             return "different"
         return "deliberate" if any(finding.decision for finding in self.findings) else "equal"
 
     @property
     def different(self) -> int:
-        """The number of records that come out different without a reason, of the way that has most of them."""
+        """The number of records whose results differ without a reason, in the way with the most of them."""
         by_way: dict[str, int] = {}
         for finding in self.findings:
             if not finding.decision:
@@ -154,7 +154,7 @@ class Certificate:
 
     @property
     def statement(self) -> str:
-        """One sentence."""
+        """The result in one sentence."""
         count = f"{self.records} records"
         if self.verdict == "different":
             return f"{self.different} of {count} come out different from Kafka Connect {self.connect_version}"

@@ -33,7 +33,7 @@ class ChainPair:
         ours: The chain in this package. Stages that run from jars are the same in both chains.
         connect: The chain in the classes of Kafka Connect and of vendors.
         classes: The jars of those classes.
-        same: Why a stage cannot be compared, by its index: the stage is the same in both chains.
+        same: The reasons why stages cannot be compared, by index. Such a stage is the same in both chains.
         warnings: Options that a class of Connect does not know.
         without: Our chain without those options; None if there are none, or if our classes need one of them.
     """
@@ -54,7 +54,7 @@ def chain_pair(chain: Chain) -> ChainPair:
 
     Raises:
         ConfigError: Connect's classes refuse the options of the chain, or a jar is wrong. The error has all problems.
-        UnsupportedError: SMT642, there is no Java; SMT960, jars cannot be fetched.
+        UnsupportedError: SMT642, there is no Java; SMT960, jars cannot be downloaded.
         EngineError: SMT643, the process of Connect's classes ended.
     """
     settings = chain.foreign

@@ -37,7 +37,7 @@ def certify(
         samples: The records.
         key, value: The formats of the sides: texts and JSON by default.
         name: The name of the chain in the certificate.
-        more_ways: Gives the ways besides the Python evaluator.
+        more_ways: Returns the ways besides the Python evaluator.
         show_values: True to have values of records in the certificate.
 
     Raises:

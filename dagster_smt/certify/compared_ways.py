@@ -19,8 +19,8 @@ class ComparedWay:
     Attributes:
         name: The name of the way in reports.
         after: Returns the results after a number of stages.
-        stepwise: True if the results after each stage are at hand; False to ask for them only if the results after the
-            last stage differ.
+        stepwise: True if the way has the results after each stage. False if they are computed only when the results
+            after the last stage differ.
     """
 
     name: str

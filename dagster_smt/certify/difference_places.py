@@ -1,7 +1,7 @@
 """The first place in which two results of one record differ: its path and the kinds of both values.
 
-Values themselves are personal data, so a place has them only on request. Names of fields and schemas are shown; keys of
-maps with a schema are values.
+Values may be personal data, so a place has them only on request. Names of fields and schemas are always shown. Keys of
+maps with a schema count as values.
 """
 
 import json
@@ -33,7 +33,7 @@ class DifferencePlace:
         path: The field below the part; empty for the whole part.
         connect: The kind of Connect's value.
         here: The kind of the value here.
-        values: Both values as texts; None unless somebody asked for values.
+        values: Both values as texts; None unless values were requested.
     """
 
     record: str
@@ -81,7 +81,7 @@ def first_place(
         sample: The record.
         want: Connect's result.
         got: The result here.
-        values: True to have both values in the place.
+        values: True to include both values.
     """
     difference = _of_results(want, got)
     connect, here = difference.connect, difference.here

@@ -63,7 +63,7 @@ class ChainComparison:
         }
 
     def add(self, way: ComparedWay) -> CertifiedWay:
-        """Compares a way, and returns its line; the differences are in ``findings``."""
+        """Compares a way, and returns its line in the certificate. The differences are in ``findings``."""
         last = way.after(len(self.connect))
         taken = sum(result is not None for result in last)
         verdicts = StageJudge(self, len(self.connect)).verdicts(last)

@@ -1,4 +1,4 @@
-"""Sample records as both chains read them, and the question whether Connect's converters read the same."""
+"""Reads the sample records of a certificate for both chains."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ class Readings:
 
 
 class Reader:
-    """Reads samples, as often as chains need them: a chain changes its records.
+    """Reads samples, once for each run of a chain, because a chain changes its records.
 
     Args:
         chain: Our chain; it decides whether keys are decoded.
@@ -59,7 +59,7 @@ class Reader:
         self.converter = Converter(CONVERTER)
 
     def read(self, sample: Sample) -> tuple[Record, int, Problem | None]:
-        """Returns a record before the first stage, the place of a failure and its problem."""
+        """Returns a record before the first stage, or the place and the problem of a failure."""
         headers = [header_as_read(name, raw) for name, raw in sample.headers]
         record = Record(sample.topic, sample.partition, sample.offset, sample.timestamp, "CreateTime", headers=headers)
         record.leader_epoch = sample.leader_epoch
@@ -67,7 +67,7 @@ class Reader:
         return record, outcome.stage if outcome.status != PASSED else 0, outcome.problem
 
     def records(self, samples: Sequence[Sample]) -> list[Record]:
-        """Returns records for one run of a chain; all of them can be read."""
+        """Returns records for one run of a chain. All of these samples must be readable."""
         records = []
         for number, sample in enumerate(samples):
             record, _, _ = self.read(sample)
@@ -90,7 +90,7 @@ class Reader:
         return readings
 
     def case_of(self, record: Record, sample: Sample) -> Case:
-        """Returns a record that has been read as the judge reads it."""
+        """Returns a record in the form of the judge, after it was read."""
         case = {
             "topic": record.topic,
             "partition": record.partition,
@@ -111,7 +111,7 @@ class Reader:
 
 
 def raw_case(sample: Sample, key: Format, value: Format) -> Case:
-    """Returns a record that our converters refuse, as the judge reads it: its sides are the texts of the bytes."""
+    """Returns a refused record in the form of the judge: its sides are the texts of the bytes."""
     case: Case = {"topic": sample.topic, "partition": sample.partition, "offset": sample.offset, "headers": []}
     case |= {"timestamp": sample.timestamp, "timestampType": "CreateTime", "kind": "sink"}
     for side, form, data in (("key", key, sample.key), ("value", value, sample.value)):
@@ -123,5 +123,5 @@ def raw_case(sample: Sample, key: Format, value: Format) -> Case:
 
 
 def asks_connect(form: Format) -> bool:
-    """Returns True if one of Connect's converters in the host reads a format."""
+    """Returns True if the host has a converter of Connect for a format."""
     return form.kind in _PLAIN and not form.options and form.schema is None

@@ -1,4 +1,4 @@
-"""Connect's converters and ours on the same bytes: the records that only one of them reads."""
+"""Compares Connect's converters with ours on the same bytes: the records that only one of them can read."""
 
 import struct
 from collections.abc import Sequence
@@ -24,8 +24,7 @@ _READS, _REFUSES = "a record", "a record that no converter reads"
 def reading_findings(pair: ChainPair, reader: Reader, readings: Readings) -> list[Finding]:
     """Returns the records that only one of the converters reads.
 
-    Formats that Connect's own converters do not have, such as Avro, are not compared: both chains get what our reader
-    reads.
+    A format without a converter in Connect's jars, such as Avro, is not compared: our reader reads it for both chains.
     """
     key = reader.key.kind if reader.keys else ""
     if not asks_connect(reader.value) or (key and not asks_connect(reader.key)):

@@ -70,7 +70,7 @@ def _bytes(data: Any) -> bytes | None:
 
 
 def spark_ways(session: SparkSession) -> Callable[[ChainComparison], Iterator[ComparedWay | AbsentWay]]:
-    """Returns a function that gives Spark's ways of a comparison."""
+    """Returns a function that returns Spark's ways of a comparison."""
     return lambda comparison: _ways(session, comparison)
 
 

@@ -26,7 +26,7 @@ def steps_of(chain: Chain, reader: Reader, samples: Sequence[Sample], classes: C
         chain: The chain.
         reader: Reads the samples.
         samples: The records.
-        classes: Where the classes of foreign stages are; None: as the chain says.
+        classes: The places of the foreign stages' classes; None: the chain decides.
 
     Raises:
         EngineError: The host of foreign stages cannot run.
@@ -57,7 +57,7 @@ def _lost(outcome: Outcome) -> Result:
 
 
 def written(record: Record, converter: Converter) -> dict[str, Any]:
-    """Returns a record as the parity cases write it."""
+    """Returns a record in the form of the parity cases."""
     headers = [{"key": h.key, "value": converter.write(h.schema, h.value)} for h in record.headers]
     return {
         "topic": record.topic,

@@ -12,7 +12,7 @@ def count(text: str) -> int:
 
 
 def count_or_zero(text: str) -> int:
-    """Returns a number of records; 0 stands for none at all."""
+    """Returns a number of records; 0 means none."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError("a number")
     return int(text)

@@ -25,7 +25,7 @@ MOST_RUNS = 10_000
 
 @dataclass(frozen=True)
 class RunColumns:
-    """What one materialization says about a column.
+    """The tagged columns in one materialization.
 
     Attributes:
         run: The id of the run.
@@ -85,7 +85,7 @@ def columns_since(history: Iterable[RunColumns]) -> list[tuple[str, ...]]:
     """Returns the columns of the newest run of each partition, each with the first run of its state.
 
     Args:
-        history: What materializations say, the newest first.
+        history: The tagged columns of materializations, the newest first.
     """
     rows: list[tuple[str, ...]] = []
     for partition, runs in _by_partition(history).items():

@@ -1,4 +1,4 @@
-"""Schemas and topic tables as given on the command line."""
+"""Schemas and topic tables from the command line."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The commands ``takeover`` and ``shadow``: runs go on in the table of a connector, and are compared with it before."""
+"""The commands ``shadow`` and ``takeover``: compare runs with a connector, and let them continue its table."""
 
 import argparse
 import sys

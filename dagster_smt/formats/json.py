@@ -202,7 +202,7 @@ def _read_logical(schema: Schema, form: Format, where: str) -> Convert:
 
 
 def moment_parser(schema: Schema, form: Format) -> Callable[[str], int | None] | None:
-    """Returns the function from texts of days or moments to Connect's numbers; None if they are not texts."""
+    """Returns the function from texts of dates or times to Connect's numbers; None if dates and times are not texts."""
     parsers = {"Date": days_of, "Time": clock_of, "Timestamp": millis_of}
     if form.text_standard:
         return parsers.get(schema.logical or "")

@@ -1,4 +1,4 @@
-"""Foreign stages in the Python evaluator: adjacent ones go to the host together, a batch at a time.
+"""Foreign stages in the Python evaluator. Adjacent stages run in the host together, one batch at a time.
 
 Three kinds of stages need the host: a foreign transform whose predicate the host can test; a foreign transform behind a
 predicate that only Python has; and a transform of ours behind a foreign predicate. Only stages of the first kind join.
@@ -27,7 +27,7 @@ class ForeignRun:
     Attributes:
         chain: The chain.
         indexes: The stages.
-        classes: Where their classes are; None: as the settings of the chain say.
+        classes: The places of their classes; None: the settings of the chain decide.
         test: The predicate of the only stage, if Python tests it.
         apply: The transform of the only stage, if it is one of ours.
     """
@@ -125,8 +125,8 @@ def foreign_runs(
 
     Args:
         chain: The chain.
-        functions: Gives what Python runs.
-        classes: Where classes are.
+        functions: Returns the function of a transform or predicate that Python runs.
+        classes: The places of the classes.
         join: False to run each stage alone, as a preview does.
     """
     runs: dict[int, ForeignRun] = {}

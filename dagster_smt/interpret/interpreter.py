@@ -117,7 +117,7 @@ class Interpreter:
         chain: The chain.
         key, value: The formats in which the sides are read.
         written: The formats in which the sides are written; None: the same formats.
-        classes: Where the classes of foreign stages are; None: as the chain says.
+        classes: The places of the foreign stages' classes; None: the chain decides.
         join: False to run each foreign stage alone, so that ``run_stepwise`` sees the records after each of them.
     """
 
@@ -296,7 +296,7 @@ class Interpreter:
         return records
 
     def close(self) -> None:
-        """Closes the foreign stages: what they have started or keep ends with the task, as in Connect."""
+        """Closes the foreign stages at the end of the task, as Connect does."""
         for run in self.foreign.values():
             run.close()
 

@@ -57,7 +57,8 @@ def runners(chain: Chain) -> tuple[Runner, ...]:
 
 
 def functions_of(chain: Chain, index: int) -> tuple[Callable[[Record], bool] | None, Apply]:
-    """Returns predicate and transform of a stage as Python runs them; a foreign one is not to be called."""
+    """Returns the functions of a stage's predicate and transform. The function of a foreign class must not be
+    called."""
     stage = chain.stages[index]
     test = None if stage.predicate is None or stage.predicate.foreign else _test(stage)
     if stage.transform.foreign:

@@ -18,7 +18,7 @@ KINDS = {
 
 
 class NoJavaError(Exception):
-    """The lane has no Java for a part of a chain; the text says for what."""
+    """Raised if the lane does not support a part of a chain. The message names the part."""
 
 
 def path_of(path: FieldPath) -> list[Any]:

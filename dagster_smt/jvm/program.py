@@ -1,7 +1,7 @@
 """From a chain to a program of the JVM lane: the effects of its stages as JSON, which ``Program.java`` reads.
 
-A program says what stages do, with paths, rules and parameters; it has nothing of a record. Chains with an effect that
-the lane has no Java for have no program: the Python evaluator runs them.
+A program describes the stages with paths, rules and parameters, and contains no part of a record. A chain with an
+effect that the lane does not support has no program; the Python evaluator runs such a chain.
 """
 
 import base64
@@ -100,7 +100,7 @@ def program_of(chain: Chain, key_format: str = "", place: str = "") -> str | Non
 
 
 def kept_out(chain: Chain, key_format: str = "", place: str = "") -> KeptOut | None:
-    """Returns why the lane cannot run a chain; None if it can. The arguments are those of ``program_of``."""
+    """Returns the reason why the lane cannot run a chain; None if it can. The arguments are those of ``program_of``."""
     try:
         _program(chain, key_format, place)
     except _KeptOutError as error:

@@ -1,4 +1,4 @@
-"""Names of datasets as OpenLineage's specification has them: a namespace and a name."""
+"""Names of datasets by OpenLineage's specification: a namespace and a name."""
 
 import re
 from collections.abc import Mapping

@@ -22,8 +22,8 @@ class Edge:
         column: The path of the column in the result.
         field: The path of the field in the topic, with its part: ``value.customer.email``.
         kind: ``identity``: the value is the same; ``transformation``: the value depends on the field; ``masking``: a
-            stage took the value away; ``partly masked``: in some records, or in a part of the value; ``unknown``: the
-            schema came with the records, so nobody knows.
+            stage hides the value; ``partly masked``: a stage hides the value in some records, or a part of it;
+            ``unknown``: the schema came with the records.
         stages: The aliases of the stages that changed the value, in order.
     """
 
@@ -33,7 +33,7 @@ class Edge:
     stages: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the edge as metadata has it."""
+        """Returns the edge as JSON data for metadata."""
         return {"column": self.column, "field": self.field, "kind": self.kind, "stages": list(self.stages)}
 
 

@@ -25,7 +25,7 @@ SUBTYPES = {
 
 @dataclass(frozen=True)
 class OpenLineage:
-    """Where the events of runs go.
+    """The target of the events of runs.
 
     Attributes:
         url: The address of a server, such as ``http://marquez:5000``; events go to ``api/v1/lineage``.
@@ -33,7 +33,7 @@ class OpenLineage:
         api_key: The key of the server, as ``${env:NAME}``.
         namespace: The namespace of jobs.
         catalogs: The namespaces of Spark's catalogs, if not their names: ``{"lake": "arn:aws:glue:…"}``.
-        timeout: The most seconds for one event.
+        timeout: The longest time for one event, in seconds.
 
     Raises:
         ConfigError: SMT771, there is not exactly one of ``url`` and ``file``; SMT772, a key or login in clear text.
@@ -74,7 +74,7 @@ class LineageRun:
         job: The name of the job: the asset or op.
         parent: The id and the job of the orchestrator's run.
         inputs: The topics.
-        output: The table; None if only routers know it.
+        output: The table; None if routers choose it.
     """
 
     id: str
@@ -86,7 +86,7 @@ class LineageRun:
 
 @dataclass(frozen=True)
 class RunOutput:
-    """What a run wrote.
+    """The output of a run.
 
     Attributes:
         rows, bytes, files: Rows, bytes and files of the commit.
@@ -106,7 +106,7 @@ class RunOutput:
 
 
 class Emitter:
-    """Sends the events of one run. Errors of the transport are the caller's to catch."""
+    """Sends the events of one run. The caller catches errors of the transport."""
 
     def __init__(self, settings: OpenLineage, run: LineageRun):
         with needs_extras():

@@ -23,9 +23,9 @@ class TaggedColumn:
             holds the field.
         field: The path of the field in the topic.
         tags: Its tags.
-        state: ``unmasked``: the value as it is in the topic; ``masked``; ``partly masked``:
-            in some records or in a part of the value; ``transformed``: the chain or the policy
-            changed the value, and it may still tell something; or ``not in the table``.
+        state: ``unmasked``: the value as in the topic; ``masked``; ``partly masked``: in some records, or in a part of
+            the value; ``transformed``: the chain or the policy changed the value, which may still reveal something; or
+            ``not in the table``.
         stages: The stages that changed the value.
     """
 
@@ -36,7 +36,7 @@ class TaggedColumn:
     stages: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the column as metadata has it."""
+        """Returns the column as JSON data for metadata."""
         return {**asdict(self), "tags": list(self.tags), "stages": list(self.stages)}
 
 

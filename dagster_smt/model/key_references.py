@@ -47,7 +47,7 @@ class SecretKey:
         raise TypeError("a key does not leave its process")
 
     def prepared(self, name: Hashable, make: Callable[[bytes], Any]) -> Any:
-        """Returns what ``make`` makes of the key's bytes, such as a cipher. It is made once under each name."""
+        """Returns the result of ``make`` for the key's bytes, such as a cipher. The result is cached under its name."""
         if name not in self._prepared:
             self._prepared[name] = make(self.data)
         return self._prepared[name]
@@ -92,8 +92,8 @@ class KeyReference:
         """Returns the key.
 
         Raises:
-            ConfigError: SMT582, the reference has no value here; SMT740, the value is no key.
-            EngineError: SMT741, the reference came from another process, and has no or another key here.
+            ConfigError: SMT582, the reference has no value in this process; SMT740, the value is not a key.
+            EngineError: SMT741, the reference came from another process, and this process has another key, or none.
         """
         place = (self.text, self.encoding, self.use, self.check)
         key = _keys.get(place)

@@ -73,8 +73,8 @@ class SmtChecks:
             the results must agree. None: no such check.
 
     Raises:
-        ConfigError: SMT036, there is no check of a name; SMT307, ``failed_share`` or ``max_small_files`` is no
-            share, or ``same_as_connect`` is below 1; or what is wrong with the contract.
+        ConfigError: SMT036, there is no check of a name; SMT307, ``failed_share`` or ``max_small_files`` is not a
+            share, or ``same_as_connect`` is below 1; or the problems of the contract.
     """
 
     off: Sequence[str] = ()

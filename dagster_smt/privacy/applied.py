@@ -21,12 +21,12 @@ MOST_GROUPS = 100
 
 @dataclass(frozen=True)
 class Subject:
-    """The part of a topic table that a policy looks at.
+    """The part of a topic table that a policy needs.
 
     Attributes:
         topics: The names of the topics; empty if a pattern chooses them.
         key, value: The formats.
-        declared: The declared schema of the values that the chain sees; None if records decide.
+        declared: The declared schema of the values that the chain sees; None if the records bring their schemas.
         added: Columns that the table adds to the value, such as the record's offset. They need no tag.
         writes_keys: True if the sink holds the key of each record.
         has_letters: True if records that fail become dead letters.
@@ -70,7 +70,7 @@ class AppliedPolicy:
         """Returns the policy that also holds some fields of the value back, because their values look personal.
 
         Args:
-            personal: The kinds of values that a sample of each field has, such as ``e-mail``, by path.
+            personal: The kinds of values in a sample, such as ``e-mail``, by the path of the field.
         """
         groups = []
         for group in self.groups:
@@ -89,12 +89,12 @@ def apply_policy(policy: Policy, subject: Subject, *, asks_registry: bool = True
     Args:
         policy: The policy.
         subject: The table.
-        asks_registry: False to leave sources out that ask a schema registry, such as while definitions load.
+        asks_registry: False to skip sources that need a schema registry, for example while definitions load.
 
     Raises:
         ConfigError: SMT765, an action cannot act on a field; SMT767, a source of tags does not fit the table; SMT768,
             nobody has decided about keys, dead letters, or any field of a topic.
-        DataError, EngineError: A registry has no such subject, or does not answer.
+        DataError, EngineError: A registry has no such subject, or does not respond.
     """
     _check_letters(policy, subject)
     tags = []

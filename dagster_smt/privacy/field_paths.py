@@ -31,7 +31,7 @@ def path_steps(text: str, place: str) -> Steps:
 
 
 def covers(pattern: Sequence[Step], path: Sequence[Step]) -> bool:
-    """Returns True if a path of a policy means a field, or a struct, array or map around the field.
+    """Returns True if a path of a policy matches a field, or a struct, array or map around the field.
 
     Args:
         pattern: The path of the policy; it may have patterns.

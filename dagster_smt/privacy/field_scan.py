@@ -114,7 +114,7 @@ def _personal_names(steps: Steps) -> Iterator[tuple[int, tuple[str, ...]]]:
 
 
 def fields_only(steps: Steps) -> Steps:
-    """Returns a path with ``[*]`` for names that look personal themselves: they are keys of a map."""
+    """Returns a path with ``[*]`` for names that look personal themselves, because such names are keys of a map."""
     return tuple(EVERY if isinstance(step, str) and any(kinds_in(step)) else step for step in steps)
 
 
@@ -136,7 +136,7 @@ def _without_data(fields: list[FieldScan]) -> list[FieldScan]:
 
 
 def new_personal(fields: Iterable[FieldScan], decisions: Sequence[Decision]) -> dict[str, tuple[str, ...]]:
-    """Returns the fields of the value that nobody has decided about, and whose values look personal.
+    """Returns the fields of the value without a decision whose values look personal.
 
     Args:
         fields: The scanned fields.
@@ -158,7 +158,7 @@ def new_personal(fields: Iterable[FieldScan], decisions: Sequence[Decision]) -> 
 
 
 def tags_file(topic: str, fields: Sequence[FieldScan], records: int, before: Mapping[str, Any] | None = None) -> str:
-    """Returns the text of a file of paths with the proposed tags. Entries that exist stay as they are.
+    """Returns the text of a file of paths with the proposed tags. Existing entries stay unchanged.
 
     Args:
         topic: A regular expression for the topic.

@@ -1,4 +1,4 @@
-"""Patterns of personal values, and the words in names of fields that promise them.
+"""Patterns of personal values, and words in names of fields that suggest them.
 
 A pattern with a checksum (IBAN, card, codice fiscale, DNI) counts only values whose checksum is right.
 """
@@ -32,7 +32,7 @@ class PersonalKind:
     Attributes:
         tag: The tag that is proposed for a field with such values.
         finds: Returns True if a text contains such a value.
-        share: The share of the values of a field from which on the tag is proposed. 0: one value is enough.
+        share: The smallest share of a field's values for which the tag is proposed. 0: one value is enough.
     """
 
     tag: str
@@ -119,7 +119,7 @@ def kinds_in(text: str) -> Iterator[str]:
 
 
 def tag_of_name(name: str) -> str:
-    """Returns the tag that the name of a field promises; empty if it promises none."""
+    """Returns the tag that the name of a field suggests; empty if it suggests none."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
     words = f" {re.sub(r'[^a-z0-9]+', ' ', spaced.lower()).strip()} "
     matches = [(len(word), tag) for tag, several in _WORDS.items() for word in several if f" {word} " in words]

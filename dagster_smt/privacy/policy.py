@@ -1,4 +1,4 @@
-"""Policies: what becomes of a field, by its tags. A field that nobody has decided about is held back."""
+"""Policies: actions on fields by their tags. A field without a decision is held back."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -65,7 +65,7 @@ class TagSource:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What becomes of a field, and why.
+    """The decision about a field, with its reason.
 
     Attributes:
         topics: A regular expression for the topics of the field; empty: all topics of the table.
@@ -86,18 +86,18 @@ class Decision:
 
 @dataclass(frozen=True)
 class Policy:
-    """What becomes of fields by their tags.
+    """A policy: actions on fields by their tags.
 
     Attributes:
-        rules: The rules. The first rule that means a tag of a field decides about the field.
+        rules: The rules. The first rule that matches a tag of a field decides about the field.
         actions: The transforms that rules name, by name.
-        untagged: What becomes of a field that no rule decides about and no file of paths lists as decided: it is held
-            back, or kept.
+        untagged: The action on a field without a decision: ``hold back`` or ``keep``. A decision is a rule that
+            matches, or an entry in a file of paths.
         looks_personal: Of ``untagged: keep``: ``hold back`` to hold back an untagged field whose sampled values look
             personal.
         dead_letters: ``keep`` to allow dead letters, which hold original records; ``refuse`` to refuse tables that
             have them.
-        sources: Where the tags are.
+        sources: The sources of the tags.
         name: The name of the file, for people.
     """
 

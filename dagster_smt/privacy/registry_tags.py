@@ -15,8 +15,8 @@ from dagster_smt.privacy.tags import Part, Tag, TaggedField, TopicTags
 def registry_tags(source: TagSource, topics: Sequence[str], formats: Mapping[Part, Format]) -> Iterator[TopicTags]:
     """Yields the tags of each topic.
 
-    Of a field that several versions have, the newest version counts. A field that only older versions have keeps the
-    tags that it had: a topic still holds such records.
+    For each field, the newest version that has the field counts. So a field that only older versions have keeps its
+    tags, because the topic still holds such records.
 
     Args:
         source: The source, with the options of its registry if it has its own.
@@ -26,7 +26,7 @@ def registry_tags(source: TagSource, topics: Sequence[str], formats: Mapping[Par
     Raises:
         ConfigError: SMT767, no side has a registry, or its subjects are not named after topics.
         DataError: SMT442, the registry has no such subject.
-        EngineError: SMT636, the registry does not answer.
+        EngineError: SMT636, the registry does not respond.
     """
     sides = {part: form for part, form in formats.items() if form.kind in REGISTERED}
     if source.options:

@@ -35,7 +35,7 @@ class SchemaField:
 def avro_fields(text: str, references: Sequence[str] = (), place: str = "avro") -> list[SchemaField]:
     """Returns the fields of an Avro schema, in Connect's form: optional fields are no unions.
 
-    A union of several types is one field. It has the tags of the fields in it, for a policy cannot look into it.
+    A union of several types is one field. It has the tags of all fields inside, because a policy cannot address them.
 
     Raises:
         ConfigError: SMT763, the text is not such a schema.

@@ -1,7 +1,7 @@
 """The stages of a policy. They come before the stages of the chain, so no stage of a chain sees a value to hide.
 
-A stage that renames, copies or routes works on what the policy has left. So a chain cannot carry a value past the
-policy, and a run config that replaces the chain cannot either.
+A stage that renames, copies or routes sees only the values that the policy has left. So neither a chain nor a run
+config that replaces the chain can carry a value past the policy.
 """
 
 from collections.abc import Iterator, Sequence
@@ -58,7 +58,7 @@ class PolicyStage(Stage):
     Attributes:
         action: The action of the policy.
         topics: A regular expression for the topics of the stage; empty: all topics.
-        paths: The paths of the stage. Of the stage that holds fields back: the paths that stay.
+        paths: The paths of the stage. For the stage that holds fields back, the paths that stay.
     """
 
     action: str = ""
@@ -77,7 +77,7 @@ class PolicyStage(Stage):
 
     @property
     def holds_back(self) -> bool:
-        """True if the stage holds fields back that nobody has decided about."""
+        """True if the stage holds back fields without a decision."""
         return self.action == HOLD_BACK
 
 
@@ -90,7 +90,7 @@ class TopicDecisions:
         decisions: The decisions.
         added: Paths of the value that stay without a decision, such as a column of the record's offset.
         decided: False for topics that no source of tags lists.
-        drops_records: True if the records of these topics are dropped as a whole: the sink would hold their keys.
+        drops_records: True to drop the records of these topics as a whole, because the sink would hold their keys.
     """
 
     topics: str
@@ -101,7 +101,7 @@ class TopicDecisions:
 
 
 def stages_of(policy: Policy, groups: Sequence[TopicDecisions]) -> tuple[PolicyStage, ...]:
-    """Returns the stages that follow from decisions: drops first, then what is held back, then the other actions.
+    """Returns the stages for decisions: drops first, then the stage that holds fields back, then the other actions.
 
     Raises:
         ConfigError: SMT765, an action cannot act on a field. With all problems.

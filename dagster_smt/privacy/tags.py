@@ -24,14 +24,15 @@ class Tag:
 
     Attributes:
         name: The tag.
-        source: Where it is written, for people: ``tags.yaml``, or the version of a subject.
+        source: The source of the tag, for people: ``tags.yaml``, or the version of a subject.
     """
 
     name: str
     source: str = ""
 
     def matches(self, pattern: str) -> bool:
-        """Returns True if a rule's pattern means this tag. ``PII.*`` means ``PII`` and each tag that begins so.
+        """Returns True if a rule's pattern matches this tag. ``PII.*`` matches ``PII`` and each tag that begins with
+        ``PII.``.
 
         Capital letters do not matter: a tag in another spelling must not escape its rule.
         """
@@ -65,7 +66,7 @@ class TopicTags:
     Attributes:
         pattern: A regular expression, in Java's syntax, for whole names of topics.
         fields: The fields.
-        source: Where they are listed.
+        source: The source of the list.
     """
 
     pattern: str
@@ -116,7 +117,7 @@ def read_tags(path: Path) -> tuple[TopicTags, ...]:
             headers: {user: [PII.name]}
 
     Raises:
-        ConfigError: SMT760, a path is wrong; SMT761, the file cannot be read; SMT762, it has another form.
+        ConfigError: SMT760, a path is wrong; SMT761, the file cannot be read; SMT762, the file has another form.
     """
     data = read_yaml(path)
     topics = data.get("topics") if isinstance(data, Mapping) else None
@@ -170,7 +171,7 @@ def read_contract(path: Path) -> tuple[TopicTags, ...]:
     and, as a tag, ``classification.<its classification>``.
 
     Raises:
-        ConfigError: SMT761, the file cannot be read; SMT762, it is not such a contract.
+        ConfigError: SMT761, the file cannot be read; SMT762, the file is not such a contract.
     """
     data = read_yaml(path)
     objects = data.get("schema") if isinstance(data, Mapping) else None

@@ -1,7 +1,7 @@
-"""Limits of Java's Avro reader: it makes room for what a record claims to hold, before it looks at what there is.
+"""Limits of Java's Avro reader, which allocates as much memory as a record claims to need, before it checks the claim.
 
-A record of six bytes that claims a billion items would take all memory of an executor, which ends the run. So Spark
-reads Avro only where its JVMs were started with limits; elsewhere Python reads it, which makes room as it reads.
+A record of six bytes that claims a billion items would take all memory of an executor and end the run. So Spark reads
+Avro only if its JVMs were started with limits. Otherwise Python reads Avro and allocates memory as it reads.
 """
 
 import logging

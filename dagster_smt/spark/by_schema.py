@@ -1,6 +1,6 @@
-"""Whether Spark alone can read what a window's records name: then it runs the chain as if their schemas were declared.
+"""Decides whether Spark can read the schemas that a window's records name, as if these schemas were declared.
 
-Records of several schemas are several frames with a plan each, of which a table is made.
+The records of each schema are a frame with its own plan, and the table joins these frames.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,10 +37,10 @@ class OneSchema:
 
     Attributes:
         plan: The chain on it.
-        text: What describes the values: the beginning of Avro, the schema of an envelope.
-        sides: How Avro's sides are read.
+        text: The text that identifies the schema in the values: the header of Avro, the schema of an envelope.
+        sides: The readers of sides in Avro.
         envelopes: Schemas of sides that are envelopes, and their texts.
-        others: What describes the values of the other schemas: all but them are read with this one.
+        others: The texts of the other schemas. All values without one of these texts are read with this schema.
     """
 
     plan: Plan
@@ -69,18 +69,18 @@ class OneSchema:
 
 
 def by_schema(session: SparkSession, plan: Plan, table: SideFormats, forms: WindowForms) -> tuple[OneSchema, ...]:
-    """Returns the schemas that Spark can read by itself.
+    """Returns the schemas that Spark can read without Python.
 
     Args:
-        session: It may lack ``from_avro``, or limits of what a record may claim.
+        session: The session, which may lack ``from_avro`` or the limits for Avro.
         plan: The plan of ``forms``.
         table: The topic table of the records, or the formats of both sides.
         forms: The forms of the records, and the schemas that records name. A schema that cannot be read has no form,
             but its id is listed.
 
     Returns:
-        Each schema that values name; none if Python is to make the rows: keys of several schemas, a schema that Spark
-        does not read as Connect does, or too many for the number of records.
+        All schemas that values name; an empty result if Python must make the rows. The reasons are keys of several
+        schemas, a schema that Spark reads differently from Connect, or too many schemas for the number of records.
     """
     if not forms.forms or not _possible(plan, table, forms):
         return ()

@@ -1,7 +1,7 @@
 """From values of records to the plain form of a table's columns (``spark.plain``), in Python, as Arrow takes it.
 
-A record's schema may have fewer fields than the table: what it lacks is null. What Spark's types cannot hold is the
-record's problem, never the job's.
+A record's schema may have fewer fields than the table; missing fields are null. If Spark's types cannot hold a value,
+the record fails, and never the job.
 """
 
 from collections.abc import Callable

@@ -3,19 +3,19 @@
 | column | type | meaning |
 |---|---|---|
 | ``__topic``, ``__partition``, ``__offset`` | | the record's coordinates as read |
-| ``__status`` | tinyint | 0 kept, 1 dropped, 2 failed; ``LEFT`` on the way: Python has to run the record |
+| ``__status`` | tinyint | 0 kept, 1 dropped, 2 failed; ``LEFT`` in between: Python must run the record |
 | ``__stage`` | int | stage that dropped or failed it; -1 none, -2 key converter, -3 value converter |
 | ``__problem`` | struct | why it failed |
 | ``__touched`` | array<bigint> | bitmap over the plan's ledger entries, 62 in each element |
-| ``__out`` | struct | the output row; of records that are not kept it may be null, or say anything |
+| ``__out`` | struct | the output row; null or undefined for records that did not pass |
 | ``__element`` | int | only where arrays are rows: the position in the array, -1 for an empty one |
 | ``__left`` | struct | only where the JVM lane read columns: the record as it was read, if it is left to Python |
-| ``__key`` | struct | only if the chain keeps keys: its fields after the chain; ``value`` of one that is no struct |
-| ``__gone`` | boolean | the same: whether the value is null, so that ``__out`` has no row |
-| ``__timestamp`` | timestamp | the same: the record's timestamp as read |
-| ``__changes`` | string | only if the chain has foreign stages: what they changed (``records.change_texts``) |
+| ``__key`` | struct | only if the chain keeps keys: the key's fields after the chain, or ``value`` without fields |
+| ``__gone`` | boolean | only if the chain keeps keys: true if the value is null, so that ``__out`` has no row |
+| ``__timestamp`` | timestamp | only if the chain keeps keys: the record's timestamp as read |
+| ``__changes`` | string | only if the chain has foreign stages: their changes (``records.change_texts``) |
 | ``__destination`` | string | only if the chain keeps topics: the topic after the chain |
-| ``__guessed`` | tinyint | only where schemas were guessed: whether the record names them (``reading.window_forms``) |
+| ``__guessed`` | tinyint | only if schemas were guessed: whether the record names them (``reading.window_forms``) |
 """
 
 import pyarrow as pa
@@ -83,7 +83,7 @@ def timestamp_type_name(number: Column) -> Column:
 
 
 def words(entries: int) -> int:
-    """Elements of ``__touched`` for a number of ledger entries."""
+    """Returns the number of elements of ``__touched`` for a number of ledger entries."""
     return -(-entries // BITS)
 
 

@@ -1,4 +1,4 @@
-"""Whether this machine can start Spark, told before PySpark prints a page of traces; what kind a session is of."""
+"""Checks whether this machine can start Spark, before PySpark would print pages of stack traces."""
 
 import os
 import re
@@ -34,10 +34,10 @@ def check_java() -> int:
     Spark 4 needs Java 17 or 21, Spark 3.5 needs 11 or 17.
 
     Returns:
-        Its major version.
+        The major version of Java.
 
     Raises:
-        UnsupportedError: SMT601, there is none or it does not start; SMT602, it is another version.
+        UnsupportedError: SMT601, there is no Java, or Java does not start; SMT602, it is an unsupported version.
     """
     supported = supported_java()
     needed = f"Spark needs Java {' or '.join(map(str, supported))}"
@@ -60,11 +60,13 @@ def check_java() -> int:
 def local_java_options(conf: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
     """Returns options that select the throughput collector for a local session, unless the user chose a collector.
 
-    Rows make so much garbage that Java's default collector takes a tenth of a run. Java does not start with two.
+    Rows make so much garbage that Java's default collector takes a tenth of a run. Java does not start with two
+    collectors in its options.
 
     Args:
         conf: The session's settings.
-        environ: The environment it starts in. A folder of settings named there is not looked into: it may choose one.
+        environ: The environment of the session. If it names a folder of settings, the folder may choose a collector,
+            and the function returns no options.
     """
     chosen = " ".join(v for k, v in {**conf, **environ}.items() if k.endswith(("JavaOptions", *_JAVA_VARIABLES)))
     if _COLLECTOR.search(chosen) or any(environ.get(name) for name in ("SPARK_HOME", "SPARK_CONF_DIR")):
@@ -76,7 +78,7 @@ def check_settings(session: Any) -> None:
     """Refuses a session whose settings change the meaning of our SQL.
 
     Raises:
-        UnsupportedError: SMT639, it has such a setting.
+        UnsupportedError: SMT639, the session has such a setting.
     """
     for name, (value, statement) in _SETTINGS.items():
         if str(session.conf.get(name, None)).lower() == value:

@@ -1,4 +1,4 @@
-"""Evaluating a plan on Spark: take the way of the records, read the sides, run the stages, shape the result."""
+"""Evaluates a plan on Spark: chooses the way of the records, reads the sides, runs the stages, makes the result."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ SinkKind = Literal["records", "columns"]
 
 
 def no_note(way: Way) -> None:
-    """Does nothing: nobody asks for the way."""
+    """Does nothing, for callers that do not need the way."""
 
 
 def evaluate(
@@ -73,15 +73,15 @@ def evaluate(
             that ``spark.records.envelopes`` finds in the records.
         table: The topic table of the records, or the formats of both sides.
         sink_kind: ``records`` or ``columns``.
-        written: The formats of records that are written; None: those of ``table``.
+        written: The formats of written records; None: those of ``table``.
         forms: The forms that ``plan`` was made of, if the records name their schemas: Spark may then read the records
             itself. If the forms were guessed and Spark reads the records, the result has the column
             ``window_forms.GUESSED``.
         ledger: True to fill ``__touched``.
-        beat: Called now and then while the columns are put together, which takes seconds for wide schemas: it may raise
-            to stop that.
-        whole: True to have records that the JVM lane leaves run by Python at once. That reads the frame twice: who
-            keeps the rows leaves it to ``left_records``.
+        beat: Called now and then while the columns are built, which takes seconds for wide schemas. It may raise to
+            stop the work.
+        whole: True to run the records that the JVM lane leaves in Python at once, which reads the frame twice. A caller
+            that caches the rows passes False and calls ``left_records``.
         note: Receives the way of the records.
 
     Returns:
@@ -89,7 +89,7 @@ def evaluate(
         element, and ``ELEMENT``.
 
     Raises:
-        PlanError: The values have no schema but columns are asked for, or the chain does not fit the schema.
+        PlanError: The sink holds columns and the values have no schema, or the chain does not fit the schema.
     """
     work = _Work(frame, plan, table, sink_kind, written, forms, ledger, beat, whole)
     way = way_of(work)
@@ -265,7 +265,7 @@ def _job(plan: Plan, table: SideFormats, written: Formats | None, ledger: bool) 
 
 
 def left_records(evaluated: DataFrame, plan: Plan, table: SideFormats, written: Formats | None = None) -> DataFrame:
-    """Returns the rows that the JVM lane left (``__status`` is ``LEFT``), run by Python.
+    """Returns the rows that the JVM lane left (``__status`` is ``LEFT``), after Python has run them.
 
     Args:
         evaluated: The result of ``evaluate`` with ``whole=False``, or its persisted rows.

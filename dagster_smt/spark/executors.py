@@ -1,7 +1,7 @@
-"""Whether Spark's executors have what our functions need, told before the first record.
+"""Checks before the first record whether Spark's executors have the modules that our functions need.
 
-Executors are other processes, mostly on other machines: this package and the libraries that it uses must be shipped to
-them. A tiny job looks. What it runs travels by value, so that it needs nothing of ours on the executors.
+Executors are other processes, mostly on other machines, and need this package and its libraries. A tiny job checks
+this. Its function travels by value, so it needs no module of ours on the executors.
 """
 
 import json
@@ -36,11 +36,11 @@ _checked: "WeakSet[Any]" = WeakSet()
 def check_executors(session: SparkSession) -> None:
     """Checks once per session that executors have the modules that tasks need. A local session needs no check.
 
-    Executors that Spark adds later are not seen.
+    The check does not see executors that Spark adds later.
 
     Raises:
-        UnsupportedError: SMT630 modules are missing, SMT631 they have another ``dagster_smt`` than this process, SMT632
-            they have another version of Python.
+        UnsupportedError: SMT630: modules are missing; SMT631: executors have another ``dagster_smt`` than this process;
+            SMT632: executors have another version of Python.
     """
     if session in _checked or not (is_connect(session) or on_a_cluster(session.conf.get("spark.master", "local"))):
         return
@@ -65,7 +65,7 @@ def on_a_cluster(master: str | None) -> bool:
 def probe(package: str, modules: Iterable[str]) -> Callable[[int], str]:
     """Returns the function that executors run: it lists modules that do not import, and hashes of the package's files.
 
-    It is nested and imports what it uses itself: so cloudpickle ships it by value.
+    The function is nested and contains its own imports, so cloudpickle ships it by value.
     """
     names = tuple(modules)
     known: dict[str, str] = {}
@@ -106,7 +106,8 @@ def probe(package: str, modules: Iterable[str]) -> Callable[[int], str]:
 
 
 def lacking(looks_of_executors: Iterable[Mapping[str, Any]]) -> list[Problem]:
-    """Returns the problems in the answers of executors; none if all have every module and the code of this process."""
+    """Returns the problems in the answers of executors; none if all executors have every module and this process's
+    code."""
     answers = list(looks_of_executors)
     missing = sorted({name for answer in answers for name in answer["missing"]})
     if missing:
@@ -121,7 +122,7 @@ def lacking(looks_of_executors: Iterable[Mapping[str, Any]]) -> list[Problem]:
 
 
 def failed_look(text: str) -> Problem | None:
-    """Returns why executors could not run any Python function; None for another failure."""
+    """Returns the problem of executors that cannot run any Python function; None for another failure."""
     if match := _PYTHON.search(text):
         statement = f"they have another version of Python than this process: {match[1]} and {match[2]}"
         return Problem("SMT632", "Spark's executors", statement, SHIPPING)

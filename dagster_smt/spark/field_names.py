@@ -53,7 +53,7 @@ class _HeldBack:
 def held_back_in(frame: DataFrame, stages: tuple[PolicyStage, ...]) -> list[tuple[str, str, str, int]]:
     """Returns the fields that a policy holds back in records of Kafka's columns: topic, part, path, records.
 
-    Only JSON has fields here. There are at most ``MOST_FIELDS`` fields, the most frequent first.
+    The function reads fields of JSON only. It returns at most ``MOST_FIELDS`` fields, the most frequent first.
     """
     counts = map_in_arrow(frame.select("topic", "key", "value"), _HeldBack(stages), _DDL)
     sums = counts.groupBy("topic", "part", "path").agg(F.sum("records").alias("records"))

@@ -1,7 +1,7 @@
 """The jars of foreign stages on Spark's executors.
 
-A local session finds them where the chain names them. For other sessions they are packed into one archive, which Spark
-copies to its executors; a task unpacks the archive once.
+A local session reads the jars from the paths in the chain. For other sessions the jars are packed into one archive,
+which Spark copies to its executors. The first task on a machine unpacks the archive.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ def ship_jars(session: SparkSession, chain: Chain) -> None:
 
     Raises:
         ConfigError, UnsupportedError: As ``classes_for``.
-        UnsupportedError: SMT645, the session takes no files.
+        UnsupportedError: SMT645, the session cannot ship files.
     """
     if not chain.has_foreign or not (is_connect(session) or on_a_cluster(session.conf.get("spark.master", "local"))):
         return
@@ -74,7 +74,7 @@ def _pack(classes: Classes, archive: Path) -> None:
 
 
 def classes_here(chain: Chain) -> Classes | None:
-    """Returns where a task finds the classes of a chain: in the archive that Spark has copied, if there is one."""
+    """Returns the place of a chain's classes in a task: the archive that Spark has copied, if there is one."""
     if not chain.has_foreign:
         return None
     from pyspark import SparkFiles

@@ -1,4 +1,4 @@
-"""Python's cycle collector, kept away from batches: it looks at every container again and again, and finds nothing."""
+"""Pauses Python's cycle collector during batches, because it would visit every container and find no cycle."""
 
 import gc
 from collections.abc import Iterator

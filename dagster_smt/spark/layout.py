@@ -1,6 +1,6 @@
 """Where the values of a record are between two stages: flat internal columns (KLIP: the internal schema).
 
-Only the structs that a stage has addressed are taken apart; anything else stays one opaque column.
+Only structs that a stage addresses are split into columns. Any other value stays one opaque column.
 """
 
 from dataclasses import dataclass, field
@@ -16,7 +16,8 @@ from dagster_smt.spark.types import internal_names
 class Leaf:
     """A value in one column, of the internal type of ``schema``.
 
-    ``column`` may be a field of a struct as it was read, ``side.field``: what no stage changes is never taken out.
+    ``column`` may be a field of a struct as it was read, ``side.field``, because unchanged fields stay inside their
+    struct.
     """
 
     column: str
@@ -25,7 +26,8 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Struct:
-    """A struct taken apart. ``present`` is a column that is null where the struct is; None if it never is."""
+    """A struct that is split into columns. ``present`` is a column that is null if the struct is null; None if it never
+    is."""
 
     schema: Schema
     present: str | None
@@ -86,7 +88,7 @@ def value_of(place: Place) -> Column:
 
 
 def presence_of(place: Place) -> Column:
-    """Returns a column that is null exactly where the value at a place is."""
+    """Returns a column that is null exactly if the value at a place is null."""
     if isinstance(place.layout, Struct):
         if place.layout.present:
             return F.col(place.layout.present)
@@ -95,7 +97,7 @@ def presence_of(place: Place) -> Column:
 
 
 def built(layout: Layout) -> Column:
-    """Puts a struct together again, in the internal form."""
+    """Returns the struct column of a split struct, in the internal form."""
     if isinstance(layout, Leaf):
         return F.col(layout.column)
     names = internal_names(layout.schema)

@@ -17,7 +17,7 @@ MAX_MILLIS = (2**63 - 1) // 1000
 
 
 def timestamp_of(millis: Column) -> Column:
-    """Returns the timestamp of a bigint column; null beyond what Spark can hold."""
+    """Returns the timestamp of a bigint column; null outside Spark's range."""
     return F.timestamp_millis(F.when(millis.between(-MAX_MILLIS, MAX_MILLIS), millis))
 
 

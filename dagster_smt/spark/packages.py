@@ -1,6 +1,6 @@
-"""What a Spark session needs beyond Spark: packages from Maven and settings, per version of PySpark. The one place.
+"""The only list of the Maven packages and settings that a Spark session needs, per version of PySpark.
 
-``python -m dagster_smt.spark.packages`` fetches all of them, so that later sessions need no network.
+``python -m dagster_smt.spark.packages`` downloads all packages, so that later sessions need no network.
 """
 
 import os
@@ -113,7 +113,7 @@ _BROUGHT = ("spark.jars.packages", "spark.jars", "spark.driver.extraClassPath")
 
 
 def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: str) -> dict[str, str]:
-    """Returns the settings of a session, with what some packages need; those that it brings itself are left alone.
+    """Returns the settings of a session together with the settings of some packages. The session's own settings win.
 
     Args:
         packages: Keys of ``PACKAGES``.
@@ -121,7 +121,7 @@ def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: 
         version: PySpark's version.
 
     Raises:
-        UnsupportedError: SMT611, a package is needed and not known for this version.
+        UnsupportedError: SMT611, no version of a package is known for this version of PySpark.
     """
     settings = dict(conf)
     brought = " ".join(conf.get(key, "") for key in _BROUGHT)
@@ -141,10 +141,10 @@ def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: 
 
 
 def with_fetched_jars(conf: Mapping[str, str]) -> dict[str, str]:
-    """Returns settings that name the jars of packages that were fetched before, instead of the packages.
+    """Returns settings with the jars of downloaded packages instead of the packages.
 
-    Spark would ask Ivy about each session's packages anew, which takes seconds and prints fifty lines. Packages that
-    are not all known here, or not all there, remain Ivy's.
+    Otherwise Spark would ask Ivy about the packages of each session, which takes seconds and prints fifty lines. If a
+    package is unknown or not downloaded, all packages are left to Ivy.
     """
     packages = []
     for p in conf.get("spark.jars.packages", "").split(","):
@@ -190,7 +190,7 @@ def _add(conf: dict[str, str], more: Mapping[str, str]) -> None:
 
 
 def remedy(package: str, session: Any) -> str:
-    """Returns the hint that tells how a session gets a package: the one for its version of Spark and of Scala.
+    """Returns the hint for adding a package to a session, in the version for the session's Spark and Scala.
 
     Args:
         package: A key of ``PACKAGES``.
@@ -220,7 +220,7 @@ def _joined(have: str, more: str, between: str) -> str:
 
 
 def fetch() -> None:
-    """Starts a session that needs every package, which fetches those that are not there yet."""
+    """Starts a session that needs every package, so that Spark downloads the missing ones."""
     import pyspark
     from pyspark.sql import SparkSession
 

@@ -1,7 +1,7 @@
-"""Values at the border to Python: plain Spark values there, our Python values here.
+"""Converts values between Spark and Python: plain values of Spark, and the Python values of this package.
 
-Spark's dates and timestamps become whole numbers (days, milliseconds) before Python sees them: ``datetime`` ends with
-the year 9999, Connect's values do not.
+Spark's dates and timestamps become whole numbers (days, milliseconds) before Python sees them, because ``datetime``
+ends with the year 9999 and Connect's values do not.
 """
 
 from collections.abc import Callable, Iterable
@@ -42,7 +42,7 @@ def plain_type(schema: Schema) -> T.DataType:
 def python_function(run: Convert, arguments: Iterable[T.DataType], returns: T.DataType) -> Callable[..., Column]:
     """Returns a UDF, over Arrow where that is safe.
 
-    On its way through pandas a whole number next to a null becomes a float.
+    Arrow is unsafe for some types: pandas turns a whole number next to a null into a float.
     """
     if isinstance(returns, T.StructType):
         results = [field.dataType for field in returns.fields]
@@ -89,7 +89,7 @@ def _has_dates(schema: Schema) -> bool:
 
 
 def reader(schema: Schema | None) -> Convert:
-    """Returns a function from plain Spark values, as Python gets them, to ours. Null becomes None."""
+    """Returns a function from plain Spark values to our Python values. Null becomes None."""
     convert = _reading(schema) if schema else _same
     return lambda value: None if value is None else convert(value)
 
@@ -119,7 +119,7 @@ def _parts(row: Any) -> Any:
 
 
 def writer(schema: Schema) -> Convert:
-    """Returns a function from our values to plain ones that Spark takes from Python."""
+    """Returns a function from our Python values to plain Spark values."""
     convert = _writing(schema)
     return lambda value: None if value is None else convert(value)
 

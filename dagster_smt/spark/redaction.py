@@ -1,7 +1,7 @@
-"""What Spark hides of its own settings and of options of reads and writes, in its event log and on its pages.
+"""Hides secrets in Spark's settings, and in options of reads and writes, from Spark's event log and pages.
 
-Spark prints the options of a write into the event log, where they stay. It hides those whose name or value an
-expression finds; its own expression does not know private keys.
+Spark prints the options of a write into the event log. It hides an option if a regular expression matches the option's
+name or value. Spark's default expression does not match private keys.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The search for masked values on Spark's workers: what comes back is field names and counts, no values."""
+"""Searches for masked values on Spark's workers. The workers return names of fields and counts, and no values."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

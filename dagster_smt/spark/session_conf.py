@@ -1,4 +1,4 @@
-"""Settings of Spark sessions of this package, beside those of packages."""
+"""Settings of this package's Spark sessions, besides those of packages."""
 
 import os
 

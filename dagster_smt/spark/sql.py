@@ -1,13 +1,14 @@
 """Expressions of Spark SQL as text, with the names of ``pyspark.sql.functions`` and ``Column``.
 
-Each method of PySpark's ``Column`` is several calls into the JVM, a tenth of a millisecond each: with 300 fields there
-are tens of thousands of them. Here an expression is a text until ``select`` hands it over, and a value rule's
-``column(F, …)`` works with either module as its ``F``.
+Each method of PySpark's ``Column`` makes several calls into the JVM, a tenth of a millisecond each. A table of 300
+fields needs tens of thousands of them. Here an expression is a text until ``select`` passes it to Spark. A value rule's
+``column(F, …)`` works with this module and with PySpark's functions as its ``F``.
 
-Operators are written as functions, without parentheses of their own: Spark's parser looks ahead to the end of a
-parenthesis to know what it is, and keeps what it has seen as long as the process lives.
+Operators are written as functions, without extra parentheses. At a parenthesis, Spark's parser looks ahead to its end,
+and keeps the result in memory as long as the process lives.
 
-A Python function cannot be part of a text. ``python`` gives its result a column of its own; ``select`` adds it first.
+A Python function cannot be part of a text. ``python`` gives the function's result its own column, which ``select`` adds
+first.
 """
 
 import inspect
@@ -159,7 +160,7 @@ def _halved(operator: str, operands: tuple[str, ...]) -> str:
 
 
 class Case(Column):
-    """A ``CASE WHEN``, as a function where Spark has one; one in the other's ELSE is one with all branches."""
+    """A ``CASE WHEN``, written as a function if Spark has one. A case in the ELSE of another one is joined with it."""
 
     __slots__ = ("branches", "rest")
 
@@ -217,7 +218,7 @@ def _literal(value: Any) -> str:
 def text(value: str) -> str:
     """Returns a text literal that means the same under every setting of Spark's parser.
 
-    A setting says whether a backslash escapes; ``${`` would be replaced by variables of the session.
+    A setting decides whether a backslash escapes, and Spark would replace ``${`` by variables of the session.
     """
     if value.isprintable() and not set(value) & {"'", "\\", "$"}:
         return f"'{value}'"
@@ -225,12 +226,12 @@ def text(value: str) -> str:
 
 
 def quoted(name: str) -> str:
-    """Returns a name as Spark SQL quotes it."""
+    """Returns a quoted name for Spark SQL."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def sql_type(kind: T.DataType | str) -> str:
-    """Returns a type as Spark SQL writes it, whatever its fields are called."""
+    """Returns a type in Spark SQL, with any names of fields."""
     if isinstance(kind, T.StructType):
         return f"STRUCT<{', '.join(f'{quoted(f.name)}: {sql_type(f.dataType)}' for f in kind.fields)}>"
     if isinstance(kind, T.ArrayType):
@@ -245,12 +246,12 @@ def sql_type(kind: T.DataType | str) -> str:
 
 
 def col(name: str) -> Column:
-    """Returns a column of the frame, or a field below one: ``side.field``. Our own names have no other dots."""
+    """Returns a column of the frame, or a field of one: ``side.field``. Our names contain no other dots."""
     return Column(".".join(map(quoted, name.split("."))), name=name)
 
 
 def when(condition: Column, value: Operand) -> Case:
-    """Returns a value where a condition holds, else null."""
+    """Returns a value if a condition is true, else null."""
     result = lit(value)
     return Case((condition.text, result.text), {**condition.needs, **result.needs})
 
@@ -267,7 +268,8 @@ def create_map(*columns: Column) -> Column:
 
 
 def call_function(name: str, *arguments: Operand) -> Column:
-    """Returns a function of Spark SQL. A text is refused, where it does not say whether it is a literal or a column."""
+    """Returns a call of a Spark SQL function. A plain text as argument is refused, because it could be a literal or a
+    column."""
     known = _TEXTS.get(name, ())
     for number, argument in enumerate(arguments):
         if isinstance(argument, str) and number not in known:
@@ -304,7 +306,7 @@ def try_validate_utf8(value: Column) -> Column:
 
 
 def sql_try_cast(name: str, kind: T.DataType | str) -> str:
-    """Returns the SQL of a cast that gives null where a value does not fit. ``name``: as SQL quotes it."""
+    """Returns the SQL of a cast that returns null if a value does not fit. ``name`` is a quoted name."""
     return f"TRY_CAST({name} AS {sql_type(kind)})"
 
 
@@ -324,7 +326,7 @@ def python(function: Callable[..., Any], *arguments: Column) -> Column:
 
 
 def select(frame: DataFrame, *columns: Column, also: bool = False) -> DataFrame:
-    """Returns the frame with some columns; ``also``: beside those that it has."""
+    """Returns the frame with some columns; with ``also``, in addition to its own columns."""
     needs = _needs(columns)
     if needs:
         frame = _with_results(frame, needs)

@@ -5,14 +5,14 @@
 | INT8, INT16, INT32, INT64 | tinyint, smallint, int, bigint |
 | FLOAT32, FLOAT64 | float, double |
 | BOOLEAN, STRING, BYTES | boolean, string, binary |
-| Decimal(scale) | decimal(p, scale), for scales 0 to 38; p is its precision if the schema tells one, else 38 |
+| Decimal(scale) | decimal(p, scale), for scales 0 to 38; p is the schema's precision if it has one, else 38 |
 | Date | date |
 | Time | int: milliseconds of the day (Spark 4.0 has no time type; the column's metadata keeps the logical type) |
 | Timestamp | timestamp |
 | ARRAY, MAP, STRUCT | array, map, struct |
 
-What Spark cannot say (name, version, doc, parameters, default, logical type) is in the column metadata under
-``connect``, as schema JSON.
+The attributes that Spark's types lack (name, version, doc, parameters, default, logical type) are in the column
+metadata under ``connect``, as schema JSON.
 """
 
 from typing import Any
@@ -70,9 +70,9 @@ def spark_type(schema: Schema, path: str = "") -> T.DataType:
 
 
 def internal_type(schema: Schema) -> T.DataType:
-    """Returns the type values have between the stages: as ``spark_type``, with field names that Spark can tell apart.
+    """Returns the type of values between stages: as ``spark_type``, with field names that Spark can distinguish.
 
-    Decimals have all digits there: what a stage puts in place of one needs not fit the column that was.
+    Decimals have all digits in this type, because the result of a stage may have more digits than the column.
     """
     if schema.logical is None and schema.type is Type.STRUCT:
         names = internal_names(schema)
@@ -89,7 +89,7 @@ def internal_type(schema: Schema) -> T.DataType:
 
 
 def nullable(data_type: T.DataType) -> T.DataType:
-    """Returns the type with nulls allowed in it everywhere."""
+    """Returns the type with nulls allowed at every level."""
     if isinstance(data_type, T.StructType):
         fields = data_type.fields
         return T.StructType([T.StructField(f.name, nullable(f.dataType), True, f.metadata) for f in fields])
@@ -113,7 +113,7 @@ def _unmappable(path: str, schema: Schema, why: str) -> PlanError:
 def struct_field(name: str, schema: Schema, path: str = "") -> T.StructField:
     """Returns a Spark field, with the Connect schema in its metadata.
 
-    Spark nullability is always true: files decide.
+    The Spark field is always nullable, because files decide about nulls.
     """
     metadata: dict[str, Any] = {}
     described = schema.name or schema.version or schema.doc or schema.parameters or schema.default is not None

@@ -1,4 +1,4 @@
-"""The versions of Spark that this package runs on, and each difference between them that it bridges. The one place.
+"""The only list of the supported versions of Spark, with each difference between them that this package bridges.
 
 Everything else in this package is written for all of these versions.
 """
@@ -121,7 +121,7 @@ def settings_of(session: Any) -> dict[str, str]:
 
 
 def struct_of_ddl(ddl: str) -> Any:
-    """Returns the ``StructType`` of columns as SQL writes them. It asks the running session's parser."""
+    """Returns the ``StructType`` of a column list in SQL, with the running session's parser."""
     from pyspark.sql import types
 
     if "fromDDL of types" in missing():

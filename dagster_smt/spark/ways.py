@@ -129,12 +129,12 @@ WAYS = (
 
 
 def way_of(facts: Facts) -> Way:
-    """Returns the way of the records. All facts that the ways ask for must be known."""
+    """Returns the way of the records. All facts that the ways need must be known."""
     return next(way for way in WAYS if way.takes(facts))
 
 
 def possible_ways(facts: Facts) -> list[Way]:
-    """Returns the ways that are possible as far as the facts are known, the preferred one first."""
+    """Returns the ways that are possible under the known facts, the preferred one first."""
     ways = []
     for way in WAYS:
         taken = way.takes(facts)

@@ -1,9 +1,10 @@
-"""Our functions in Spark's Python workers, which read no directories of jars again and again.
+"""Runs our functions in Spark's Python workers, and keeps the workers from reading the directories of jars again.
 
-Spark puts jars on the path of its Python workers: its own core, and those of ``spark.jars.packages``, for some hold
-Python modules. Before each task a worker calls ``importlib.invalidate_caches``, and Python reads the directory of each
-again: 0.1 to 0.5 seconds, as Iceberg's jar alone has 25,000 entries. Archives do not change while a process runs, so
-one look is enough. Of an archive without Python nothing is kept: the directories of these jars take 70 MB of a worker.
+Spark puts jars on the path of its Python workers: its own core, and those of ``spark.jars.packages``, because some
+contain Python modules. Before each task a worker calls ``importlib.invalidate_caches``, and Python reads the directory
+of each jar again. This takes 0.1 to 0.5 seconds; Iceberg's jar alone has 25,000 entries. Archives do not change while a
+process runs, so one reading is enough. The directory of an archive without Python modules is not kept in memory,
+because these directories take 70 MB of a worker.
 """
 
 import base64
@@ -33,8 +34,8 @@ _DATA = re.compile(rf"{re.escape(_MARK)}([\w-]+=*)")
 def map_in_arrow(frame: DataFrame, function: Callable[[Batches], Batches], schema: StructType | str) -> DataFrame:
     """Applies ``DataFrame.mapInArrow`` with one of our picklable functions.
 
-    Spark believes what ``schema`` says of nulls and dies on one where none may be. A source may well say NOT NULL of a
-    column, and the record still fail: so each column that comes back may be null.
+    Spark trusts the nullability in ``schema``, and crashes at a null in a required column. A failed record has nulls
+    even in columns that its source declares ``NOT NULL``. So each returned column may be null.
     """
     if isinstance(schema, StructType):
         schema = cast("StructType", nullable(schema))
@@ -56,8 +57,8 @@ class _InWorker:
 class WorkerError(Exception):
     """An ``EngineError`` of a worker, with its problems as data at the end of the text.
 
-    Spark passes on nothing but the text of a worker's exception. The driver reads the data with ``problems_of_worker``,
-    so that no code has to parse the words of a message.
+    Spark passes only the text of a worker's exception to the driver. The driver reads the data with
+    ``problems_of_worker``, so that no code has to parse the words of a message.
     """
 
     def __init__(self, error: EngineError):
@@ -74,9 +75,10 @@ def problems_of_worker(text: str) -> tuple[Problem, ...]:
 
 
 def small_offsets(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """Batches whose texts, bytes and lists have offsets of 32 bits, whatever the session asks Spark for.
+    """Yields batches whose texts, bytes and lists have offsets of 32 bits.
 
-    With ``spark.sql.execution.arrow.useLargeVarTypes`` they come with 64 bits; our functions read and join buffers.
+    With ``spark.sql.execution.arrow.useLargeVarTypes`` Spark sends offsets of 64 bits, but our functions read and join
+    buffers with 32 bits.
     """
     for batch in batches:
         kinds = [_small(field.type) for field in batch.schema]
@@ -109,7 +111,7 @@ def _small(kind: pa.DataType) -> pa.DataType:
 
 
 class AtRest:
-    """A function of ours for Spark's UDFs, as it is pickled: unpickled in a worker it is the function itself."""
+    """The pickled form of one of our functions for Spark's UDFs. Unpickled in a worker, it is the function itself."""
 
     def __init__(self, function: Callable[..., Any]):
         self.function = function
@@ -144,7 +146,8 @@ class _Nothing:
 
 
 def keep_directories() -> None:
-    """Keeps the caches of the archives on this process's path. A worker's first task does it for later tasks."""
+    """Keeps the directories of the archives on this process's path in memory. A worker's first task does so for later
+    tasks."""
     finders: dict[str, Any] = sys.path_importer_cache
     for place, finder in list(finders.items()):
         if type(finder) is zipimporter:

@@ -48,7 +48,7 @@ def fetch_jars(*artifacts: str, folder: Path | None = None) -> Path:
 
     Args:
         artifacts: The names of the artifacts; by default those of the broker.
-        folder: Where to keep them.
+        folder: The folder for the jars.
 
     Returns:
         A folder of jars.

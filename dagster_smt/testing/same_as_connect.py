@@ -45,7 +45,7 @@ def assert_same_as_connect(
         The certificate, which lists deliberate differences.
 
     Raises:
-        AssertionError: A record comes out different without a reason. The message has the first place of each stage.
+        AssertionError: The result of a record differs without a reason. The message has the first place of each stage.
         ConfigError: The chain has problems, or nothing can be compared. The error has all problems.
         UnsupportedError: SMT642, there is no Java; SMT960, jars cannot be fetched.
     """

@@ -1,4 +1,4 @@
-"""The gallery of the reference: chains with records, what becomes of these, and what is reported of them."""
+"""The gallery of the reference: chains with records, their results, and their reports."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -70,7 +70,7 @@ class GalleryChain:
         return Format()
 
     def stored(self, value: str | None) -> bytes | None:
-        """Returns the bytes of a value as a topic has them."""
+        """Returns the bytes of a value in a topic."""
         if value is None:
             return None
         if self.envelope:
@@ -80,7 +80,7 @@ class GalleryChain:
         return text.encode()
 
     def shown(self, value: bytes | None) -> str:
-        """Returns a value as the page shows it: of an envelope the payload."""
+        """Returns a value for the page: the payload of an envelope, or the value itself."""
         if value is None:
             return "null"
         if not self.envelope:

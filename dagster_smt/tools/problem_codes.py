@@ -1,7 +1,7 @@
-"""The codes of problems, found in the sources: what each one says, and where. The reference has a page of them.
+"""The codes of problems with their statements and modules, collected from the sources, for a page of the reference.
 
-A code means one thing. It belongs to the module that says it; one that several modules say in different words is listed
-in ``SHARED`` with all of them, so that nobody takes a code that is taken.
+A code has one meaning, and belongs to the module that uses it. If several modules use a code in different words,
+``SHARED`` lists the code with all of these modules, so that nobody uses a code twice by mistake.
 """
 
 import ast

@@ -17,7 +17,7 @@ Take = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class FieldCodec:
-    """A field of a struct: its schema, its reader ``take`` and its writer ``put``, which never gets None."""
+    """A field of a struct: its schema, its reader ``take``, and its writer ``put``, which never receives None."""
 
     name: str
     schema: Schema

@@ -94,7 +94,7 @@ class SubjectVersion:
 
 
 def versions_of(options: Options, subject: str) -> tuple[SubjectVersion, ...]:
-    """Returns the versions of a subject, the oldest first, and among them the deleted ones: records still have them.
+    """Returns the versions of a subject, the oldest first, including deleted versions, which records still have.
 
     Raises:
         DataError: SMT442, the registry has no such subject; SMT273, as ``schema_by_id``.

@@ -1,4 +1,4 @@
-"""The tables of a run that writes many: what became of each."""
+"""The results of a run for each of many tables."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -13,11 +13,11 @@ class Destination:
     Attributes:
         topic: The topic after the chain.
         table: The path or name of the table.
-        status: ``written``; ``held``: a run that ended early has written these rows; or ``failed``.
-        records: The records that go there.
-        rows: The rows that were written; of a table with keys the records.
+        status: ``written``; ``held`` if a run that ended early had already written these rows; or ``failed``.
+        records: The number of records for the table.
+        rows: The number of written rows; for a table with keys, the number of records.
         is_new: True if this run is the first one that writes the table.
-        problems: Why it failed.
+        problems: The reasons of a failure.
     """
 
     topic: str

@@ -104,7 +104,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class HeldBack:
-    """A field that a policy holds back, because nobody has decided about it.
+    """A field without a decision, which a policy holds back.
 
     Attributes:
         topic: The topic.
@@ -148,12 +148,12 @@ class RejectedRecord:
 
 @dataclass(slots=True)
 class KeyCounts:
-    """What the events of a topic did to the rows of a table with keys.
+    """The effects of a topic's events on the rows of a table with keys.
 
     Attributes:
         inserted, updated, deleted: Rows.
-        superseded: Events that a later event of their key made void, in the same run or before.
-        incomplete: Rows that lack a column, for no event that was read holds it.
+        superseded: Events that a later event of the same key made void, in this run or an earlier one.
+        incomplete: Rows without the value of a column, because no event that was read contains it.
         without_row: Deletions of keys that have no row.
     """
 
@@ -177,7 +177,7 @@ class KeyCounts:
 
     @property
     def keys(self) -> int:
-        """The events that decided what became of their key."""
+        """The events that decided about the row of their key."""
         return self.inserted + self.updated + self.deleted + self.without_row
 
     def add(self, action: str, keys: int, incomplete: int) -> None:
@@ -333,11 +333,12 @@ class RunReport:
         rows_written: Rows that the commit added, as the table format counts them; None if it does not count them.
         parts: The parts of the window, if it was read for several time partitions. The table does not store them.
         unwritten: The failed records whose dead letters the topic of dead letters refuses in every form.
-        keyed: Of a table with keys: by topic what the events did to its rows; empty for other tables.
-        key_after: Of a table with keys: the schema of the key after the chain.
-        key_lineage: Of a table with keys: for each field of the key after the chain, the fields that it comes from.
-        destinations: Of a run that writes many tables: what became of each.
-        destination_reports: The reports of those that were written, by topic. The table does not store them.
+        keyed: For a table with keys: the effects of the events on its rows, by topic; empty for other tables.
+        key_after: For a table with keys: the schema of the key after the chain.
+        key_lineage: For a table with keys: the input fields of each field of the key after the chain.
+        destinations: For a run that writes many tables: the result for each table.
+        destination_reports: For a run that writes many tables: the reports of the written tables, by topic. The table
+            does not store them.
         way: The name of the way that the records took, from ``spark.ways``; empty if the run evaluated no record.
     """
 

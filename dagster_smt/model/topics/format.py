@@ -163,7 +163,7 @@ class Format:
 
     @property
     def text_standard(self) -> str:
-        """``SQL`` or ``ISO-8601`` if days and moments are texts and decimals are plain numbers; else empty."""
+        """``SQL`` or ``ISO-8601`` if dates and times are texts and decimals are plain numbers; else empty."""
         standard = self.settings.get(MOMENTS, "CONNECT").upper()
         if standard == "CONNECT":
             return ""

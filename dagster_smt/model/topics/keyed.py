@@ -50,9 +50,9 @@ class SoftDeleteColumns:
 
 @dataclass(frozen=True)
 class ValidityColumns:
-    """The columns of a table of versions: from when until when a row held, and whether it still does.
+    """The columns of a table of versions: the beginning and the end of a version, and a flag for the current one.
 
-    ``closed_by`` is the offset of the record that ended the version: a replay has to know which events came after it.
+    ``closed_by`` is the offset of the record that ended the version. A replay needs it to know the later events.
     """
 
     start: str = "valid_from"
@@ -67,16 +67,18 @@ class ValidityColumns:
 
 @dataclass(frozen=True)
 class KeyedRows:
-    """How a table with keys follows its topics.
+    """The rules by which a table with keys follows its topics.
 
     Attributes:
         mode: ``upsert``: a row for each key; ``scd2``: a row for each version of a key.
         keys: The columns of the key; empty: the fields of the record's key.
-        deletes: What a deletion does: ``apply`` removes the row, ``soft`` flags it, ``ignore`` does nothing.
-        delete_flag: The column by which the chain marks deletions; it is no column of the table.
-        sequence_by: The column that orders the events of a key; empty: the offsets of its one partition do.
+        deletes: The effect of a deletion: ``apply`` removes the row, ``soft`` flags it, ``ignore`` does nothing.
+        delete_flag: The column by which the chain marks deletions. The table does not have this column.
+        sequence_by: The column that orders the events of a key; empty: the offsets of the key's only partition order
+            them.
         track: The columns whose change makes a new version; empty: all.
-        unavailable_value: The text that stands for a large column that an update left as it was; empty: none does.
+        unavailable_value: The text in place of a large column that an update left unchanged; empty: there is no such
+            text.
         soft, validity: Names of columns that the mode adds.
     """
 

@@ -1,4 +1,4 @@
-"""The layout of a table: how its rows are divided into files, and what the table says of itself, as plain data."""
+"""The layout of a table as plain data: the division of rows into files, and the table's properties and comment."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ Path = tuple[str, ...]
 
 
 def path_text(path: Path) -> str:
-    """Returns a path as ``partition_by`` and ``cluster_by`` spell it: odd names in backticks."""
+    """Returns a path as ``partition_by`` and ``cluster_by`` spell it, with unusual names in backticks."""
     parts = []
     for name in path:
         if _PLAIN.fullmatch(name):
@@ -43,7 +43,7 @@ class PartitionField:
     Attributes:
         path: The column.
         transform: ``year``, ``month``, ``day``, ``hour``, ``bucket``, ``truncate``; empty: the value itself.
-        number: Of ``bucket``: the number of buckets. Of ``truncate``: the length.
+        number: For ``bucket`` the number of buckets, for ``truncate`` the length.
     """
 
     path: Path
@@ -62,11 +62,11 @@ class PartitionField:
 
 @dataclass(frozen=True)
 class Layout:
-    """The layout that a definition asks for. An empty attribute asks for nothing.
+    """The layout in a definition. An empty attribute requests nothing.
 
     Attributes:
         partition_by: The partitioning.
-        cluster_by: The columns that rows with similar values are stored together by.
+        cluster_by: The columns by which rows with similar values are stored together.
         properties: Table properties.
         comment: The description of the table.
         target_file_size: The size of files, in bytes; 0: the format's own.
@@ -125,7 +125,7 @@ def size_in_bytes(size: int | str) -> int:
     """Reads a size: bytes, or a text such as ``128 MB`` (1 MB is 1024 KB); empty is 0.
 
     Raises:
-        ValueError: It is not one.
+        ValueError: The text is not a size.
     """
     if size == "":
         return 0
@@ -143,11 +143,11 @@ def layout_of(
     target_file_size: int | str,
     hints: Mapping[str, str],
 ) -> tuple[Layout, list[Problem]]:
-    """Returns the layout that the options of a sink describe, and what is wrong with them (SMT568).
+    """Returns the layout that the options of a sink describe, and the problems of these options (SMT568).
 
     Args:
         partition_by, cluster_by, properties, comment, target_file_size: The options.
-        hints: Names of properties that the table format sets itself, each with what to do instead.
+        hints: The properties that the table format sets itself, each with a hint about the alternative.
     """
     problems: list[Problem] = []
     hint = "write a column, or a transform of one: day(at), bucket(16, id)"

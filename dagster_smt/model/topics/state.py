@@ -140,10 +140,10 @@ class TableState:
             must not replace these rows.
         settled: Decisions that rows changed by other writers are right, newest last.
         report: The run's report as JSON data.
-        waiting: Of runs that write many tables: offsets that are not in ``held``, because the table that their records
-            go to could not be written. The next run reads them again.
-        tables: Of runs that write many tables: by topic the rows of its table, per topic that they were read from. A
-            table is noted before it is made.
+        waiting: For runs that write many tables: offsets that are not in ``held`` because the table of their records
+            could not be written. The next run reads them again.
+        tables: For runs that write many tables: the rows of each table, by the topic after the chain, then by the topic
+            that they were read from. A table is listed before it is created.
         taken_over: The connector that wrote the table before, and its offsets, which are in ``held``, too; None if no
             connector has written the table.
     """

@@ -1,4 +1,4 @@
-"""Names of tables that are made of the names of topics: each name can be read back, and none leaves its place.
+"""Names of tables from names of topics. Each name can be converted back, and none leads out of its folder.
 
 ``orders`` stays ``orders``; ``shop.orders`` becomes ``shop_2eorders`` in a catalog. An escape is an underscore and the
 two hex digits of a byte. An underscore that could be read as the beginning of an escape is escaped itself.
@@ -36,7 +36,7 @@ def name_in_catalog(topic: str) -> str:
 
 
 def name_in_path(topic: str) -> str:
-    """Returns the name of a topic's table as a folder: also dots and hyphens, but no dot at the beginning.
+    """Returns the name of a topic's table as a folder: dots and hyphens are permitted too, but no dot at the beginning.
 
     Example:
         >>> name_in_path("../shop.orders")
@@ -70,7 +70,7 @@ def path_of_topic(template: str, topic: str) -> str:
 
 
 def template_problem(path: str, table: str) -> Problem | None:
-    """Returns what is wrong with a path or name that holds ``{topic}``."""
+    """Returns the problem of a path or name with ``{topic}``."""
     text = path or table
     if text.count(TOPIC) > 1:
         return Problem("SMT730", text, f"holds {TOPIC} more than once", "leave one of them")
@@ -82,12 +82,12 @@ def template_problem(path: str, table: str) -> Problem | None:
 
 
 def unfit_topics(topics: Iterable[str], known: Collection[str], *, keeps_deletions: bool) -> dict[str, Problem]:
-    """Returns why topics can have no table, by topic.
+    """Returns the problems of topics that cannot have a table, by topic.
 
     Args:
-        topics: The topics that records go to.
+        topics: The topics after the chain.
         known: The topics that have a table.
-        keeps_deletions: Whether tables of deletions lie beside the tables.
+        keeps_deletions: True if each table has a table of deletions.
     """
     names: dict[str, set[str]] = {}
     for topic in {*topics, *known, PROGRESS}:

@@ -11,7 +11,7 @@ from dagster_smt.model.windows.offsets import OffsetSet
 class TakenOver:
     """A part of a table's state: the rows that a connector wrote.
 
-    These rows do not say which record they come from, so no run can replace them one by one.
+    These rows do not name their records, so no run can replace them one by one.
 
     Attributes:
         connector: The name of the connector.

@@ -34,11 +34,12 @@ def build_maintenance_job(
 ) -> dg.JobDefinition:
     """Builds a job that maintains the Delta or Iceberg tables of an asset.
 
-    Each launch observes the asset: files and bytes before and after, and what each step removed in how many seconds.
-    It reports the check ``small_files``. A step that fails does not stop the next one; the job fails at its end.
+    Each launch records an observation of the asset: files and bytes before and after, and the removed files and the
+    duration of each step. The launch also reports the check ``small_files``. A step that fails does not stop the next
+    one; the job fails at its end.
 
-    Runs may commit meanwhile. The job never loses their rows or their progress, and compares both after each step. A
-    step that a run has disturbed is tried again.
+    Runs may commit at the same time. The job never loses their rows or their progress, and compares both after each
+    step. If a run has disturbed a step, the job repeats the step.
 
     Example:
         .. code-block:: python
@@ -48,14 +49,14 @@ def build_maintenance_job(
 
     Args:
         asset: An asset of ``build_smt_asset`` or ``build_smt_assets``.
-        maintenance: The steps and the age of what they remove; by default all steps, and 168 hours.
+        maintenance: The steps, and the age of the versions that they remove; by default all steps, and 168 hours.
         tables: The asset keys of some tables of ``build_smt_assets``; by default all of its Delta and Iceberg tables.
         name: The job's name; by default the name of the asset's op and ``_maintenance``.
         pool: Dagster pool; by default that of the asset. In a pool with one slot, runs of the asset wait for the job.
 
     Raises:
         ConfigError: SMT813, the asset is not of this package; SMT803, it has no Delta or Iceberg table; SMT804, it has
-            no table of a name in ``tables``; SMT802, the name of a table is no name in SQL.
+            no table of a name in ``tables``; SMT802, the name of a table is not a name in SQL.
     """
     written = tuple(TABLES_OF_OPS.get(asset.op, {}).values())
     if not written:

@@ -1,4 +1,4 @@
-"""The tables of a sink with ``{topic}`` in Dagster: partitions of one asset, and assets of their own where named."""
+"""The tables of a sink with ``{topic}`` in Dagster: partitions of one asset, or separate assets for listed tables."""
 
 from collections.abc import Sequence
 
@@ -16,17 +16,17 @@ PER_TOPIC = "dagster_smt/tables"
 
 
 def writes_many(sink: Sink) -> bool:
-    """Returns whether a sink is many tables."""
+    """Returns True if a sink writes many tables."""
     return isinstance(sink, TableSink) and sink.per_topic
 
 
 def tables_partitions(key: dg.AssetKey) -> dg.DynamicPartitionsDefinition:
-    """Returns the partitions of the tables: each run adds those that it makes."""
+    """Returns the partitions of the tables. Each run adds the partitions of its new tables."""
     return dg.DynamicPartitionsDefinition(name="__".join([*key.path, "tables"]))
 
 
 def table_partition(topic: str) -> str:
-    """Returns the partition of the table of a topic; Dagster refuses some characters that a topic may have."""
+    """Returns the partition key of a topic's table, without the characters that topics may have and Dagster refuses."""
     return topic_to_partition_key(name_in_path(topic))
 
 
@@ -38,8 +38,8 @@ def topic_of_table_partition(partition: str) -> str:
 def build_tables_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
     """Makes the asset of the tables that an asset with ``{topic}`` writes: a partition for each table.
 
-    Each run adds the partitions of new tables, and materializes those that it wrote: with their rows, their schema, the
-    lineage of their columns and their offsets. Tables that ``destinations`` names are assets of their own instead.
+    Each run adds the partitions of new tables, and materializes the partitions that it wrote, with rows, schema, column
+    lineage and offsets. Tables in ``destinations`` are separate assets instead.
 
     Example:
         .. code-block:: python
@@ -51,7 +51,7 @@ def build_tables_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
         asset: An asset of ``build_smt_asset`` whose sink has ``{topic}``.
 
     Raises:
-        ConfigError: SMT735, the asset is one table.
+        ConfigError: SMT735, the asset writes one table.
     """
     spec = main_spec(asset)
     if PER_TOPIC not in spec.metadata:
@@ -72,7 +72,7 @@ def build_tables_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
 def destination_specs(
     destinations: Sequence[str], sink: Sink, spec: dg.AssetSpec, topics: Sequence[dg.AssetKey]
 ) -> list[dg.AssetSpec]:
-    """Returns the specs of tables that are assets of their own.
+    """Returns the specs of tables that are separate assets.
 
     Args:
         destinations: The topics after the chain.
@@ -104,7 +104,8 @@ def check_destinations(destinations: Sequence[str], sink: Sink, partitions: obje
     """Refuses names of tables that no run can write.
 
     Raises:
-        ConfigError: SMT735, the sink is one table, or the asset has partitions; SMT731, SMT732, a name is no table.
+        ConfigError: SMT735, the sink is one table, or the asset has partitions; SMT731, SMT732, a name cannot be a
+            table.
     """
     if not destinations:
         return

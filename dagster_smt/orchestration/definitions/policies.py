@@ -1,4 +1,4 @@
-"""Policies of tables: what a definition says about a table's policy, and what a run reads again."""
+"""Policies of tables: the policy in a definition, and the policy of a run with the registry's current tags."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ SAMPLE = 200
 
 
 def subject_of(table: SmtTable) -> Subject:
-    """Returns the part of a table that a policy looks at."""
+    """Returns the part of a table that a policy needs."""
     topics, sink = table.table, table.sink
     return Subject(
         topics=topics.topics,
@@ -54,7 +54,7 @@ def run_policy(applied: AppliedPolicy, table: SmtTable) -> AppliedPolicy:
 
     Raises:
         ConfigError: As ``definition_policy``.
-        DataError, EngineError: The registry has no such subject, or does not answer. Nothing was read.
+        DataError, EngineError: The registry has no such subject, or does not respond. Nothing was read.
     """
     policy = applied.policy
     if any(source.kind == "registry" for source in policy.sources):

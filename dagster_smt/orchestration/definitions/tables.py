@@ -47,21 +47,22 @@ class SmtTable:
             the chain says otherwise), or a warning (``warn``).
         smt_jars: Jars for classes of the chain that this package does not have: files, folders as in Connect's
             ``plugin.path``, and Maven coordinates (``group:artifact:version``).
-        connect_version: The version of Kafka Connect whose classes run them; empty: as the chain says, else 4.3.1.
+        connect_version: The version of Kafka Connect for these classes; empty: the chain's version, or 4.3.1.
         allow_chain_override: True if a run config may replace the chain. By default a run config may do so only if the
             chain and the policy mask and drop nothing: otherwise everyone who launches runs could read the masked
             values.
-        policy: What becomes of fields by their tags: a file, its contents, or a ``Policy``. The stages of the policy
+        policy: The actions on fields by their tags: a file, its contents, or a ``Policy``. The stages of the policy
             come before those of the chain, and no run config can change them.
-        lineage: Where runs send OpenLineage events; None: nowhere. No failure to send fails a run.
+        lineage: The target of the runs' OpenLineage events; None: no events. A failure to send an event never fails a
+            run.
         partitions_def: Partitions by topic, by time, or by both. With a partition per topic, whose keys
             ``topic_to_partition_key`` makes, all partitions of a run are one window, one Spark job and one commit. A
             topic that fails is left out and does not stop the others. A time partition holds the records from the
             first record of its time up to the first record of the next partition; a second run replaces exactly these
             records. In a ``MultiPartitionsDefinition`` of topics and times, a partition holds the records of one topic
             in one span of time.
-        destinations: Of a sink with ``{topic}``: topics after the chain whose tables are assets of their own, with
-            checks. The other tables are partitions of one asset (``build_tables_asset``).
+        destinations: For a sink with ``{topic}``: topics after the chain whose tables are separate assets with checks.
+            The other tables are partitions of one asset (``build_tables_asset``).
         description: As in ``dg.AssetSpec``; by default it names topics and stages.
         group_name: As in ``dg.AssetSpec``.
         tags: As in ``dg.AssetSpec``.

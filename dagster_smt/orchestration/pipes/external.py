@@ -1,4 +1,4 @@
-"""The process elsewhere: it reads a request, does the Spark work and answers."""
+"""The external process: it reads a request, does the Spark work and answers."""
 
 import os
 import signal

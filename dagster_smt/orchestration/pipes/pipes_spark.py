@@ -1,4 +1,4 @@
-"""The resource that hands the Spark work of runs to a client of Dagster Pipes."""
+"""The resource that passes the Spark work of runs to a client of Dagster Pipes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy

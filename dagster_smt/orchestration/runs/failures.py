@@ -71,11 +71,11 @@ def joint_failure(errors: Sequence[SmtError]) -> dg.Failure:
 class SmtFailure(dg.Failure):
     """A failure whose description has the problems and their remedies.
 
-    Dagster would log the stack of the failure, twice and with no use for the reader. Only a failure that this package
-    did not foresee shows its stack.
+    Dagster would log the stack of the failure twice, without any use for the reader. Only an unforeseen failure shows
+    its stack.
 
     Attributes:
-        foreseen: True if the problems are the whole story.
+        foreseen: True if the problems describe the failure completely.
     """
 
     foreseen = True
@@ -84,8 +84,8 @@ class SmtFailure(dg.Failure):
     def description(self) -> str | None:
         """The problems.
 
-        Dagster reads the description before it writes the stack, and reads nothing else of this class. So this property
-        cuts the stack off.
+        Dagster reads the description before it writes the stack, and reads no other attribute of this class. So this
+        property removes the stack.
         """
         if self.foreseen and self.__traceback__ is not None:
             self.__traceback__.tb_next = None

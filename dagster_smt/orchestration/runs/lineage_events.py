@@ -1,4 +1,4 @@
-"""OpenLineage events around a run. Nothing here fails a run: what cannot be sent is a warning in the log."""
+"""OpenLineage events around a run. No error here fails a run: if an event cannot be sent, the log has a warning."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager

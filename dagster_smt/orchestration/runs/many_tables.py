@@ -32,7 +32,7 @@ def destination_events(
         context: The context of the step.
         table: The asset.
         run: The run.
-        own_op: Whether the step is that of the asset: only such a step has outputs for named tables.
+        own_op: True if the step is the asset's own step, which has outputs for the listed tables.
     """
     if not writes_many(table.sink):
         return
@@ -58,7 +58,7 @@ def destination_events(
 
 
 def destination_checks(table: PlannedAsset, run: "SmtRun") -> Iterator[dg.AssetCheckResult]:
-    """Yields the results of the checks of named tables."""
+    """Yields the results of the checks of listed tables."""
     for topic in table.definition.destinations:
         report = run.report.destination_reports.get(topic)
         if report is None:

@@ -31,7 +31,7 @@ class RunWork:
     Attributes:
         table: The table.
         settings: The decoded run config.
-        key: The run and the step that want the work; a retry has the key of the first try.
+        key: The run and the step of the work. A retry has the key of the first attempt.
         tag: The tag of the Spark jobs; unique to the run.
     """
 

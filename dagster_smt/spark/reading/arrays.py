@@ -1,7 +1,7 @@
-"""Rows of arrays: where a topic table asks for it, each element of an array at the top of a value is read as a value.
+"""Rows of arrays: if a topic table requests it, each element of an array at the top of a value is read as a value.
 
-The rows of a record have all else in common, their coordinates too. ``in_element`` tells them apart on their way
-through the stages; what an evaluator gives has it as ``ELEMENT``.
+The rows of a record share all other columns, including the coordinates. The column ``in_element`` distinguishes these
+rows in the stages. In the result of an evaluator it is ``ELEMENT``.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ _PARTS = "smt_parts"
 def rows_of_arrays(frame: DataFrame) -> DataFrame:
     """Returns Kafka's columns and ``in_element``, with one row for each element of an array.
 
-    Spark makes the rows, one after the other: in Python a key would be copied for each element before any is read.
+    Spark makes the rows one by one. Python would have to copy the key for all elements of an array at once.
     """
     added = [T.StructField(IN_ELEMENT, T.IntegerType()), T.StructField(_PARTS, T.ArrayType(T.BinaryType()))]
     split = map_in_arrow(frame, _Split(), T.StructType([*frame.schema.fields, *added]))

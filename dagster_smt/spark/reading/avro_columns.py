@@ -1,12 +1,12 @@
-"""Avro on Spark alone: sides whose records all name one schema, read by ``from_avro`` without the way to Python.
+"""Reads Avro in Spark with ``from_avro``, without Python, for sides whose records all name one schema.
 
-``from_avro`` gets the schema under names of our own and without logical types but decimals: names and what logical
-types mean are ours, the bytes are the same. Two things it does not tell: whether bytes are left over, so each value
-gets an end that must be met; and whether texts are UTF-8. What Connect makes structs and maps of (unions, entries) is
-left to ``interpret.avro``.
+``from_avro`` receives the schema with other names, and without logical types except decimals. The bytes are the same;
+this module adds the names and the logical types itself. ``from_avro`` does not check two things: left-over bytes, so
+each value gets an end marker; and whether texts are UTF-8. Unions and entries, which Connect turns into structs and
+maps, are left to Python (``formats.avro``).
 
-Texts at the top of a record are read as bytes: Avro writes both alike, and for each text its reader would look up which
-class of Java's it is to have, which takes a tenth of the time.
+Texts at the top of a record are read as bytes, because Avro writes both in the same way. For each text, Avro's reader
+would look up the Java class of the text, which takes a tenth of the time.
 """
 
 import json
@@ -50,7 +50,7 @@ Doubt = tuple[Column, Problem]
 
 
 class UnableError(Exception):
-    """An Avro schema that ``from_avro`` reads as something else than Connect does, or not at all."""
+    """Raised for an Avro schema that ``from_avro`` reads differently from Connect, or cannot read."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +58,12 @@ class AvroSide:
     """The reading of one side of the records from Avro.
 
     Attributes:
-        header: What all of them begin with.
-        schema: Their schema.
-        needed: It, with the fields that the chain and its result need: the others need not fit Spark's types.
-        text: The schema that ``from_avro`` gets: of a struct with one more field, its end; else of a record of both.
+        header: The header of all values.
+        schema: The schema of the values.
+        needed: The schema with only the fields that the chain and its result need. Other fields may not fit Spark's
+            types.
+        text: The schema for ``from_avro``. A struct gets one more field as its end marker. Any other value is put into
+            a record together with the marker.
     """
 
     header: bytes
@@ -70,7 +72,7 @@ class AvroSide:
     text: str
 
     def parsed(self, side: Column) -> Column:
-        """Returns the record with the end; its fields are null where the bytes cannot be read."""
+        """Returns the record with the end marker. Its fields are null if the bytes cannot be read."""
         end = avro_out(INT64).write(_MARK)
         text = F.call_function("concat", F.call_function("substring", side, F.lit(HEADER + 1)), F.lit(end))
         text = text.cast("binary")  # a session may have ``concat`` make texts of bytes
@@ -78,9 +80,9 @@ class AvroSide:
         return F.call_function("from_avro", text, F.lit(self.text), options)
 
     def value(self, parsed: Column) -> Column:
-        """Returns the value in its plain form, as ``fields`` of ``json_columns.SideColumns`` names what is in a struct.
+        """Returns the value in its plain form, with the names of ``json_columns.SideColumns.fields`` in a struct.
 
-        The ``texts`` of a struct are bytes here.
+        The text fields of a struct (``texts``) are bytes here.
         """
         if _is_record(self.schema):
             return parsed
@@ -127,12 +129,12 @@ def avro_side(header: bytes, avro: Avro, needed: Schema) -> AvroSide:
     """Returns how to read the records of a side.
 
     Args:
-        header: What they begin with.
+        header: The header of the values.
         avro: The schema.
         needed: See ``AvroSide``.
 
     Raises:
-        UnableError: It is left to ``interpret.avro``.
+        UnableError: Python must read the values (``formats.avro``).
     """
     names = _Names(avro.names, _top(avro.schema, needed))
     bare = names.bare(avro.source, avro.schema, top=True)

@@ -1,9 +1,9 @@
-"""Masking while reading: what the first stages of a chain mask, Spark never sees.
+"""Masks while reading, so that Spark never sees the values that the first stages of a chain mask.
 
-Catalyst masks a field of the structs in an array by building each struct anew, in interpreted code. In the columns that
-the reader makes (``json_columns``) such a field is one column, however deep it is, and its mask is another. So the
-stages at the head of a chain that mask and do nothing else are done there. Their ledger is still Spark's: which fields
-are null, a mask does not change.
+To mask a field of the structs in an array, Catalyst builds each struct again, in interpreted code. In the reader's
+Arrow columns (``json_columns``) such a field is one column at any depth, and the mask replaces this column. So the
+reader applies the first stages of a chain that only mask. Spark still computes their ledger, because a mask does not
+change which fields are null.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,7 +33,7 @@ def early_masks(plan: Plan) -> tuple[Plan, dict[Place, Any]]:
     """Splits a typed plan into the masks at its head and the rest.
 
     Returns:
-        The plan with nothing to compute in those stages, and the masks; their places begin with the side.
+        The plan without work in those stages, and the masks. The places of the masks begin with the side.
     """
     masks: dict[Place, Any] = {}
     steps = list(plan.steps)
@@ -95,11 +95,11 @@ def _fits(mask: Any, schema: Schema) -> bool:
 
 
 def masking(schema: Schema, masks: Masks) -> MaskColumn | None:
-    """Returns a function that masks a column; None if there is nothing to do.
+    """Returns a function that masks a column; None if no mask applies.
 
     Args:
-        schema: What is in the column; it has the type ``arrow_type`` gives.
-        masks: By place in the column.
+        schema: The schema of the column's values; ``arrow_type`` gives the column's type.
+        masks: The masks by place in the column.
     """
     if not masks:
         return None
@@ -116,7 +116,7 @@ def masking(schema: Schema, masks: Masks) -> MaskColumn | None:
 
 
 def below(masks: Masks, step: str | None) -> dict[Place, Any]:
-    """Returns the masks one step further down."""
+    """Returns the masks inside one step of their places."""
     results = {}
     for place, mask in masks.items():
         if place[0] == step:

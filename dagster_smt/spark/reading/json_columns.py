@@ -1,11 +1,12 @@
-"""JSON with a declared schema on Spark: read in Python, handed to Spark as Arrow columns.
+"""Reads JSON with a declared schema in Python, and passes it to Spark as Arrow columns.
 
-``from_json`` takes what Connect refuses (numbers for texts, what follows the value, bytes of other encodings), and
-making it strict cost more than all else. So the texts are decoded by msgspec, which is as strict as Connect must be and
-faster, into one ``Struct`` class per struct of the schema; columns are then built field by field, not record by record.
+``from_json`` accepts texts that Connect refuses (numbers for texts, text after the value, bytes of other encodings),
+and strict checks around it took longer than everything else. msgspec is as strict as necessary and faster. It decodes
+the texts into one ``Struct`` class per struct of the schema. The columns are then built field by field, not record by
+record.
 
-The Python evaluator's reader (``interpret.codec``) has the last word: what msgspec refuses is read by it again, and it
-says what is wrong. So both evaluators accept the same texts.
+If msgspec refuses a text, the Python evaluator's reader (``formats.json``) reads the text again and reports the
+problem. So both evaluators accept the same texts.
 """
 
 import re
@@ -57,11 +58,11 @@ class SideColumns:
 
     Attributes:
         side: ``key`` or ``value``.
-        form: Its format, with a declared schema.
-        schema: The fields to read of it; the others are skipped.
-        masks: What to mask in it, by place (``early_masks``).
-        calls: Rules to run on its fields, if they are taken apart, once they are masked.
-        envelope: The text of the schema, if the texts are envelopes: the JVM lane alone reads them here.
+        form: The format, with a declared schema.
+        schema: The fields to read; all other fields are skipped.
+        masks: The masks by place (``early_masks``).
+        calls: Rules to run on the masked fields, if each field is a column.
+        envelope: The text of the schema, if the texts are envelopes, which only the JVM lane reads here.
     """
 
     side: str
@@ -78,21 +79,21 @@ class SideColumns:
 
     @property
     def column(self) -> str:
-        """The column of the values: of the struct of ``fields``, if they are taken apart."""
+        """The column of the values; a struct of ``fields`` if each field is a column."""
         return f"read_{self.side}"
 
     @property
     def there(self) -> str:
-        """The column that is null where the side is."""
+        """The column that is null if the side is null."""
         return f"{self.column}_there"
 
     @property
     def bad(self) -> str:
-        """The column that says why a side could not be read."""
+        """The column with the problem of a side that could not be read."""
         return f"bad_{self.side}"
 
     def fields(self) -> dict[str, Schema]:
-        """Returns the fields of ``column`` and what is in them, in the plain form (``spark.plain``)."""
+        """Returns the fields of ``column`` with their schemas, in the plain form (``spark.plain``)."""
         if not self.apart:
             return {self.column: self.schema}
         return {f"f{n}": child for n, (_, child) in enumerate(self.schema.fields)}
@@ -109,7 +110,8 @@ class SideColumns:
 class ReadColumns:
     """A picklable function for ``DataFrame.mapInArrow``: adds the columns of some sides to those in ``other_columns``.
 
-    For each side there are ``SideColumns.column``, ``there``, and ``bad``: why it could not be read, or null.
+    Each side has three columns: ``SideColumns.column``, ``there``, and ``bad``, which is null or the problem of the
+    side.
     """
 
     sides: tuple[SideColumns, ...]

@@ -1,7 +1,7 @@
-"""JSON with a declared schema read inside Spark's generated code, by the JVM lane: no text travels to Python.
+"""Reads JSON with a declared schema in the JVM lane, inside Spark's generated code, so no text travels to Python.
 
-The lane takes what Connect takes; a record with a text that is not plain, or does not fit, is left. Its row keeps the
-record, and Python reads that one again: the reader of ``json_columns`` has the last word.
+The lane reads only texts that it handles exactly as Connect does. It leaves every other record: the row keeps the
+record as it was read, and Python reads it again with the reader of ``json_columns``.
 """
 
 from collections.abc import Sequence
@@ -43,12 +43,12 @@ def _position(field: str) -> int:
 def read_in_lane(
     frame: DataFrame, sides: Sequence[SideColumns], programs: Sequence[str], columns: Sequence[str]
 ) -> DataFrame:
-    """Returns a frame with some of its columns and those of the sides that the lane reads.
+    """Returns a frame with some of its columns, and with the columns of the sides that the lane reads.
 
     Args:
-        frame: It has the sides' texts.
-        sides: What to read.
-        programs: Their programs.
+        frame: A frame with the texts of the sides.
+        sides: The sides to read.
+        programs: The programs of the sides.
         columns: The columns to keep.
     """
     others = list(map(F.col, columns))
@@ -68,7 +68,7 @@ def read_in_lane(
 
 
 def is_left(side: SideColumns) -> str:
-    """Returns the name of the column that tells whether the lane left a side."""
+    """Returns the name of the column that is true if the lane left a side."""
     return f"left_{side.side}"
 
 

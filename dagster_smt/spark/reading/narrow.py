@@ -1,8 +1,8 @@
-"""Parsing only what is needed: most of a typed run's time goes into parsing.
+"""Limits parsing to the needed fields, because parsing takes most of the time of a run with a schema.
 
-A top-level field is needed if it reaches the output, if a stage computes something from it that can fail or is
-counted, or if a predicate looks at it. A field that the chain only drops is not parsed, so what it holds is not
-checked against the schema either (docs/decisions/0003).
+A top-level field is needed if it reaches the output, if a stage computes something from it that can fail or is counted,
+or if a predicate reads it. A field that the chain only drops is not parsed, and its value is not checked against the
+schema (docs/decisions/0003).
 """
 
 from dagster_smt.chain.plan import Plan, Step
@@ -13,7 +13,8 @@ from dagster_smt.model.schema import Schema, Type
 
 
 def narrowed(plan: Plan, schema: Schema) -> Schema:
-    """Returns the value's schema with only the top-level fields the plan needs (all of them if it uses the whole)."""
+    """Returns the value's schema with only the top-level fields that the plan needs; all fields if it uses the whole
+    value."""
     if schema.type is not Type.STRUCT or not schema.fields:
         return schema
     sources = _needed(plan)

@@ -1,4 +1,4 @@
-"""From Kafka's columns to the state a plan starts from: both sides read in their formats."""
+"""Reads both sides of Kafka's columns in their formats, and makes the state that a plan starts from."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -63,16 +63,16 @@ def typed_evaluator(
     """Reads the sides of a frame and returns the evaluator of a plan.
 
     Args:
-        frame: Kafka's columns; those named ``in_*`` are kept to the end.
+        frame: Kafka's columns. Columns named ``in_*`` stay until the end.
         plan: A typed plan.
-        key, value: The formats. A key whose format has no schema when planning is left alone.
-        avro: Sides whose records all name one schema, and how they are read.
+        key, value: The formats. A key whose format has no schema is not read.
+        avro: The readers of sides whose records all name one Avro schema.
         ledger: True to keep the bitmap of ledger entries.
         headers: True to keep the headers although no stage needs them.
         beat: Called now and then; it may raise to stop the work.
         lane: True if the JVM lane may read sides. Rows that it leaves have the status ``LEFT``, and the record as it
             was read in the column ``IN_RECORD``.
-        envelopes: Sides that are envelopes, with the text of their schema. The lane has to read them.
+        envelopes: Sides that are envelopes, with the text of their schema. Only the lane can read them.
 
     Raises:
         PlanError: SMT209, the value's format has no schema; SMT207, Spark has no type for a part of one.
@@ -99,7 +99,7 @@ def typed_evaluator(
 
 
 def problem_struct(problem: Problem, about: Column | None = None) -> Column:
-    """Returns a problem as the column ``__problem`` has it; ``about``: a column that its statement ends with."""
+    """Returns a problem in the form of the column ``__problem``. ``about`` is a column that ends the statement."""
     fields = {name: F.lit(getattr(problem, name)) for name in PROBLEM_FIELDS}
     if about is not None:
         fields["statement"] = F.concat(fields["statement"], about)

@@ -1,4 +1,4 @@
-"""What the records of a window bring along: the schemas that they hold or name, found before a chain is planned."""
+"""Collects the schemas that the records of a window contain or name, before the chain is planned."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,11 +46,12 @@ class WindowForms:
     """The schemas that the records of a window name.
 
     Attributes:
-        forms: Their forms.
-        uses: How many name each schema.
+        forms: The forms of the records.
+        uses: The number of records that name each schema.
         nulls: True if there may be values that are null.
-        guessed: True if only one record was looked at, and the others are taken to name the same: see ``as_guessed``.
-        texts: By side and the name in ``uses``: what describes the records.
+        guessed: True if only one record was read, and all others are assumed to name the same schema: see
+            ``as_guessed``.
+        texts: The texts that identify the schemas in records, by side and by the name in ``uses``.
     """
 
     forms: tuple[Form, ...]
@@ -63,12 +64,13 @@ class WindowForms:
 def window_forms(frame: DataFrame, table: SideFormats) -> WindowForms:
     """Returns the forms of a window's records, by topic and first appearance. Payloads are not decoded.
 
-    Records without a schema, and those whose schema cannot be read, have none. Of more than ``MAX_SCHEMAS`` those are
-    left out that fewest records have: what does not fit into the columns of the others is a dead letter.
+    Records without a schema, or with an unreadable one, have no form. If there are more than ``MAX_SCHEMAS`` schemas,
+    the least frequent ones are left out. Their records become dead letters if they do not fit the columns of the other
+    schemas.
 
     Args:
         frame: Kafka's columns.
-        table: Where the records come from; the format of the values is one of ``SELF_DESCRIBED``.
+        table: The topic table of the records. The format of the values is one of ``SELF_DESCRIBED``.
     """
     rows, cut = _most_used(schema_texts(frame, table))
     if any(_ODD in (row.key, row.value) for row in rows):
@@ -91,8 +93,8 @@ def guessed_forms(frame: DataFrame, table: SideFormats) -> WindowForms | None:
     """Returns the form of one record, as a guess that all records of the window share it. A right guess saves a pass.
 
     Returns:
-        A guess, to be checked by ``as_guessed``; None if there is none: no record names a schema that can be read, or
-        something else than Spark's own code would have to look at them.
+        A guess that ``as_guessed`` must check. None if no record names a readable schema, or if the check would need
+        Python.
     """
     if not _all_avro(table):
         return None
@@ -107,7 +109,7 @@ def guessed_forms(frame: DataFrame, table: SideFormats) -> WindowForms | None:
 def as_guessed(table: SideFormats, guess: WindowForms) -> Column:
     """Returns a column: ``AS_GUESSED`` if a record names the guessed schema, ``OTHER`` for another, 0 for none.
 
-    One that is ``OTHER`` may have been read as what it is not: nothing of the window may be used.
+    A record with the result ``OTHER`` may have been read with the wrong schema, so no result of the window may be used.
     """
     headers = {use.side: F.lit(header_of(int(use.schema))) for use in guess.uses}
     same = [F.startswith(F.col(side), header) for side, header in headers.items()]
@@ -165,9 +167,10 @@ def _in_sql(frame: DataFrame, table: SideFormats) -> bool:
 
 
 def schema_texts(frame: DataFrame, table: SideFormats, *, lane: bool = True) -> DataFrame:
-    """Returns the schema texts of records, each with its first places and its number of records; null for null sides.
+    """Returns the schema texts of records, each with the first coordinates and the number of records; null for null
+    sides.
 
-    ``lane``: whether the JVM lane may look; ``_ODD`` stands for what it leaves to Python.
+    ``lane`` is true if the JVM lane may read the texts; ``_ODD`` stands for texts that the lane leaves to Python.
     """
     if not _all_avro(table) and not (lane and _in_sql(frame, table)):
         return map_in_arrow(frame.select(*_SEEN), SchemaTexts(table.key, table.value), _TEXTS_DDL)
@@ -179,7 +182,7 @@ def schema_texts(frame: DataFrame, table: SideFormats, *, lane: bool = True) -> 
 
 
 def schema_text(side: str, kind: str) -> Column:
-    """Returns what describes a side of records in a format, one of those that SQL finds it in."""
+    """Returns the column of the text that identifies a side's schema, for formats whose texts SQL can extract."""
     return F.expr(_TEXTS_IN_SQL[kind].format(side))
 
 
@@ -198,9 +201,9 @@ def _described(table: SideFormats) -> tuple[dict[str, Column], Column]:
 
 @dataclass(frozen=True)
 class SchemaTexts:
-    """A picklable function for ``DataFrame.mapInArrow``: what describes records, each once per task.
+    """A picklable function for ``DataFrame.mapInArrow`` that returns the schema texts of records, each once per task.
 
-    ``key``, ``value``: their formats.
+    ``key`` and ``value`` are the formats.
     """
 
     key: Format

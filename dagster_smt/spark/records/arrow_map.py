@@ -1,9 +1,10 @@
 """The Python evaluator on Spark: ``mapInArrow`` over Kafka's columns, records in and records out.
 
-The JVM lane (``jvm_records``) takes what it can; this is for the rest, and its judge.
+This module runs the records that the JVM lane (``jvm_records``) does not run. Tests compare the lane with it.
 
-What goes to Python and back is flat: every column costs on both ways, and lists of structs cost most. So headers that
-no stage looks at travel as JSON text (null for none), and the structs of the result are made by Spark.
+The columns that travel to Python and back are flat, because every column costs time both ways, and lists of structs
+cost most. So headers that no stage reads travel as JSON text (null without headers), and Spark makes the structs of the
+result.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -78,8 +79,9 @@ _OUTCOMES = {"__status": T.ByteType(), "__stage": T.IntegerType(), "__problem": 
 class ArrowMap:
     """A picklable function for ``DataFrame.mapInArrow``.
 
-    ``ledger`` False leaves ``__touched`` empty. ``written``: the formats of what comes out; None: as it is read.
-    ``registered``: sides of a registry's formats, for which there is a column with what names each record's schema.
+    If ``ledger`` is false, ``__touched`` stays empty. ``written`` has the formats of the result; None: the formats of
+    the input. ``registered`` lists the sides in a registry's format; each has a column with the header that names the
+    record's schema.
     """
 
     chain: Chain
@@ -103,13 +105,13 @@ class ArrowMap:
 
     @property
     def words(self) -> int:
-        """The number of columns that the bitmap of ledger entries takes."""
+        """The number of columns of the ledger's bitmap."""
         if self.ledger:
             return words(self.entries)
         return 0
 
     def outcome_fields(self) -> list[T.StructField]:
-        """Returns the columns that each runner gives: coordinates as read, outcome, bitmap."""
+        """Returns the columns that every runner returns: coordinates as read, outcome, bitmap."""
         touched = {f"__t{n}": T.LongType() for n in range(self.words)}
         registered = {schema_column(side): T.BinaryType() for side in self.registered}
         changes = {CHANGES: T.StringType()} if self.chain.has_foreign else {}
@@ -118,7 +120,7 @@ class ArrowMap:
 
 
 def evaluate_records(frame: DataFrame, job: ArrowMap) -> DataFrame:
-    """Runs a chain over Kafka's columns, records out; gives the columns of ``spark.columns``."""
+    """Runs a chain over Kafka's columns with records as the result; returns the columns of ``spark.columns``."""
     headers, restored = F.col("headers"), F.col("headers")
     if not job.chain.reads_headers:
         headers, restored = F.to_json("headers"), F.from_json("headers", HEADERS_DDL)
@@ -138,7 +140,7 @@ def evaluate_records(frame: DataFrame, job: ArrowMap) -> DataFrame:
 
 
 def changes_column(job: ArrowMap) -> tuple[str, ...]:
-    """Returns the column of what foreign stages changed, if the chain has such stages."""
+    """Returns the column with the changes of foreign stages, if the chain has such stages."""
     return (CHANGES,) if job.chain.has_foreign else ()
 
 
@@ -147,13 +149,13 @@ COMMON = (*_COORDINATES, *_OUTCOMES, "__touched")
 
 
 def with_bitmap(frame: DataFrame, job: ArrowMap) -> DataFrame:
-    """Joins the columns of the bitmap."""
+    """Returns the frame with the columns of the bitmap joined to ``__touched``."""
     bits = [F.col(f"__t{n}") for n in range(job.words)]
     return frame.withColumn("__touched", F.array(*bits) if bits else F.array_repeat(F.lit(0).cast("bigint"), F.lit(0)))
 
 
 class BatchRunner:
-    """Runs batches through one interpreter. Columns that no stage can change are handed on as they are."""
+    """Runs batches through one interpreter. Columns that no stage can change pass through unchanged."""
 
     def __init__(self, job: ArrowMap):
         self.job = job
@@ -312,7 +314,7 @@ class BatchRunner:
         return columns
 
     def nothing(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        """Returns ``outputs`` for records that are lost."""
+        """Returns ``outputs`` for records that are dropped or failed."""
         size = batch.num_rows
         kinds = {name: batch.schema.field(name).type for name in ("timestamp", "timestampType", "headers", "key")}
         if self.job.chain.reads_headers:
@@ -343,7 +345,7 @@ class _Metadata:
 
 
 def closed_at_end(runner: BatchRunner, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Runs batches, and closes the foreign stages with the task, however it ends."""
+    """Runs batches, and closes the foreign stages at the end of the task, even after an error."""
     try:
         yield from in_parts(batches, runner.run)
     finally:
@@ -351,7 +353,8 @@ def closed_at_end(runner: BatchRunner, batches: Iterable[pa.RecordBatch]) -> Ite
 
 
 def in_parts(batches: Iterable[pa.RecordBatch], run: Run) -> Iterator[pa.RecordBatch]:
-    """Runs batches in pieces that fit into a processor's cache, whatever the session makes of long records."""
+    """Runs batches in pieces that fit into a processor's cache, even if the session's batches of long records are
+    larger."""
     for batch in batches:
         for part in _parts(batch):
             with no_collection():

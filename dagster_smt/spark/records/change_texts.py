@@ -1,7 +1,8 @@
-"""The column ``__changes``: what foreign stages changed, as a text or as the mark of a text.
+"""The column ``__changes``: the changes of foreign stages, as a text or as the mark of a text.
 
-Most records of a batch are changed alike, and the text of what changed is often longer than the record. So only the
-first record of a batch that is changed in one way has the text. The others have its mark: ``#`` and hex digits.
+Most records of a batch have the same changes, and the text of the changes is often longer than the record. So only the
+first record with some changes has their text. Later records of the batch with the same changes have the mark of the
+text: ``#`` and hex digits.
 """
 
 import zlib
@@ -15,7 +16,7 @@ MARK = "#"
 
 
 def mark_of(text: str) -> str:
-    """Returns the mark of a text; empty for the text of no change."""
+    """Returns the mark of a text; empty without changes."""
     if not text:
         return ""
     return f"{MARK}{zlib.crc32(text.encode()):08x}{len(text):x}"
@@ -28,7 +29,7 @@ def of_texts(texts: Sequence[str]) -> pa.Array:
 
 
 def of_numbers(numbers: Any, texts: Sequence[str]) -> pa.Array:
-    """Returns the column for a batch whose texts are given by number."""
+    """Returns the column for a batch with a number for the text of each record."""
     marks = [mark_of(text) for text in texts]
     present, first = np.unique(numbers, return_index=True)
     indices = np.array(numbers, np.int32)

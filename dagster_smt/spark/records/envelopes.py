@@ -42,7 +42,7 @@ def evaluate_envelopes(
 
     Args:
         frame: Kafka's columns.
-        plan: Made by ``chain.forms.plan_forms`` from what ``window_forms`` found.
+        plan: A plan of ``chain.forms.plan_forms`` for the forms that ``window_forms`` returned.
         table: The topic table of the records, or the formats of both sides.
         target: The ``output_schema`` of the plan.
         ledger: True to fill ``__touched``.
@@ -81,10 +81,11 @@ def evaluate_envelopes(
 
 @dataclass(frozen=True)
 class ColumnsMap:
-    """A picklable function for ``DataFrame.mapInArrow``: as ``job``, but ``__out`` is a value in its plain form.
+    """A picklable function for ``DataFrame.mapInArrow``. It does the work of ``job``, but ``__out`` is a value in its
+    plain form.
 
-    ``after``: the schema of the table's rows; ``key``: that of keys, if the chain keeps them. ``apart``: the schemas of
-    keys and of values after the chain, if rows have a field for each.
+    ``after`` is the schema of the table's rows, and ``key`` that of the keys, if the chain keeps keys. ``apart`` has
+    the schemas of keys and values after the chain, if rows have a field for each schema.
     """
 
     job: ArrowMap

@@ -1,7 +1,7 @@
-"""Chains that are foreign from end to end: whole Arrow batches go to the host and back, and Python touches no record.
+"""Chains with only foreign stages: whole Arrow batches travel to the host and back, and Python reads no record.
 
-Only for JSON without a schema, envelopes, texts and bytes, and for batches whose records have no headers. Everything
-else takes the way through the interpreter, which uses the same stages in the same host.
+This works for JSON without a schema, envelopes, texts and bytes, and for batches whose records have no headers. All
+other batches go through the interpreter, which uses the same stages in the same host.
 """
 
 from dataclasses import dataclass
@@ -30,15 +30,15 @@ _FORMATS = ("json", "envelope", "string", "bytes")
 
 @dataclass(frozen=True)
 class ForeignBatch:
-    """What the host made of a batch.
+    """The host's result for a batch.
 
     Attributes:
         status, stage: As in ``spark.columns``.
         sets: For each record, the number of its set of changes.
         key, value, topic: The columns of the records.
-        timestamp: Milliseconds, null for none.
-        others: By position: the partition that a stage has chosen, and the headers that stages have added.
-        problems: By position, why a record failed.
+        timestamp: The timestamps in milliseconds; null if a record has none.
+        others: The partition that a stage has chosen and the headers that stages have added, by position.
+        problems: The problems of failed records, by position.
     """
 
     status: pa.Array
@@ -53,7 +53,7 @@ class ForeignBatch:
 
 
 def segment_of(interpreter: Interpreter, key: Format, value: Format, rewritten: int) -> ForeignSegment | None:
-    """Returns the only segment of a chain, if the host can do all of the work; else None."""
+    """Returns the only segment of a chain if the host can do all of the work; else None."""
     chain = interpreter.chain
     run = interpreter.foreign.get(0)
     if run is None or len(run.indexes) < len(chain.stages) or run.test is not None or run.apply is not None:
@@ -64,7 +64,7 @@ def segment_of(interpreter: Interpreter, key: Format, value: Format, rewritten: 
 
 
 def takes(batch: pa.RecordBatch) -> bool:
-    """Returns whether no record of a batch has headers."""
+    """Returns True if no record of a batch has headers."""
     headers = batch.column("headers")
     if headers.null_count == len(headers):
         return True
@@ -74,11 +74,11 @@ def takes(batch: pa.RecordBatch) -> bool:
 def run_batch(
     segment: ForeignSegment, interpreter: Interpreter, batch: pa.RecordBatch, key: str, value: str
 ) -> ForeignBatch | None:
-    """Runs a batch in the host; returns None if a stage ended the host: the interpreter then finds the record.
+    """Runs a batch in the host. Returns None if a stage ended the host; the interpreter then searches for the record.
 
     Args:
         segment: The stages.
-        interpreter: Its codecs say what is wrong with bytes that the host cannot read.
+        interpreter: Its codecs report the problem of bytes that the host cannot read.
         batch: Kafka's columns.
         key, value: The kinds of the formats.
     """
@@ -178,11 +178,11 @@ def _binary(lengths: bytes, data: bytes, size: int) -> pa.Array:
 
 
 def touched_bits(segment: ForeignSegment, sets: Any, shift: int, mask: int) -> pa.Array:
-    """Returns a column of the bitmap."""
+    """Returns the column of the ledger's bitmap."""
     bits = np.array([one.bits >> shift & mask for one in segment.sets], np.int64)
     return pa.array(bits[sets])
 
 
 def changes_text(segment: ForeignSegment, sets: Any) -> pa.Array:
-    """Returns the column of what the stages changed."""
+    """Returns the column with the changes of the stages."""
     return of_numbers(sets, [one.text for one in segment.sets])

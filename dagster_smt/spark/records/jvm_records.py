@@ -1,7 +1,7 @@
 """The JVM lane on Spark: records of JSON without a schema go through a chain inside Spark's generated code.
 
-A record that is not plain is left: its row has the status ``LEFT`` and what it was read as. Python runs those rows
-alone, and only where there are any.
+The lane leaves a record that is not plain: its row has the status ``LEFT``, and the record as it was read. Python runs
+only these rows, and only if there are any.
 """
 
 from pyspark.sql import DataFrame, SparkSession
@@ -42,7 +42,8 @@ def program_of_job(job: ArrowMap) -> str | None:
 
 
 def why_not(job: ArrowMap) -> KeptOut | None:
-    """Returns what keeps a job on JSON without a schema out of the lane; None for others, and where nothing does."""
+    """Returns the reason that keeps a job on JSON without a schema out of the lane; None for other jobs, and without a
+    reason."""
     if job.value.kind != "json":
         return None
     if _is_plain(job):
@@ -63,7 +64,7 @@ def _formats(job: ArrowMap) -> tuple[str, str]:
 
 
 def evaluate_in_lane(frame: DataFrame, job: ArrowMap, program: str) -> DataFrame:
-    """Returns the columns of ``spark.columns``; rows with the status ``LEFT`` are as they were read."""
+    """Returns the columns of ``spark.columns``. Rows with the status ``LEFT`` hold the records as they were read."""
     key = F.col("key") if _is_read(job) else F.lit(None).cast("binary")
     numbers = (F.col("partition").cast("bigint"), F.col("offset"), F.call_function("unix_micros", F.col("timestamp")))
     # the lane leaves a record without a topic: so it does one whose timestamp the source could not read
@@ -124,7 +125,8 @@ def _of_lane(name: str) -> Column:
 
 
 def run_left(lane: DataFrame, job: ArrowMap) -> DataFrame:
-    """Returns the rows that the lane left, run by Python; ``lane``: what it gave, or what Spark keeps of that."""
+    """Returns the rows that the lane left, after Python has run them. ``lane`` is the lane's result, or the cached
+    result."""
     rows = lane.where(f"__status = {LEFT}")
     read = {"topic": "__topic", "partition": "__partition", "offset": "__offset"}
     out = F.col("__out")
@@ -135,7 +137,7 @@ def run_left(lane: DataFrame, job: ArrowMap) -> DataFrame:
 
 
 def with_left(lane: DataFrame, rest: DataFrame) -> DataFrame:
-    """Returns all rows: those that the lane ran, and the others."""
+    """Returns all rows: those that the lane ran, and those that it left."""
     if LEFT_RECORD in lane.columns:
         # Spark moves a filter by status below all stages, where each status holds the former one twice.
         done = lane.where(f"{LEFT_RECORD} IS NULL").drop(LEFT_RECORD)

@@ -32,7 +32,7 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class SchemasAfter:
-    """What records are before and after a chain.
+    """The schemas of records before and after a chain.
 
     Attributes:
         before: The schemas of the values before the chain.
@@ -44,10 +44,10 @@ class SchemasAfter:
 
 
 def schemas_after(frame: DataFrame, job: ArrowMap) -> SchemasAfter:
-    """Runs a chain over records, and returns the schemas that come out; records without a schema have none.
+    """Runs a chain over records, and returns the schemas of the results. Records without a schema have none.
 
-    Of more than ``MAX_SCHEMAS`` those are left out that fewest records have: what does not fit into the columns of the
-    others is a dead letter.
+    If there are more than ``MAX_SCHEMAS`` schemas, the least frequent ones are left out. Their records become dead
+    letters if they do not fit the columns of the other schemas.
 
     Args:
         frame: Kafka's columns.

@@ -1,7 +1,7 @@
-"""Rules in Python while reading: what Catalyst cannot do is done where the records are in Python already.
+"""Runs Python rules while reading, because the records are in Python at that time.
 
-A rule that runs in Python (a date pattern, a regular expression of Java) costs another way there and back for each
-record. Most such rules look at one field as it was read, and that field is in Python when the reader makes its column.
+A rule that runs in Python (a date pattern, a regular expression of Java) costs another trip to Python and back for each
+record. Most such rules read one field as it was read, and that field is in Python when the reader makes its column.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,8 +28,8 @@ class EarlyCall:
     """A rule on one field of a side.
 
     Attributes:
-        column: Where the result goes, beside the fields of the side. ``raised`` beside it has the class of an exception
-            that nobody expects.
+        column: The column of the result, next to the fields of the side. The column ``raised`` has the class of an
+            unexpected exception.
         field: The field, as ``SideColumns.fields`` names it.
         rule, source, returns: The rule, and the schemas of its argument and its result.
     """
@@ -42,11 +42,12 @@ class EarlyCall:
 
     @property
     def raised(self) -> str:
-        """The column beside the result."""
+        """The column of the exception class, next to the result."""
         return f"{self.column}_raised"
 
     def results(self) -> Callable[[pa.Array], tuple[pa.Array, pa.Array]]:
-        """Returns a function from the field's column to that of the results, both in the plain form, and ``raised``."""
+        """Returns a function from the field's column to the columns of the results and of ``raised``, in the plain
+        form."""
         rule, kind = self.rule, arrow_type(self.returns)
         run = in_python(rule, rule.bind(), (self.source,), self.returns)
         read, many, write = reader(self.source), rule.bind_many(), writer(self.returns)
@@ -77,10 +78,10 @@ class EarlyCalls:
     """The rules that the reader runs.
 
     Attributes:
-        fields: By column of a state: the column of the side that it was read from, and its name there.
-        calls: By column of a side, in the order in which they were asked for.
-        settled: True if the reader is made: what is asked for later is too late.
-        in_lane: True if the JVM lane is to read: it does what it can faster than Catalyst.
+        fields: For each column of a state, the column of the side that it was read from, and its name in that column.
+        calls: The calls by column of a side, in the order of the requests.
+        settled: True after the reader was made. Later requests are refused.
+        in_lane: True if the JVM lane reads the sides. The lane runs its rules faster than Catalyst.
     """
 
     fields: Mapping[str, tuple[str, str]]
@@ -89,11 +90,12 @@ class EarlyCalls:
     in_lane: bool = False
 
     def wants(self, rule: Rule, source: Schema) -> bool:
-        """Returns whether a rule that Catalyst can do is better done while reading."""
+        """Returns True if a rule that Catalyst can run is faster while reading."""
         return self.in_lane and is_slow_in_spark(rule, source)
 
     def place(self, call: Call, column: str, source: Schema, returns: Schema) -> tuple[str, EarlyCall] | None:
-        """Returns the column of a side and the call, if the reader does it; ``column``: that of the only argument."""
+        """Returns the column of a side and the call, if the reader runs it. ``column`` is the column of the only
+        argument."""
         if column not in self.fields or returns.type in _CONTAINERS:
             return None
         side, name = self.fields[column]
@@ -109,7 +111,7 @@ class EarlyCalls:
 
 
 def runs_python(step: Step) -> bool:
-    """Returns True if a step calls a rule that Catalyst cannot do."""
+    """Returns True if a step calls a rule that Catalyst cannot run."""
     after, exprs = step.plan.after, [step.plan.condition]
     nodes: list[Node | None] = []
     if after is not None:
@@ -126,12 +128,12 @@ def in_python(
 
     Args:
         rule: The rule.
-        work: ``rule.python``, or ``rule.bind()`` where nothing is pickled any more.
+        work: ``rule.python``, or ``rule.bind()`` if the function is not pickled any more.
         kinds: The schemas of the arguments.
         returns: The schema of the result.
 
     Returns:
-        A function that gives the result and ``exception_class`` of what it raised.
+        A function that returns the result, and the ``exception_class`` of an exception.
     """
     inputs, output = tuple(map(reader, kinds)), writer(returns)
 
@@ -153,7 +155,7 @@ def exception_class(error: Exception, rule: Rule | None = None) -> str | None:
 
     Args:
         error: The exception.
-        rule: The rule that raised it. Which problem ``rule.failure`` has is known without a word.
+        rule: The rule that raised it. The problem of ``rule.failure`` needs no class.
 
     Raises:
         Exception: ``error`` itself, if no record is to blame for it.

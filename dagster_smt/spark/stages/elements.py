@@ -1,4 +1,4 @@
-"""Elements of arrays and maps on Spark: higher-order functions, no row leaves its place."""
+"""Elements of arrays and maps on Spark, by higher-order functions: no array is exploded into rows."""
 
 from collections.abc import Callable
 from typing import Any
@@ -41,7 +41,7 @@ def without(container: Column, each: Each) -> Column:
 
 
 def some(container: Column, schema: Schema, select: Any, test: Change) -> Column:
-    """Returns a column: whether a test is true for a selected element. A null container gives false."""
+    """Returns a column that is true if a test is true for a selected element; false for a null container."""
     if isinstance(select, Index):
         number = select.number
         there = F.size(container) > (number if number >= 0 else -number - 1)
@@ -92,7 +92,7 @@ def needs_python(each: Each) -> bool:
 
 
 def asks_python(any_item: AnyItem) -> bool:
-    """Returns True if a pattern of keys, here or inside, may take long: the question is then answered in Python."""
+    """Returns True if a pattern of keys, here or inside, may take long. The pattern then runs in Python."""
     return _any_takes_long(any_item)
 
 
@@ -132,8 +132,8 @@ def problems_of(each: Each) -> list[Problem]:
 def python_elements(each: Each) -> Callable[[Column], Column]:
     """Returns a change of a whole array or map in Python (a UDF).
 
-    The result is a struct: ``v``, the new value in its plain form (``spark.plain``), ``why``, the number of what went
-    wrong in ``problems_of``, or null, and ``raised``, the class of an exception that nobody expects.
+    The result is a struct of three fields: ``v``, the new value in its plain form (``spark.plain``); ``why``, the
+    number of a problem in ``problems_of``, or null; and ``raised``, the class of an unexpected exception.
     """
     read, write, known = reader(each.schema), writer(schema_after(each)), problems_of(each)
     change = expr_function(Each(Ref(("value",)), each.schema, each.select, each.item, each.body))
@@ -156,9 +156,9 @@ def python_elements(each: Each) -> Callable[[Column], Column]:
 
 
 def python_answer(any_item: AnyItem) -> Callable[[Column], Column]:
-    """Returns a function for a column: whether an array or map has such an element, answered in Python (a UDF).
+    """Returns a function for a column that is true if an array or map has such an element, by Python (a UDF).
 
-    It is null, too, where the question fails: the change of the same elements fails alike and loses the record.
+    The result is null if the test fails. The change of the same elements then fails as well, and with it the record.
     """
     read = reader(any_item.schema)
     ask = expr_function(AnyItem(Ref(("value",)), any_item.schema, any_item.select, any_item.item, any_item.when))

@@ -1,4 +1,4 @@
-"""From expressions to Spark columns."""
+"""Translates expressions to Spark columns."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -36,14 +36,14 @@ class Scope:
     """The columns that the expressions of one stage refer to.
 
     Attributes:
-        sides: Layout of key and value; a side that is absent is missing.
+        sides: The layouts of key and value, without absent sides.
         columns: The columns of topic, partition, offset, timestamp, headers.
-        topics: All topics there can be, if the topic is still the one that was read.
-        items: Elements of arrays and maps in scope, by the name expressions have for them.
-        in_python: The results of Python, by the id of a call or change of elements, which are kept with them and with
-            the schema: always the same column, so that Spark computes it once.
-        raised: Columns with ``exception_class`` of all that is done in Python, each with the rule.
-        early: What is computed while reading.
+        topics: All possible topics, if no stage has changed the topic yet.
+        items: The elements of arrays and maps in scope, by their names in expressions.
+        in_python: The columns of Python results, by the id of a call or of a change of elements. The entry also holds
+            the object, so that its id stays valid, and the schema. Reusing the column lets Spark compute it once.
+        raised: The ``exception_class`` columns of all Python rules, each with its rule.
+        early: The rules that run while reading.
     """
 
     sides: Mapping[str, Layout]
@@ -62,7 +62,7 @@ class Scope:
         return find_place(layout, ref.path[1:])
 
     def value(self, expr: Expr, schema: Schema | None = None) -> Column:
-        """Returns the column of an expression; ``schema`` is what it is declared as."""
+        """Returns the column of an expression; ``schema`` is the declared schema of the result."""
         if isinstance(expr, Const):
             return literal(expr.value, expr.schema)
         if isinstance(expr, Ref):
@@ -74,7 +74,7 @@ class Scope:
         return self._call(expr, schema)
 
     def node(self, node: Node) -> Column:
-        """Returns the column of a node; a struct taken apart is put together in the internal form."""
+        """Returns the column of a node. A split struct is joined in the internal form."""
         if isinstance(node, Cell):
             return self.value(node.expr, node.schema)
         pairs = zip(internal_names(node.schema), node.fields, strict=True)
@@ -113,7 +113,7 @@ class Scope:
         return F.when(some(container, expr.schema, expr.select, test), F.lit(True))
 
     def presence(self, expr: Expr) -> Column:
-        """Returns a column that is null where the value of an expression is."""
+        """Returns a column that is null if the value of an expression is null."""
         if isinstance(expr, Const):
             if expr.value is not None:
                 return F.lit(True)
@@ -142,7 +142,7 @@ class Scope:
         return F.col(self.columns[ref.path[0]])
 
     def is_struct(self, expr: Expr) -> bool:
-        """Returns True if an expression stands for a struct taken apart: rules look at its presence only."""
+        """Returns True if an expression refers to a split struct, of which rules read only the presence."""
         if isinstance(expr, Ref) and expr.path[0] in self.sides:
             place = self.place(expr)
             return place is not None and isinstance(place.layout, Struct)
@@ -158,7 +158,7 @@ class Scope:
         return results
 
     def whole(self, expr: Expr) -> Column:
-        """Returns the value of an expression. Structs that were taken apart are put together again."""
+        """Returns the value of an expression. Split structs are joined again."""
         if isinstance(expr, Call) and self.is_struct(expr):
             return expr.rule.column(F, *map(self.whole, expr.args))
         return self.value(expr)
@@ -247,7 +247,7 @@ class Scope:
         return from_plain(F.col(f"{side_and_call[0]}.{side_and_call[1].column}"), returns)
 
     def schema_of(self, expr: Expr) -> Schema | None:
-        """Returns the schema of an expression, as far as it shows."""
+        """Returns the schema of an expression, if it is known."""
         if isinstance(expr, Const):
             return expr.schema
         if isinstance(expr, Call):
@@ -327,8 +327,8 @@ def failing_inside(node: Node | None, around: tuple[Each, ...]) -> list[tuple[Ca
 def python_column(rule: Rule, kinds: tuple[Schema | None, ...], returns: Schema) -> Callable[..., Column]:
     """Returns a rule's Python form as a UDF, for one column only.
 
-    The result is a struct: ``v``, the value in its plain form, null for one that fails, and ``raised``, the class of an
-    exception that nobody expects.
+    The result is a struct of two fields: ``v``, the value in its plain form, null for a failing value; and ``raised``,
+    the class of an unexpected exception.
     """
     run = in_python(rule, rule.python, kinds, returns)
     fields = [T.StructField("v", plain_type(returns)), T.StructField("raised", T.StringType())]

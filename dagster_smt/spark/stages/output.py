@@ -1,4 +1,4 @@
-"""From the states a plan ends in to the rows of a table: variants joined by name, the user's names restored."""
+"""Makes the rows of a table from the last states of a plan: joins variants by name, and restores the user's names."""
 
 from collections.abc import Iterable
 from typing import cast
@@ -38,8 +38,8 @@ def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
         sink_kind: ``records`` or ``columns``.
 
     Raises:
-        PlanError: SMT209, columns asked of values without schema; SMT210, column names that a table cannot tell apart;
-            SMT213, the chain lets no value through.
+        PlanError: SMT209: the sink holds columns and the values have no schema; SMT210: a table cannot distinguish
+            names of columns; SMT213: no value passes the chain.
     """
     if sink_kind == "records":
         if plan.chain.writes_partition:
@@ -61,7 +61,7 @@ def key_type(plan: Plan) -> T.StructType:
     """Returns the type of ``__key``: the fields of the key after the chain, or ``value`` if it is no struct.
 
     Raises:
-        PlanError: SMT701, no record has a key with a schema; SMT210, names that a table cannot tell apart.
+        PlanError: SMT701: no record has a key with a schema; SMT210: a table cannot distinguish names of columns.
     """
     schema = plan.row_keys
     if schema is None:
@@ -74,7 +74,7 @@ def columns_of(schema: Schema) -> T.StructType:
     """Returns the columns of a table whose rows are values of a schema.
 
     Raises:
-        PlanError: SMT210, column names that a table cannot tell apart.
+        PlanError: SMT210, a table cannot distinguish names of columns.
     """
     fields = _fields(schema)
     clashes = _clashes([name for name, _ in fields])
@@ -110,14 +110,14 @@ def with_output(
 ) -> DataFrame:
     """Returns columns of a frame and ``__out``, a struct of the user's columns. It is null unless the record passed.
 
-    If the chain keeps the key, ``__key`` is there, too.
+    If the chain keeps the key, the result also has the column ``__key``.
 
     Args:
         frame: The records after the stages, with ``__status``.
-        columns: The columns beside it.
+        columns: The other columns of the result.
         plan: The plan of the table's rows.
         schema: The ``output_schema`` of the plan.
-        states: Where the values are, by variant.
+        states: The states by variant.
     """
     assert plan.rows is not None
     targets = {"__out": ("value", plan.rows, schema)}

@@ -1,9 +1,9 @@
 """The Spark evaluator: a plan as selects over Catalyst columns.
 
-One select per stage computes what the stage changes; a second one, only where a stage can fail, drop, route on a
-condition or be counted, brings the record's status up to date. A record that was dropped or has failed is frozen:
-later stages still compute columns for it (no expression can raise), but nobody looks at them. A side that is null has
-no schema here (difference D6: a column is null, whatever the schema).
+One select per stage computes the changes of the stage. A second select updates the record's status, but only if the
+stage can fail, drop, route on a condition or be counted. A dropped or failed record is frozen: later stages still
+compute columns for it (no expression can raise), but nothing reads them. A side that is null has no schema here
+(difference D6: a column is null, whatever the schema).
 """
 
 from collections.abc import Callable, Iterable
@@ -34,12 +34,12 @@ Beat = Callable[[], None]
 
 
 def no_beat() -> None:
-    """Does nothing: nobody wants to stop the work."""
+    """Does nothing, for callers that do not stop the work."""
 
 
 @dataclass
 class State:
-    """A variant of the records: where its values are."""
+    """A variant of the records, with the layout of its values."""
 
     sides: dict[str, Layout]
     columns: dict[str, str]
@@ -56,19 +56,19 @@ class Update:
 
 
 class TypedEvaluator:
-    """Runs the steps of a plan over a frame whose columns the first state names.
+    """Runs the steps of a plan over a frame whose columns are in the first state.
 
     Args:
         plan: The plan.
-        frame: The records; None to find out what there is to compute.
+        frame: The records; None to build the expressions only.
         columns: The columns of the frame.
-        state: Where the values are.
+        state: The first state.
         ledger: True to keep the bitmap of ledger entries.
         beat: Called now and then; it may raise to stop the work.
-        early: What the reader computes.
+        early: The rules that the reader runs.
 
     Attributes:
-        classes: By the number of a problem: columns with the class of an exception, which the problem is about.
+        classes: For problems about an exception, the column with its class, by the number of the problem.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class TypedEvaluator:
         return self._frame
 
     def run(self) -> None:
-        """Applies all stages. Without a frame the expressions are made, and nothing else."""
+        """Applies all stages. Without a frame, only builds the expressions."""
         start = {name: F.lit(0).cast("bigint") for name in self.touched}
         if self.variants:
             start["__variant"] = F.lit(0)

@@ -1,7 +1,7 @@
-"""A case run once more on the Python evaluator, with one or some of the deliberate differences taken back.
+"""Runs a case again on the Python evaluator, with one or several of the deliberate differences switched off.
 
-What a difference explains must come out exactly as Kafka has it when the difference is gone. So each mode here puts one
-of Kafka's ways in the place of ours; the judge compares the results with the recorded ones.
+If a difference explains a result, the result without the difference must equal Kafka's exactly. So each mode here
+replaces one of our rules by Kafka's, and the judge compares the results with the recorded ones.
 """
 
 import json
@@ -81,7 +81,7 @@ class KafkaReplaceField(CodeTransform, ReplaceField):
 
 
 class HashedReplaceField(KafkaReplaceField):
-    """The same on objects without schema: of two fields with one name the last in the hash map stays."""
+    """The same defect on objects without a schema: of two fields with one name, the last one in the hash map stays."""
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         renames = dict(self.renames)
@@ -100,8 +100,8 @@ class HashedReplaceField(KafkaReplaceField):
 class KafkaConverter(Converter):
     """Reads as Kafka does.
 
-    ``coerced`` is true if the reader took the last datum for another type. ``schemaless`` is true if that datum was
-    JSON without a schema, whose spelling stays the same here.
+    ``coerced`` is true if the reader converted the last datum to another type. ``schemaless`` is true if the last datum
+    was JSON without a schema, whose spelling this package keeps.
     """
 
     reader: type[JacksonReader] = JacksonReader
@@ -148,7 +148,7 @@ class KafkaConverter(Converter):
 
 
 class WrittenConverter(KafkaConverter):
-    """Reads what a converter has written."""
+    """Reads the output of a converter."""
 
     reader = WrittenReader
 
@@ -222,7 +222,7 @@ def kept_spelling(case: Case, record: dict[str, Any]) -> bool:
 
 
 def read_by_name(case: Case, datum: dict[str, str] | None) -> bool:
-    """Returns True if a datum has the name of a logical type on another type than that of the logical type."""
+    """Returns True if a datum has the name of a logical type, but not its type."""
     converter = KafkaConverter(case.get("converter") or {})
     _coerced(converter, datum)
     return converter.by_name
@@ -378,7 +378,7 @@ def _hashed_text(text: msgspec.Raw) -> bytes:
 
 
 def hash_map_order(keys: list[str], capacity: int = 16) -> list[str]:
-    """Returns the keys in the order of a ``java.util.HashMap`` into which they were put in this order."""
+    """Returns the keys in the order of a ``java.util.HashMap`` that received them in the given order."""
     size = 1
     while size < capacity:
         size *= 2

@@ -1,4 +1,4 @@
-"""Rules that explain the difference between two results of one record without running anything again."""
+"""Rules that explain the difference between two results of one record without a second run."""
 
 import math
 import re
@@ -126,7 +126,7 @@ class Bridge:
         return any(code == got["code"] and self._is(want, *crash) for *crash, code in CRASHES)
 
     def crashes_into_config(self, want: Result, code: str) -> bool:
-        """Returns True if Kafka crashes on a record because of an option that is refused here under this code."""
+        """Returns True if Kafka crashes on a record because of an option that this package refuses under this code."""
         if "error" not in want:
             return False
         return any(code == known and self._is(want["error"], *crash) for *crash, known in CONFIG_CRASHES)
@@ -305,7 +305,8 @@ def _fieldless(want: Any, got: Any) -> bool:
 
 
 def fits(schema: dict[str, Any], java: Any) -> bool:
-    """Returns True if a value, as the cases show those that JSON cannot carry, is of the type that its schema says."""
+    """Returns True if a value has the type of its schema. The value is in the cases' form for values that JSON cannot
+    hold."""
     if java is None:
         return bool(schema.get("optional"))
     if isinstance(java, dict):

@@ -49,7 +49,7 @@ class Converter:
         return self.plain.read(datum["schemaless"].encode(errors="surrogatepass"))
 
     def write(self, schema: Schema | None, value: Any) -> dict[str, Any] | None:
-        """Returns the datum of a value; one that JSON cannot carry is ``unserialisable``."""
+        """Returns the datum of a value; ``unserialisable`` for a value that JSON cannot hold."""
         if isinstance(value, OwnStruct):
             datum = {"unserialisable": "the struct has another schema", "java": java_form(value.schema, value)}
             return datum if schema is None else {**datum, "schema": java_schema(schema)}
@@ -71,12 +71,12 @@ class Converter:
 
 
 def java_schema(schema: Schema) -> str:
-    """Returns the JSON of a schema whose defaults are in the form that ``java_form`` gives values."""
+    """Returns the JSON of a schema with its defaults in the form of ``java_form``."""
     return json.dumps(schema_to_json(schema, lambda s: java_form(s.with_(default=None), s.default)))
 
 
 def java_form(schema: Schema | None, value: Any) -> Any:
-    """Returns a value in the form that the cases use for values that JSON cannot carry."""
+    """Returns a value in the cases' form for values that JSON cannot hold."""
     if isinstance(value, bytes):
         return {"bytes": base64.b64encode(value).decode()}
     if value is None or isinstance(value, str | bool):
@@ -98,8 +98,8 @@ def java_form(schema: Schema | None, value: Any) -> Any:
 
 
 def case_chain(case: dict[str, Any]) -> Chain:
-    """Returns the chain of a case: what Kafka ignores is accepted, paths and class names are as strict as Kafka's
-    (decisions 4 and 8).
+    """Returns the chain of a case. It accepts options that Kafka ignores, and is as strict about paths and class names
+    as Kafka (decisions 4 and 8).
     """
     properties = {"transforms": "", **{k: v for k, v in case["config"].items() if v is not None}}
     strict = {}
@@ -111,7 +111,7 @@ def case_chain(case: dict[str, Any]) -> Chain:
 
 
 def run_case(case: dict[str, Any], chain: Chain, converter: Converter | None = None) -> dict[str, Any]:
-    """Runs the records of a case through one chain, on the Python evaluator; the answer has the shape of ``expect``."""
+    """Runs the records of a case through its chain, on the Python evaluator. The answer has the shape of ``expect``."""
     interpreter, converter = Interpreter(chain), converter or Converter(case.get("converter") or {})
     return {"results": [_run(r, interpreter, converter) for r in case["records"]]}
 
@@ -160,7 +160,7 @@ def _read(datum: dict[str, str] | None, converter: Converter, place: str) -> tup
 
 
 def write_record(data: dict[str, Any], record: Record, converter: Converter) -> dict[str, Any]:
-    """Returns the answer for a record that went through."""
+    """Returns the answer for a record that passed."""
     headers = [{"key": h.key, "value": converter.write(h.schema, h.value)} for h in record.headers]
     return {
         **data,
@@ -175,7 +175,7 @@ def write_record(data: dict[str, Any], record: Record, converter: Converter) -> 
 
 
 def parse_cases(lines: bytes) -> list[dict[str, Any]]:
-    """Reads a file of cases, which may be packed by gzip."""
+    """Reads a file of cases, which may be compressed by gzip."""
     if lines.startswith(_PACKED):
         lines = gzip.decompress(lines)
     return [json.loads(line) for line in lines.split(b"\n") if line.strip()]  # msgspec takes no lone surrogates

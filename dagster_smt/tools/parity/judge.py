@@ -3,8 +3,8 @@
 A difference is intended if a rule explains the part of the record that differs, and nothing else differs. There are two
 kinds of rules:
 
-- Rules on one result (``bridges``): the result here instead of Kafka's crash, values that JSON cannot express, and
-  values that Spark's columns cannot distinguish. Such a rule defines the result that must come instead.
+- Rules on one result (``bridges``): a result here where Kafka crashes, values that JSON cannot express, and values that
+  Spark's columns cannot distinguish. Such a rule defines the only accepted result.
 - A second run of the case with the difference switched off (``as_kafka``): this result must equal Kafka's, and the
   first result must equal that of the Python evaluator.
 """
@@ -111,7 +111,7 @@ class Judge:
         return Bridge(self.case, self.chain)
 
     def refusal(self, problem: dict[str, Any]) -> str:
-        """Returns why a chain is refused that Kafka runs."""
+        """Returns the reason for refusing a chain that Kafka runs."""
         want = self.case["expect"]["results"]
         if want and all(self.bridge.crashes_into_config(w, problem["code"]) for w in want):
             return "D2"
@@ -126,7 +126,8 @@ class Judge:
         return ""
 
     def explain(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the ids of what explains a result; empty if it is equal, None if nothing does."""
+        """Returns the ids of the differences that explain a result; empty if the result is equal, None if nothing
+        explains it."""
         direct = self.bridge(number, want, got)
         if direct is not None:
             return direct

@@ -1,7 +1,7 @@
 """How Kafka's ``JsonConverter`` reads JSON: the coercions of Jackson's tree that the project refuses (difference D5).
 
-Written after the documented behaviour of ``JsonNode.intValue`` and its kin, not after ``interpret.codec``: the judge
-asks it whether a refusal of ours is one of those that D5 explains.
+This reader follows the documentation of ``JsonNode.intValue`` and similar methods, not our own reader. With it, the
+judge decides whether D5 explains one of our refusals.
 """
 
 import base64
@@ -27,7 +27,7 @@ _MOST_DIGITS = 1000
 
 @dataclass
 class JacksonReader:
-    """Reads one datum. ``coerced``: whether something in it was taken for something else than it is."""
+    """Reads one datum. ``coerced`` is true if the reader converted a part of the datum to another type."""
 
     default_for_null: bool = True
     coerced: bool = field(default=False)
@@ -36,7 +36,7 @@ class JacksonReader:
     """The text that was read, as strict JSON: without what Jackson passes over."""
 
     def parse(self, data: str) -> Any:
-        """Returns the tree of a text, with fractions as ``Decimal``. Raises ``DataError`` where Jackson fails."""
+        """Returns the tree of a text, with fractions as ``Decimal``. Raises ``DataError`` if Jackson fails."""
         check_depth(data.encode(errors="surrogatepass"))
         text = data.lstrip("\ufeff")
         plain = _ZEROS.sub(lambda m: m[0] if m[1] is None else m[1], text)
@@ -215,7 +215,7 @@ class JacksonReader:
 
 
 class WrittenReader(JacksonReader):
-    """Reads what a converter has written: infinities as texts, and types that have another type's name."""
+    """Reads the output of a converter: infinities as texts, and types that have the name of another type."""
 
     def typed(self, schema: Schema | None, tree: Any) -> Any:
         bare = schema.with_(name=None) if schema is not None and schema.mislabelled else schema

@@ -59,11 +59,11 @@ class SparkAnswers:
     """Answers cases with a Spark session; also counts which evaluator the records went through.
 
     Attributes:
-        session: Where to run.
-        lanes: What parses: True for the JVM lane, which may leave records, False for Python; None: both in this order.
+        session: The Spark session.
+        lanes: The parser: True for the JVM lane, which may leave records, False for Python; None: both, in this order.
         rest: False to leave records without a schema unanswered; their results are None.
-        typed, other: Records through the Spark evaluator, and through ``mapInArrow``.
-        unplanned: Why batches of records with schemas could not use the Spark evaluator.
+        typed, other: The number of records through the Spark evaluator, and through ``mapInArrow``.
+        unplanned: The reasons why batches of records with schemas could not use the Spark evaluator.
     """
 
     session: SparkSession
@@ -122,7 +122,7 @@ class SparkAnswers:
 
 
 def on_spark(cases: list[tuple[Case, Chain]]) -> list[Answer | None]:
-    """Runs cases on Spark, with the session there is, or a local one."""
+    """Runs cases on Spark, with the existing session or a local one."""
     session = SparkSession.getActiveSession()
     if session is not None:
         return SparkAnswers(session)(cases)

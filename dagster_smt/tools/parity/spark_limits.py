@@ -1,4 +1,5 @@
-"""What the Spark evaluator cannot tell: the results it may give for a record instead of Connect's (D6, D8)."""
+"""The distinctions that the Spark evaluator cannot make, and the results that it may return instead of Connect's (D6,
+D8)."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -22,11 +23,11 @@ Result = dict[str, Any]
 
 
 def without_schemas(case: dict[str, Any], chain: Chain, number: int, got: Result) -> Iterator[Result]:
-    """D6: returns the results with one null for a null side, with the case's schema for the side, or without.
+    """D6: returns the possible results for a null side, whose null has the case's schema or no schema.
 
     Yields:
-        The results of the record where every null side has the schema, and where none has one; and the refusal of
-        a null that HoistField would put into a required field.
+        The results of the record in which every null side has the schema, and in which none has one; then the refusal
+        of a null that HoistField would put into a required field.
     """
     converter = Converter(case.get("converter") or {})
     for with_schema in (True, False):
@@ -69,7 +70,7 @@ def beyond_range(case: dict[str, Any], chain: Chain, number: int, got: Result) -
     """D8: returns True if an instant is beyond Spark's range. The record is refused here, or has no timestamp.
 
     Yields:
-        The results that are right for Spark.
+        The results that are correct for Spark.
     """
     record = case["records"][number]
     if record["timestamp"] is not None and abs(record["timestamp"]) > MAX_MILLIS:

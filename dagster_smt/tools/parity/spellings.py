@@ -1,9 +1,9 @@
 """The texts of floating-point numbers before Java 19 (JDK-4511638), which are not always the shortest.
 
-The recorded results come from Java 17. Its ``Double.toString`` takes digits off the exact value one by one and stops as
-soon as what is left is within the rounding error of the number; it compares in whole numbers, but with a unit in the
-last place that is half as large at powers of two. The result is not the shortest now and then:
-``1.9999999999999998E23`` for ``2.0E23``.
+The recorded results come from Java 17. Its ``Double.toString`` produces digits of the exact value one by one, and stops
+as soon as the rest is within the rounding error of the number. It compares whole numbers, but with a unit in the last
+place that is half as large at powers of two. So the text is sometimes not the shortest one: ``1.9999999999999998E23``
+for ``2.0E23``.
 """
 
 import math

@@ -1,7 +1,7 @@
-"""Differences from the vendors' own classes that are deliberate, taken back where that can be.
+"""Deliberate differences from the vendors' own classes, switched off if possible.
 
-Each rule names the transform, what the original says, and what stands for it here. Where the original crashes and here
-is a result, the record or the chain is changed so that the original would not crash: the result has to be that one.
+Each rule names the transform, the original's result, and the result here. If the original crashes, the record or the
+chain is changed so that the original would not crash, and the results must then be equal.
 """
 
 import json
@@ -73,9 +73,10 @@ _REFUSED_LISTS = re.compile(r"Invalid (include|exclude) list format|value is inv
 
 
 def takes_more(case: Case, answer: Result) -> bool:
-    """D1: returns True if TimezoneConverter accepts a list that the original refuses for the signs in its names.
+    """D1: returns True if TimezoneConverter accepts a list that the original refuses because of characters in its
+    names.
 
-    Other names in their places, in the list and in the records, must give the same results.
+    With other names in the list and in the records, the results must be the same.
     """
     message = str(case["expect"]["configError"].get("message"))
     if not _REFUSED_LISTS.search(message):
@@ -176,7 +177,7 @@ def _known_zone(zone: str) -> str:
 def refused_at_once(case: Case, problem: Mapping[str, Any], is_right: Callable[[Case], bool]) -> bool:
     """D1: returns True if a chain is refused for a time zone or a rule on which Debezium fails only at a conversion.
 
-    In another zone, and without the rule, the records that pass there have to come out as they do there.
+    In another zone and without the rule, the records that pass in the original must have the original's results.
     """
     if problem["code"] not in ("SMT011", "SMT013", UNKNOWN_ZONE):
         return False
@@ -203,13 +204,13 @@ def refused_at_once(case: Case, problem: Mapping[str, Any], is_right: Callable[[
 
 @dataclass(frozen=True)
 class Crash:
-    """An error of the original where there is a result here.
+    """An error of the original for which this package has a result.
 
     Attributes:
         transform: The class.
         error: The class of the exception.
         text: A regular expression for its message.
-        change: What the case is without the crash; the result must then be the same.
+        change: Returns the case without the crash, whose result must then be the same.
     """
 
     transform: str
@@ -270,7 +271,7 @@ CRASHES = (
 
 
 def uncrashed(case: Case, number: int, want: Result) -> Iterator[Result]:
-    """Yields the results that are right where the original crashes."""
+    """Yields the correct results for a case in which the original crashes."""
     if "error" not in want:
         return
     error = want["error"]
@@ -343,7 +344,7 @@ def _exchanged(chain: Chain, old: type[Transform], new: Callable[[], type[Transf
 def left_as_text(case: Case, chain: Chain, number: int, want: Result, got: Result) -> bool:
     """D2: returns True if a stage refuses a text that EventRouter left unchanged under the schema of a text.
 
-    The original leaves it under the schema of a struct, which another stage refuses.
+    The original leaves the text under the schema of a struct, which another stage refuses.
     """
     if "error" not in want or "error" not in got or got["error"]["code"] != "SMT201":
         return False
@@ -390,7 +391,7 @@ def with_memory(chain: Chain) -> Chain:
 
 
 def remembers(case: Case) -> Case | None:
-    """D9: returns the case under a Debezium that finds new schemas by the old ones; None without its router."""
+    """D9: returns the case under a Debezium that caches new schemas by the old ones; None without its router."""
     routes = any(type_of(case, key.split(".")[1]) == "ByLogicalTableRouter" for key, _ in _options(case, "type"))
     if routes and len(case["records"]) > 1:
         return {"memory": True, **case}
@@ -514,7 +515,8 @@ def another_fault(case: Case, want: Result, got: Result) -> bool:
 
 
 def nowhere(case: Case, want: Result, got: Result) -> bool:
-    """D12: returns True if the original makes an impossible value, or loses one, and the record is refused here."""
+    """D12: returns True if the original makes an impossible value or loses a value, and this package refuses the
+    record."""
     if "record" not in want or "error" not in got:
         return False
     code, transform = got["error"]["code"], type_of(case, got["error"]["stage"])
@@ -533,7 +535,7 @@ def nowhere(case: Case, want: Result, got: Result) -> bool:
 def fewer_conditions(case: Case, chain: Chain, want: Result) -> bool:
     """D2: returns True if Aiven's FieldValueMatches fails on a path through a value without fields.
 
-    Here the path is false.
+    In this package the predicate is false for such a path.
     """
     error = want.get("error", {})
     predicates = []

@@ -26,8 +26,8 @@ _QUOTED = re.compile(r"'[^']*'?")
 def zone_leak(case: dict[str, Any], chain: Chain, number: int, want: dict[str, Any], got: dict[str, Any]) -> bool:
     """Returns True if two results differ only in the zone of instants from a TimestampConverter.
 
-    The format must read zones, a text with a zone must have come before (or be the record's own), and the instants must
-    be apart by what zones can be apart.
+    The format must read zones. An earlier text, or the record's own text, must have a zone. And the instants must
+    differ by a possible difference of two zones.
     """
     if "record" not in want or "record" not in got:
         return False

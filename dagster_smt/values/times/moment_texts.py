@@ -1,4 +1,4 @@
-"""Days and moments as texts of people and databases, in UTC."""
+"""Dates and times as texts, in the forms of people and databases, in UTC."""
 
 import re
 from datetime import date
@@ -26,8 +26,8 @@ def days_of(text: str) -> int | None:
 def millis_of(text: str) -> int | None:
     """Returns the milliseconds of ``2020-01-01 12:00:00.123``, in UTC if it has no zone. The time of day is optional.
 
-    None for other texts, and for moments with digits beyond milliseconds: a column cannot hold these digits, and this
-    function does not cut them.
+    The result is None for other texts, and for times with more digits than milliseconds, because a column cannot hold
+    these digits, and this function does not truncate them.
     """
     parts = _MOMENT.fullmatch(text)
     if parts is None:
@@ -45,7 +45,7 @@ def millis_of(text: str) -> int | None:
 
 
 def names_zone(text: str) -> bool:
-    """Returns whether a moment has a zone: ``Z`` or ``+01:00``."""
+    """Returns True if a time has a zone: ``Z`` or ``+01:00``."""
     parts = _MOMENT.fullmatch(text)
     return parts is not None and bool(parts[8] or parts[9])
 
