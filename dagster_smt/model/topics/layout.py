@@ -91,7 +91,7 @@ def partition_field(text: str) -> PartitionField:
     """Reads an entry of ``partition_by``; Iceberg's plural names (``days``) are known, too.
 
     Raises:
-        ValueError: The text is not one.
+        ValueError: The text is not such an entry.
     """
     call = _CALL.fullmatch(text)
     if call is None:
@@ -110,7 +110,7 @@ def column_path(text: str) -> Path:
     """Reads an entry of ``cluster_by``.
 
     Raises:
-        ValueError: The text is not one.
+        ValueError: The text is not such an entry.
     """
     match = _PATH.fullmatch(text)
     if match is None:
