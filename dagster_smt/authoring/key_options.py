@@ -11,6 +11,7 @@ from dagster_smt.authoring.stage import Chain
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.key_references import ENCODINGS, KeyReference, KeyRing, forget_keys
+from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.model.secrets import is_reference
 
 KEY_RING = "key.ring"
@@ -84,6 +85,13 @@ class Keys(BaseModel):
         ids = [_parts(item)[0] for item in self.key_ring]
         if self.key_id and self.key_id not in ids:
             yield "key.id", f"there is no key '{self.key_id}' in the option key.ring", f"the ids are: {', '.join(ids)}"
+
+
+def domain_of(domain: str, path: FieldPath) -> str:
+    """Returns the domain of a field's values: the option ``domain``, or a domain of the path itself for ``field``."""
+    if domain == "field":
+        return f"field {path.text}"
+    return domain
 
 
 def keys_of(chain: Chain) -> Iterator[tuple[str, KeyReference]]:

@@ -174,9 +174,11 @@ RING = {"fields": "emial", "key.ring": "${env:EXAMPLE_KEY}"}
 MISSPELT = {
     "Coarsen": {"fields": "emial", "kind": "ip"},
     "Decrypt": RING,
+    "Detokenize": RING,
     "Encrypt": RING,
     "MaskPart": {"fields": "emial"},
     "Pseudonymize": RING,
+    "Tokenize": RING,
     "Redact": {"fields": "emial"},
     "MaskField": {"fields": "emial"},
     "ReplaceField": {"exclude": "emial", "renames": "nmae:x"},

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated
 
-from dagster_smt.authoring.key_options import KEY_RING, Keys
+from dagster_smt.authoring.key_options import KEY_RING, Keys, domain_of
 from dagster_smt.authoring.options import Flag, Int, Text, option
 from dagster_smt.authoring.transform import Example
 from dagster_smt.authoring.validate import one_of
@@ -18,8 +18,6 @@ from dagster_smt.values.privacy.pseudonyms import (
     standard_length,
 )
 from dagster_smt.values.privacy.texts import INTEGER_KINDS
-
-PER_FIELD = "field"
 
 
 class Pseudonymize(Keys, TextRules):
@@ -84,7 +82,5 @@ class Pseudonymize(Keys, TextRules):
         return self.length or standard_length(self.alphabet)
 
     def rule(self, path: FieldPath) -> Pseudonym:
-        domain = self.domain
-        if domain == PER_FIELD:
-            domain = f"field {path.text}"
+        domain = domain_of(self.domain, path)
         return Pseudonym(self.ring.writer, domain, self.alphabet, self.characters, self.show_key_id)

@@ -14,9 +14,10 @@ from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.key_references import forget_keys
 from dagster_smt.model.record import Record
 from dagster_smt.transforms.privacy import ALL
+from dagster_smt.transforms.privacy.tokenize import Tokenize
 
 PAGE = (Path(__file__).parents[3] / "docs/how-to/pseudonyms.md").read_text(encoding="utf-8")
-PEOPLE, SEAL, OPEN = re.findall(r"```properties\n(.*?)```", PAGE, re.DOTALL)
+PEOPLE, SEAL, OPEN, TOKENIZE, DETOKENIZE = re.findall(r"```properties\n(.*?)```", PAGE, re.DOTALL)
 
 
 @pytest.fixture(autouse=True)
@@ -61,6 +62,20 @@ def test_another_program_opens_a_text_as_the_page_says():
     head, _, encoded = text.rpartition(":")
     data = base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4))
     assert AESGCM(b"2" * 32).decrypt(data[:12], data[12:], f"{head}:orders.card".encode()) == b"4111"
+
+
+def test_tokens_and_back():
+    card = run(TOKENIZE, {"card": "4111-1111-1111-1111"})
+    assert re.fullmatch("[0-9]{4}(-[0-9]{4}){3}", card["card"]) and card["card"] != "4111-1111-1111-1111"
+    assert run(DETOKENIZE, card) == {"card": "4111-1111-1111-1111"}
+
+
+def test_the_table_of_tokens():
+    rows = re.findall(r"^\| (?:`checksum=(.*)`)? ?\| `(.*)` \| `(.*)` \|$", PAGE, re.MULTILINE)
+    table = [(example.options.get("checksum", ""), example.before, example.after) for example in Tokenize.examples]
+    assert len(rows) == 3
+    for (checksum, before, after), example in zip(rows, table, strict=True):
+        assert checksum == example[0] and before in example[1] and after in example[2]
 
 
 def test_the_page_names_every_class():

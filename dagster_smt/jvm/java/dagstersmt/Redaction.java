@@ -178,7 +178,7 @@ final class Redaction extends TextRule {
     return length == 0 || characters.length() < length || remainder(characters) != 1 ? -1 : at;
   }
 
-  private static int remainder(StringBuilder account) {
+  static int remainder(StringBuilder account) {
     String turned = account.substring(4) + account.substring(0, 4);
     int remainder = 0;
     for (int i = 0; i < turned.length(); i++) {

@@ -18,6 +18,8 @@ abstract class TextRule {
         return new Sealed.Sealing(rule);
       case "open":
         return new Sealed.Opening(rule);
+      case "token":
+        return new Token(rule);
       case "network":
         return new Coarse.Network(rule);
       case "beginning":

@@ -1,0 +1,70 @@
+"""``TokenRules``, the base of the transforms that put texts through format-preserving encryption."""
+
+from collections.abc import Iterator
+from typing import Annotated, ClassVar
+
+from dagster_smt.authoring.key_options import KEY_RING, Keys, domain_of
+from dagster_smt.authoring.options import Int, Text, option
+from dagster_smt.authoring.validate import one_of
+from dagster_smt.effects.text_rules import TextRules
+from dagster_smt.model.paths.connect import FieldPath
+from dagster_smt.values.privacy.ff1 import least_length
+from dagster_smt.values.privacy.tokens import ALPHABETS, CHECKSUMS, MOST, Token
+
+
+class TokenRules(Keys, TextRules):
+    """The base of ``Tokenize`` and ``Detokenize``: their options, and their rule."""
+
+    references = (KEY_RING,)
+    key_use = "aes"
+    opens: ClassVar[bool] = False
+    """True to turn tokens into texts."""
+    alphabet: Annotated[Text, one_of(*ALPHABETS)] = option(
+        "The characters that change: `digits`, `hex` (0 to f), `lowercase`, `uppercase`, `any_case` (both), "
+        "`uppercase_alphanumeric` (digits, too) or `alphanumeric` (digits and letters of both cases).",
+        "digits",
+    )
+    keep: Annotated[Text, one_of("punctuation", "all")] = option(
+        "Which other characters stay in their places: blanks and ASCII `punctuation`, or `all`.", "punctuation"
+    )
+    minimum_length: Int = option(
+        "The least number of characters that change; 0: as many as have a million texts (6 of `digits`).", 0
+    )
+    checksum: Annotated[Text, one_of(*CHECKSUMS)] = option(
+        "The check digits that stay valid: `none`; `luhn`: the last digit, as cards have it; `iban`: the two after the "
+        "country. Only with `alphabet=digits`. Letters of an IBAN stay.",
+        "none",
+    )
+    domain: Text = option(
+        "The group of fields whose values join. Empty: all fields with the key. `field`: each field by itself, under "
+        "its path. Any other text: all fields with the key and this text.",
+        "",
+    )
+    on_unfit: Annotated[Text, one_of("fail", "mask")] = option(
+        "What becomes of a text that is too short or too long, has other characters, or wrong check digits: `fail` "
+        "refuses the record, `mask` writes `*` for each character but blanks and punctuation.",
+        "fail",
+    )
+
+    def check(self) -> Iterator[tuple[str, str, str]]:
+        yield from TextRules.check(self)
+        yield from self.check_ring()
+        if self.checksum != "none" and self.alphabet != "digits":
+            yield "checksum", f"{self.checksum} needs alphabet=digits", "remove alphabet, or set checksum=none"
+        least = least_length(len(ALPHABETS[self.alphabet]))
+        if self.minimum_length and not least <= self.minimum_length <= MOST:
+            statement = f"must be {least} to {MOST}: {self.alphabet} needs {least} characters for a million texts"
+            yield "minimum.length", statement, "NIST SP 800-38G allows no shorter texts"
+
+    def rule(self, path: FieldPath) -> Token:
+        least = self.minimum_length or least_length(len(ALPHABETS[self.alphabet]))
+        return Token(
+            self.ring.writer,
+            domain_of(self.domain, path),
+            self.alphabet,
+            least,
+            self.checksum,
+            self.keep == "all",
+            self.on_unfit == "mask",
+            self.opens,
+        )

@@ -1,0 +1,42 @@
+"""Tokenize: replace texts with texts of the same form, which the key turns back."""
+
+from dagster_smt.authoring.transform import Example
+from dagster_smt.effects.token_rules import TokenRules
+from dagster_smt.values.privacy.texts import INTEGER_KINDS
+
+
+class Tokenize(TokenRules):
+    """Replace texts and whole numbers with tokens of the same form: format-preserving encryption, FF1 of NIST.
+
+    Characters of `alphabet` become other characters of it, and separators stay: `+47 22 12 34 56` becomes another
+    number with a plus and four blanks. Equal values have equal tokens, so tables still join, and `Detokenize` turns
+    tokens back with the key. A token does not name its key. `domain` decides which fields join; its UTF-8 is the tweak
+    of FF1. A whole number counts as its decimal text, and the result is a string without a default. A null stays null,
+    and a value of another type is refused. Keys have 16, 24 or 32 bytes. This class needs the extra `privacy`.
+    """
+
+    connect_class = "dagster_smt.privacy.Tokenize"
+    purpose = "tokenize fields"
+    kinds = ("string", *INTEGER_KINDS)
+    verb = "tokenized"
+    form = "token"
+    examples = (
+        Example(
+            "a telephone number",
+            {"fields": "phone", "key.ring": "k1=${env:EXAMPLE_KEY}"},
+            '{"phone":"+47 22 12 34 56"}',
+            '{"phone":"+99 56 77 41 06"}',
+        ),
+        Example(
+            "a card",
+            {"fields": "card", "key.ring": "k1=${env:EXAMPLE_KEY}", "checksum": "luhn"},
+            '{"card":"4111-1111-1111-1111"}',
+            '{"card":"8047-6194-1852-1428"}',
+        ),
+        Example(
+            "an account",
+            {"fields": "iban", "key.ring": "k1=${env:EXAMPLE_KEY}", "checksum": "iban"},
+            '{"iban":"GB82 WEST 1234 5698 7654 32"}',
+            '{"iban":"GB04 WEST 8657 8449 7678 54"}',
+        ),
+    )
