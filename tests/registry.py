@@ -16,6 +16,7 @@ class Registry:
     Attributes:
         schemas, subjects: What is registered; a version of a subject is a place in its list.
         deleted: (subject, version) of what is found only by who asks for deleted versions, too.
+        rules: The rule sets of schemas by id.
         serialized: The other form of schemas by id, for who asks for it.
         asked: The ids that somebody asked for.
         looked_up: The subjects that somebody looked for a schema under.
@@ -26,6 +27,7 @@ class Registry:
     schemas: dict[int, dict[str, Any]] = field(default_factory=dict)
     subjects: dict[str, list[int]] = field(default_factory=dict)
     deleted: set[tuple[str, int]] = field(default_factory=set)
+    rules: dict[int, dict[str, Any]] = field(default_factory=dict)
     serialized: dict[int, str] = field(default_factory=dict)
     asked: list[int] = field(default_factory=list)
     looked_up: list[str] = field(default_factory=list)
@@ -81,6 +83,8 @@ class _Handler(BaseHTTPRequestHandler):
             results = registry.schemas.get(int(parts[2]))
             if results and int(parts[2]) in registry.serialized and "format=serialized" in self.path:
                 results = {**results, "schema": registry.serialized[int(parts[2])]}
+            if results and int(parts[2]) in registry.rules:
+                results = {**results, "ruleSet": registry.rules[int(parts[2])]}
             return (
                 self.answer(200, results)
                 if results
@@ -89,10 +93,15 @@ class _Handler(BaseHTTPRequestHandler):
         if parts[0] == "subjects" and parts[2:] == ["versions"] and parts[1] in registry.subjects:
             return self.answer(200, list(range(1, len(registry.subjects[parts[1]]) + 1)))
         if parts[0] == "subjects" and parts[2:3] == ["versions"] and len(parts) == 4:
-            number = registry.subjects[parts[1]][int(parts[3]) - 1]
-            return self.answer(
-                200, {"subject": parts[1], "version": int(parts[3]), "id": number, **registry.schemas[number]}
-            )
+            versions = registry.subjects.get(parts[1], [])
+            version = len(versions) if parts[3] == "latest" else int(parts[3])
+            if not 1 <= version <= len(versions):
+                return self.answer(404, {"error_code": 40402, "message": "not found"})
+            number = versions[version - 1]
+            results = {"subject": parts[1], "version": version, "id": number, **registry.schemas[number]}
+            if number in registry.rules:
+                results["ruleSet"] = registry.rules[number]
+            return self.answer(200, results)
         return self.answer(404, {"error_code": 404, "message": "not found"})
 
     def do_POST(self) -> None:

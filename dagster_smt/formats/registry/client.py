@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, Literal
 
 from dagster_smt.errors import DATA_EXCEPTION, DataError, EngineError, Problem, data_error, needs_extras
+from dagster_smt.formats.registry.rules import RegistryRule, rules_of
 from dagster_smt.model.schema_size import MAX_LEVELS
 from dagster_smt.model.secrets import resolved, without_login
 
@@ -46,10 +47,12 @@ class RegistrySchema:
         text: Avro and JSON Schema as JSON; Protobuf as the file's descriptor in base64, or as text if the registry has
             no other form.
         references: (name, text) of each reference, after the references that it has itself.
+        rules: The rules that consumers apply.
     """
 
     text: str
     references: tuple[tuple[str, str], ...]
+    rules: tuple[RegistryRule, ...] = ()
 
 
 def schema_by_id(options: Options, number: int, kind: SchemaKind) -> RegistrySchema:
@@ -73,7 +76,7 @@ def schema_by_id(options: Options, number: int, kind: SchemaKind) -> RegistrySch
     schema, references = _asked(options, ask, lambda status: _unknown(number, "the registry does not know it"), (404,))
     if (schema.schema_type or "AVRO") != kind:
         raise _unknown(number, f"it is {schema.schema_type or 'AVRO'}, not {kind}")
-    return RegistrySchema(schema.schema_str, tuple(references.items()))
+    return RegistrySchema(schema.schema_str, tuple(references.items()), rules_of(schema, "READ"))
 
 
 @dataclass(frozen=True)
@@ -184,6 +187,27 @@ def schema_id(options: Options, subject: str, text: str, kind: SchemaKind, *, re
         return int(client.lookup_schema(subject, schema).schema_id)
 
     return int(_asked(options, ask, lambda status: _refused(subject, status), (*_REFUSED, 404)))
+
+
+def written_rules(options: Options, subject: str) -> tuple[RegistryRule, ...]:
+    """Returns the rules that producers apply under a subject: those of its latest version; none without a version.
+
+    Raises:
+        EngineError: SMT636, the registry does not answer.
+    """
+    with needs_extras():
+        from confluent_kafka.schema_registry.error import SchemaRegistryError
+
+    def ask(client: Any) -> tuple[RegistryRule, ...]:
+        try:
+            return rules_of(client.get_latest_version(subject).schema, "WRITE")
+        except SchemaRegistryError as error:
+            if error.http_status_code in (*_REFUSED, 404):
+                return ()
+            raise
+
+    rules: tuple[RegistryRule, ...] = _asked(options, ask, lambda status: _refused(subject, status), (), "rules")
+    return rules
 
 
 def _asked(

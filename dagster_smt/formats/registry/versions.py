@@ -13,6 +13,7 @@ from dagster_smt.formats.protobuf.files import read_indexes
 from dagster_smt.formats.protobuf.read import protobuf_of
 from dagster_smt.formats.protobuf.text import proto_files
 from dagster_smt.formats.registry.client import RegistrySchema, SchemaKind, schema_by_id, version_of
+from dagster_smt.formats.registry.rules import check_read
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.topics.format import Format
 
@@ -78,10 +79,12 @@ def registered_schema(form: Format, header: bytes) -> Registered:
     """Returns the schema in the header of a value.
 
     Raises:
-        DataError: SMT441, the registry does not have the schema; SMT273, Connect has no schema for it.
+        DataError: SMT441, the registry does not have the schema; SMT273, Connect has no schema for it; SMT752, the
+            schema has a rule that is not applied.
     """
     kind, number = KINDS[form.kind], number_of(header)
     source = schema_by_id(tuple(form.settings.items()), number, kind)
+    check_read(form.settings, source.rules, number)
     if kind == "AVRO":
         return _avro(source, number)[0]
     place = f"schema {number}"
@@ -148,6 +151,7 @@ def registered_avro(form: Format, number: int, side: KeyOrValue, topics: Sequenc
         DataError: The records of a topic cannot be read.
     """
     source = schema_by_id(tuple(form.settings.items()), number, "AVRO")
+    check_read(form.settings, source.rules, number)
     registered, avro = _avro(source, number)
     schemas = [versioned(registered, form, header_of(number), side, topic) for topic in topics]
     if avro is None or schemas[0] is None:

@@ -16,7 +16,8 @@ from dagster_smt.formats.json_schema.write import json_schema_out
 from dagster_smt.formats.primitives import without_schema
 from dagster_smt.formats.protobuf.files import read_indexes, write_indexes
 from dagster_smt.formats.protobuf.write import protobuf_out
-from dagster_smt.formats.registry.client import schema_id
+from dagster_smt.formats.registry.client import schema_id, written_rules
+from dagster_smt.formats.registry.rules import check_write
 from dagster_smt.formats.registry.versions import (
     HEADER,
     KINDS,
@@ -160,6 +161,8 @@ class RegistryWriter:
 
     def _header(self, subject: str, text: str) -> bytes:
         register = self.settings.get("auto.register.schemas", "true").lower() == "true"
-        number = schema_id(tuple(self.settings.items()), subject, text, self.kind, register=register)
+        options = tuple(self.settings.items())
+        check_write(self.settings, written_rules(options, subject), subject)
+        number = schema_id(options, subject, text, self.kind, register=register)
         indexes = write_indexes((0,)) if self.kind == "PROTOBUF" else b""
         return header_of(number) + indexes

@@ -37,6 +37,10 @@ REGISTRY_OPTIONS = (
 WRITING_OPTIONS = ("subject", "subject.name.strategy", "auto.register.schemas")
 """Options of formats with a registry: the first with Flink's name, the others with Confluent's. The first two choose
 the subject. Readers need the subject, too, because schemas have versions per subject."""
+RULES = "rules"
+"""Option of formats with a registry: what becomes of fields that rules of a schema encrypt."""
+RULE_CHOICES = ("refuse", "sealed")
+"""Values of ``rules``: such records are refused, or their fields stay encrypted."""
 NON_REQUIRED = "use.optional.for.nonrequired"
 """Option of JSON Schema, with Confluent's name: properties that are not required may be missing."""
 ARRAYS_AS_ROWS = "arrays-as-rows"
@@ -71,9 +75,9 @@ _KNOWN = {
     "csv": CSV_OPTIONS,
     "avro": ("schema", WRAPPED),
     "protobuf": ("descriptor", "message-name"),
-    "avro-confluent": (*REGISTRY_OPTIONS, *WRITING_OPTIONS, WRAPPED),
-    "protobuf-confluent": (*REGISTRY_OPTIONS, *WRITING_OPTIONS),
-    "json-confluent": (*REGISTRY_OPTIONS, *WRITING_OPTIONS, NON_REQUIRED),
+    "avro-confluent": (*REGISTRY_OPTIONS, *WRITING_OPTIONS, RULES, WRAPPED),
+    "protobuf-confluent": (*REGISTRY_OPTIONS, *WRITING_OPTIONS, RULES),
+    "json-confluent": (*REGISTRY_OPTIONS, *WRITING_OPTIONS, RULES, NON_REQUIRED),
 }
 
 _SECRETS = "put the secret into the environment and write ${env:NAME}, or EnvVar('NAME') of Dagster"
@@ -138,6 +142,8 @@ class Format:
             yield Problem("SMT272", f"{place}url", "is missing", "set the registry's address")
         if settings.get("subject.name.strategy", STRATEGIES[0]) not in STRATEGIES:
             yield Problem("SMT272", f"{place}subject.name.strategy", "is unknown", f"use {', '.join(STRATEGIES)}")
+        if settings.get(RULES, RULE_CHOICES[0]) not in RULE_CHOICES:
+            yield Problem("SMT272", f"{place}{RULES}", "is unknown", f"use {', '.join(RULE_CHOICES)}")
         if settings.get("auto.register.schemas", "true").lower() not in ("true", "false"):
             yield Problem("SMT272", f"{place}auto.register.schemas", "is neither true nor false", "use one of them")
 

@@ -1,0 +1,118 @@
+"""The rules of schemas in a registry: what producers and consumers do with each record (Confluent's data contracts).
+
+A rule of type ``ENCRYPT`` encrypts the fields with some tags when a record is written, and decrypts them when it is
+read (client-side field level encryption). ``CEL`` and ``CEL_FIELD`` check or change records. This package applies none
+of them by itself, so a schema with such a rule is refused, unless the option ``rules`` says what becomes of its fields.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dagster_smt.errors import DATA_EXCEPTION, DataError, data_error
+from dagster_smt.model.topics.format import RULES
+
+Mode = Literal["READ", "WRITE"]
+ENCRYPT = "ENCRYPT"
+_BOTH = "WRITEREAD"
+_SHOWN = 100
+"""The most characters of a rule's name in a message."""
+
+
+@dataclass(frozen=True)
+class RegistryRule:
+    """A rule that a client applies to each record.
+
+    Attributes:
+        name: The rule's name.
+        type: ``ENCRYPT``, ``CEL``, ``CEL_FIELD``, or the type of an executor of somebody else.
+        tags: The rule concerns fields with one of these tags; without tags, all fields.
+        parameters: Pairs of a name and a value, such as ``encrypt.kek.name``.
+        of_bytes: True if the rule concerns the bytes of the record instead of its fields (``encodingRules``).
+        may_fail: True if a record stays as it is where the rule fails (``onFailure`` is ``NONE``).
+    """
+
+    name: str
+    type: str
+    tags: tuple[str, ...] = ()
+    parameters: tuple[tuple[str, str], ...] = ()
+    of_bytes: bool = False
+    may_fail: bool = False
+
+    @property
+    def is_encryption(self) -> bool:
+        """True for the encryption of fields."""
+        return self.type == ENCRYPT and not self.of_bytes
+
+    @property
+    def words(self) -> str:
+        """The rule in messages."""
+        return f"the rule '{self.name[:_SHOWN]}' ({self.type[:_SHOWN]})"
+
+
+def rules_of(schema: Any, mode: Mode) -> tuple[RegistryRule, ...]:
+    """Returns the rules that a client applies, in the order in which it applies them.
+
+    Args:
+        schema: A schema of the client of ``confluent-kafka``.
+        mode: ``READ`` for consumers, ``WRITE`` for producers.
+    """
+    rule_set = schema.rule_set
+    if rule_set is None or (rule_set.enable_at or "ALL") not in ("ALL", "CLIENT"):
+        return ()
+    rules = _applied(rule_set.domain_rules, mode, of_bytes=False)
+    encodings = _applied(rule_set.encoding_rules, mode, of_bytes=True)
+    if mode == "READ":
+        return (*reversed(encodings), *reversed(rules))
+    return (*rules, *encodings)
+
+
+def _applied(rules: Any, mode: Mode, *, of_bytes: bool) -> list[RegistryRule]:
+    results = []
+    for rule in rules or ():
+        if rule.disabled or rule.mode not in (mode, _BOTH):
+            continue
+        parameters = tuple((rule.params.params if rule.params else {}).items())
+        may_fail = _action(rule.on_failure or "", mode) == "NONE"
+        kind = (rule.type or "").upper()
+        results.append(RegistryRule(rule.name or "", kind, tuple(rule.tags or ()), parameters, of_bytes, may_fail))
+    return results
+
+
+def _action(text: str, mode: Mode) -> str:
+    """Returns the action of a mode; ``ERROR,NONE`` has one for writing and one for reading."""
+    actions = text.split(",")
+    return actions[0] if mode == "WRITE" else actions[-1]
+
+
+def check_read(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], number: int) -> None:
+    """Checks that records with a schema can be read under the option ``rules``.
+
+    Raises:
+        DataError: SMT752, a rule is not applied, and the option does not say that its fields stay as they are.
+    """
+    choice = settings.get(RULES, "refuse")
+    for rule in rules:
+        if choice == "refuse" and rule.is_encryption:
+            hint = f"with {RULES}=sealed, encrypted fields stay encrypted"
+            raise _refused(f"schema {number} has {rule.words}, which encrypts fields", hint)
+        if not rule.is_encryption:
+            hint = "let a consumer with this rule write another topic, and read that one"
+            raise _refused(f"schema {number} has {rule.words}, which this package does not apply", hint)
+
+
+def check_write(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], subject: str) -> None:
+    """Checks that records may be written under a subject.
+
+    Raises:
+        DataError: SMT752, producers apply a rule, for example encrypt fields, and this package would not.
+    """
+    if settings.get(RULES, "refuse") == "sealed":
+        return
+    for rule in rules:
+        statement = f"producers apply {rule.words} under {subject}, and this package does not"
+        raise _refused(statement, f"write another subject; or set {RULES}=sealed to write values as they are")
+
+
+def _refused(statement: str, hint: str) -> DataError:
+    return data_error("SMT752", statement, hint, DATA_EXCEPTION)
