@@ -18,7 +18,9 @@ VENDORS = {
     "debezium": "io.debezium:debezium-connect-plugins:3.6.1.Final",
     "iceberg": "org.apache.iceberg:iceberg-kafka-connect-transforms:1.10.1",
     "jcustenborder": "com.github.jcustenborder.kafka.connect:kafka-connect-transform-common:0.1.0.14",
-    "mongodb": "org.mongodb.kafka:mongo-kafka-connect:1.13.0",
+    "debezium-mysql": "io.debezium:debezium-connector-mysql:3.6.1.Final",
+    "debezium-postgres": "io.debezium:debezium-connector-postgres:3.6.1.Final",
+    "landoop": "com.landoop:kafka-connect-smt_2.12:2.0.0",
 }
 
 
