@@ -173,6 +173,38 @@ def test_explain_says_which_stage_keeps_records_out_of_the_jvm(run, files):
     assert out.splitlines()[-1] == f"{slower}: transforms.mine (Flatten$Value) has Python code"
 
 
+TABLES = {
+    "one topic": (["--topic", "shop.a"], "lake.{topic}", ["records of topic shop.a go to lake.shop_2ea"]),
+    "a path": (["--topic", "shop.a"], "s3a://lake/{topic}", ["records of topic shop.a go to s3a://lake/shop.a"]),
+    "any topic": ([], "lake/{topic}", ["the records choose the topic, and each topic has a table: lake/{topic}"]),
+    "a table": (["--topic", "shop.a"], "lake/orders", ["all records go to lake/orders"]),
+}
+
+
+@pytest.mark.parametrize(("arguments", "sink", "expected"), TABLES.values(), ids=TABLES)
+def test_explain_names_the_tables_of_a_sink(run, arguments, sink, expected):
+    code, out, _ = run("explain", "chain.properties", "--schema", "schema.sql", "--sink", sink, *arguments)
+    assert (code, [line for line in out.splitlines() if line in expected]) == (0, expected)
+
+
+def test_explain_names_the_tables_after_a_router(run, files):
+    router = "transforms=r\ntransforms.r.type=RegexRouter\ntransforms.r.regex=shop.(.*)\ntransforms.r.replacement=$1\n"
+    (files / "route.properties").write_text(router)
+    tables = ["--sink", "lake.{topic}", "--topic", "shop.a"]
+    assert "records of topic a go to lake.a" in run("explain", "route.properties", "--schema", "id INT", *tables)[1]
+    assert "the records choose the topic" in run("explain", "route.properties", *tables)[1]  # no plan without a schema
+    field = "transforms=r\ntransforms.r.type=io.confluent.connect.transforms.ExtractTopic$Value\ntransforms.r.field=k\n"
+    (files / "field.properties").write_text(field)
+    out = run("explain", "field.properties", "--schema", "k STRING", *tables)[1]
+    assert "at most 1000 tables (max_tables), and 250 new ones of a run (max_new_tables)" in out
+
+
+def test_explain_refuses_a_topic_without_a_table(run):
+    arguments = ("explain", "chain.properties", "--schema", "schema.sql", "--topic", "_smt_progress")
+    assert run(*arguments, "--sink", "lake/{topic}")[2].startswith("SMT731")
+    assert run(*arguments, "--sink", "{topic}/{topic}")[2].startswith("SMT730")
+
+
 def test_preview(run):
     code, out, _ = run("preview", "chain.properties", "records.jsonl", "--topic", "t")
     assert (code, out.splitlines()) == (0, [

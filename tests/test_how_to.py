@@ -170,6 +170,14 @@ def test_the_table_is_that_of_the_page(spark, tmp_path, monkeypatch):
     assert [list(map(str, row)) for row in rows] == table_under("After one run the table has one row:")
 
 
+def test_the_command_of_the_page_about_many_tables_names_the_table(tmp_path):
+    (command,) = blocks("docs/how-to/many-tables.md", "sh")
+    (tmp_path / "chain.yaml").write_text("[]\n")
+    explain = f"{Path(sys.executable).parent}/{command.strip()}"
+    output = subprocess.run(explain, shell=True, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert output.splitlines()[-1] == "records of topic shop.orders go to lake.shop_2eorders"
+
+
 def test_the_preview_of_the_page_prints_its_effects(tmp_path):
     (records,), (command,), (effects,) = blocks(LATEST, "json"), blocks(LATEST, "sh"), blocks(LATEST, "text")
     (tmp_path / "chain.yaml").write_text("[]\n")

@@ -3,6 +3,7 @@
 import argparse
 import inspect
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,12 +22,14 @@ from dagster_smt.errors import ConfigError, PlanError, Problem, SmtError
 from dagster_smt.foreign.check import check_options
 from dagster_smt.jvm.columns import columns_program
 from dagster_smt.jvm.program import in_python, kept_out
+from dagster_smt.model.cell import Const
 from dagster_smt.model.topics.columns import describe_columns
 from dagster_smt.model.topics.format import SELF_DESCRIBED, Format
+from dagster_smt.model.topics.table_names import unfit_topics
 from dagster_smt.privacy.applied import AppliedPolicy
 from dagster_smt.spark.ways import PlannedFacts, possible_ways
 from dagster_smt.tables.push_down import explained
-from dagster_smt.tables.spec import TopicTable
+from dagster_smt.tables.spec import DeltaSink, TopicTable
 
 _EPOCHS = "leader epochs: the client of confluent-kafka reads the topics of a cluster, slower than Spark's reader"
 _LINK = re.compile(r"\[([^\[\]]+)\]\([^()]+\)")
@@ -60,6 +63,9 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     explain.add_argument("--topic", default="", help="the topic the records come from")
     explain.add_argument("--html", type=Path, metavar="FILE", help="write one page with a picture of the columns' ways")
     explain.add_argument("--full", action="store_true", help="all fields after each stage, not only what it changes")
+    explain.add_argument(
+        "--sink", default="", metavar="PLACE", help="a path or name with {topic}: show the tables of the topics"
+    )
     add_policy(explain)
     add_jars(explain)
     explain.set_defaults(run=_explain)
@@ -117,7 +123,7 @@ def _explain(arguments: argparse.Namespace) -> int:
             say(line)
     if arguments.html is None:
         say(explain(plan, full=arguments.full))
-        for line in _ways(plan, table):
+        for line in (*_ways(plan, table), *_tables(plan, arguments.sink)):
             say(line)
         return 0
     arguments.html.write_text(page(plan, arguments.chain.name, full=arguments.full), encoding="utf-8")
@@ -154,6 +160,40 @@ def _ways(plan: Plan, table: TopicTable | None) -> list[str]:
     if out is not None:
         lines.append(in_python(out))
     return lines
+
+
+def _tables(plan: Plan, place: str) -> Iterator[str]:
+    """Yields the tables of a sink with ``{topic}``, as far as the plan knows the topics.
+
+    Raises:
+        ConfigError: SMT730, the template is wrong.
+        PlanError: SMT731, SMT732, a topic can have no table.
+    """
+    if not place:
+        return
+    sink = DeltaSink(path=place) if "/" in place else DeltaSink(table=place)
+    if not sink.per_topic:
+        yield f"all records go to {sink.place}"
+        return
+    topics = _topics_after(plan)
+    if problems := unfit_topics(topics, (), keeps_deletions=False):
+        raise PlanError(problems.values())
+    for topic in sorted(topics):
+        yield f"records of topic {topic} go to {sink.of_topic(topic).place}"
+    if not topics:
+        yield f"the records choose the topic, and each topic has a table: {sink.place}"
+        limits = f"{sink.max_tables} tables (max_tables), and {sink.max_new_tables} new ones of a run (max_new_tables)"
+        yield f"  at most {limits}"
+
+
+def _topics_after(plan: Plan) -> set[str]:
+    """Returns the topics of the records after the chain; none if the plan does not know them all."""
+    topics = set()
+    for record in plan.results.values():
+        if not isinstance(record.topic.expr, Const):
+            return set()
+        topics.add(str(record.topic.expr.value))
+    return topics
 
 
 def _names(facts: PlannedFacts) -> str:

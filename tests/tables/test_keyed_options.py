@@ -24,6 +24,7 @@ OPTIONS = {
     "no column": {**UPSERT, "keys": []},
     "tracked columns of one row for each key": {**UPSERT, "track": ["name"]},
     "versions that are flagged": {"mode": "scd2", "deletes": "soft"},
+    "versions in the order of a sequence": {"mode": "scd2", "sequence_by": "seq"},
 }
 
 
