@@ -137,6 +137,7 @@ EXTRAS = {
     "openlineage": "lineage",
     "attrs": "registry", "authlib": "registry", "cachetools": "registry", "httpx2": "registry",
     "cryptography": "privacy",
+    "tink": "csfle", "hkdf": "csfle",
 }  # fmt: skip
 """By module the extra of this package that installs it. Code locations load definitions without these."""
 

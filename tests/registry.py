@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 
 @dataclass
@@ -17,6 +17,8 @@ class Registry:
         schemas, subjects: What is registered; a version of a subject is a place in its list.
         deleted: (subject, version) of what is found only by who asks for deleted versions, too.
         rules: The rule sets of schemas by id.
+        metadata: The metadata of schemas by id.
+        keys, data_keys: The key encryption keys by name, and the data keys by name of the KEK, subject and algorithm.
         serialized: The other form of schemas by id, for who asks for it.
         asked: The ids that somebody asked for.
         looked_up: The subjects that somebody looked for a schema under.
@@ -28,6 +30,9 @@ class Registry:
     subjects: dict[str, list[int]] = field(default_factory=dict)
     deleted: set[tuple[str, int]] = field(default_factory=set)
     rules: dict[int, dict[str, Any]] = field(default_factory=dict)
+    metadata: dict[int, dict[str, Any]] = field(default_factory=dict)
+    keys: dict[str, dict[str, Any]] = field(default_factory=dict)
+    data_keys: dict[tuple[str, str, str], list[dict[str, Any]]] = field(default_factory=dict)
     serialized: dict[int, str] = field(default_factory=dict)
     asked: list[int] = field(default_factory=list)
     looked_up: list[str] = field(default_factory=list)
@@ -54,6 +59,11 @@ class Registry:
         if number not in versions:
             versions.append(number)
         return number
+
+    def more(self, number: int) -> dict[str, Any]:
+        """The rules and the metadata of a schema."""
+        parts = {"ruleSet": self.rules.get(number), "metadata": self.metadata.get(number)}
+        return {name: part for name, part in parts.items() if part is not None}
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -83,8 +93,8 @@ class _Handler(BaseHTTPRequestHandler):
             results = registry.schemas.get(int(parts[2]))
             if results and int(parts[2]) in registry.serialized and "format=serialized" in self.path:
                 results = {**results, "schema": registry.serialized[int(parts[2])]}
-            if results and int(parts[2]) in registry.rules:
-                results = {**results, "ruleSet": registry.rules[int(parts[2])]}
+            if results:
+                results = {**results, **registry.more(int(parts[2]))}
             return (
                 self.answer(200, results)
                 if results
@@ -99,22 +109,49 @@ class _Handler(BaseHTTPRequestHandler):
                 return self.answer(404, {"error_code": 40402, "message": "not found"})
             number = versions[version - 1]
             results = {"subject": parts[1], "version": version, "id": number, **registry.schemas[number]}
-            if number in registry.rules:
-                results["ruleSet"] = registry.rules[number]
-            return self.answer(200, results)
+            return self.answer(200, results | registry.more(number))
+        if parts[0] == "dek-registry":
+            return self.key(parts[3:])
         return self.answer(404, {"error_code": 404, "message": "not found"})
+
+    def key(self, parts: list[str]) -> None:
+        """A KEK by name, or a data key by its version; -1 is the latest one."""
+        results = self.registry.keys.get(parts[0])
+        if results is not None and len(parts) > 1:
+            algorithm = parse_qs(urlsplit(self.path).query)["algorithm"][0]
+            versions = self.registry.data_keys.get((parts[0], parts[2], algorithm), [])
+            self.registry.asked.append(int(parts[4]))
+            number = len(versions) if parts[4] == "-1" else int(parts[4])
+            results = versions[number - 1] if 1 <= number <= len(versions) else None
+        if results is None:
+            return self.answer(404, {"error_code": 40470, "message": "not found"})
+        return self.answer(200, results)
+
+    def add_key(self, parts: list[str], body: dict[str, Any]) -> None:
+        if not parts:
+            self.registry.keys[body["name"]] = body
+            return self.answer(200, body)
+        versions = self.registry.data_keys.setdefault((parts[0], body["subject"], body["algorithm"]), [])
+        versions.append({"kekName": parts[0], **body, "version": len(versions) + 1, "ts": 1})
+        return self.answer(200, versions[-1])
 
     def do_POST(self) -> None:
         parts = self.parts()
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.registry.status != 200:
             return self.answer(self.registry.status, {"error_code": self.registry.status, "message": "no"})
+        if parts[0] == "dek-registry":
+            return self.add_key(parts[3:], body)
         if parts[2:] != ["versions"]:
             return self.look_up(parts[1], body)
         number = self.registry.add(
             parts[1], body["schema"], body.get("references") or (), body.get("schemaType") or "AVRO"
         )
         version = self.registry.subjects[parts[1]].index(number) + 1
+        if body.get("ruleSet"):
+            self.registry.rules[number] = body["ruleSet"]
+        if body.get("metadata"):
+            self.registry.metadata[number] = body["metadata"]
         return self.answer(200, {"id": number, "subject": parts[1], "version": version, "schema": body["schema"]})
 
     def look_up(self, subject: str, body: dict[str, Any]) -> None:

@@ -139,7 +139,7 @@ def test_another_choice_is_no_option():
 def test_the_format_of_the_page(registry):
     text = (Path(__file__).parents[2] / "docs/how-to/encrypted-fields.md").read_text("utf-8")
     names = {}
-    exec(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1].replace("http://localhost:8081", registry.url), names)
+    exec(re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0].replace("http://localhost:8081", registry.url), names)
     number = with_rules(registry, ENCRYPT)
     assert RegistryReader(names["people"]).schema(b"\0" + number.to_bytes(4, "big"), "people").by_name.keys() == {
         "id",

@@ -329,3 +329,24 @@ def test_names_that_avro_does_not_take_are_found_when_planning(world, registry):
     with pytest.raises(PlanError) as error:
         run(spec, world.session)
     assert [p.place for p in error.value.problems] == ["avro name 'my id'", "avro name 'b-c'"]
+
+
+@pytest.mark.long
+def test_encrypted_fields_become_columns(world, registry, tmp_path):
+    """A field is masked in the same run, and neither the secret nor an opened field is in the log."""
+    from tests.interpret import test_encrypted_fields as csfle
+
+    client, text = csfle.registered(registry)
+    world.add(*(NewRecord(b"k", csfle.encrypted(client, text, csfle.ADA | {"id": number})) for number in range(20)))
+    (tmp_path / "kms.properties").write_text(f"secret={csfle.SECRET}\n")
+    options = {"url": registry.url, "subject": "people-value", "rules": "open", "kms.keys": "local-kms://"}
+    form = Format("avro-confluent", options={**options, "kms.secret": f"${{file:{tmp_path}/kms.properties:secret}}"})
+    mask = {**MASK, "transforms.mask.fields": "phone"}
+    spec = world.spec(mask, kind="columns")
+    report = run(replace(spec, table=replace(spec.table, value=form)), world.session, world.lines.append)
+    assert (report.records_out, report.way) == (20, "rows in Python")
+    rows = world.rows()
+    assert {row.mail for row in rows} == {"ada@example.org"} and {row.phone for row in rows} == {""}
+    assert rows[0].home.street == "Storgata 1"
+    log = "\n".join(world.lines) + json.dumps([str(report)])
+    assert not [word for word in (csfle.SECRET, "ada@example.org", "Storgata") if word in log]

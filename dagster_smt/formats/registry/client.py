@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
-from dagster_smt.errors import DATA_EXCEPTION, DataError, EngineError, Problem, data_error, needs_extras
+from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, EngineError, Problem, data_error, needs_extras
 from dagster_smt.formats.registry.rules import RegistryRule, rules_of
 from dagster_smt.model.schema_size import MAX_LEVELS
 from dagster_smt.model.secrets import resolved, without_login
@@ -48,11 +48,13 @@ class RegistrySchema:
             no other form.
         references: (name, text) of each reference, after the references that it has itself.
         rules: The rules that consumers apply.
+        tags: The tags in the metadata of the schema: a pattern of full names of fields, and the tags.
     """
 
     text: str
     references: tuple[tuple[str, str], ...]
     rules: tuple[RegistryRule, ...] = ()
+    tags: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 def schema_by_id(options: Options, number: int, kind: SchemaKind) -> RegistrySchema:
@@ -62,7 +64,7 @@ def schema_by_id(options: Options, number: int, kind: SchemaKind) -> RegistrySch
         DataError: SMT441, the registry has no such schema, or the schema is of another kind; SMT273, its references
         form a
             circle, or are too many.
-        EngineError: SMT636, the registry does not answer.
+        EngineError: SMT636, the registry does not answer; SMT582, an option refers to a secret that is missing here.
     """
     form = "serialized" if kind == "PROTOBUF" else None
 
@@ -76,7 +78,8 @@ def schema_by_id(options: Options, number: int, kind: SchemaKind) -> RegistrySch
     schema, references = _asked(options, ask, lambda status: _unknown(number, "the registry does not know it"), (404,))
     if (schema.schema_type or "AVRO") != kind:
         raise _unknown(number, f"it is {schema.schema_type or 'AVRO'}, not {kind}")
-    return RegistrySchema(schema.schema_str, tuple(references.items()), rules_of(schema, "READ"))
+    rules = rules_of(schema, "READ")
+    return RegistrySchema(schema.schema_str, tuple(references.items()), rules, _tags(schema))
 
 
 @dataclass(frozen=True)
@@ -119,9 +122,13 @@ def _subject_version(client: Any, subject: str, number: int) -> SubjectVersion:
     _refuse_long(schema.schema_str, {})
     references: dict[str, str] = {}
     _collect(client, schema, references, form, ())
+    return SubjectVersion(number, kind, RegistrySchema(schema.schema_str, tuple(references.items())), _tags(schema))
+
+
+def _tags(schema: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Returns the tags in the metadata of a schema."""
     tags = getattr(getattr(schema.metadata, "tags", None), "tags", None) or {}
-    pairs = tuple((pattern, tuple(names)) for pattern, names in tags.items())
-    return SubjectVersion(number, kind, RegistrySchema(schema.schema_str, tuple(references.items())), pairs)
+    return tuple((pattern, tuple(names)) for pattern, names in tags.items())
 
 
 def version_of(options: Options, number: int, subject: str, kind: SchemaKind) -> int:
@@ -226,6 +233,8 @@ def _asked(
         return ask(_client(options, use))
     except DataError:
         raise
+    except ConfigError as error:
+        raise EngineError(error.problems) from None
     except SchemaRegistryError as error:
         if error.http_status_code in known:
             raise error_of(error.http_status_code) from None
@@ -243,11 +252,25 @@ def _client(options: Options, use: str) -> Any:
     """
     from confluent_kafka.schema_registry import SchemaRegistryClient
 
+    return bounded_client(SchemaRegistryClient, client_settings(options))
+
+
+def client_settings(options: Options) -> dict[str, Any]:
+    """Returns the settings of a client of the registry, with the login.
+
+    Raises:
+        ConfigError: SMT582, a reference has no value.
+    """
     values: Mapping[str, str] = resolved(dict(options), "schema registry")
     settings = {"url": values["url"], **{name: values[key] for key, name in _NAMES.items() if key in values}}
     if "bearer.auth.token" in settings:
         settings = {**_BEARER, **settings}
-    client = SchemaRegistryClient({**settings, "timeout": _SECONDS})
+    return {**settings, "timeout": _SECONDS}
+
+
+def bounded_client(make: Callable[[dict[str, Any]], Any], settings: dict[str, Any]) -> Any:
+    """Returns a client of the registry that refuses long answers."""
+    client = make(settings)
     session = client._rest_client.session  # private, because the library cannot limit the size of an answer
     session.headers["Accept-Encoding"] = "identity"
     session.event_hooks["response"].append(_bound)

@@ -27,7 +27,7 @@ class RegistryRule:
         name: The rule's name.
         type: ``ENCRYPT``, ``CEL``, ``CEL_FIELD``, or the type of an executor of somebody else.
         tags: The rule concerns fields with one of these tags; without tags, all fields.
-        parameters: Pairs of a name and a value, such as ``encrypt.kek.name``.
+        parameters: Pairs of a name and a value, such as ``encrypt.kek.name``; also the properties of the schema.
         of_bytes: True if the rule concerns the bytes of the record instead of its fields (``encodingRules``).
         may_fail: True if a record stays as it is where the rule fails (``onFailure`` is ``NONE``).
     """
@@ -60,19 +60,20 @@ def rules_of(schema: Any, mode: Mode) -> tuple[RegistryRule, ...]:
     rule_set = schema.rule_set
     if rule_set is None or (rule_set.enable_at or "ALL") not in ("ALL", "CLIENT"):
         return ()
-    rules = _applied(rule_set.domain_rules, mode, of_bytes=False)
-    encodings = _applied(rule_set.encoding_rules, mode, of_bytes=True)
+    properties = getattr(getattr(schema.metadata, "properties", None), "properties", None) or {}
+    rules = _applied(rule_set.domain_rules, mode, properties, of_bytes=False)
+    encodings = _applied(rule_set.encoding_rules, mode, properties, of_bytes=True)
     if mode == "READ":
         return (*reversed(encodings), *reversed(rules))
     return (*rules, *encodings)
 
 
-def _applied(rules: Any, mode: Mode, *, of_bytes: bool) -> list[RegistryRule]:
+def _applied(rules: Any, mode: Mode, properties: Mapping[str, str], *, of_bytes: bool) -> list[RegistryRule]:
     results = []
     for rule in rules or ():
         if rule.disabled or rule.mode not in (mode, _BOTH):
             continue
-        parameters = tuple((rule.params.params if rule.params else {}).items())
+        parameters = tuple({**properties, **(rule.params.params if rule.params else {})}.items())
         may_fail = _action(rule.on_failure or "", mode) == "NONE"
         kind = (rule.type or "").upper()
         results.append(RegistryRule(rule.name or "", kind, tuple(rule.tags or ()), parameters, of_bytes, may_fail))
@@ -94,7 +95,7 @@ def check_read(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], num
     choice = settings.get(RULES, "refuse")
     for rule in rules:
         if choice == "refuse" and rule.is_encryption:
-            hint = f"with {RULES}=sealed, encrypted fields stay encrypted"
+            hint = f"with {RULES}=sealed, they stay encrypted; with {RULES}=open, those of Avro are decrypted"
             raise _refused(f"schema {number} has {rule.words}, which encrypts fields", hint)
         if not rule.is_encryption:
             hint = "let a consumer with this rule write another topic, and read that one"

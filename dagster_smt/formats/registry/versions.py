@@ -13,9 +13,11 @@ from dagster_smt.formats.protobuf.files import read_indexes
 from dagster_smt.formats.protobuf.read import protobuf_of
 from dagster_smt.formats.protobuf.text import proto_files
 from dagster_smt.formats.registry.client import RegistrySchema, SchemaKind, schema_by_id, version_of
+from dagster_smt.formats.registry.data_keys import DataKeys
 from dagster_smt.formats.registry.rules import check_read
+from dagster_smt.formats.registry.sealed_fields import openers
 from dagster_smt.model.schema import Schema
-from dagster_smt.model.topics.format import Format
+from dagster_smt.model.topics.format import RULES, Format
 
 KeyOrValue = Literal["key", "value"]
 HEADER = 5
@@ -67,12 +69,21 @@ class Registered:
         read: A function from bytes to the value.
         name: The full name of the record; None for other types.
         with_version: Returns ``schema`` with a version; None if the schema already has another version.
+        opening: Returns the function that opens encrypted fields in the bytes of a subject; None if no field is opened.
     """
 
     schema: Schema | None
     read: Callable[[bytes], Any]
     name: str | None
     with_version: Callable[[int], Schema | None]
+    opening: Callable[[str], Callable[[bytes], bytes]] | None = None
+
+    def reading(self, form: Format, side: KeyOrValue, topic: str) -> Callable[[bytes], Any]:
+        """Returns ``read`` for the records of a topic, whose encrypted fields are opened before."""
+        if self.opening is None:
+            return self.read
+        read, opened = self.read, self.opening(subject_of(form.settings, side, topic, self.name))
+        return lambda data: read(opened(data))
 
 
 def registered_schema(form: Format, header: bytes) -> Registered:
@@ -86,7 +97,7 @@ def registered_schema(form: Format, header: bytes) -> Registered:
     source = schema_by_id(tuple(form.settings.items()), number, kind)
     check_read(form.settings, source.rules, number)
     if kind == "AVRO":
-        return _avro(source, number)[0]
+        return _avro(source, form, number)[0]
     place = f"schema {number}"
     if kind == "JSON":
         return _json(source, form, place)
@@ -108,14 +119,20 @@ def _json(source: RegistrySchema, form: Format, place: str) -> Registered:
     return Registered(document.schema, document.read, document.name, stamped)
 
 
-def _avro(source: RegistrySchema, number: int) -> tuple[Registered, Avro | None]:
+def _avro(source: RegistrySchema, form: Format, number: int) -> tuple[Registered, Avro | None]:
     if avro_anything.is_anything(source.text):
         return Registered(None, avro_anything.read_anything, avro_anything.NAME, lambda version: None), None
     try:
         avro = avro_of(source.text, [text for _, text in source.references], f"schema {number}")
     except ConfigError as error:
         raise DataError(error.problems[0]) from None
-    return Registered(avro.schema, avro.read, avro.name, cache(partial(with_version, avro))), avro
+    opening = _opening(source, avro, form) if form.settings.get(RULES) == "open" and source.rules else None
+    return Registered(avro.schema, avro.read, avro.name, cache(partial(with_version, avro)), opening), avro
+
+
+def _opening(source: RegistrySchema, avro: Avro, form: Format) -> Callable[[str], Callable[[bytes], bytes]]:
+    options = tuple(form.settings.items())
+    return lambda subject: openers(avro, source.rules, source.tags, lambda rule: DataKeys(options, rule, subject))
 
 
 def versioned(registered: Registered, form: Format, header: bytes, side: KeyOrValue, topic: str) -> Schema | None:
@@ -145,14 +162,16 @@ def registered_avro(form: Format, number: int, side: KeyOrValue, topics: Sequenc
     """Returns the Avro schema with an id, for records of some topics. Its version is that of the first topic's subject.
 
     Returns:
-        The schema; None if its values have no Connect schema.
+        The schema; None if its values have no Connect schema, or encrypted fields that are opened.
 
     Raises:
         DataError: The records of a topic cannot be read.
     """
     source = schema_by_id(tuple(form.settings.items()), number, "AVRO")
     check_read(form.settings, source.rules, number)
-    registered, avro = _avro(source, number)
+    registered, avro = _avro(source, form, number)
+    if registered.opening is not None:
+        return None  # only Python opens fields
     schemas = [versioned(registered, form, header_of(number), side, topic) for topic in topics]
     if avro is None or schemas[0] is None:
         return None

@@ -107,7 +107,8 @@ class RegistryReader:
         try:
             schema = self._schema(header)
             place = topic, header
-            return _TopicSchema(versioned(schema, self.form, header, self.side, topic), schema.read)
+            in_topic = versioned(schema, self.form, header, self.side, topic)
+            return _TopicSchema(in_topic, schema.reading(self.form, self.side, topic))
         except DataError as error:
             self.refused[place] = error
             raise

@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.schema import Schema
-from dagster_smt.model.secrets import as_reference, shows_secret
+from dagster_smt.model.secrets import as_reference, refers, shows_secret
 from dagster_smt.model.topics.csv_options import CSV_OPTIONS, csv_problems
 from dagster_smt.model.topics.primitives import WHOLE
 
@@ -39,8 +39,12 @@ WRITING_OPTIONS = ("subject", "subject.name.strategy", "auto.register.schemas")
 the subject. Readers need the subject, too, because schemas have versions per subject."""
 RULES = "rules"
 """Option of formats with a registry: what becomes of fields that rules of a schema encrypt."""
-RULE_CHOICES = ("refuse", "sealed")
-"""Values of ``rules``: such records are refused, or their fields stay encrypted."""
+RULE_CHOICES = ("refuse", "sealed", "open")
+"""Values of ``rules``: such records are refused, their fields stay encrypted, or their fields are decrypted."""
+KMS = "kms."
+"""The beginning of options for the key management service; the rest is the option's name in ``confluent-kafka``."""
+KMS_KEYS = "kms.keys"
+"""Option: the beginnings of the addresses of keys that may decrypt, such as ``aws-kms://arn:aws:kms:eu-north-1:``."""
 NON_REQUIRED = "use.optional.for.nonrequired"
 """Option of JSON Schema, with Confluent's name: properties that are not required may be missing."""
 ARRAYS_AS_ROWS = "arrays-as-rows"
@@ -80,6 +84,8 @@ _KNOWN = {
     "json-confluent": (*REGISTRY_OPTIONS, *WRITING_OPTIONS, RULES, NON_REQUIRED),
 }
 
+_KMS_LOGINS = (f"{KMS}token.id", f"{KMS}access.key.id")
+"""Options with secrets or logins whose names do not say so."""
 _SECRETS = "put the secret into the environment and write ${env:NAME}, or EnvVar('NAME') of Dagster"
 
 
@@ -112,7 +118,7 @@ class Format:
         hint = f"options are: {', '.join(known)}" if known else "remove it"
         problems = []
         for k in self.settings:
-            if k not in known:
+            if k not in known and not (RULES in known and k.startswith(KMS)):
                 problems.append(Problem("SMT272", f"{self.kind}.{k}", "is not an option", hint))
         problems += [
             Problem("SMT581", f"{self.kind}.{k}", "the definition contains a secret", _SECRETS)
@@ -142,10 +148,25 @@ class Format:
             yield Problem("SMT272", f"{place}url", "is missing", "set the registry's address")
         if settings.get("subject.name.strategy", STRATEGIES[0]) not in STRATEGIES:
             yield Problem("SMT272", f"{place}subject.name.strategy", "is unknown", f"use {', '.join(STRATEGIES)}")
-        if settings.get(RULES, RULE_CHOICES[0]) not in RULE_CHOICES:
-            yield Problem("SMT272", f"{place}{RULES}", "is unknown", f"use {', '.join(RULE_CHOICES)}")
+        yield from self._of_rules()
         if settings.get("auto.register.schemas", "true").lower() not in ("true", "false"):
             yield Problem("SMT272", f"{place}auto.register.schemas", "is neither true nor false", "use one of them")
+
+    def _of_rules(self) -> Iterator[Problem]:
+        place, settings = f"{self.kind}.", self.settings
+        choices = RULE_CHOICES if self.kind == "avro-confluent" else RULE_CHOICES[:-1]
+        choice = settings.get(RULES, RULE_CHOICES[0])
+        if choice not in choices:
+            yield Problem("SMT272", f"{place}{RULES}", "is unknown", f"use {', '.join(choices)}")
+        keys = [key for key in settings if key.startswith(KMS)]
+        if choice == "open" and "://" not in settings.get(KMS_KEYS, ""):
+            hint = "set it to the beginnings of addresses, such as hcvault://vault.example.com:8200/transit/keys/"
+            yield Problem("SMT272", f"{place}{KMS_KEYS}", "names no keys", hint)
+        if keys and choice != "open":
+            yield Problem("SMT272", f"{place}{keys[0]}", f"needs {RULES}=open", "remove it")
+        for key in keys:
+            if key in _KMS_LOGINS and not refers(settings[key]):
+                yield Problem("SMT581", f"{place}{key}", "the definition contains a secret", _SECRETS)
 
     @property
     def settings(self) -> dict[str, str]:

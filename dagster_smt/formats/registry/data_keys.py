@@ -1,0 +1,181 @@
+"""The keys of encrypted fields: a registry has data keys (DEK), which a key of a service encrypts (KEK).
+
+The registry, the data keys and the services are those of ``confluent-kafka``, and the ciphers are Tink's.
+"""
+
+import base64
+import binascii
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from dagster_smt.errors import DataError, EngineError, Problem, SmtError, data_error, needs_extras
+from dagster_smt.formats.cache import Cache
+from dagster_smt.formats.registry.client import Options, bounded_client, client_settings, silent_registry
+from dagster_smt.formats.registry.rules import RegistryRule
+from dagster_smt.model.secrets import resolved
+from dagster_smt.model.topics.format import KMS, KMS_KEYS
+
+_KEK = "encrypt.kek.name"
+_ALGORITHM = "encrypt.dek.algorithm"
+_EXPIRY = "encrypt.dek.expiry.days"
+_ALTERNATES = "encrypt.alternate.kms.key.ids"
+_VERSION = 5
+"""The number of bytes before a text whose rule rotates keys: a zero, and the version of the key."""
+_MOST_UNKNOWN = 100
+_PACKAGE = "confluent_kafka.schema_registry.rules.encryption"
+_DRIVERS = {
+    "local-kms": ("localkms.local_driver", "LocalKmsDriver"),
+    "aws-kms": ("awskms.aws_driver", "AwsKmsDriver"),
+    "azure-kms": ("azurekms.azure_driver", "AzureKmsDriver"),
+    "gcp-kms": ("gcpkms.gcp_driver", "GcpKmsDriver"),
+    "hcvault": ("hcvault.hcvault_driver", "HcVaultKmsDriver"),
+}
+Decrypt = Callable[[bytes], bytes]
+_KNOWN: Cache[tuple[Options, str, str, str, int], Decrypt] = Cache()
+"""The data keys of this process, by options, KEK, algorithm, subject and version."""
+
+
+class DataKeys:
+    """The data keys of one rule under one subject. Each key is requested and decrypted once.
+
+    A record names the version of its key, so anybody could cause a request for each record. After ``_MOST_UNKNOWN``
+    versions that the registry does not have, further versions are refused without a request.
+    """
+
+    def __init__(self, options: Options, rule: RegistryRule, subject: str):
+        parameters = dict(rule.parameters)
+        self.options, self.subject = options, subject
+        self.kek = parameters.get(_KEK, "")
+        self.algorithm = parameters.get(_ALGORITHM, "AES256_GCM")
+        self.rotates = parameters.get(_EXPIRY, "0").strip() not in ("", "0")
+        self.unknown: set[int] = set()
+
+    def opened(self, sealed: bytes, is_text: bool) -> bytes:
+        """Returns a field's text in UTF-8, or its bytes.
+
+        Args:
+            sealed: The encrypted field.
+            is_text: True if the field is a text: it is then in Base64.
+
+        Raises:
+            DataError: SMT753, the field does not open.
+            EngineError: SMT636, the registry does not answer; SMT736, the service does not decrypt the data key.
+        """
+        if is_text:
+            try:
+                sealed = base64.b64decode(sealed, validate=True)
+            except (binascii.Error, ValueError):
+                raise _sealed("the text is not encrypted") from None
+        version = 1
+        if self.rotates:
+            if len(sealed) < _VERSION:
+                raise _sealed("the text is not encrypted")
+            version, sealed = int.from_bytes(sealed[1:_VERSION], "big") or 1, sealed[_VERSION:]
+        decrypt = self._key(version)
+        try:
+            plain = decrypt(sealed)
+            if is_text:
+                plain.decode()
+        except Exception:  # noqa: BLE001 - Tink's own errors, whose messages nobody needs
+            raise _sealed("another key encrypted it, or something changed it") from None
+        return plain
+
+    def _key(self, version: int) -> Decrypt:
+        place = self.options, self.kek, self.algorithm, self.subject, version
+        decrypt = _KNOWN.get(place)
+        if decrypt is None:
+            if version in self.unknown or len(self.unknown) >= _MOST_UNKNOWN:
+                raise self._no_key(version)
+            try:
+                decrypt = _KNOWN[place] = self._requested(version)
+            except DataError:
+                self.unknown.add(version)
+                raise
+        return decrypt
+
+    def _requested(self, version: int) -> Decrypt:
+        with needs_extras():
+            from confluent_kafka.schema_registry.error import SchemaRegistryError
+            from confluent_kafka.schema_registry.rules.encryption.dek_registry.dek_registry_client import DekAlgorithm
+            from confluent_kafka.schema_registry.rules.encryption.encrypt_executor import Cryptor
+
+        try:
+            cryptor = Cryptor(DekAlgorithm(self.algorithm))
+        except ValueError:
+            raise _sealed(f"the algorithm {self.algorithm[:40]} is unknown") from None
+        url = dict(self.options)["url"]
+        try:
+            client = _client(self.options)
+            kek = client.get_kek(self.kek)
+            data_key = client.get_dek(self.kek, self.subject, DekAlgorithm(self.algorithm), version, True)
+        except SchemaRegistryError as error:
+            if error.http_status_code == 404:
+                raise self._no_key(version) from None
+            raise silent_registry(url, f"it answers {error.http_status_code}") from None
+        except Exception as error:  # noqa: BLE001 - whatever the HTTP client raises
+            raise silent_registry(url, type(error).__name__) from None
+        key = data_key.get_key_material_bytes() or _decrypted(self.options, kek, data_key)
+        return lambda sealed: cryptor.decrypt(key, sealed, b"")
+
+    def _no_key(self, version: int) -> DataError:
+        return _sealed(f"the registry has no version {version} of the key '{self.kek[:100]}' for {self.subject}")
+
+
+@cache
+def _client(options: Options) -> Any:
+    from confluent_kafka.schema_registry.rules.encryption.dek_registry.dek_registry_client import DekRegistryClient
+
+    return bounded_client(DekRegistryClient, client_settings(options))
+
+
+def _decrypted(options: Options, kek: Any, data_key: Any) -> bytes:
+    """Returns a data key, which the key management service decrypts.
+
+    A key may have alternates, such as its copies in other regions.
+    """
+    settings = resolved(dict(options), "schema registry")
+    properties = dict(kek.kms_props.properties) if kek.kms_props is not None else {}
+    config = {key.removeprefix(KMS): value for key, value in settings.items() if key.startswith(KMS)}
+    alternates = (properties.get(_ALTERNATES) or config.get(_ALTERNATES, "")).split(",")
+    sealed, reason = data_key.get_encrypted_key_material_bytes() or b"", ""
+    for key_id in (kek.kms_key_id or "", *filter(None, map(str.strip, alternates))):
+        address = f"{kek.kms_type}://{key_id}"
+        if not _is_allowed(address, settings.get(KMS_KEYS, "")):
+            raise _closed(kek.name, f"the registry says that it is {address[:200]}, which {KMS_KEYS} does not allow")
+        try:
+            driver = _driver(kek.kms_type)
+            key: bytes = driver.new_kms_client({**properties, **config}, address).get_aead(address).decrypt(sealed, b"")
+            return key
+        except SmtError:
+            raise
+        except ModuleNotFoundError as error:
+            raise _closed(kek.name, f"{error.name} is not installed; install confluent-kafka[rules]") from None
+        except Exception as error:  # noqa: BLE001 - whatever the client of a service raises; the text may have secrets
+            reason = type(error).__name__
+    raise _closed(kek.name, f"the key management service does not decrypt with it: {reason}")
+
+
+def _is_allowed(address: str, prefixes: str) -> bool:
+    """Returns whether ``kms.keys`` allows a key. A prefix ends at a part of the address, not inside of a name."""
+    for prefix in map(str.strip, prefixes.split(",")):
+        if prefix and (address == prefix or (prefix[-1] in "/:" and address.startswith(prefix))):
+            return True
+    return False
+
+
+def _driver(kind: str) -> Any:
+    module, name = _DRIVERS[kind]
+    with needs_extras():
+        return getattr(import_module(f"{_PACKAGE}.{module}"), name)()
+
+
+def _sealed(reason: str) -> DataError:
+    hint = "check the producer, and the subject of the records; with rules=sealed, fields stay encrypted"
+    return data_error("SMT753", f"an encrypted field cannot be opened: {reason}", hint)
+
+
+def _closed(name: str, statement: str) -> EngineError:
+    hint = "check kms.keys, the credentials in the options kms.…, and the rights on the key"
+    return EngineError(Problem("SMT736", f"the key {str(name)[:100]} of encrypted fields", statement, hint))

@@ -1,0 +1,225 @@
+"""Opens encrypted fields inside the bytes of an Avro record, before the record is read.
+
+The bytes are walked along the schema. Encrypted texts and bytes are replaced, and everything between is copied, so no
+value changes on the way. The tags of a field are in the schema (``confluent:tags``) or in the metadata of the schema.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from dagster_smt.errors import DataError, needs_extras
+from dagster_smt.formats.avro.read import Avro, unreadable
+from dagster_smt.formats.registry.data_keys import DataKeys
+from dagster_smt.formats.registry.rules import RegistryRule
+from dagster_smt.model.schema_size import room
+
+Tags = tuple[tuple[str, tuple[str, ...]], ...]
+"""Pairs of a pattern of full names of fields, and the tags of these fields."""
+_INLINE = "confluent:tags"
+_WIDTHS = {"null": 0, "boolean": 1, "float": 4, "double": 8}
+_MOST_BYTES_OF_LONG = 10
+
+
+class _Place(NamedTuple):
+    """A text or bytes that a rule concerns: where its length begins, and where its data begin and end."""
+
+    start: int
+    begin: int
+    end: int
+    is_text: bool
+
+
+_Walk = Callable[[bytes, int, list[_Place]], int]
+"""Walks over a value from a place on: adds what a rule concerns, and returns where the value ends."""
+
+
+def openers(
+    avro: Avro, rules: Iterable[RegistryRule], tags: Tags, keys: Callable[[RegistryRule], DataKeys]
+) -> Callable[[bytes], bytes]:
+    """Returns a function from the bytes of a record to the same bytes with opened fields.
+
+    Args:
+        avro: The schema.
+        rules: The rules, in the order in which consumers apply them.
+        tags: The tags in the metadata of the schema.
+        keys: Returns the keys of a rule.
+    """
+    steps = [(_walk_of(avro, rule, tags), keys(rule), rule.may_fail) for rule in rules]
+
+    def opened(data: bytes) -> bytes:
+        for walk, data_keys, may_fail in steps:
+            places = _places(walk, data)
+            try:
+                data = _replaced(data, places, data_keys)
+            except DataError:
+                if not may_fail:
+                    raise
+        return data
+
+    return opened
+
+
+def _places(walk: _Walk, data: bytes) -> list[_Place]:
+    places: list[_Place] = []
+    room.reset()
+    try:
+        end = walk(data, 0, places)
+    except (IndexError, RecursionError):
+        raise unreadable() from None
+    if end != len(data):
+        raise unreadable()
+    return places
+
+
+def _replaced(data: bytes, places: list[_Place], keys: DataKeys) -> bytes:
+    pieces, at = [], 0
+    for place in places:
+        plain = keys.opened(data[place.begin : place.end], place.is_text)
+        pieces += [data[at : place.start], _written_long(len(plain)), plain]
+        at = place.end
+    return b"".join([*pieces, data[at:]])
+
+
+def _walk_of(avro: Avro, rule: RegistryRule, tags: Tags) -> _Walk:
+    return with_fields(avro, lambda name, field: _concerns(rule, name, field, tags))
+
+
+def _concerns(rule: RegistryRule, name: str, field: Mapping[str, Any], tags: Tags) -> bool:
+    """Returns whether a rule concerns a field; ``name``: the full name of the record, a dot, and the field's name."""
+    if not rule.tags:
+        return True
+    with needs_extras():
+        from confluent_kafka.schema_registry.wildcard_matcher import wildcard_match
+    inline = field.get(_INLINE) or ()
+    names = {inline} if isinstance(inline, str) else set(inline)
+    for pattern, more in tags:
+        if wildcard_match(name, pattern):
+            names.update(more)
+    return not names.isdisjoint(rule.tags)
+
+
+def with_fields(avro: Avro, concerns: Callable[[str, Mapping[str, Any]], bool]) -> _Walk:
+    """Returns the walk over values of a schema, for the fields that ``concerns`` is true for."""
+    return _Walks(avro.names, concerns).of(avro.source, concerned=False)
+
+
+class _Walks:
+    """A builder of walks. Records share the walk of their name."""
+
+    def __init__(self, names: Mapping[str, Any], concerns: Callable[[str, Mapping[str, Any]], bool]):
+        self.names, self.concerns = names, concerns
+        self.records: dict[str, _Walk] = {}
+
+    def of(self, schema: Any, *, concerned: bool) -> _Walk:
+        """Returns the walk of a schema; ``concerned``: whether a rule concerns the field around it."""
+        if isinstance(schema, list):
+            return _union([self.of(branch, concerned=concerned) for branch in schema])
+        if isinstance(schema, str):
+            if schema not in self.names:
+                return _single(schema, concerned=concerned)
+            schema = self.names[schema]
+        kind = schema["type"]
+        if isinstance(kind, list | dict):
+            return self.of(kind, concerned=concerned)
+        if kind in ("record", "error"):
+            return self._record(schema)
+        if kind == "array":
+            return _blocks(self.of(schema["items"], concerned=concerned))
+        if kind == "map":
+            value = self.of(schema["values"], concerned=concerned)
+            return _blocks(_in_turn([_single("string", concerned=False), value]))
+        if kind == "fixed":
+            return _wide(schema["size"])
+        if kind in self.names:
+            return self.of(kind, concerned=concerned)
+        return _single(kind, concerned=concerned)
+
+    def _record(self, schema: Mapping[str, Any]) -> _Walk:
+        name = schema["name"]
+        if name not in self.records:
+            walks: list[_Walk] = []
+            self.records[name] = _in_turn(walks)
+            for field in schema["fields"]:
+                concerned = self.concerns(f"{name}.{field['name']}", field)
+                walks.append(self.of(field["type"], concerned=concerned))
+        return self.records[name]
+
+
+def _in_turn(walks: list[_Walk]) -> _Walk:
+    def walk(data: bytes, at: int, places: list[_Place]) -> int:
+        for one in walks:
+            at = one(data, at, places)
+        return at
+
+    return walk
+
+
+def _union(branches: list[_Walk]) -> _Walk:
+    def walk(data: bytes, at: int, places: list[_Place]) -> int:
+        index, at = _long(data, at)
+        if index < 0:
+            raise IndexError
+        return branches[index](data, at, places)
+
+    return walk
+
+
+def _blocks(item: _Walk) -> _Walk:
+    """Returns the walk of an array or a map: blocks of items, each after their number."""
+
+    def walk(data: bytes, at: int, places: list[_Place]) -> int:
+        while True:
+            count, at = _long(data, at)
+            if count < 0:
+                count = -count
+                _, at = _long(data, at)  # the number of bytes of the block
+            if count == 0:
+                return at
+            room.take(count)
+            for _ in range(count):
+                at = item(data, at, places)
+
+    return walk
+
+
+def _single(kind: str, *, concerned: bool) -> _Walk:
+    if kind in _WIDTHS:
+        return _wide(_WIDTHS[kind])
+    if kind not in ("string", "bytes"):
+        return lambda data, at, places: _long(data, at)[1]  # int, long, and the symbol of an enum
+    is_text = kind == "string"
+
+    def walk(data: bytes, at: int, places: list[_Place]) -> int:
+        start = at
+        length, at = _long(data, at)
+        if not 0 <= length <= len(data) - at:
+            raise IndexError
+        if concerned:
+            places.append(_Place(start, at, at + length, is_text))
+        return at + length
+
+    return walk
+
+
+def _wide(width: int) -> _Walk:
+    return lambda data, at, places: at + width
+
+
+def _long(data: bytes, at: int) -> tuple[int, int]:
+    """Returns a number in Avro's variable length, and where the number ends."""
+    number = 0
+    for place in range(_MOST_BYTES_OF_LONG):
+        byte = data[at + place]
+        number |= (byte & 0x7F) << 7 * place
+        if byte < 0x80:
+            return (number >> 1) ^ -(number & 1), at + place + 1
+    raise IndexError
+
+
+def _written_long(length: int) -> bytes:
+    number, out = length << 1, bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
