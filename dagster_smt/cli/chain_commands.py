@@ -27,6 +27,7 @@ from dagster_smt.model.topics.columns import describe_columns
 from dagster_smt.model.topics.format import SELF_DESCRIBED, Format
 from dagster_smt.model.topics.table_names import unfit_topics
 from dagster_smt.privacy.applied import AppliedPolicy
+from dagster_smt.privacy.stages import OTHER_HEADERS
 from dagster_smt.spark.ways import PlannedFacts, possible_ways
 from dagster_smt.tables.push_down import explained
 from dagster_smt.tables.spec import DeltaSink, TopicTable
@@ -139,6 +140,8 @@ def _decisions(policy: AppliedPolicy) -> None:
         rows.append((one.topics or "all", f"{one.part} {one.path or '(whole)'}", one.action, one.reason))
     say(grid(rows, left=4))
     say(f"all other fields of the value: {policy.policy.untagged}")
+    if not any(one.part == "headers" and one.path == OTHER_HEADERS for one in policy.decisions):
+        say(f"all other headers: {policy.policy.untagged}")
 
 
 def _ways(plan: Plan, table: TopicTable | None) -> list[str]:

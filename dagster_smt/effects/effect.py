@@ -376,6 +376,25 @@ class DropHeaders(_Effect):
 
 
 @dataclass(frozen=True)
+class KeepHeaders(_Effect):
+    """The removal of all headers except those that have one of some names."""
+
+    names: tuple[str, ...]
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        if self.names:
+            text = "all but " + ", ".join(self.names)
+        else:
+            text = "all"
+        return (Entry("dropped", text, side="headers", explicit=False),)
+
+    @property
+    def reads(self) -> Parts:
+        return frozenset({"headers"})
+
+
+@dataclass(frozen=True)
 class CopyToHeader(_Effect):
     """A new header with the value of a field. Drops of the same transform act after all copies.
 
@@ -506,6 +525,7 @@ Effect = (
     | Route
     | AddHeader
     | DropHeaders
+    | KeepHeaders
     | CopyToHeader
     | SetSchema
     | SetTimestamp

@@ -17,6 +17,7 @@ from dagster_smt.effects.effect import (
     Drop,
     DropHeaders,
     Effect,
+    KeepHeaders,
     MakeKey,
     Nullify,
     Reject,
@@ -32,7 +33,14 @@ from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import Schema, Type, optional
 from dagster_smt.values.containers import MapValue
-from dagster_smt.values.headers.fields import AppendHeader, AppendLiteral, DropNamed, HasHeaderOrNull
+from dagster_smt.values.headers.fields import (
+    AppendHeader,
+    AppendLiteral,
+    DropNamed,
+    HasHeaderOrNull,
+    HasOtherHeaderOrNull,
+    KeepNamed,
+)
 from dagster_smt.values.headers.literals import parse_literal
 from dagster_smt.values.times.timestamps import RecordTime
 
@@ -70,6 +78,8 @@ def _plan_effects(effects: tuple[Effect, ...], record: PlanRecord, at: Planning,
             return _add_header(effect, record, at)
         case DropHeaders() as effect:
             return _drop_headers(effect, record, at)
+        case KeepHeaders() as effect:
+            return _keep_headers(effect, record, at)
         case SetTimestamp() as effect:
             return _set_timestamp(effect, record, at, settings)
         case Nullify() as effect:
@@ -147,6 +157,12 @@ def _drop_headers(effect: DropHeaders, record: PlanRecord, at: Planning) -> Plan
     for number, name in enumerate(effect.names):
         at.touch(number, Call(HasHeaderOrNull(name), (headers.expr,)))
     return replace(record, headers=headers.call(DropNamed(effect.names), headers.schema))
+
+
+def _keep_headers(effect: KeepHeaders, record: PlanRecord, at: Planning) -> PlanRecord:
+    headers = record.headers
+    at.touch(0, Call(HasOtherHeaderOrNull(effect.names), (headers.expr,)))
+    return replace(record, headers=headers.call(KeepNamed(effect.names), headers.schema))
 
 
 def _copy_to_headers(effects: tuple[Effect, ...], record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:

@@ -29,6 +29,7 @@ from dagster_smt.effects.effect import (
     Insert,
     Join,
     Keep,
+    KeepHeaders,
     MakeKey,
     NeedsSchema,
     Nullify,
@@ -214,6 +215,8 @@ def _alone(effect: Effect, side: str) -> dict[str, Any]:
             return {"do": "add header", "name": name, "value": _header(text)}
         case DropHeaders(names):
             return {"do": "drop headers", "names": names}
+        case KeepHeaders(names):
+            return {"do": "keep headers", "names": names}
         case CopyToHeader(path, header):
             return {"do": "copy to header", "path": path_of(path), "name": header}
         case Code(java=program) if program is not None:

@@ -13,7 +13,7 @@ from dagster_smt.privacy.policy import DROP, HOLD_BACK, KEEP, NO_TAG, Decision, 
 from dagster_smt.privacy.registry_tags import registry_tags
 from dagster_smt.privacy.schema_tags import SchemaField, avro_fields, protobuf_fields
 from dagster_smt.privacy.stages import PolicyStage, TopicDecisions, stages_of, under_policy
-from dagster_smt.privacy.tags import Part, TaggedField, TopicTags, read_contract, read_tags, topic_matches, value_field
+from dagster_smt.privacy.tags import Part, TaggedField, TopicTags, read_contract, read_tags, value_field
 
 MOST_GROUPS = 100
 """Most groups of topics with decisions of their own: each is several stages of the chain."""
@@ -259,7 +259,7 @@ def undecided(stages: Iterable[PolicyStage], topic: str, part: Part, paths: Iter
         part: ``value`` or ``key``.
         paths: The paths of the fields, as steps.
     """
-    own = [s for s in stages if s.side == part and (not s.topics or topic_matches(s.topics, topic))]
+    own = [stage for stage in stages if stage.part == part and stage.acts_on_topic(topic)]
     dropped = [path_steps(path, "") for stage in own if stage.action == DROP for path in stage.paths]
     held: dict[str, None] = {}
     for stage in own:
@@ -270,3 +270,18 @@ def undecided(stages: Iterable[PolicyStage], topic: str, part: Part, paths: Iter
             if not any(covers(path, steps) for path in stay):
                 held[text_of(steps)] = None
     return list(held)
+
+
+def undecided_headers(stages: Iterable[PolicyStage], topic: str, names: Iterable[str]) -> list[str]:
+    """Returns the headers of a topic's records that the stages of a policy hold back.
+
+    Args:
+        stages: The stages.
+        topic: The topic.
+        names: The names of the headers.
+    """
+    own = [stage for stage in stages if stage.part == "headers" and stage.acts_on_topic(topic)]
+    if not any(stage.holds_back for stage in own):
+        return []
+    decided = {name for stage in own for name in stage.paths}
+    return [name for name in dict.fromkeys(names) if name not in decided]

@@ -9,19 +9,19 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from dagster_smt.authoring.bundles import NestedPaths, by_syntax, check_paths
-from dagster_smt.authoring.options import option
+from dagster_smt.authoring.options import Names, option
 from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.authoring.transform import Transform
 from dagster_smt.authoring.validate import NonEmptyNames, NonEmptyText
 from dagster_smt.chain.problems import build
 from dagster_smt.chain.stages import canonical
-from dagster_smt.effects.effect import Change, Effect
+from dagster_smt.effects.effect import Change, Effect, KeepHeaders
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.paths.connect import EXTENDED
 from dagster_smt.predicates.record_is_tombstone import RecordIsTombstone
 from dagster_smt.predicates.topic_name_matches import TopicNameMatches
 from dagster_smt.privacy.policy import DROP, HOLD_BACK, KEEP, MASK, NO_TAG, Action, Decision, Policy, transform_class
-from dagster_smt.privacy.tags import Part
+from dagster_smt.privacy.tags import Part, topic_matches
 from dagster_smt.transforms.kafka.drop_headers import DropHeaders
 from dagster_smt.transforms.kafka.filter import Filter
 from dagster_smt.transforms.kafka.mask_field import Mask
@@ -31,6 +31,8 @@ PREFIX = "policy_"
 """The beginning of the aliases of a policy's stages."""
 HELD = f"{PREFIX}held"
 """The beginning of the aliases of stages that name the fields which they hold back."""
+OTHER_HEADERS = "*"
+"""In the decisions about headers: all headers that have no decision of their own."""
 EXTENDED_PATHS = {"field.syntax.version": EXTENDED}
 
 
@@ -49,6 +51,17 @@ class PolicyMask(NestedPaths, Transform):
     def effects(self) -> tuple[Effect, ...]:
         mask = Mask(self.replacement)
         return tuple(Change(self.path(name), mask, "masked") for name in self.fields)
+
+
+class PolicyHeaders(Transform):
+    """Removes all headers except those that somebody has decided to keep."""
+
+    connect_class = "dagster_smt.policy.Headers"
+    sided = False
+    headers: Names = option("Names of the headers that stay.", ())
+
+    def effects(self) -> tuple[Effect, ...]:
+        return (KeepHeaders(self.headers),)
 
 
 @dataclass(frozen=True)
@@ -79,6 +92,17 @@ class PolicyStage(Stage):
     def holds_back(self) -> bool:
         """True if the stage holds back fields without a decision."""
         return self.action == HOLD_BACK
+
+    @property
+    def part(self) -> Part:
+        """The part of the records whose fields the stage changes."""
+        if isinstance(self.transform, DropHeaders | PolicyHeaders):
+            return "headers"
+        return "key" if self.side == "key" else "value"
+
+    def acts_on_topic(self, topic: str) -> bool:
+        """Returns True if the stage acts on the records of a topic."""
+        return not self.topics or topic_matches(self.topics, topic)
 
 
 @dataclass(frozen=True)
@@ -133,10 +157,22 @@ class _Maker:
             yield from self._hiding(part)
         for part in sides:
             yield from self._acting(part)
-        headers = [d.path for d in self.group.decisions if d.part == "headers" and d.action != KEEP]
-        if headers:
-            drop = self._built(DropHeaders, {"headers": headers}, DROP)
-            yield self._stage("headers", drop, "", DROP, headers)
+        yield from self._headers()
+
+    def _headers(self) -> Iterator[PolicyStage]:
+        """Yields the stages that drop headers: those with a tag, and those that nobody has decided about."""
+        decisions = {d.path: d for d in self.group.decisions if d.part == "headers"}
+        others = decisions.pop(OTHER_HEADERS, None)
+        drops = [d.path for d in decisions.values() if d.action != KEEP and not self._is_only_untagged(d)]
+        if drops:
+            yield self._stage("headers", self._built(DropHeaders, {"headers": drops}, DROP), "", DROP, drops)
+        action: str = self.policy.untagged
+        if others is not None and not self._is_only_untagged(others):
+            action = others.action
+        if action != KEEP:
+            stay = [d.path for d in decisions.values() if d.action == KEEP]
+            transform = self._built(PolicyHeaders, {"headers": stay}, action)
+            yield self._stage("other_headers", transform, "", HOLD_BACK if action == HOLD_BACK else DROP, stay)
 
     def _hiding(self, part: Part) -> Iterator[PolicyStage]:
         """Yields the stages that drop fields and hold fields back."""

@@ -10,6 +10,7 @@ from dagster_smt.privacy.field_paths import Steps, schema_paths
 from dagster_smt.privacy.stages import HELD, PolicyStage
 from dagster_smt.privacy.tags import Part, topic_matches
 from dagster_smt.tables.sources import Source
+from dagster_smt.transforms.kafka.filter import Filter
 
 if TYPE_CHECKING:
     from dagster_smt.chain import Plan
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 def held_back(
     chain: Chain, plan: "Plan", report: RunReport | None, window: Window, sample: Window, source: Source
 ) -> list[HeldBack]:
-    """Returns the fields that the policy of a run held back.
+    """Returns the fields and headers that the policy of a run held back.
 
-    With a schema, the fields follow from the schema. Without a schema, the counts of the run show whether a stage
-    dropped any field. In that case the function reads a sample of the window to find the names.
+    With a schema, the fields follow from the schema. Without a schema, and for headers, the counts of the run show
+    whether a stage dropped anything. In that case the function reads a sample of the window to find the names.
 
     Args:
         chain: The chain of the run.
@@ -41,11 +42,17 @@ def held_back(
     for part, schema in schemas.items():
         if schema is not None:
             fields += _in_schema(stages, window.topics, "key" if part == "key" else "value", list(schema_paths(schema)))
-    if schemas["value"] is None and _touched(stages, report):
+    parts = _unnamed_parts(stages, report)
+    if schemas["value"] is not None:
+        parts &= {"headers"}  # the schema has named all others
+    if parts:
         from dagster_smt.spark.field_names import held_back_in
 
-        fields += [HeldBack(*row) for row in held_back_in(source.read(sample), stages)]
-        fields = fields or [HeldBack("", "value", "", 0)]
+        for row in held_back_in(source.read(sample), stages):
+            field = HeldBack(*row)
+            if field.part in parts:
+                fields.append(field)
+        fields = fields or [HeldBack("", min(parts), "", 0)]
     return list(dict.fromkeys(fields))
 
 
@@ -66,12 +73,17 @@ def _in_schema(
     return [HeldBack(topic, part, path, 0) for topic in topics for path in undecided(stages, topic, part, paths)]
 
 
-def _touched(stages: tuple[PolicyStage, ...], report: RunReport | None) -> bool:
-    """Returns True if a stage that holds fields back dropped anything in a run, or one dropped records of a topic."""
+def _unnamed_parts(stages: tuple[PolicyStage, ...], report: RunReport | None) -> set[Part]:
+    """Returns the parts of which a run held anything back, or both sides if it dropped records of a topic."""
     if report is None:
-        return False
-    aliases = {stage.alias for stage in stages if stage.holds_back}
-    if any(line.records and line.entry.alias in aliases for line in report.ledger):
-        return True
-    filters = {stage.alias for stage in stages if not stage.paths and not stage.holds_back}
-    return any(counts.dropped and counts.alias in filters for counts in report.stages)
+        return set()
+    parts: set[Part] = set()
+    by_alias = {stage.alias: stage for stage in stages}
+    for line in report.ledger:
+        stage = by_alias.get(line.entry.alias)
+        if line.records and stage is not None and stage.holds_back:
+            parts |= {"headers"} if stage.part == "headers" else {"value", "key"}
+    filters = {stage.alias for stage in stages if isinstance(stage.transform, Filter)}
+    if any(counts.dropped and counts.alias in filters for counts in report.stages):
+        parts |= {"value", "key"}
+    return parts

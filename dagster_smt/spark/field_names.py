@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from dagster_smt.interpret.leaves import parsed
-from dagster_smt.privacy.applied import undecided
+from dagster_smt.privacy.applied import undecided, undecided_headers
 from dagster_smt.privacy.field_paths import value_paths
 from dagster_smt.privacy.field_scan import fields_only
 from dagster_smt.privacy.stages import PolicyStage
@@ -48,14 +49,18 @@ class _HeldBack:
                         paths.add(fields_only(steps))
                 for path in undecided(self.stages, topic, part, sorted(paths, key=str)):
                     yield topic, part, path
+        headers: Any = row["headers"] or ()
+        for name in undecided_headers(self.stages, topic, [header["key"] for header in headers]):
+            yield topic, "headers", name
 
 
 def held_back_in(frame: DataFrame, stages: tuple[PolicyStage, ...]) -> list[tuple[str, str, str, int]]:
-    """Returns the fields that a policy holds back in records of Kafka's columns: topic, part, path, records.
+    """Returns the fields and headers that a policy holds back in records, as topic, part, path and number of records.
 
-    The function reads fields of JSON only. It returns at most ``MOST_FIELDS`` fields, the most frequent first.
+    ``frame`` has Kafka's columns. Of keys and values, the function reads fields of JSON only. It returns at most
+    ``MOST_FIELDS`` fields, the most frequent first.
     """
-    counts = map_in_arrow(frame.select("topic", "key", "value"), _HeldBack(stages), _DDL)
+    counts = map_in_arrow(frame.select("topic", "key", "value", "headers"), _HeldBack(stages), _DDL)
     sums = counts.groupBy("topic", "part", "path").agg(F.sum("records").alias("records"))
     rows = sums.orderBy(F.desc("records"), "topic", "part", "path").limit(MOST_FIELDS).collect()
     return [(row["topic"], row["part"], row["path"], row["records"]) for row in rows]

@@ -10,6 +10,7 @@ from dagster_smt.chain.plugins import own
 from dagster_smt.effects import condition, effect
 from dagster_smt.effects.as_data import as_data, data_of, is_data
 from dagster_smt.effects.code import CodeTransform
+from dagster_smt.privacy.stages import PolicyHeaders
 from dagster_smt.transforms.kafka.cast import Cast
 from dagster_smt.transforms.kafka.flatten import Flatten
 from dagster_smt.transforms.kafka.mask_field import MaskField
@@ -98,7 +99,7 @@ def kinds_in(part):
 
 def test_every_kind_of_effect_and_condition_is_what_some_class_does():
     """So what reads them is tested for each by the tables of those classes."""
-    transforms = [param.values[0] for param in EXAMPLES]
+    transforms = [*(param.values[0] for param in EXAMPLES), PolicyHeaders(headers=("trace",))]
     result = kinds_in([as_data(transform.effects()) for transform in transforms])
     result |= kinds_in([data_of(param.values[0]) for param in CONDITIONS])
     kinds = {*effect.Effect.__args__, *effect.Route.__annotations__["by"].__args__, *condition.Condition.__args__}

@@ -14,11 +14,13 @@ from dagster_smt.orchestration.definitions.planned import planned_op
 from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
 from dagster_smt.privacy.stages import PolicyStage
 from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable
 from tests.orchestration.test_assets import KEY, Untouchable, append, checks, events, failure, read, table
 from tests.registry import Registry
 
-TAGS = {"topics": {"people": {"value": {"id": [], "name": ["PII.name"], "mail": ["PII.email"]}, "key": []}}}
+VALUE = {"id": [], "name": ["PII.name"], "mail": ["PII.email"]}
+TAGS = {"topics": {"people": {"value": VALUE, "key": [], "headers": {"trace": []}}}}
 POLICY = {"rules": {"PII.*": "mask"}, "tags": ["tags.yaml"]}
 RENAME = {"alias": "rename", "type": "ReplaceField$Value", "options": {"renames": ["name:who"]}}
 PERSON = {"id": 1, "name": "Ada", "mail": "ada@example.org"}
@@ -40,11 +42,16 @@ def smt_table(tmp_path):
 
 
 def test_a_run_masks_what_is_tagged_holds_back_what_is_new_and_says_so(spark, tmp_path, smt_table):
-    append(tmp_path, "people", PERSON, {**PERSON, "nickname": "Zed-4711", "ada@example.org": 1})
+    append(tmp_path, "people", PERSON)
+    new = json.dumps({**PERSON, "nickname": "Zed-4711", "ada@example.org": 1}).encode()
+    record = NewRecord(b"k", new, (("session", b"Zed-4711"), ("trace", b"1")))
+    append_records(FileTopics(tmp_path / "topics"), "people", [record])
     people = build_smt_asset(smt_table())
     with dg.instance_for_test() as instance:
         first = dg.materialize([people], instance=instance, resources={"spark": spark})
-        rows = [json.loads(row.value) for row in read(spark, tmp_path).collect()]
+        written = read(spark, tmp_path).collect()
+        rows = [json.loads(row.value) for row in written]
+        headers = [header.key for row in written for header in row.headers or ()]
         data = yaml.safe_load((tmp_path / "tags.yaml").read_text(encoding="utf-8"))
         data["topics"]["people"]["value"] |= {"nickname": ["PII.name"]}
         (tmp_path / "tags.yaml").write_text(yaml.safe_dump(data), encoding="utf-8")
@@ -57,14 +64,20 @@ def test_a_run_masks_what_is_tagged_holds_back_what_is_new_and_says_so(spark, tm
     assert "value nickname of people; the rows do not have it" in check.description
     assert "docs/how-to/policy.md" in check.description
     fields = {tuple(record.data.values()) for record in check.metadata["held_back"].records}
-    assert fields == {("people", "value", "nickname", 1), ("people", "value", "[*]", 1)}, "no name that is data"
+    assert fields == {
+        ("people", "value", "nickname", 1),
+        ("people", "value", "[*]", 1),  # no name that is data
+        ("people", "headers", "session", 1),
+    }
+    assert headers == ["trace"]
     (event,) = events(first)
     decisions = {r.data["field"]: r.data["action"] for r in event.metadata["dagster_smt/policy"].records}
-    assert decisions == {"id": "keep", "name": "mask", "mail": "mask", "(whole)": "keep"}
+    assert decisions == {"id": "keep", "name": "mask", "mail": "mask", "(whole)": "keep", "trace": "keep"}
     assert event.metadata["dagster_smt/chain_overridden"].value is False
     assert checks(second)["held_back"].passed and checks(second)["dead_mask"].passed
-    last = [json.loads(row.value) for row in read(spark, tmp_path).collect()][-1]
-    assert "nickname" in last and "Zed-4711" not in last.values()
+    values = [json.loads(row.value) for row in read(spark, tmp_path).collect()]
+    (last,) = [value for value in values if "nickname" in value]
+    assert "Zed-4711" not in last.values()
     text = repr(
         [event.to_json() if hasattr(event, "to_json") else event for event in (*first.all_events, *second.all_events)]
     )
@@ -127,7 +140,7 @@ def test_no_chain_of_a_run_config_takes_the_policy_away(smt_table, launch, dead_
         "errors.tolerance": "all",
     }
     settings = planned.settings(config, "ops.people.config")
-    assert lines(settings.chain) == ["policy_hold_back", "policy_mask"]
+    assert lines(settings.chain) == ["policy_hold_back", "policy_mask", "policy_other_headers"]
     assert isinstance(settings.chain.stages[0], PolicyStage) and isinstance(settings.chain.stages[1], PolicyStage)
     assert settings.overridden(planned.chain)
     with pytest.raises(ConfigError, match="SMT306"):
@@ -192,7 +205,7 @@ def test_jobs_that_run_again_have_the_policy(smt_table):
     people = build_smt_asset(smt_table())
     assert build_repair_job(people) is not None
     (planned,) = TABLES_OF_OPS[people.op].values()
-    assert lines(planned.chain) == ["policy_hold_back", "policy_mask"]
+    assert lines(planned.chain) == ["policy_hold_back", "policy_mask", "policy_other_headers"]
     assert planned.required_chain.hash == planned.own_chain.hash
 
 
@@ -221,7 +234,8 @@ def test_the_registry_is_asked_by_runs_and_not_by_definitions(smt_table, tmp_pat
         topics = table(tmp_path, "people", value=form)
         policy = {**POLICY, "tags": ["registry"]}
         planned = planned_op(smt_table(policy=policy, topics=topics, kind="columns", chain=()), "people")
-        assert not registry.asked and lines(planned.chain) == ["policy_hold_back"]
+        assert not registry.asked
+        assert lines(planned.chain) == ["policy_hold_back", "policy_other_headers"]
         window = {name: field.default_value for name, field in _window(planned).items()}
         config = {
             "chain": {"stages": []},
@@ -234,7 +248,11 @@ def test_the_registry_is_asked_by_runs_and_not_by_definitions(smt_table, tmp_pat
             planned.settings(config, "")
         registry.add("people-value", json.dumps(schema))
         settings = planned.settings(config, "")
-    assert lines(settings.chain) == ["policy_hold_back", "policy_mask"] and not settings.overridden(planned.chain)
+    assert lines(settings.chain) == [
+        "policy_hold_back",
+        "policy_mask",
+        "policy_other_headers",
+    ] and not settings.overridden(planned.chain)
 
 
 def test_values_that_look_personal_are_sampled_before_a_run(smt_table, tmp_path):

@@ -3,17 +3,19 @@
 import json
 
 import pytest
+import yaml
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError
 from dagster_smt.interpret.preview import Sample, preview
 from dagster_smt.jvm.program import kept_out
 from dagster_smt.model.topics.format import Format
-from dagster_smt.privacy.applied import Subject, apply_policy, undecided
+from dagster_smt.privacy.applied import Subject, apply_policy, undecided, undecided_headers
 from dagster_smt.privacy.field_paths import EVERY, covers, path_steps
 from dagster_smt.privacy.policy import policy_of, read_policy
 from dagster_smt.privacy.stages import PolicyStage
 from dagster_smt.tables.ddl import parse_ddl
+from tests.jvm.harness import agree, batch_of
 
 TAGS = """
 topics:
@@ -85,6 +87,39 @@ def test_tags_decide_and_what_nobody_decided_is_held_back(applied):
     (result,) = out(chain, ORDER, headers=(("user", b"Ada"), ("trace", b"1")))
     assert result == ('{"id":1,"customer":{"email":""},"items":[{"note":""}]}', (("trace", "1"),))
     assert kept_out(chain, "string") is None, "the JVM lane runs the stages"
+
+
+ALL_HEADERS = (("user", b"Ada"), ("trace", b"1"), ("session", b"4711"), ("trace", b"2"))
+DECISIONS = {
+    "those with an entry": ({"user": ["PII.name"], "trace": []}, "hold back", ["trace", "trace"]),
+    "none": ({}, "hold back", []),
+    "all others": ({"user": ["PII.name"], "*": []}, "hold back", ["trace", "session", "trace"]),
+    "a tag without a rule": ({"user": ["unknown"], "*": []}, "hold back", ["trace", "session", "trace"]),
+    "all others have a tag": ({"trace": [], "*": ["PII.name"]}, "keep", ["trace", "trace"]),
+    "untagged ones": ({"user": ["PII.name"]}, "keep", ["trace", "session", "trace"]),
+    "all": ({}, "keep", ["user", "trace", "session", "trace"]),
+}
+
+
+@pytest.mark.parametrize(("headers", "untagged", "names"), DECISIONS.values(), ids=DECISIONS)
+def test_headers_that_stay(tmp_path, headers, untagged, names):
+    tags = {"topics": {"orders": {"value": {"id": []}, "key": [], "headers": headers}}}
+    (tmp_path / "tags.yaml").write_text(yaml.safe_dump(tags), encoding="utf-8")
+    policy = policy_of({"rules": RULES, "tags": ["tags.yaml"], "untagged": untagged}, tmp_path)
+    applied = apply_policy(policy, Subject(("orders",), *STRINGS))
+    chain = applied.on(parse_chain(NOTHING))
+    (result,) = out(chain, ORDER, headers=ALL_HEADERS)
+    assert [name for name, _ in result[1]] == names
+    lane = [[{"key": key, "value": value} for key, value in ALL_HEADERS], None, [], [{"key": "a", "value": None}]]
+    assert agree(chain, batch_of([ORDER.encode()] * 4, ("orders",), headers=lane)) == []
+
+
+def test_headers_that_nobody_decided_about_have_names(applied):
+    stages, names = applied().stages, ["user", "trace", "session", "session"]
+    assert undecided_headers(stages, "orders", names) == ["session"]
+    assert undecided_headers(applied(untagged="keep").stages, "orders", names) == []
+    others = applied(topics=()).stages
+    assert undecided_headers(others, "strangers", names) == ["user", "trace", "session"]
 
 
 def test_untagged_fields_can_be_kept_and_tags_without_a_rule_are_untagged(applied):
@@ -322,7 +357,7 @@ def test_the_stages_of_a_policy_are_never_twice_and_change_the_hash_of_a_chain(a
     once = policy.on(chain)
     assert policy.on(once).stages == once.stages
     assert once.hash != chain.hash and policy.on(once).hash == once.hash
-    assert [isinstance(stage, PolicyStage) for stage in once.stages] == [True] * 5 + [False]
+    assert [isinstance(stage, PolicyStage) for stage in once.stages] == [True] * 6 + [False]
 
 
 def test_dead_letters_and_keys_need_a_decision(tmp_path):

@@ -131,6 +131,10 @@ def of_headers():
         schema = {str: STRING, int: INT32}.get(type(literal))
         yield headers.AppendLiteral("n", schema, literal), ("headers",), None
     yield headers.DropNamed(("h", "z")), ("headers",), None
+    yield headers.KeepNamed(("h", "z")), ("headers",), None
+    yield headers.KeepNamed(()), ("headers",), None
+    yield headers.HasOtherHeaderOrNull(("h",)), ("headers",), BOOLEAN
+    yield headers.HasOtherHeaderOrNull(()), ("headers",), BOOLEAN
     yield headers.HasHeaderRule("h"), ("headers",), BOOLEAN
     yield headers.HasHeaderOrNull("h"), ("headers",), BOOLEAN
     yield headers.LastHeader("h"), ("headers",), Schema(Type.BYTES, True)

@@ -4,7 +4,15 @@ import pytest
 
 from dagster_smt.model.record import Header
 from dagster_smt.model.schema import Schema, Type, timestamp
-from dagster_smt.values.headers.fields import AppendHeader, DropNamed, HasHeaderOrNull, HasHeaderRule, HeaderBytes
+from dagster_smt.values.headers.fields import (
+    AppendHeader,
+    DropNamed,
+    HasHeaderOrNull,
+    HasHeaderRule,
+    HasOtherHeaderOrNull,
+    HeaderBytes,
+    KeepNamed,
+)
 
 STRING = Schema(Type.STRING, optional=True)
 LISTS = [[], [("a", b"1")], [("a", b"1"), ("b", None), ("a", b"2"), ("A", b"\xff")]]
@@ -14,6 +22,10 @@ RULES = [
     (HasHeaderRule("a"), [False, True, True]),
     (HasHeaderRule("B"), [False, False, False]),
     (HasHeaderOrNull("b"), [None, None, True]),
+    (KeepNamed(("a", "zz")), [[], [("a", b"1")], [("a", b"1"), ("a", b"2")]]),
+    (KeepNamed(()), [[], [], []]),
+    (HasOtherHeaderOrNull(("a",)), [None, None, True]),
+    (HasOtherHeaderOrNull(()), [None, True, True]),
 ]
 BYTES = [
     (STRING, ["x", "ü", "", None], [b"x", "ü".encode(), b"", None]),
@@ -79,8 +91,8 @@ def test_the_spark_form_of_no_headers(spark):
     from dagster_smt.values.headers.fields import HEADERS_DDL
 
     frame = spark.range(1).select(F.lit(None).cast(HEADERS_DDL).alias("h"))
-    rules = [DropNamed(("a",)), HasHeaderRule("a"), HasHeaderOrNull("a")]
-    assert list(frame.select(*(r.column(F, F.col("h")) for r in rules)).first()) == [None, False, None]
+    rules = [DropNamed(("a",)), HasHeaderRule("a"), HasHeaderOrNull("a"), KeepNamed(()), HasOtherHeaderOrNull(())]
+    assert list(frame.select(*(r.column(F, F.col("h")) for r in rules)).first()) == [None, False, None, None, None]
 
 
 def test_the_spark_form_of_made_headers(spark):

@@ -108,8 +108,9 @@ class HeldBack:
 
     Attributes:
         topic: The topic.
-        part: ``value`` or ``key``.
-        path: The path of the field; empty if records lost fields that a sample does not show.
+        part: ``value``, ``key`` or ``headers``.
+        path: The path of the field, or the name of the header; empty if records lost fields that a sample does not
+            show.
         records: The number of sampled records with the field; 0 if a schema or a tag names it.
     """
 

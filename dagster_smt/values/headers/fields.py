@@ -116,6 +116,38 @@ class DropNamed(ValueRule):
 
 
 @dataclass(frozen=True, slots=True)
+class KeepNamed(ValueRule):
+    """Drops all headers except those of some names; the remaining headers keep their order."""
+
+    names: tuple[str, ...]
+
+    def python(self, headers: list[Header]) -> list[Header]:
+        return [h for h in headers if h.key in self.names]
+
+    def column(self, F: Any, headers: Any) -> Any:
+        return F.filter(headers, lambda h: _is_named(F, h, self.names))
+
+
+@dataclass(frozen=True, slots=True)
+class HasOtherHeaderOrNull(ValueRule):
+    """True if the record has a header of another name, else null, as ledger entries count."""
+
+    names: tuple[str, ...]
+
+    def python(self, headers: list[Header]) -> bool | None:
+        return any(h.key not in self.names for h in headers) or None
+
+    def column(self, F: Any, headers: Any) -> Any:
+        return F.when(F.exists(headers, lambda h: ~_is_named(F, h, self.names)), F.lit(True))
+
+
+def _is_named(F: Any, header: Any, names: tuple[str, ...]) -> Any:
+    if not names:
+        return F.lit(False)
+    return header["key"].isin(*names)
+
+
+@dataclass(frozen=True, slots=True)
 class HeaderValueRule(PythonRule):
     """The value of the header at a position."""
 

@@ -35,10 +35,26 @@ final class HeaderEffects {
     }
   }
 
-  /** Drops all headers of some names. */
-  static Effect drop(JsonNode effect) {
+  private static List<UTF8String> names(JsonNode effect) {
     List<UTF8String> names = new ArrayList<>();
     effect.get("names").forEach(name -> names.add(name(name)));
+    return names;
+  }
+
+  /** Drops all headers except those of some names. */
+  static Effect keep(JsonNode effect) {
+    List<UTF8String> names = names(effect);
+    int entry = effect.get("entry").asInt();
+    return row -> {
+      if (row.headers.keep(names)) {
+        row.touched.add(entry);
+      }
+    };
+  }
+
+  /** Drops all headers of some names. */
+  static Effect drop(JsonNode effect) {
+    List<UTF8String> names = names(effect);
     int first = effect.get("entry").asInt();
     return row -> {
       for (int i = 0; i < names.size(); i++) {

@@ -63,6 +63,19 @@ final class Headers {
     }
   }
 
+  /** Drops all headers whose name is not in a list. Returns true if there were any. */
+  boolean keep(List<UTF8String> kept) {
+    boolean drops = false;
+    for (int i = names.size() - 1; i >= 0; i--) {
+      if (!kept.contains(names.get(i))) {
+        names.remove(i);
+        values.remove(i);
+        drops = true;
+      }
+    }
+    return drops;
+  }
+
   ArrayData write() {
     Object[] all = new Object[names.size()];
     for (int i = 0; i < all.length; i++) {

@@ -77,6 +77,8 @@ final class Stage {
         return HeaderEffects.add(effect);
       case "drop headers":
         return HeaderEffects.drop(effect);
+      case "keep headers":
+        return HeaderEffects.keep(effect);
       case "copy to header":
         return HeaderEffects.copy(effect, onKey);
       default:
