@@ -105,7 +105,7 @@ def test_a_schema_is_proposed_from_the_last_records(run, there, tmp_path):
     code, out, err = run("schema", servers, "orders", "--sample", "5")
     assert (code, err) == (0, "")
     assert "from the last 5 records of orders" in out and "  id BIGINT,\n  due DATE\n" in out
-    assert f"'properties.bootstrap.servers' = '{servers}'" in out and "The key is what the value has as id" in out
+    assert f"'properties.bootstrap.servers' = '{servers}'" in out and "The key equals the value's field id" in out
     assert run("schema", servers, "orders", "--write", "orders.sql") == (
         (0, "orders.sql: 2 columns, from the last 9 records of orders\n", "")
     )

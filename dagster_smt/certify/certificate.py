@@ -157,13 +157,13 @@ class Certificate:
         """The result in one sentence."""
         count = f"{self.records} records"
         if self.verdict == "different":
-            return f"{self.different} of {count} come out different from Kafka Connect {self.connect_version}"
+            return f"{self.different} of {count} differ from Kafka Connect {self.connect_version}"
         but = ", except for deliberate differences" if self.verdict == "deliberate" else ""
         if any(not finding.decision for finding in self.findings):
             but += "; a later stage removes the other differences"
         if self.not_compared:
             but += f"; {len(self.not_compared)} of {len(self.stages)} stages cannot be compared"
-        return f"{count} come out as from Kafka Connect {self.connect_version}{but}"
+        return f"{count} have the results of Kafka Connect {self.connect_version}{but}"
 
     @property
     def lines(self) -> Iterator[str]:

@@ -110,7 +110,7 @@ def _broken(exception: str) -> Any:
     from dagster_smt.errors import Problem
 
     hint = "run with --no-spark for the certificate of the Python evaluator, and report the chain"
-    return Problem("SMT972", "certify", f"Spark broke off with {exception or 'an error'}", hint)
+    return Problem("SMT972", "certify", f"Spark stopped with {exception or 'an error'}", hint)
 
 
 def _records(session: SparkSession, comparison: ChainComparison) -> ComparedWay | AbsentWay:

@@ -64,7 +64,7 @@ def _stray(place: str) -> Problem:
 
 def _problems_of(place: str, options: Mapping[str, Any]) -> Iterator[Problem]:
     for name in sorted(set(options) - {"fields", "reason"}):
-        yield config_problem("SMT024", f"{place} {name}", f"unknown option '{name}'", "there are: fields, reason")
+        yield config_problem("SMT024", f"{place} {name}", f"unknown option '{name}'", "the options are: fields, reason")
     if not options.get("fields") or not isinstance(options["fields"], list):
         yield config_problem("SMT024", f"{place}.fields", "the option 'fields' is missing", "list paths: value.**.url")
     if not str(options.get("reason") or "").strip():

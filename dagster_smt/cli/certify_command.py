@@ -36,15 +36,11 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("chain", type=Path, help="a chain, or a connector with its converters")
     parser.add_argument("records", help="a file of JSON lines, a folder of file topics, or a broker as host:port")
     parser.add_argument("--sample", type=count, default=1000, metavar="N", help="how many records (default 1000)")
-    parser.add_argument("--topic", default="", help="the topic to read; of a file, what to call it (records)")
+    parser.add_argument("--topic", default="", help="the topic to read; for a file, a name for its records (records)")
     parser.add_argument("--offset", type=int, help="from this offset on (default: the last records)")
     parser.add_argument("--records", dest="whole", action="store_true", help="lines of a file are records, not values")
-    parser.add_argument(
-        "--key", choices=_KINDS, help="how keys are encoded (default: as the connector says, else string)"
-    )
-    parser.add_argument(
-        "--value", choices=_KINDS, help="how values are encoded (default: as the connector says, else json)"
-    )
+    parser.add_argument("--key", choices=_KINDS, help="the format of keys (default: the connector's, else string)")
+    parser.add_argument("--value", choices=_KINDS, help="the format of values (default: the connector's, else json)")
     parser.add_argument("--schema", help="as for explain: the declared schema of values in JSON")
     parser.add_argument("--table", type=Path, metavar="FILE", help="as for explain: a statement that names the formats")
     parser.add_argument("--command-config", type=Path, metavar="FILE", help="properties of Kafka's clients")

@@ -40,16 +40,14 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     """Adds the commands."""
     lint = commands.add_parser("lint", help="find every problem of chain files")
     lint.add_argument("chain", nargs="+", type=Path, help=".properties, .yaml or .json")
-    lint.add_argument(
-        "--schema", help="the value's schema, as for explain: what the chain would do to it is checked too"
-    )
+    lint.add_argument("--schema", help="the value's schema, as for explain, to check the chain against it")
     lint.add_argument("--table", type=Path, metavar="FILE", help="a CREATE TABLE statement of the topic instead")
     lint.add_argument("--topic", default="", help="the topic the records come from")
     lint.add_argument("--unknown-options", choices=("error", "warn"), default="error")
     lint.add_argument(
         "--dead-paths",
         choices=("error", "warn"),
-        help="what a mask, drop or rename is that can touch nothing; by default what the chain says (dead.paths), "
+        help="the verdict on a mask, drop or rename that can touch nothing: by default that of the chain (dead.paths), "
         "else an error",
     )
     add_policy(lint)
@@ -62,8 +60,10 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     explain.add_argument("--table", type=Path, metavar="FILE", help="a CREATE TABLE statement of the topic instead")
     explain.add_argument("--topic", default="", help="the topic the records come from")
-    explain.add_argument("--html", type=Path, metavar="FILE", help="write one page with a picture of the columns' ways")
-    explain.add_argument("--full", action="store_true", help="all fields after each stage, not only what it changes")
+    explain.add_argument(
+        "--html", type=Path, metavar="FILE", help="write one page with a picture of the columns' sources"
+    )
+    explain.add_argument("--full", action="store_true", help="all fields after each stage, not only the changed ones")
     explain.add_argument(
         "--sink", default="", metavar="PLACE", help="a path or name with {topic}: show the tables of the topics"
     )

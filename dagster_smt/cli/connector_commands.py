@@ -72,7 +72,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--into",
         choices=("table", "topic"),
         default="",
-        help="what sinks become: tables, or topics that the connector reads (default: as their class says)",
+        help="the target of sinks: tables, or topics that the connector reads (default: by their class)",
     )
     parser.add_argument(
         "--group",

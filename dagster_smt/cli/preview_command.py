@@ -37,7 +37,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("--schema", help="as for explain")
     parser.add_argument("--table", type=Path, metavar="FILE", help="as for explain")
     parser.add_argument("--key", choices=_KEYS, default="string", help="how keys are encoded")
-    parser.add_argument("--topic", default="", help="the topic to read; of a file, what to call it (preview)")
+    parser.add_argument("--topic", default="", help="the topic to read; for a file, a name for its records (preview)")
     parser.add_argument("--offset", type=int, help="from this offset on (default: the last records)")
     parser.add_argument("--records", dest="whole", action="store_true", help="lines of a file are records, not values")
     parser.add_argument("--limit", type=count, default=3, help="how many records (default 3)")

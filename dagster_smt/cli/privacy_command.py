@@ -43,7 +43,7 @@ class RunColumns:
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Adds the command."""
     parser = commands.add_parser("privacy", help="show which columns of a table hold the values of tagged fields")
-    parser.add_argument("asset", help="the asset key: lake/orders. DAGSTER_HOME says which instance of Dagster")
+    parser.add_argument("asset", help="the asset key: lake/orders. DAGSTER_HOME selects the instance of Dagster")
     parser.add_argument("--unmasked", action="store_true", help="only columns that are not masked; exit code 1 if any")
     parser.add_argument("--format", choices=("text", "csv", "markdown"), default="text")
     parser.set_defaults(run=_privacy)

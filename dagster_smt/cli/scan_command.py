@@ -18,7 +18,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     """Adds the command."""
     parser = commands.add_parser("scan", help="propose tags for personal fields, from sampled records")
     parser.add_argument("records", help="a file of JSON lines, a folder of file topics, or a broker as host:port")
-    parser.add_argument("--topic", required=True, help="the topic to read; of a file, what to call it")
+    parser.add_argument("--topic", required=True, help="the topic to read; for a file, a name for its records")
     parser.add_argument("--table", type=Path, metavar="FILE", help="a CREATE TABLE statement with the formats")
     parser.add_argument("--key", choices=("string", "json", "bytes"), default="string", help="how keys are encoded")
     parser.add_argument("--records", dest="whole", action="store_true", help="lines of a file are records, not values")

@@ -70,7 +70,7 @@ def _schema(arguments: argparse.Namespace) -> int:
             file.write(text)
     except FileExistsError:
         hint = "name another file, or remove it"
-        raise ConfigError(Problem("SMT019", str(arguments.write), "there is such a file already", hint)) from None
+        raise ConfigError(Problem("SMT019", str(arguments.write), "the file exists already", hint)) from None
     say(f"{arguments.write}: {len(proposal.columns)} columns, from {proposal.origin}")
     for note in proposal.notes:
         say(f"  {note.path} {note.text}")

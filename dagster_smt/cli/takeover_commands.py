@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Adds the commands."""
-    takeover = commands.add_parser("takeover", help="go on in the table of a connector, or give the table back")
+    takeover = commands.add_parser(
+        "takeover", help="let an asset continue the table of a connector, or give the table back"
+    )
     _add_connector(takeover)
     takeover.add_argument("--back", action="store_true", help="give the table back to the connector")
-    takeover.add_argument("--dry-run", action="store_true", help="change nothing: say what would be done")
+    takeover.add_argument("--dry-run", action="store_true", help="change nothing, and print the steps")
     takeover.add_argument(
         "--accept-columns", action="store_true", help="accept columns that only the table or only the chain has"
     )
@@ -55,7 +57,11 @@ def _add_connector(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("connector", help="the name of the connector")
     parser.add_argument("--url", required=True, help="the address of a Connect worker's REST API")
     parser.add_argument(
-        "--to", type=Path, required=True, metavar="FOLDER", help="the folder of the components; imports what is missing"
+        "--to",
+        type=Path,
+        required=True,
+        metavar="FOLDER",
+        help="the folder of the components; missing ones are imported",
     )
     parser.add_argument(
         "--bootstrap-servers",
@@ -63,7 +69,7 @@ def _add_connector(parser: argparse.ArgumentParser) -> None:
         help=f"the Kafka cluster of an imported component (default: {ANY_CLUSTER}, looked up in each run)",
     )
     parser.add_argument("--worker", type=Path, metavar="FILE", help="properties of the Connect worker")
-    parser.add_argument("--accept-import", action="store_true", help="go on although options are not done")
+    parser.add_argument("--accept-import", action="store_true", help="continue although options are not done")
     parser.add_argument(
         "--conf",
         action="append",
@@ -137,7 +143,7 @@ def _bounds(texts: list[str]) -> dict[str, int]:
         place, _, number = text.rpartition("=")
         if not number.isdecimal():
             hint = "write a number, or TOPIC-PARTITION=NUMBER"
-            raise ConfigError(Problem("SMT794", "--from, --to-offset", f"'{text}' is no offset", hint))
+            raise ConfigError(Problem("SMT794", "--from, --to-offset", f"'{text}' is not an offset", hint))
         bounds[place] = int(number)
     return bounds
 
@@ -193,7 +199,7 @@ def _component_folder(connector: Connector, arguments: argparse.Namespace) -> Pa
 
 
 def _not_done(connector: Connector, component: ConnectorComponent) -> list[Problem]:
-    hint = "do what the report of the import says, then accept it with --accept-import"
+    hint = "follow the report of the import, then accept it with --accept-import"
     problems = []
     for verdict in component.options:
         if verdict.verdict == "not done":

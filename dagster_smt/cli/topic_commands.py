@@ -31,9 +31,9 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     topics = commands.add_parser("topics", help="list topics with their partitions, offsets and lag")
     _add_place(topics)
     topics.add_argument("--pattern", default="", help="only topics whose whole name matches this regular expression")
-    topics.add_argument("--group", default="", help="a consumer group: what it has committed, and how far behind it is")
+    topics.add_argument("--group", default="", help="a consumer group: its committed offsets and its lag")
     topics.add_argument("--json", action="store_true", help="one JSON object per partition")
-    topics.add_argument("--create", metavar="TOPIC", help="make this topic of a broker first, unless it is there")
+    topics.add_argument("--create", metavar="TOPIC", help="create this topic of a broker first, unless it exists")
     topics.add_argument("--partitions", type=_partitions, default=1, metavar="N", help="of a topic that is made")
     topics.set_defaults(run=_topics)
     append = commands.add_parser("append", help="append records to a topic")
@@ -42,7 +42,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     append.add_argument("records", type=Path, help="JSON lines with key, value, timestamp, headers")
     append.add_argument("--partition", type=int, help="(default: 0 of a file topic; by the key of a broker's)")
     append.add_argument(
-        "--create", type=_partitions, metavar="N", help="make the topic with N partitions, unless it is there"
+        "--create", type=_partitions, metavar="N", help="create the topic with N partitions, unless it exists"
     )
     append.add_argument("--values", action="store_true", help="each line is a value as it is, without key")
     append.set_defaults(run=_append)
@@ -152,7 +152,7 @@ def _create(topics: "FileTopics | KafkaTopics", name: str) -> None:
 
     if isinstance(topics, FileTopics):
         hint = "append a record to it: that makes it"
-        raise ConfigError(Problem("SMT025", "--create", "file topics without records are not made", hint))
+        raise ConfigError(Problem("SMT025", "--create", "a file topic needs at least one record", hint))
     from dagster_smt.tables.kafka.client import KafkaClient
 
     KafkaClient(topics).make_missing([name])
@@ -264,5 +264,5 @@ def _bytes(value: Any, side: str) -> bytes | None:
         try:
             return base64.b64decode(value["base64"], validate=True)
         except (ValueError, TypeError):
-            raise ValueError(f"{side} is no base64") from None
+            raise ValueError(f"{side} is not base64") from None
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -63,7 +63,7 @@ def beside(connector: Connector, suffix: str, routes: bool) -> Beside:
     if "topics" in connector.config and "topics" not in topics:
         patch["topics"] = None
     names = topics.get("topics") or topics["topics.regex"]
-    text = f"the connector stays: give it the changes in {PATCH_FILE} when the component runs"
+    text = f"the connector stays in use: apply the changes in {PATCH_FILE} when the component runs"
     notes = [TransformVerdict(PATCH_FILE, names, "differs", text)]
     proposals = ["sink.kafka.create makes topics that do not exist; give them as many partitions as the topics before"]
     return Beside(stage, patch, options, notes, proposals)

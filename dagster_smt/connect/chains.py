@@ -121,7 +121,7 @@ def _without_secrets(connector: Connector) -> tuple[Connector, list[OptionVerdic
             config[key] = "${env:SECRET}"
             verdicts.append(OptionVerdict(key, "not done", "a secret is not copied, and transforms look up none"))
         elif name and is_looked_up(value):
-            text = "it refers to what Connect looks up, and transforms look up nothing: the text itself would count"
+            text = "it is a reference that Connect resolves; transforms resolve none, so its text would be the value"
             verdicts.append(OptionVerdict(key, "not done", text))
     return replace(connector, config=config), verdicts
 

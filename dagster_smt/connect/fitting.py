@@ -21,7 +21,7 @@ def fit_to_kind(settings: TableSettings, kind: str, key: str) -> None:
     """
     if kind == "records":
         for option in settings.of_columns.pop("schema_evolution", ()):
-            settings.say(option, "changed", "the table has whole records, whose fields are no columns")
+            settings.say(option, "changed", "the table has whole records, whose fields are not columns")
         settings.sink.pop("schema_evolution", None)
         for name in list(settings.of_columns):
             settings.take_back(name, _NO_COLUMNS)

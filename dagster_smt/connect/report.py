@@ -94,7 +94,7 @@ def _todo(component: ConnectorComponent) -> Iterator[str]:
         if option.verdict == "not done":
             yield f"{code(option.option)}: {plain(option.text)}"
     if component.patch is not None:
-        yield f"give the connector the changes in {code(PATCH_FILE)} (`PATCH /connectors/NAME/config`)"
+        yield f"apply to the connector the changes in {code(PATCH_FILE)} (`PATCH /connectors/NAME/config`)"
 
 
 def _page(imported: Imported, data: dict[str, Any]) -> str:

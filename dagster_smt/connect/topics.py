@@ -26,9 +26,7 @@ def topics_of(connector: Connector, notes: list[TransformVerdict]) -> dict[str, 
     topics, name = _written(connector)
     text = "a source connector: the table reads the topics that the connector writes"
     if connector.chain["transforms"].strip():
-        text += (
-            ", and applies its chain; give the connector the changes in connector.patch.json, which take its chain away"
-        )
+        text += ", and applies its chain; apply the changes in connector.patch.json, which remove the connector's chain"
     notes.append(TransformVerdict("topics", name, "differs", text))
     return topics
 

@@ -64,7 +64,7 @@ def plugins_of(entries: Iterable[str], base: Path | None = None, *, fetch: bool 
         elif path.is_file() and zipfile.is_zipfile(path):
             plugins.append(Plugin(entry, (path.resolve(),)))
         elif path.is_file():
-            problems.append(_problem(entry, "is no jar"))
+            problems.append(_problem(entry, "is not a jar"))
         else:
             problems.append(_problem(entry, "there is no such file or folder"))
     if problems:

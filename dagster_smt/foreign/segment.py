@@ -161,7 +161,7 @@ class ForeignSegment:
         self.restarts += 1
         if self.restarts > MOST_RESTARTS:
             statement = f"the process of the stages ended {self.restarts} times in one task"
-            hint = "look at the dead letters of another run with errors.tolerance=all and a smaller window"
+            hint = "check the dead letters of another run with errors.tolerance=all and a smaller window"
             raise EngineError(Problem("SMT644", "foreign stages", statement, hint))
 
     def _answers(self, records: Sequence[Record]) -> list[list[Any]]:

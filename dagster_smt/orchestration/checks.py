@@ -315,7 +315,7 @@ def _alive(evidence: Evidence) -> str:
     if not idle:
         return "every mask, drop and rename touched records"
     if len(idle) == len(relied_on):
-        return "no record reached a mask, drop or rename, so this run cannot tell whether they work"
+        return "no record reached a mask, drop or rename, so this run does not show whether they work"
     paths = ", ".join(f"{entry.path} ({entry.alias})" for entry in idle[:_MOST_NAMES])
     return f"every mask, drop and rename that records reached touched some; no record reached {paths}"
 

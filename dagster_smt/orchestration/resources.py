@@ -151,7 +151,7 @@ def _refuse_secrets(conf: Mapping[str, Any]) -> None:
     problems = []
     for key, value in conf.items():
         if isinstance(value, str) and setting_shows_secret(key, value):
-            problems.append(Problem("SMT048", key, "a secret stands in the settings of Spark", hint))
+            problems.append(Problem("SMT048", key, "the settings of Spark contain a secret", hint))
     if problems:
         raise ConfigError(problems)
 

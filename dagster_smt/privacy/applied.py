@@ -245,7 +245,9 @@ def _check_decided(policy: Policy, subject: Subject, groups: Sequence[TopicDecis
             problems.append(Problem("SMT768", names, statement, hint))
         elif subject.writes_keys and group.decided and not any(d.part == "key" for d in group.decisions):
             hint = "write into the file of paths: key: [] to keep keys, or the tags of their fields"
-            problems.append(Problem("SMT768", names, "the sink holds keys, and nobody has decided about them", hint))
+            problems.append(
+                Problem("SMT768", names, "the sink holds keys, and the policy has no decision about them", hint)
+            )
     if problems:
         raise ConfigError(problems)
 

@@ -201,7 +201,7 @@ class _Reader:
     def word(self, data: Mapping[str, Any], key: str, default: str, words: Sequence[str]) -> Any:
         value = str(data.get(key, default)).replace("_", " ")
         if value not in words:
-            self.problem(key, f"'{value}' is none of: {', '.join(words)}")
+            self.problem(key, f"'{value}' is not one of: {', '.join(words)}")
         return value
 
     def rules(self, data: Any, actions: dict[str, Action]) -> tuple[TagRule, ...]:

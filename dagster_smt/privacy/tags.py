@@ -122,7 +122,7 @@ def read_tags(path: Path) -> tuple[TopicTags, ...]:
     data = read_yaml(path)
     topics = data.get("topics") if isinstance(data, Mapping) else None
     if not isinstance(topics, Mapping) or set(data) - {"topics"}:
-        raise _wrong(path.name, "the file is no mapping with the one key 'topics'")
+        raise _wrong(path.name, "the file is not a mapping with the single key 'topics'")
     return tuple(_topic(str(pattern), parts, path.name) for pattern, parts in topics.items())
 
 
@@ -131,7 +131,7 @@ def _topic(pattern: str, parts: Any, source: str) -> TopicTags:
     try:
         compile_java(pattern)
     except ConfigError:
-        raise _wrong(place, "the name of the topic is no regular expression") from None
+        raise _wrong(place, "the name of the topic is not a regular expression") from None
     if not isinstance(parts, Mapping):
         raise _wrong(place, "a topic has a mapping of value, key and headers")
     fields = []

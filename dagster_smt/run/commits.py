@@ -50,7 +50,7 @@ def replaced_rows_of(
         statement = "records in a topic cannot be replaced"
         raise UnsupportedError(Problem("SMT574", spec.sink.place, statement, hint))
     if replaced and not replaced.everything and spec.sink.coordinates is None:
-        statement = "rows would have to be replaced, but the table does not tell where each comes from"
+        statement = "rows must be replaced, but the table has no source columns"
         hint = "make the table with source_columns, or launch with window.rebuild: true for all of it"
         raise TableError(Problem("SMT514", spec.sink.place, statement, hint))
     return replaced
@@ -121,14 +121,14 @@ def check_removal(
 def rebuild_without(place: str) -> Problem:
     """Returns the problem of a table that would start over without some of its topics."""
     statement = "a rebuild replaces all rows, also those of topics that fail, so nothing was committed"
-    hint = "correct what is wrong with these topics and launch again; or rebuild the others: name them in window.topics"
+    hint = "fix these topics and launch again; or rebuild the other topics: name them in window.topics"
     return Problem("SMT556", place, statement, hint)
 
 
 def miscounted(place: str, written: int, counted: int) -> Problem:
     """Returns the warning that the table format counted another number of rows than the run."""
     statement = f"the commit added {written} rows, {counted} were counted before: records changed while they were read"
-    hint = "run this window again as a fixed range: it replaces what is there of it"
+    hint = "run this window again as a fixed range, which replaces its rows"
     return Problem("SMT558", place, statement, hint)
 
 

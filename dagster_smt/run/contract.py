@@ -43,7 +43,7 @@ def _struct(
         if have is None:
             breaches.append((path, f"{want.simpleString()} is promised, but there is no such column"))
         elif planned_fields and name not in planned_fields and name not in own:
-            breaches.append((path, f"{want.simpleString()} is promised, but the chain does not make it any more"))
+            breaches.append((path, f"{want.simpleString()} is promised, but the chain no longer makes it"))
         elif isinstance(have, T.StructType) and child.type is Type.STRUCT:
             breaches += _struct(child, have, planned_fields.get(name), path)
         elif _with_all_digits(have) != _with_all_digits(want):

@@ -111,7 +111,7 @@ class Published:
 def _not_published(topic: str, records: Sequence[Range]) -> Problem:
     """Returns the problem of letters that their topic accepts in no form. Their records count as failed records."""
     count = sum(r.records for r in records)
-    statement = f"{count} dead letters are not there: the topic takes them in no form, not even without key and value"
+    statement = f"{count} dead letters were not written: the topic refuses them, even without key and value"
     hint = (
         "raise max.message.bytes of the topic; one whose records need keys (cleanup.policy=compact) is none for dead "
         "letters; then launch with window.redrive: true: it writes the letters of the records that fail again"

@@ -22,40 +22,40 @@ _DENIED = re.compile(r"Permission denied|AccessControlException|AccessDenied|Rea
 _MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _KNOWN = {
     r"KAFKA_DATA_LOSS|OffsetOutOfRangeException": (
-        *("SMT634", "records were deleted, or their topic, while the run read them"),
-        "run again: the next run says what was lost",
+        *("SMT634", "records or their topic were deleted while the run read them"),
+        "run again: the next run reports the lost records",
     ),
     r"RecordTooLargeException|MESSAGE_TOO_LARGE": (
-        *("SMT635", "a record is longer than its topic takes"),
-        "raise max.message.bytes of the topic; or grant DescribeConfigs on topics and cluster, and it fails by itself",
+        *("SMT635", "a record is longer than its topic permits"),
+        "raise max.message.bytes of the topic; or grant DescribeConfigs on topics and cluster, so that it fails alone",
     ),
     r"org\.apache\.kafka\S*InvalidRecordException": (
         *("SMT641", "a topic refuses a record"),
-        "one that is compacted (cleanup.policy) takes no record without a key: make keys in the chain (ValueToKey), or "
-        "grant DescribeConfigs on topics and cluster, and such a record fails by itself",
+        "a compacted topic (cleanup.policy) refuses records without a key: make keys in the chain (ValueToKey), or grant "
+        "DescribeConfigs on topics and cluster, so that such a record fails alone",
     ),
     r"SaslAuthenticationException": (
         *("SMT626", "the brokers refuse the login"),
         "check kafka.sasl.mechanism, kafka.sasl.jaas.config and the variables that it refers to",
     ),
     r"SslAuthenticationException|SSLHandshakeException": (
-        *("SMT627", "no TLS connection comes about"),
+        *("SMT627", "the TLS connection fails"),
         "check kafka.security.protocol, the certificates and the host names in them",
     ),
     r"(?:Topic|Group|Cluster|TransactionalId)AuthorizationException": (
-        *("SMT628", "the brokers do not allow it"),
+        *("SMT628", "the brokers deny access"),
         "grant Read and Describe on the topics, Write and Create where the run writes",
     ),
     r"org\.apache\.kafka\S*(?:Timeout|Disconnect|Network|UnknownTopicOrPartition)Exception": (
-        *("SMT625", "a broker does not answer any more"),
+        *("SMT625", "a broker no longer responds"),
         "run again when the brokers answer",
     ),
     "OversizedAllocationException": (
-        *("SMT638", "records that go to Python together have more than 2 GB"),
+        *("SMT638", "a batch of records for Python has more than 2 GB"),
         "set spark.sql.execution.arrow.maxBytesPerBatch to 256m in the conf of the Spark session",
     ),
 }
-_LOG = "the log of the Spark application tells more; nothing was committed unless this run said so: run again"
+_LOG = "read the log of the Spark application. Unless this run reported a commit, nothing was committed: run again"
 
 
 @contextmanager
@@ -93,7 +93,7 @@ def _problem(error: Exception, place: str) -> Problem:
     if isinstance(error, PySparkException) or module.startswith("py4j"):
         return _of_spark(error, place)
     hint = f"run again with {SWITCH}=1 in the environment: standard error then has its message, values included"
-    return Problem("SMT591", place, f"a {type(error).__name__} that nobody has foreseen", hint)
+    return Problem("SMT591", place, f"a {type(error).__name__} that was not foreseen", hint)
 
 
 def _gone(place: str) -> Problem:
@@ -131,12 +131,12 @@ def _of_spark(error: Exception, place: str) -> Problem:
         condition = None
     if condition == "RETRIES_EXCEEDED":
         hint = "look whether it runs and can be reached, then run again"
-        return Problem("SMT621", place, "the Spark Connect server does not answer any more", hint)
+        return Problem("SMT621", place, "the Spark Connect server no longer responds", hint)
     what = ", ".join([*([condition] if condition else []), *names]) or type(error).__name__
     return Problem("SMT620", place, f"Spark failed: {what}", _LOG)
 
 
 def after_commit(place: str, error: Exception) -> Problem:
     """Returns the problem of a step that failed after the commit. The problem names only the class of the error."""
-    statement = f"what the run left could not be looked at: {type(error).__name__}"
-    return Problem("SMT595", place, statement, "the run is committed; its log tells more")
+    statement = f"the table could not be checked after the run: {type(error).__name__}"
+    return Problem("SMT595", place, statement, "the run is committed; read its log")

@@ -60,17 +60,17 @@ def check_owner(spec: RunSpec, state: TableState) -> None:
     """Refuses a table that another asset writes, because the chain never ran on the table's rows."""
     owner = state.report.get("name")
     if owner and owner != spec.name and not spec.take_over:
-        hint = "give the sink a place of its own; or, if the asset has a new name, launch once with window.take_over"
+        hint = "choose another place for the sink; or, if the asset has a new name, launch once with window.take_over"
         raise TableError(Problem("SMT524", spec.sink.place, f"the table is written by {owner}", hint))
 
 
 def unknown_rows(place: str) -> Problem:
     """Returns the problem of a table with rows but without a state."""
     statement = (
-        "there is a table with rows of others; or the commit that said which offsets are in it is gone, as after a "
-        "clean-up of its log by another tool"
+        "another writer made the table; or the commit with the offsets of its rows is gone, for example because "
+        "another tool has cleaned up its log"
     )
-    hint = "choose another place, or launch with window.rebuild: true to replace what is there"
+    hint = "choose another place, or launch with window.rebuild: true to replace the rows"
     return Problem("SMT523", place, statement, hint)
 
 
@@ -106,4 +106,4 @@ def keep(spec: RunSpec, table: Table, state: TableState, say: Progress) -> None:
         table.commit(table.read().limit(0), accepted, Replaced(), state)
     else:
         table.keep(accepted)
-    say("accepted: what masks, drops and renames left as it was is off the record")
+    say("accepted: the records that masks, drops and renames left unchanged are no longer on record")

@@ -97,7 +97,7 @@ def offsets_to_read_on(spec: RunSpec, window: Window, state: TableState | None, 
     lost = later - there
     if lost:
         first = next(iter(lost.ranges()))
-        statement = "records after the window are no longer in the topic, so nothing tells what its keys are now"
+        statement = "records after the window are no longer in the topic, so the current rows of its keys are unknown"
         hint = "leave the window out; or start the table over with window.rebuild: true"
         raise TableError(Problem("SMT723", f"{first.topic}-{first.partition}", statement, hint))
     return later

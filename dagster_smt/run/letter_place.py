@@ -40,7 +40,9 @@ def check_dead_letters(spec: RunSpec, topics: Sequence[str], session: SparkSessi
         return
     if isinstance(place, TableSource):
         hint = "name topics or a table as dead_letters"
-        raise ConfigError(Problem("SMT531", spec.name, "dead letters cannot go beside a table that is read", hint))
+        raise ConfigError(
+            Problem("SMT531", spec.name, "dead letters cannot be written next to a table that the run reads", hint)
+        )
     own = (*topics, *spec.table.topics)
     pattern = spec.table.pattern and re.fullmatch(spec.table.pattern, spec.dead_letter_topic)
     if (spec.dead_letter_topic in own or pattern) and _same_topics(place, spec.table.source):
@@ -71,7 +73,9 @@ def _refuse_in_sink(session: SparkSession, spec: RunSpec, place: TableSink | Fil
     is_same = isinstance(place, TableSink) and same_name(session, place.table, sink.table)
     if is_same or overlap(locations(session, place), locations(session, sink)):
         hint = "they hold original records: choose a place outside of the table, and one that does not hold it"
-        raise ConfigError(Problem("SMT537", place.place, "dead letters would lie inside of the table", hint))
+        raise ConfigError(
+            Problem("SMT537", place.place, "the dead letters would be inside the folder of the table", hint)
+        )
 
 
 def _refuse_in_source(session: SparkSession, spec: RunSpec, place: TableSink) -> None:
@@ -80,7 +84,7 @@ def _refuse_in_source(session: SparkSession, spec: RunSpec, place: TableSink) ->
         return
     is_same = same_name(session, place.table, source.name)
     if is_same or overlap(locations(session, place), locations(session, source)):
-        raise _read_again(place.place, "give them a table of their own")
+        raise _read_again(place.place, "write them to a separate table")
 
 
 def _read_again(place: str, hint: str) -> ConfigError:

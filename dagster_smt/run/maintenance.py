@@ -124,7 +124,7 @@ class _Maintenance:
             except SmtError as error:
                 problem = replace(error.problems[0], statement=f"{step}: {error.problems[0].statement}")
             if problem.code == CONFLICT and tries <= len(_PAUSES):
-                self.progress(f"{step}: a run changed {self.place} meanwhile; trying again")
+                self.progress(f"{step}: a run changed {self.place} at the same time; trying again")
                 time.sleep(_PAUSES[tries - 1])
                 problem = None
         self.problems.append(problem)

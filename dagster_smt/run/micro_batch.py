@@ -48,13 +48,13 @@ def run_batches(
     """
     if spec.window.fixed:
         hint = "run it without micro_batch, or leave the fixed window out"
-        raise ConfigError(Problem("SMT535", "window", "a fixed window cannot be cut into batches", hint))
+        raise ConfigError(Problem("SMT535", "window", "a fixed window cannot be split into batches", hint))
     started, reports = clock(), list[RunReport]()
     window = replace(spec.window, max_records=batches.max_records)
     number = 0
     while batches.max_batches is None or number < batches.max_batches:
         if number and batches.max_seconds is not None and clock() - started >= batches.max_seconds:
-            progress(f"{batches.max_seconds:g} seconds are over: the next run goes on")
+            progress(f"{batches.max_seconds:g} seconds are over: the next run continues")
             break
         key = f"{spec.key}#{number}" if spec.key else ""  # a retry knows each batch
         touched = frozenset(mark for batch_report in reports for mark in touched_in(spec, batch_report))

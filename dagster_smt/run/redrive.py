@@ -39,7 +39,14 @@ def run_of_offsets(spec: RunSpec, offsets: OffsetSet, available: Available) -> t
 def _check(spec: RunSpec) -> None:
     if spec.window.fixed or spec.rebuild or spec.window.max_records is not None:
         hint = "leave the range, max_records, micro_batch and rebuild out"
-        raise ConfigError(Problem("SMT513", "window.redrive", "the failed records are a window of their own", hint))
+        raise ConfigError(
+            Problem(
+                "SMT513",
+                "window.redrive",
+                "a redrive reads exactly the failed records, so it takes no other window",
+                hint,
+            )
+        )
     if not spec.sink.replaceable:
         hint = "redrive into a table, or publish the records of the letters to their topic again"
         statement = "the sink does not remember which records failed, so they cannot be run again"

@@ -107,7 +107,7 @@ def not_committed(place: str, counts: TopicCounts, *, whole: bool) -> Problem:
     """Returns the problem of a topic that the run leaves out because records failed."""
     what = "nothing" if whole else "nothing of this topic"
     statement = f"{counts.failed_records} of {counts.records} records failed; {what} was committed"
-    hint = "mend the chain and run again: it takes the same offsets; or set errors.tolerance to all"
+    hint = "fix the chain and run again: the run reads the same offsets; or set errors.tolerance to all"
     return Problem("SMT530", place, statement, hint)
 
 

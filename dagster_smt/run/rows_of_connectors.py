@@ -46,8 +46,6 @@ def check_rows_of_connector(place: str, state: TableState | None, window: Window
         what = f"offsets {first.start} to {first.end} of {first.topic}-{first.partition}"
     else:
         what = f"records of {rebuilt[0]}"
-    statement = (
-        f"{what} were written by the connector {note.connector}, and its rows do not say which record they come from"
-    )
+    statement = f"{what} were written by the connector {note.connector}, and its rows do not name their records"
     hint = "start the window after the take-over, or launch with window.rebuild: true for the whole table"
     raise TableError(Problem("SMT787", place, statement, hint))

@@ -64,8 +64,8 @@ class RunSpec:
             hint = "leave mode and keys out: each letter is a row"
             raise ConfigError(Problem("SMT700", "dead_letters", "a table of dead letters has no keys", hint))
         if isinstance(self.dead_letters, TableSink) and self.dead_letters.per_topic:
-            hint = "name one table: each letter says where its record comes from"
-            raise ConfigError(Problem("SMT730", "dead_letters", "dead letters have one table", hint))
+            hint = "name one table: each letter names the source of its record"
+            raise ConfigError(Problem("SMT730", "dead_letters", "dead letters need a single table", hint))
         written = written_formats(self.table, self.sink)
         chain = with_row(self.chain, self.table, self.sink.kind, written.value)
         object.__setattr__(self, "chain", keeping_key(chain, self.table, self.sink))

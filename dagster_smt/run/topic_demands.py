@@ -17,7 +17,7 @@ _TOO_LARGE = Problem(
     "SMT466",
     "",
     "the record is too large for its topic",
-    "raise max.message.bytes of the topic, or drop fields; a record is judged as it is before compression",
+    "raise max.message.bytes of the topic, or drop fields; the size before compression counts",
 )
 _NO_KEY = Problem(
     "SMT469",

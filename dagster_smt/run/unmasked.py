@@ -103,10 +103,17 @@ def repaired(spec: RunSpec, available: Available, state: TableState | None) -> t
 def _check(spec: RunSpec) -> None:
     if spec.window.fixed or spec.window.redrive or spec.rebuild or spec.window.max_records is not None:
         out = "leave the range, max_records, micro_batch, redrive and rebuild out"
-        raise ConfigError(Problem("SMT354", "window.repair", "the records on record are a window of their own", out))
+        raise ConfigError(
+            Problem(
+                "SMT354",
+                "window.repair",
+                "a repair reads exactly the unmasked records, so it takes no other window",
+                out,
+            )
+        )
     if not spec.sink.replaceable:
         hint = "write the records again under another group, into other topics, and delete these (docs: repair)"
-        statement = "records in a topic cannot be replaced, so what is in them stays as it is"
+        statement = "records in a topic cannot be replaced"
         raise UnsupportedError(Problem("SMT352", spec.sink.place, statement, hint))
 
 

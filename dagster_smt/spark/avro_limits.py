@@ -40,8 +40,8 @@ def has_limits(session: Any) -> bool:
 def _tell() -> None:
     """Logs once per process that such a session reads Avro more slowly."""
     _log.warning(
-        "Python reads Avro here, which is slower: the session's Java has no limits for what a record claims to hold. "
-        "Let SparkSessionResource make the session, or start it with spark.driver.defaultJavaOptions and "
+        "Python reads Avro here, which is slower: the session's Java has no limits for the claims of records. "
+        "Let SparkSessionResource create the session, or start it with spark.driver.defaultJavaOptions and "
         "spark.executor.defaultJavaOptions: %s",
         JAVA_OPTIONS,
     )

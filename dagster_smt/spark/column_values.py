@@ -107,7 +107,7 @@ def _same(value: Any) -> Any:
 def unplanned(where: str) -> DataError:
     """Returns the problem of a value whose schema is not in the plan of the window."""
     statement = f"{_name_of(where)} has a schema that the plan of the window does not know"
-    return data_error("SMT428", statement, "look at the dead letter, or write records instead of columns", "")
+    return data_error("SMT428", statement, "check the dead letter, or write records instead of columns", "")
 
 
 def _unplanned(where: str) -> Convert:

@@ -62,7 +62,7 @@ UNREADABLE_TIMESTAMP = -2
 UNREADABLE = Problem(
     "SMT429",
     "",
-    "the record's timestamp is beyond what Spark can hold",
+    "the record's timestamp is outside Spark's range",
     "send timestamps in milliseconds since 1970",
 )
 NO_ROW = Problem("", "", "the message holds no row")

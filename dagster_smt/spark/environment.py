@@ -19,7 +19,7 @@ _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 _ANCIENT = "one date before 1582 or timestamp before 1900 would end every run"
 _SETTINGS = {
-    "spark.sql.retainGroupColumns": ("false", "what is counted by topic would not say which topic"),
+    "spark.sql.retainGroupColumns": ("false", "counts by topic would lose their topics"),
     "spark.sql.parser.quotedRegexColumnNames": ("true", "the names of columns would be regular expressions"),
     "spark.sql.ansi.enforceReservedKeywords": ("true", "Delta cannot read statistics of columns named as keywords"),
     "spark.sql.parquet.datetimeRebaseModeInWrite": ("exception", _ANCIENT),
@@ -82,7 +82,7 @@ def check_settings(session: Any) -> None:
     """
     for name, (value, statement) in _SETTINGS.items():
         if str(session.conf.get(name, None)).lower() == value:
-            hint = "unset it, or give runs a session of their own"
+            hint = "unset it, or use a separate session for runs"
             raise UnsupportedError(Problem("SMT639", name, f"the session has {value}: {statement}", hint))
 
 

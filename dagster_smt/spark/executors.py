@@ -19,11 +19,11 @@ from dagster_smt.spark.environment import is_connect
 
 PACKAGE = "dagster_smt"
 MODULES = (PACKAGE, "filelock", "msgspec", "numpy", "pyarrow", "pydantic", "regex", "yaml")
-"""What the functions import that run on executors, beside PySpark."""
+"""The modules besides PySpark that functions on executors import."""
 
 SHIPPING = (
-    "ship this process's environment to them, as docs/cluster.md tells: spark.archives with a packed one and "
-    "PYSPARK_PYTHON inside of it; over Spark Connect addArtifacts and spark.sql.execution.pyspark.python"
+    "ship this process's environment to them, as docs/cluster.md explains: spark.archives with the packed "
+    "environment, and PYSPARK_PYTHON inside it; over Spark Connect addArtifacts and spark.sql.execution.pyspark.python"
 )
 """The remedy, wherever executors are found to lack something."""
 

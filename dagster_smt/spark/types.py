@@ -61,7 +61,7 @@ def spark_type(schema: Schema, path: str = "") -> T.DataType:
     if schema.type in _SIMPLE:
         return _SIMPLE[schema.type]
     if schema.values is None or (schema.type is Type.MAP and schema.keys is None):
-        raise _unmappable(path, schema, "the schema does not say what is in it")
+        raise _unmappable(path, schema, "the schema does not declare its elements")
     values = spark_type(schema.values, f"{path}[]")
     if schema.type is Type.ARRAY:
         return T.ArrayType(values, True)

@@ -60,7 +60,7 @@ def waiting_problem(waiting: Waiting) -> Problem:
     else:
         since = f" since {moment_of(waiting.since)}"
     statement = f"{waiting.offsets} offsets from {waiting.offset} on wait behind an open transaction{since}"
-    hint = "they are read when it ends; kafka-transactions.sh find-hanging and abort end one that hangs"
+    hint = "runs read them when it ends; kafka-transactions.sh find-hanging and abort end a hanging transaction"
     return Problem("SMT594", f"{waiting.topic}-{waiting.partition}", statement, hint)
 
 

@@ -82,8 +82,8 @@ def publish(temporary: Path, path: Path, *, exclusive: bool) -> None:
 _REMEDIES = {
     errno.EACCES: ("SMT550", "permission denied", "give the user of this process the right to use it"),
     errno.EPERM: ("SMT550", "permission denied", "give the user of this process the right to use it"),
-    errno.ENOSPC: ("SMT551", "the disk is full", "free space there, then run again: nothing half-written counts"),
-    errno.EDQUOT: ("SMT551", "the disk quota is used up", "free space there, then run again"),
+    errno.ENOSPC: ("SMT551", "the disk is full", "free space, then run again: incomplete files do not count"),
+    errno.EDQUOT: ("SMT551", "the disk quota is used up", "free space, then run again"),
     errno.EROFS: ("SMT552", "the file system is read-only", "mount it for writing, or name another folder"),
 }
 
@@ -91,7 +91,7 @@ _REMEDIES = {
 def os_problem(error: OSError, path: Path) -> Problem:
     """Returns the problem and remedy of a refusal by the file system: SMT550 to SMT553."""
     place = str(error.filename or path)
-    other = ("SMT553", (error.strerror or type(error).__name__).lower(), "look at the file and its file system")
+    other = ("SMT553", (error.strerror or type(error).__name__).lower(), "check the file and its file system")
     code, statement, hint = _REMEDIES.get(error.errno or 0, other)
     return Problem(code, place, statement, hint)
 

@@ -120,7 +120,7 @@ def explained(chain: Chain, table: TopicTable) -> list[str]:
         only = "" if offsets == place.whole else f": only {_offsets(offsets)}"
         line = f"stage '{chain.stages[index].alias}' keeps records by {', '.join(by)}{only}"
         if table.push_down != "no-tombstones" and not replace(place, null=True).possible(NotCondition(keeps)):
-            line += "; and tombstones, so that all is read unless push-down is no-tombstones"
+            line += "; and tombstones, so the run reads all records unless push-down is no-tombstones"
         lines.append(line)
     if lines:
         return [f"push-down is {table.push_down}", *lines]

@@ -25,7 +25,7 @@ def samples(topics: "FileTopics | KafkaTopics", topic: str, limit: int, start: i
     ranges = [_sample_range(r, limit, start) for r in open_source(topics).ranges([topic])]
     ranges = [r for r in ranges if r.records > 0]
     if start is not None and not ranges:
-        hint = "dagster-smt topics shows what there is"
+        hint = "dagster-smt topics lists the existing ones"
         raise TableError(Problem("SMT538", topic, f"there is no offset {start}", hint))
     if isinstance(topics, FileTopics):
         rows = _of_files(topics, ranges)

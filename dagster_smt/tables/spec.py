@@ -124,10 +124,10 @@ class TopicTable:
         self._declare()
         self._check_arrays()
         if self.on_data_loss not in ("fail", "gap"):
-            raise ConfigError(Problem("SMT584", "on_data_loss", f"no such way: {self.on_data_loss}", "fail or gap"))
+            raise ConfigError(Problem("SMT584", "on_data_loss", f"unknown value: {self.on_data_loss}", "fail or gap"))
         if self.push_down not in PUSH_DOWN:
             hint = f"use {', '.join(PUSH_DOWN)}"
-            raise ConfigError(Problem("SMT584", "push_down", f"no such way: {self.push_down}", hint))
+            raise ConfigError(Problem("SMT584", "push_down", f"unknown value: {self.push_down}", hint))
         if self.group and not isinstance(self.source, KafkaTopics):
             statement = "only the topics of a Kafka cluster have consumer groups"
             raise ConfigError(Problem("SMT585", "group", statement, "leave group out"))
@@ -142,7 +142,7 @@ class TopicTable:
         problems = [] if self.columns else self._undescribed()
         if is_change(self.key):
             hint = "choose json, string or bytes"
-            problems.append(Problem("SMT269", f"key.format {self.key.kind}", "keys are no messages", hint))
+            problems.append(Problem("SMT269", f"key.format {self.key.kind}", "keys cannot be messages", hint))
         if is_change(self.value) and not self.columns:
             hint = "declare the columns of the rows"
             problems.append(Problem("SMT269", f"value.format {self.value.kind}", "needs columns", hint))
@@ -177,14 +177,18 @@ class TopicTable:
         problems = []
         if self.key.arrays_as_rows:
             hint = "leave it out: an array in a value makes rows, each with the key of its record"
-            problems.append(Problem("SMT279", f"key.json.{ARRAYS_AS_ROWS}", "a key makes no rows", hint))
+            problems.append(Problem("SMT279", f"key.json.{ARRAYS_AS_ROWS}", "the option is not for keys", hint))
         schema = self.value.schema
         if self.value.arrays_as_rows and (schema is None or schema.type is not Type.STRUCT):
             hint = "declare the columns of the value, or leave it out"
-            problems.append(Problem("SMT279", f"value.json.{ARRAYS_AS_ROWS}", "nothing says what is in a row", hint))
+            problems.append(
+                Problem("SMT279", f"value.json.{ARRAYS_AS_ROWS}", "the columns of a row are not declared", hint)
+            )
         if self.value.arrays_as_rows and self.push_down != "off":
-            hint = "leave one of them out: of records that are not read nothing says how many rows they are"
-            problems.append(Problem("SMT279", "push_down", "rows of arrays are counted, so all are read", hint))
+            hint = "leave one of them out: nobody knows the number of rows in unread records"
+            problems.append(
+                Problem("SMT279", "push_down", "rows of arrays must be counted, so the run reads all of them", hint)
+            )
         if problems:
             raise ConfigError(problems)
 
@@ -218,13 +222,13 @@ class TopicTable:
         arguments = table_arguments(parse_statement(statement, place))
         servers, properties = arguments.pop("servers"), arguments.pop("properties")
         if source is not None and (servers or properties):
-            hint = "leave 'properties.…' out: the source is given beside the statement"
-            raise ConfigError(Problem("SMT270", "WITH 'properties.…'", "says where the topics are once more", hint))
+            hint = "leave 'properties.…' out: an argument sets the source"
+            raise ConfigError(Problem("SMT270", "WITH 'properties.…'", "repeats the place of the topics", hint))
         cluster = KafkaTopics(servers, {f"kafka.{k}": v for k, v in properties.items()}) if servers else elsewhere
         topics = source or cluster
         if topics is None:
-            hint = "set 'properties.bootstrap.servers', or give the source beside the statement"
-            raise ConfigError(Problem("SMT271", place, "it does not say where the topics are", hint))
+            hint = "set 'properties.bootstrap.servers', or pass the source as an argument"
+            raise ConfigError(Problem("SMT271", place, "the place of the topics is missing", hint))
         formats: dict[str, Any] = {
             side: Format(arguments.pop(side), options=arguments.pop(f"{side}_options"))
             for side in ("key", "value")
@@ -234,8 +238,8 @@ class TopicTable:
             arguments.pop("start")
         said = {**arguments, **formats}
         if twice := [name for name in others if name in said]:
-            hint = "say it once: in the statement, or beside it"
-            raise ConfigError(Problem("SMT270", name, "stands beside a statement that says it", hint) for name in twice)
+            hint = "set it once: in the statement, or as an argument"
+            raise ConfigError(Problem("SMT270", name, "repeats the statement", hint) for name in twice)
         return cls(topics, **said, **others)
 
     @property
@@ -263,7 +267,7 @@ def check_start(start: str, place: str) -> None:
         millis_of(start)
     except ValueError:
         hint = "use earliest, latest, a moment such as 2026-01-31T12:00:00Z, or group:NAME"
-        raise ConfigError(Problem("SMT584", place, f"'{start}' is no place to begin", hint)) from None
+        raise ConfigError(Problem("SMT584", place, f"'{start}' is not a valid start", hint)) from None
 
 
 def millis_of(moment: str) -> int:
@@ -437,7 +441,7 @@ class TableSink(Sink):
             raise ConfigError(problems)
         if bool(self.path) == bool(self.table):
             hint = "give a folder or URI as path, or the name of a table in a catalog as table"
-            raise ConfigError(Problem("SMT570", type(self).__name__, "a table has a path or a name, one of both", hint))
+            raise ConfigError(Problem("SMT570", type(self).__name__, "a table needs either a path or a name", hint))
         if self.per_topic and (problems := per_topic_problems(self)):
             raise ConfigError(problems)
         if self.kind == "columns" and (self.key or self.value):
@@ -519,14 +523,14 @@ def per_topic_problems(sink: TableSink) -> list[Problem]:
         problems.append(problem)
     if sink.coordinates is None:
         hint = "leave source_columns=None out"
-        statement = "a run that goes on after another one died has to know the record of each row"
+        statement = "a run that continues after a crash needs the record of each row"
         problems.append(Problem("SMT730", "source_columns", statement, hint))
     if sink.refused_tables not in ("unread", "dead_letters"):
-        statement = f"no such way: {sink.refused_tables}"
+        statement = f"unknown value: {sink.refused_tables}"
         problems.append(Problem("SMT730", "refused_tables", statement, "use unread or dead_letters"))
     for option in ("max_tables", "max_new_tables"):
         if getattr(sink, option) < 1:
-            problems.append(Problem("SMT730", option, f"{getattr(sink, option)} is no limit", "use 1 or more"))
+            problems.append(Problem("SMT730", option, f"{getattr(sink, option)} is not a limit", "use 1 or more"))
     return problems
 
 
@@ -553,7 +557,7 @@ def keyed_problems(sink: TableSink) -> list[Problem]:
         problems.append(Problem("SMT700", "mode", f"mode '{sink.mode}' needs a table of columns", "add kind='columns'"))
     if sink.source_columns is None:
         hint = "leave source_columns=None out"
-        problems.append(Problem("SMT700", "source_columns", "a table with keys notes the record of each row", hint))
+        problems.append(Problem("SMT700", "source_columns", "a table with keys stores the record of each row", hint))
     if isinstance(sink.keys, str) and sink.keys != RECORD_KEY:
         hint = f"write keys=['{sink.keys}'], or keys='record_key'"
         problems.append(Problem("SMT700", "keys", "is neither a list of columns nor 'record_key'", hint))
@@ -741,7 +745,10 @@ class MicroBatches:
             if value is not None and value <= 0:
                 problems.append(
                     Problem(
-                        "SMT536", f"micro_batch.{name}", f"{value} is no limit", "use a number above 0, or leave it out"
+                        "SMT536",
+                        f"micro_batch.{name}",
+                        f"{value} is not a limit",
+                        "use a number above 0, or leave it out",
                     )
                 )
         if problems:

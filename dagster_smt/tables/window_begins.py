@@ -51,7 +51,7 @@ def skipped(start: str, available: Available, topics: Collection[str]) -> tuple[
             begins = {}
     strange = sorted({r.topic for r in there} - {topic for topic, _ in begins})
     hint = "name the group of the connector or consumer that read the topic, or start with earliest"
-    problems = [(t, Problem("SMT517", t, f"the {start} has committed nothing of the topic", hint)) for t in strange]
+    problems = [(t, Problem("SMT517", t, f"the {start} has committed no offset of the topic", hint)) for t in strange]
     before = []
     for r in there:
         begin = min(max(begins.get((r.topic, r.partition), r.start), r.start), r.end)
@@ -72,7 +72,7 @@ def lost(there: Iterable[Range], begins: Mapping[TopicPartition, int], passed: O
 def lost_problem(range_: Range) -> Problem:
     """Returns the problem of lost offsets that stop a run."""
     statement = f"offsets {range_.start} to {range_.end} were deleted before they were read"
-    hint = f"launch with window.accept_gap: true to go on at offset {range_.end}; the table notes the gap"
+    hint = f"launch with window.accept_gap: true to continue at offset {range_.end}; the table notes the gap"
     return Problem("SMT511", f"{range_.topic}-{range_.partition}", statement, hint)
 
 
@@ -101,7 +101,7 @@ def other_topics(
     for topic in sorted(topics):
         before, now = state.identities.get(topic, ""), available.identities.get(topic, "")
         if before and now and not available.same_topic(before, now):
-            statement = "the topic was deleted and created anew since the table read it"
+            statement = "the topic was deleted and created again since the table read it"
             problems.append((topic, Problem("SMT516", topic, statement, _anew_hint(topic))))
     anew = {topic for topic, _ in problems}
     ends = {place: end for place, end in _ends(state).items() if place[0] in topics and place[0] not in anew}

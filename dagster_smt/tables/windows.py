@@ -285,13 +285,13 @@ def first_of(intervals: Iterable[Interval], most: int | None) -> Iterator[Interv
 def _check(request: WindowRequest) -> None:
     ways = [request.explicit, request.everywhere, request.since if request.since is not None else request.until]
     if sum(way is not None for way in ways) > 1:
-        hint = "give one of explicit, everywhere, and since with until"
+        hint = "set only one of explicit, everywhere, and since with until"
         raise ConfigError(Problem("SMT513", "window", "the window is fixed in more than one way", hint))
     if request.late == "include" and request.since is None and request.until is None:
-        hint = "give since and until, or launch a partition of time"
-        raise ConfigError(Problem("SMT513", "late", "only a window of time has records that come late", hint))
+        hint = "set since and until, or launch a time partition"
+        raise ConfigError(Problem("SMT513", "late", "only a time window has late records", hint))
     if request.max_records is not None and request.max_records < 1:
-        statement = f"{request.max_records} records is no window"
+        statement = f"{request.max_records} records are not a window"
         raise ConfigError(Problem("SMT513", "max_records", statement, "use 1 or more"))
     backwards = [
         name

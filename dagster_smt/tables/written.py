@@ -28,10 +28,10 @@ def written_formats(table: TopicTable, sink: Sink) -> Formats:
     problems = list(_rows(formats, table))
     if is_change(formats.key):
         hint = "choose json or string"
-        problems.append(Problem("SMT905", f"key.format {formats.key.kind}", "keys are no messages", hint))
+        problems.append(Problem("SMT905", f"key.format {formats.key.kind}", "keys cannot be messages", hint))
     if is_change(formats.value) and is_change(table.value):
         hint = "give the sink another format: value=Format('json')"
-        statement = "what was deleted would be written as if it were new"
+        statement = "deleted rows would be written as new rows"
         problems.append(Problem("SMT905", f"value.format {formats.value.kind}", statement, hint))
     if formats.value.is_column and not table.row.physical:
         hint = "declare the column of the topic table, or leave it out"
@@ -54,7 +54,9 @@ def _rows(formats: Formats, table: TopicTable) -> Iterator[Problem]:
     for side, forms in sides.items():
         if any(form.arrays_as_rows for form in forms):
             hint = "write into a table of columns, or leave it out"
-            yield Problem("SMT279", f"{side}.json.{ARRAYS_AS_ROWS}", "only a table of columns has rows", hint)
+            yield Problem(
+                "SMT279", f"{side}.json.{ARRAYS_AS_ROWS}", "only a table of columns can have rows of arrays", hint
+            )
 
 
 def check_names(plan: Plan, written: Formats, sink: Sink) -> None:

@@ -59,7 +59,7 @@ SPELLINGS = (
     Spelling(r"`a\`.b`", "a backtick before a dot, both in the name", '{"a`.b":"x"}', '{"a`.b":"*"}', "V2"),
     Spelling("users[0].mail", "a field of the first element", _USERS, _USERS.replace('"a"', '"*"')),
     Spelling("users[-1].mail", "a field of the last element", _USERS, _USERS.replace('"b"', '"*"')),
-    Spelling("users[7].mail", "an element that is not there", _USERS, _USERS),
+    Spelling("users[7].mail", "an element that does not exist", _USERS, _USERS),
     Spelling("users[*].mail", "a field of every element", _USERS, _USERS.replace('"a"', '"*"').replace('"b"', '"*"')),
     Spelling("users[*].ids[0]", "arrays in arrays", _USERS, _USERS.replace('"x"', '"*"').replace('"z"', '"*"')),
     Spelling("attrs['a.b']", "the value under a key, or a field", '{"attrs":{"a.b":"x"}}', '{"attrs":{"a.b":"*"}}'),
@@ -113,9 +113,11 @@ _MASK = {"fields": "a.b", "replacement": "*"}
 
 SITUATIONS = (
     Situation("the field does not exist", "MaskField", _MASK, '{"a":{"c":"x"}}', '{"a":{"c":"x"}}'),
-    Situation("a struct on the way does not exist", "MaskField", _MASK, '{"c":"x"}', '{"c":"x"}'),
-    Situation("a struct on the way is null", "MaskField", _MASK, '{"a":null,"c":"x"}', '{"a":null,"c":"x"}', "without"),
-    Situation("a step leads into something that has no fields", "MaskField", _MASK, '{"a":"x"}', '{"a":"x"}'),
+    Situation("a struct on the path does not exist", "MaskField", _MASK, '{"c":"x"}', '{"c":"x"}'),
+    Situation(
+        "a struct on the path is null", "MaskField", _MASK, '{"a":null,"c":"x"}', '{"a":null,"c":"x"}', "without"
+    ),
+    Situation("a step leads into a value without fields", "MaskField", _MASK, '{"a":"x"}', '{"a":"x"}'),
     Situation("the field is null", "MaskField", _MASK, '{"a":{"b":null}}', '{"a":{"b":null}}'),
     Situation(
         "a field and one inside it",
@@ -229,7 +231,7 @@ SITUATIONS = (
         "without",
     ),
     Situation(
-        "what to insert into is no struct",
+        "the parent of the new field is not a struct",
         "InsertField",
         {"static.field": "a.b", "static.value": "x"},
         '{"a":[1]}',

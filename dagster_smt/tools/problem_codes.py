@@ -216,10 +216,10 @@ def _text_of(node: ast.expr | None, names: dict[str, ast.expr]) -> str:
 def codes_page() -> str:
     """Returns the reference page of problem codes."""
     lines = ["# Problem codes", ""]
-    lines += ["A code means one thing, and is never used for another. `…` stands for a name, a path or a type; no"]
-    lines += ["problem quotes the value of a field. Place and hint come with the message.", ""]
+    lines += ["Each code has one meaning and is never reused. `…` stands for a name, a path or a type. No"]
+    lines += ["problem quotes the value of a field. The message adds the place and a hint.", ""]
     for area, codes in groupby(by_code().items(), key=lambda pair: pair[0][3]):
-        lines += [f"## {area}xx: {AREAS[area]}", "", "| code | says | module |", "|---|---|---|"]
+        lines += [f"## {area}xx: {AREAS[area]}", "", "| code | statement | module |", "|---|---|---|"]
         lines += [_row(code, places) for code, places in codes]
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"

@@ -30,29 +30,30 @@ from dagster_smt.tools.problem_codes import codes_page
 
 FOLDER, CASES = Path("docs/reference"), Path("tests/parity")
 _PATHS = """
-    {}. `field.syntax.version` says how the paths are written:
+    {}. `field.syntax.version` selects the syntax of paths:
 
     - `V1` (the default): the name of a field of the top level, dots included.
-    - `V2` (KIP-821): dots separate steps. A step in backticks is a name as it is. A backtick closes before a dot and at
-      the end, unless a backslash is before it. A backtick that is not closed is a configuration error.
-    - `extended`: V2 and the steps below. It is our own word, so that no later version of Kafka can mean something else.
+    - `V2` (KIP-821): dots separate steps. A step in backticks is a literal name. A backtick before a dot or at the end
+      closes the step, unless a backslash precedes it. A step without its closing backtick is a configuration error.
+    - `extended`: V2 and the steps below. The name is not Kafka's, so that no later version of Kafka can give it another meaning.
 
     In lists (`fields`, `include`, `renames`, `spec`) commas and colons inside backticks, brackets and patterns do not
-    separate. Lineage, masked columns, the schema diff, `explain`, `preview`, the catalog and messages write paths so,
-    too: a name stands in backticks where it would be read as something else, so `` `a.b` `` and `a.b` are two fields.
+    separate. Lineage, masked columns, the schema diff, `explain`, `preview`, the catalog and messages spell paths in
+    the same way. They put a name into backticks if the syntax would otherwise read it differently, so `` `a.b` `` and
+    `a.b` are two fields.
 
-    What two paths lead to is changed from the inside out. Structs that are rebuilt keep name, version, doc, parameters,
-    optionality and default.
+    If paths match a value and a part of it, the inner value changes first. Rebuilt structs keep name, version, doc,
+    parameters, optionality and default.
 
-    With a schema a path is followed when the chain is planned: `dagster-smt explain` and the ledger list what a pattern
-    matches, and a path that leads nowhere is a warning with the nearest names. A name step goes through a map with
-    string keys, which Kafka refuses (`strict_paths=kafka` restores that). The value under one key cannot change its
-    type alone: a path that names it is refused, and a deep scan leaves it as it is. Without a schema objects are maps
-    and structs at once. `type(...)` then looks at the value: whole numbers are `int64`, others `float64`, objects
+    With a schema, the plan of the chain resolves the paths. `dagster-smt explain` and the ledger list the fields that a
+    pattern matches. A path without a match is a warning with the nearest names. A name step may go through a map with
+    string keys, which Kafka refuses (`strict_paths=kafka` refuses it, too). A change of the type of one value in a map
+    is impossible: a path that names the value is refused, and a deep scan skips it. Without a schema, an object is a
+    map and a struct. `type(...)` then tests the value: whole numbers are `int64`, other numbers `float64`, objects
     `map` and `struct`.
 
-    Where one value is needed (`ExtractField`, for one) a path that can match several is refused. Where a field is made
-    (`InsertField`), the path has names only.
+    A transform that needs one value, such as `ExtractField`, refuses a path that can match several. A path for a new
+    field (`InsertField`) may only consist of names.
 """
 _NULLS = {
     "pass": "A null key or value passes unchanged.",
@@ -115,7 +116,7 @@ def _null(cls: type[Transform]) -> list[str]:
     if cls.on_null is Transform.on_null:
         text = _NULLS[cls.null]
     else:
-        text = "An option says what a null key or value meets."
+        text = "An option sets the treatment of a null key or value."
     return ["## Null\n\n" + text.replace("key or value", side)]
 
 
@@ -197,7 +198,7 @@ def paths_page() -> str:
     who = f"These transforms take paths of fields: {', '.join(names[:-1])} and {names[-1]}"
     lines = ["# Field paths", "", *textwrap.wrap(who + inspect.cleandoc(_PATHS).split("\n\n")[0][2:], 120)]
     lines += ["", inspect.cleandoc(_PATHS).partition("\n\n")[2], "", "## Forms", ""]
-    lines += ["What `MaskField` with `replacement=*` does.", "", "| syntax | path | leads to | before | after |"]
+    lines += ["The results of `MaskField` with `replacement=*`.", "", "| syntax | path | leads to | before | after |"]
     lines.append("|---" * 5 + "|")
     for form in SPELLINGS:
         options = {"fields": [form.path], "replacement": "*", "field.syntax.version": form.version}
@@ -205,7 +206,7 @@ def paths_page() -> str:
         lines.append(
             f"| {form.version} | {_code(form.path)} | {form.reaches} | {_code(form.before)} | {_code(after)} |"
         )
-    lines += ["", "## Situations", "", "| what | records | transform | before | after |", "|---" * 5 + "|"]
+    lines += ["", "## Situations", "", "| situation | records | transform | before | after |", "|---" * 5 + "|"]
     for case in SITUATIONS:
         after = run_once(known[case.transform], case.settings, case.before, typed=case.schema == "with")
         used = ", ".join(_code(f"{key}={value}") for key, value in case.options.items())
@@ -226,7 +227,7 @@ def parity_page(report: ParityReport, vendors: ParityReport) -> str:
         "# Parity with Kafka Connect 4.3.1",
         "",
         "Recorded cases, run on the Python evaluator. A case counts in every transform and predicate it uses.",
-        "D6 to D8 and D10 are the Spark evaluator's own: `dagster-smt parity --spark` runs the cases there.",
+        "Only the Spark evaluator has D6 to D8 and D10; `dagster-smt parity --spark` runs the cases on it.",
         "",
     ]
     between = [
@@ -234,14 +235,14 @@ def parity_page(report: ParityReport, vendors: ParityReport) -> str:
         "## Debezium 3.6.1 and Aiven 1.6.0",
         "",
         "Recorded from the vendors' own classes on Kafka Connect 4.3.1; the predicate FieldValueMatches is younger",
-        "than Aiven 1.6.0. Confluent's classes are not public: there are no such cases of them.",
+        "than Aiven 1.6.0. Confluent's classes are not public, so there are no recorded cases for them.",
         "",
     ]
     rules = [f"- **{d}** {reason}." for d, reason in REASONS.items()]
     lines = [*head, *_matrix(report), *between, *_matrix(vendors), "", "## Deliberate differences", "", *rules, ""]
     lines += [
-        "A difference is taken back and run again where that can be: it counts only if Kafka's result then comes out.",
-        "[Decision 29](../decisions/0029-differences-from-the-vendors-have-rules.md) says what D9 to D12 are good for.",
+        "If possible, the tests disable the rule of a difference and run the case again. The result must then match Kafka's.",
+        "[Decision 29](../decisions/0029-differences-from-the-vendors-have-rules.md) gives the reasons for D9 to D12.",
         "",
         "| deliberate | Kafka | Debezium, Aiven |",
         "|---|---|---|",

@@ -33,7 +33,7 @@ def plant(monkeypatch, *stages):
 def test_equal_chains_end_with_0(folder, capsys):
     assert certified("chain.properties", "orders.jsonl") == 0
     text = capsys.readouterr().out
-    assert "**✓ equal**: 2 records come out as from Kafka Connect 4.3.1." in text
+    assert "**✓ equal**: 2 records have the results of Kafka Connect 4.3.1." in text
     assert "| ✓ | `a` | `MaskField$Value` | 2 | equal |" in text and SECRET not in text
 
 
@@ -46,9 +46,7 @@ def test_different_chains_end_with_1(folder, capsys, monkeypatch):
         assert certified("chain.properties", "orders.jsonl", "--out", f"c.{form}") == 1
         assert SECRET not in (folder / f"c.{form}").read_text()
     out = capsys.readouterr().out
-    assert out.startswith(
-        "different: 2 of 2 records come out different from Kafka Connect 4.3.1\n  2 records, first records-0@0"
-    )
+    assert out.startswith("different: 2 of 2 records differ from Kafka Connect 4.3.1\n  2 records, first records-0@0")
     assert (folder / "c.html").read_text().startswith("<!doctype html>")
     data = json.loads((folder / "c.json").read_text())
     assert (data["version"], data["verdict"], data["stages"][0]["verdict"]) == (1, "different", "different")

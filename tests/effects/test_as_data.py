@@ -1,4 +1,4 @@
-"""Effects as JSON: every example of every transform, and what stands for parts that are no texts or numbers."""
+"""Effects as JSON: every example of every transform, and what stands for parts that are not texts or numbers."""
 
 import json
 

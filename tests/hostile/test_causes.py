@@ -124,7 +124,7 @@ def test_what_dagster_makes_of_an_error_without_a_border(fail):
 
 
 def test_an_unforeseen_failure_has_a_code_and_its_stack():
-    statement = r"SMT591 orders: a ValueError that nobody has foreseen"
+    statement = r"SMT591 orders: a ValueError that was not foreseen"
     with pytest.raises(EngineError, match=statement) as error, coded_failures("orders"):
         unforeseen()
     assert "unforeseen" in [entry.name for entry in error.traceback]

@@ -33,7 +33,7 @@ from tests.spark.made_up import structs, texts_of
 from tests.spark.test_json_columns import BYTES, DOES_NOT_FIT, FITS, ONLY_SPARK_REFUSES, OPTIONAL
 
 ALL = OPTIONAL.with_(fields=tuple(field for field in OPTIONAL.fields if field[0] != "pairs"))
-"""Maps whose keys are no texts are pairs in JSON: the lane has no Java for them."""
+"""Maps whose keys are not texts are pairs in JSON: the lane has no Java for them."""
 LEAVES = {
     '{"q\\"é/":"1"}',  # a name that is spelled with escapes
     '{"q\\"\\u00e9\\/":"1"}',

@@ -171,7 +171,7 @@ def messages_of(error):
     [
         ({"sinc": {}}, "sinc"),
         ({"sink": {"delta": {"path": "a"}, "files": {"path": "b"}}}, "SMT040 sink: delta and files are given"),
-        ({"sink": {}}, "SMT040 sink: nothing is given"),
+        ({"sink": {}}, "SMT040 sink: no option is set"),
         ({"table": {"source": {"files": "t"}, "value": {"kind": "json_schema"}}}, "SMT041 table.value"),
         ({"table": {"source": {"files": "t"}, "value": {"kind": "json", "schema": "a INT"}}}, "json takes no schema"),
         ({"chain": [{"type": "MaskFeld$Value"}]}, "did you mean 'MaskField'"),
@@ -271,8 +271,8 @@ def test_rows_of_arrays_are_another_code_version():
         ({"statement": STATEMENT, "topics": ["other"]}, "table.topics: cannot be set together with a statement"),
         ({"statement": STATEMENT, "columns": "id INT"}, "table.columns: cannot be set together with a statement"),
         ({"statement": STATEMENT, "value": {"kind": "bytes"}}, "table.value: cannot be set together with a statement"),
-        ({"topics": ["orders"]}, "table.source: nothing is given"),
-        ({"statement": "CREATE TABLE t (id INT) WITH ('what' = 'ever')"}, "WITH 'what': is not done here"),
+        ({"topics": ["orders"]}, "table.source: no option is set"),
+        ({"statement": "CREATE TABLE t (id INT) WITH ('what' = 'ever')"}, "WITH 'what': is not supported"),
         ({"source": {"files": "topics"}, "topics": ["a"], "columns": {"id": "INTT"}}, "type INTT is not known"),
     ],
 )

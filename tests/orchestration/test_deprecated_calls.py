@@ -68,5 +68,5 @@ def test_an_asset_needs_a_key_and_an_op_does_not(fields):
     unnamed = SmtTable(**fields)
     assert build_smt_op(unnamed, name="mask").name == "mask"
     for build in (build_smt_asset, lambda table: build_smt_assets(name="all", tables=[table])):
-        with pytest.raises(ConfigError, match="SMT040 SmtTable key: nothing is given"):
+        with pytest.raises(ConfigError, match="SMT040 SmtTable key: no option is set"):
             build(unnamed)

@@ -30,7 +30,7 @@ def test_a_run_is_compared_with_connect(spark, tmp_path):
     assert planned_asset(orders(tmp_path)).certified_records == 2
     check = result_of(tmp_path, spark, orders(tmp_path))
     assert check.passed, check.description
-    assert check.description == "2 records come out as from Kafka Connect 4.3.1"
+    assert check.description == "2 records have the results of Kafka Connect 4.3.1"
     assert check.metadata["sampled"].value == 2
     assert [row.data["verdict"] for row in check.metadata["stages"].records] == ["equal"]
 

@@ -252,7 +252,7 @@ def test_a_path_of_a_policy_means_fields(pattern, path, means):
         ({"rules": RULES}, "a policy needs a source of tags"),
         ({"rules": RULES, "tags": [{"catalog": "x"}]}, "a source is one of"),
         ({"rules": RULES, "tags": [], "untaged": "keep"}, "unknown key 'untaged'"),
-        ({"rules": RULES, "tags": [], "untagged": "drop"}, "'drop' is none of: hold back, keep"),
+        ({"rules": RULES, "tags": [], "untagged": "drop"}, "'drop' is not one of: hold back, keep"),
         (
             {"rules": RULES, "tags": [], "actions": {"keep": {"type": "MaskField"}}},
             "'keep' is an action of every policy",
@@ -285,12 +285,12 @@ def test_all_problems_of_a_policy_come_at_once():
         (
             "topics: {'a(': {value: {id: []}}}",
             {},
-            "SMT762 tags.yaml a(: the name of the topic is no regular expression",
+            "SMT762 tags.yaml a(: the name of the topic is not a regular expression",
         ),
         ("topics: {orders: {valeu: {id: []}}}", {}, "SMT762 tags.yaml orders: a topic has no part 'valeu'"),
         ("topics: {orders: {value: {id: 7}}}", {}, "SMT762 tags.yaml orders value id: tags are a list of texts"),
         ("topics: {orders: {value: {'a[': []}}}", {}, "SMT760 tags.yaml orders value: 'a[' is not a path"),
-        ("orders: {}", {}, "SMT762 tags.yaml: the file is no mapping with the one key 'topics'"),
+        ("orders: {}", {}, "SMT762 tags.yaml: the file is not a mapping with the single key 'topics'"),
         ("a: [", {}, "SMT761 tags.yaml: it is not YAML"),
     ],
 )

@@ -315,10 +315,10 @@ ROW = {"columns": "id INT"}
 REFUSED = [
     (lambda: {"value": Format("json", options=ARRAYS)}, ConfigError, "value.json.arrays-as-rows: nothing says"),
     (lambda: {"value": Format("json", options=ARRAYS), "columns": "at BIGINT METADATA FROM 'timestamp'"},
-     ConfigError, "SMT279 value.json.arrays-as-rows: nothing says what is in a row"),
+     ConfigError, "SMT279 value.json.arrays-as-rows: the columns of a row are not declared"),
     (lambda: {**ROW, "key": Format("json", options=ARRAYS)}, ConfigError, "SMT279 key.json.arrays-as-rows"),
     (lambda: {**ROW, "value": Format("json", options=ARRAYS), "push_down": "exact"}, ConfigError,
-     "SMT279 push_down: rows of arrays are counted, so all are read"),
+     "SMT279 push_down: rows of arrays must be counted, so the run reads all of them"),
     (lambda: {**ROW, "value": Format("csv", options=ARRAYS)}, ConfigError,
      "SMT272 csv.arrays-as-rows: is not an option"),
     (lambda: {"value": Format("string", options=ARRAYS)}, ConfigError,

@@ -322,7 +322,7 @@ def test_no_batch_begins_after_the_time_is_over(world):
     limits = MicroBatches(1, max_seconds=10)
     reports = run_batches(world.spec(), world.session, limits, world.lines.append, clock=lambda: next(ticks))
     assert [r.window for r in reports] == [window(0, 1), window(1, 2)]
-    assert world.lines[-1] == "10 seconds are over: the next run goes on"
+    assert world.lines[-1] == "10 seconds are over: the next run continues"
 
 
 def test_plan_is_typed_where_the_records_are():

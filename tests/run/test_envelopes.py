@@ -363,7 +363,7 @@ def test_a_chain_that_lets_no_record_through_is_told_so(world, declared):
     with pytest.raises(PlanError) as caught:
         world.run()
     assert str(caught.value) == (
-        "SMT213 no record with a value can come through the chain\n"
+        "SMT213 no record with a value passes the chain\n"
         "  hint: look for a stage that drops or refuses every record, or write records instead of columns"
     )
 

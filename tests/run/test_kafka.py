@@ -560,5 +560,5 @@ def test_letters_of_records_that_go_to_topics(world):
 
 def test_no_broker(world):
     gone = KafkaTopics("127.0.0.1:1", timeout=2)
-    with pytest.raises(EngineError, match=r"SMT625 127\.0\.0\.1:1: no broker answers within 2 s"):
+    with pytest.raises(EngineError, match=r"SMT625 127\.0\.0\.1:1: no broker responds within 2 s"):
         world.run(world.spec(source=gone))

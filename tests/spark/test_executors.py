@@ -90,7 +90,7 @@ def test_a_connect_server_that_is_gone():
 
     with pytest.raises(Exception) as caught, coded_failures("orders"):
         raise RetriesExceeded(errorClass="RETRIES_EXCEEDED", messageParameters={})
-    assert str(caught.value).startswith("SMT621 orders: the Spark Connect server does not answer any more")
+    assert str(caught.value).startswith("SMT621 orders: the Spark Connect server no longer responds")
 
 
 def test_what_slips_through_gets_the_same_remedy():

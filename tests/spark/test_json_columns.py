@@ -190,7 +190,7 @@ def test_what_does_not_fit_is_refused_by_both(spark):
 @pytest.mark.parametrize("fill", [True, False])
 @pytest.mark.parametrize("text", FITS + DOES_NOT_FIT)
 def test_the_fast_way_reads_and_refuses_the_same(text, fill):
-    """Without decimals and maps with keys that are no texts, msgspec decodes a record into the declared types."""
+    """Without decimals and maps with keys that are not texts, msgspec decodes a record into the declared types."""
     side = SideColumns("value", Format("json_schema", FAST, fill), FAST)
     batch = pa.RecordBatch.from_pydict({"value": [text.encode()]})
     (result,) = next(ReadColumns((side,), ())([batch])).to_pylist()

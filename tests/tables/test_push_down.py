@@ -424,7 +424,7 @@ def test_the_option_is_spelled_in_statements():
     assert TopicTable.create(statement.format(""), there).push_down == "off"
     with pytest.raises(ConfigError, match=r"SMT270 WITH 'scan\.push-down'"):
         TopicTable.create(statement.format(", 'scan.push-down'='on'"), there)
-    with pytest.raises(ConfigError, match="SMT584 push_down: no such way: on"):
+    with pytest.raises(ConfigError, match="SMT584 push_down: unknown value: on"):
         table_of("on")
 
 
@@ -433,7 +433,7 @@ def test_it_is_explained():
         table = table_of(push_down)
         return explained(with_row(chain_of(*stages), table, kind), table)
 
-    pass_ = "; and tombstones, so that all is read unless push-down is no-tombstones"
+    pass_ = "; and tombstones, so the run reads all records unless push-down is no-tombstones"
     assert lines(MASK) == lines(keep("$[?(@.id > 3)]")) == []
     assert lines(OFFSET, push_down="no-tombstones")[1] == "stage 's0' keeps records by offset: only offsets from 100"
     assert lines(OFFSET) == ["push-down is exact", f"stage 's0' keeps records by offset: only offsets from 100{pass_}"]

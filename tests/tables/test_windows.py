@@ -123,14 +123,14 @@ ANEW = f"launch once with window.begin_anew: true, which keeps the rows of the f
 REFUSED = [
     (Case("retention", "a-0 4:9, b-0 3:9", "b-0 3:9", "a-0 0:2"),
      ["SMT511 a-0: offsets 2 to 4 were deleted before they were read",
-      "launch with window.accept_gap: true to go on at offset 4; the table notes the gap"]),
+      "launch with window.accept_gap: true to continue at offset 4; the table notes the gap"]),
     (Case("the topic ends before what was read", "a-0 0:3, b-0 0:1", "b-0 0:1", "a-0 0:5"),
      ["SMT515 a-0: the table has read up to offset 5, but the partition ends at 3", REBUILD]),
     (Case("a partition is gone", "a-1 0:3", "", "a-0 0:5"),
      ["SMT515 a-0: the table has read up to offset 5, but the partition is gone", REBUILD]),
     (Case("made anew and longer than before", "a-0 0:9, b-0 0:1", "b-0 0:1", "a-0 0:5", before={"a": "1", "b": "1"},
           now={"a": "2", "b": "1"}),
-     ["SMT516 a: the topic was deleted and created anew since the table read it", ANEW]),
+     ["SMT516 a: the topic was deleted and created again since the table read it", ANEW]),
     (Case("a log that lost its end does not begin anew", "a-0 0:3, b-0 0:9", "b-0 4:9", "a-0 0:5, b-0 0:4",
           request=WindowRequest(begin_anew=True)),
      ["SMT515 a-0: the table has read up to offset 5, but the partition ends at 3", REBUILD]),
@@ -187,7 +187,7 @@ def test_a_topic_that_cannot_be_read_is_left_out_with_the_reason(case, problem):
 
 
 NONSENSE = [
-    (WindowRequest(max_records=0), "SMT513 max_records: 0 records is no window"),
+    (WindowRequest(max_records=0), "SMT513 max_records: 0 records are not a window"),
     (WindowRequest(since=5, until=4), "SMT513 until: the window ends before it starts"),
     (WindowRequest(everywhere=(5, 4)), "SMT513 everywhere: the window ends before it starts"),
     (WindowRequest(everywhere=(5, 6), since=4), "SMT513 window: the window is fixed in more than one way"),

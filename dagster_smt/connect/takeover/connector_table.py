@@ -42,7 +42,7 @@ class TakeOverTable:
         self.session, self.plan, self.spec = session, plan, plan.spec
         sink = self.spec.sink
         if not isinstance(sink, TableSink) or sink.per_topic or sink.keyed is not None or sink.kind != "columns":
-            hint = "take over a table of columns to which the connector adds rows; write other tables anew"
+            hint = "take over a table of columns to which the connector only adds rows; write any other table again"
             statement = "only one table of columns in mode append can be taken over"
             raise UnsupportedError(Problem("SMT784", sink.place, statement, hint))
         if bool(plan.control) != isinstance(sink, IcebergSink):
@@ -116,7 +116,7 @@ class TakeOverTable:
                 continue  # a topic that the connector read under another configuration
             if offset > ends[place]:
                 statement = f"the group has committed offset {offset}, and the partition ends at {ends[place]}"
-                hint = "the topic was made anew since the connector read it: let the connector read it first"
+                hint = "the topic was created again since the connector read it: let the connector read it first"
                 problems.append(Problem("SMT789", f"{place[0]}-{place[1]}", statement, hint))
             ranges.append(Range(*place, 0, offset))
         if not ranges:

@@ -76,7 +76,7 @@ def _attributes(folder: Path) -> dict[str, Any]:
         raise ConfigError(Problem("SMT792", str(file), "the file is not valid YAML", hint)) from None
     attributes = data.get("attributes") if isinstance(data, dict) else None
     if not isinstance(attributes, dict) or not {"chain", "table", "sink"} <= attributes.keys():
-        raise ConfigError(Problem("SMT792", str(file), "the file is no SmtChainComponent", hint))
+        raise ConfigError(Problem("SMT792", str(file), "the file is not an SmtChainComponent", hint))
     try:
         result: dict[str, Any] = _rendered(attributes)
     except jinja2.TemplateError:

@@ -25,7 +25,7 @@ def take_over_plan(connector: Connector, url: str, definition: Definition) -> Ta
     """
     family = family_of(connector)
     if family not in _FAMILIES or not connector.is_sink:
-        statement = f"no run can go on in the store of {connector.class_name or 'this connector'}"
+        statement = f"no run can continue the store of {connector.class_name or 'this connector'}"
         hint = "let the asset begin with a table of its own: table.start: group:connect-NAME"
         raise UnsupportedError(Problem("SMT784", connector.name, statement, hint))
     if family == "iceberg" and (connector.class_name != _APACHE or not iceberg_table(connector)):
@@ -34,7 +34,9 @@ def take_over_plan(connector: Connector, url: str, definition: Definition) -> Ta
         raise UnsupportedError(Problem("SMT784", connector.name, statement, hint))
     table = definition.spec.table
     if not isinstance(table.source, KafkaTopics):
-        raise ConfigError(Problem("SMT792", "table.source", "the component reads no Kafka cluster", "set kafka"))
+        raise ConfigError(
+            Problem("SMT792", "table.source", "the component does not read from a Kafka cluster", "set kafka")
+        )
     if connector.topics and {*table.topics} != {*connector.topics}:
         statement = "the component reads other topics than the connector"
         raise ConfigError(Problem("SMT792", "table.topics", statement, "import the connector again"))

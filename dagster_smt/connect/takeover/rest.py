@@ -105,7 +105,7 @@ class ConnectRest:
                 last = error
             if time.monotonic() > end:
                 statement = f"the worker does not do {method} {self._path}{path}: {reason_of(last)}"
-                hint = "run the command again when the worker answers: it goes on where it was"
+                hint = "run the command again when the worker responds: it continues"
                 raise EngineError(Problem("SMT780", without_login(self.url), statement, hint))
             time.sleep(_PAUSE)
 

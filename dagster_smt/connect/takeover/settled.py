@@ -75,7 +75,7 @@ class Settling:
                 hint = "run again with a longer --wait: at least the connector's commit interval and timeout"
                 raise EngineError(Problem("SMT783", self.plan.name, statement, hint))
             if not flight.is_empty:
-                self.say(f"in flight: {flight.text}; the connector goes on until its next commit")
+                self.say(f"in flight: {flight.text}; the connector runs until its next commit")
                 self._drain(head, end)
 
     def stop(self) -> None:

@@ -211,7 +211,7 @@ def _write(report: ShadowReport, rows: RowComparison, folder: Path) -> None:
 def _page(report: ShadowReport, rows: RowComparison) -> str:
     title = "Certificate" if report.same else "Differences"
     lines = [f"# {title}: shadow run of {plain(report.connector)}", ""]
-    both = "The chain gives the rows that the connector wrote." if report.same else "The rows differ."
+    both = "The chain makes the rows that the connector wrote." if report.same else "The rows differ."
     lines += [both, ""]
     facts = [
         ("what", "value"),

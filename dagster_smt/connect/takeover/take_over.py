@@ -111,7 +111,7 @@ class TakeOver:
             self._note(record, settled)
             if self._is_on_top_of(record, settled):
                 return
-            self.say("the connector committed meanwhile: its offsets are read again")
+            self.say("the connector has committed again: its offsets are read again")
         statement = f"the table changed {_TRIES} times while it was taken over"
         raise EngineError(Problem("SMT783", self.plan.name, statement, "run again when no worker writes the table"))
 
@@ -168,7 +168,7 @@ class TakeOver:
         place = self.table.sink.place
         if schema is None:
             hint = "name the connector's table as sink of the component, and its catalog in the Spark session"
-            raise TableError(Problem("SMT781", place, "the connector's table is not there", hint))
+            raise TableError(Problem("SMT781", place, "the connector's table does not exist", hint))
         measured, _ = self.table.measured()
         ends = self.settling.offsets().offsets
         window = last_records(list(measured.ranges), ends, self.options.sample)

@@ -1,7 +1,7 @@
 """JSON Schema as Connect schemas, by the rules of Confluent's ``JsonSchemaData.toConnectSchema``.
 
 A document first becomes Connect's own schema JSON, which ``model.schema_json`` reads: so names, versions, defaults and
-logical types have one reader. Values are read as by Connect's converter of JSON, except maps whose keys are no texts,
+logical types have one reader. Values are read as by Connect's converter of JSON, except maps whose keys are not texts,
 and unions.
 """
 

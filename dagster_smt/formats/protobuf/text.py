@@ -173,4 +173,4 @@ def _first_mistake(output: str) -> str:
         if line.strip() and "warning:" not in line:
             lines.append(line.strip())
     placed = [line for line in lines if _PLACE.search(line)]
-    return (placed or lines or ["protoc does not say why"])[0]
+    return (placed or lines or ["protoc gives no reason"])[0]

@@ -181,7 +181,7 @@ def _entries(
             problems.append(_wrong(f"{option}: {text}", "is not an entry of this option", hint))
             continue
         if entry in entries:
-            problems.append(_wrong(f"{option}: {text}", "is there twice", "leave one out"))
+            problems.append(_wrong(f"{option}: {text}", "appears twice", "leave one out"))
         entries.append(entry)
     return tuple(entries)
 

@@ -76,8 +76,8 @@ def template_problem(path: str, table: str) -> Problem | None:
         return Problem("SMT730", text, f"holds {TOPIC} more than once", "leave one of them")
     part = _PART.search(table)
     if part is not None and "." in table[part.end() :].replace("`", ""):
-        hint = "name a database that is there, and let the topic name the table: lake.{topic}"
-        return Problem("SMT730", text, "the topic names a database, which no run makes", hint)
+        hint = "name an existing database, and let the topic name the table: lake.{topic}"
+        return Problem("SMT730", text, "the topic would name a database, and runs do not create databases", hint)
     return None
 
 

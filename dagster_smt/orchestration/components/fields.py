@@ -224,7 +224,7 @@ def chosen(data: Mapping[str, Any], place: str) -> tuple[str, Any]:
         if options:
             statement = f"{' and '.join(name for name, _ in options)} are given"
         else:
-            statement = "nothing is given"
+            statement = "no option is set"
         raise ConfigError(Problem("SMT040", place, statement, f"choose one of {', '.join(data)}"))
     return options[0]
 
@@ -303,7 +303,7 @@ def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
         return TopicTable.create(text, source, **others)
     if source is None:
         hint = "set source, or add 'properties.bootstrap.servers' to a statement"
-        raise ConfigError(Problem("SMT040", "table.source", "nothing is given", hint))
+        raise ConfigError(Problem("SMT040", "table.source", "no option is set", hint))
     lists = {name: tuple(data[name]) for name in ("topics", "key_fields")}
     return _instance(TopicTable, {**data, **lists, "source": source}, folder, "table")
 

@@ -115,7 +115,7 @@ def check_destinations(destinations: Sequence[str], sink: Sink, partitions: obje
         raise ConfigError(Problem("SMT735", where, "the sink is one table", hint))
     if partitions is not None:
         hint = "leave partitions_def out, or destinations: tables are partitions of build_tables_asset as well"
-        raise ConfigError(Problem("SMT735", where, "an asset with partitions has no assets beside it", hint))
+        raise ConfigError(Problem("SMT735", where, "an asset with partitions cannot have assets for its tables", hint))
     assert isinstance(sink, TableSink)
     keyed = sink.keyed
     problems = unfit_topics(destinations, (), keeps_deletions=keyed is not None and bool(keyed.sequence_by))

@@ -211,7 +211,7 @@ def planned_asset(table: SmtTable, translator: SmtTranslator | None = None) -> P
             nothing.
     """
     if table.key is None:
-        raise ConfigError(Problem("SMT040", "SmtTable key", "nothing is given", "give the asset a key"))
+        raise ConfigError(Problem("SMT040", "SmtTable key", "no option is set", "give the asset a key"))
     own, policy, data = _asset_data(table, dg.AssetKey.from_coercible(table.key))
     translator = translator or SmtTranslator()
     # skippable: a run without new records observes the asset and does not materialize it

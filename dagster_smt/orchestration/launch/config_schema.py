@@ -314,10 +314,24 @@ def _redrive_problems(request: WindowRequest, place: str, *, rebuild: bool) -> l
     problems = []
     if request.redrive:
         hint = "leave the range, max_records and rebuild out"
-        problems.append(Problem("SMT513", f"{place}.redrive", "the failed records are a window of their own", hint))
+        problems.append(
+            Problem(
+                "SMT513",
+                f"{place}.redrive",
+                "a redrive reads exactly the failed records, so it takes no other window",
+                hint,
+            )
+        )
     if request.repair:
         hint = "leave the range, max_records, redrive and rebuild out"
-        problems.append(Problem("SMT354", f"{place}.repair", "the records on record are a window of their own", hint))
+        problems.append(
+            Problem(
+                "SMT354",
+                f"{place}.repair",
+                "a repair reads exactly the unmasked records, so it takes no other window",
+                hint,
+            )
+        )
     return problems
 
 

@@ -39,7 +39,7 @@ class Afterwards:
             return make()
         except Exception as error:  # noqa: BLE001 - the run is committed, whatever this is
             statement = f"{subject} cannot be made: {type(error).__name__}"
-            self.add(Problem("SMT596", self.place, statement, "the run is committed all the same"))
+            self.add(Problem("SMT596", self.place, statement, "the run is committed anyway"))
             return fallback
 
     def add(self, *problems: Problem) -> None:

@@ -173,7 +173,7 @@ class _Start:
         else:
             self.messages |= {side} if is_change(form) else set()
             self._json(side, form)
-            hint = "look at the dead letter, or correct the schema"
+            hint = "check the dead letter, or correct the schema"
             statement = "the bytes do not fit the declared schema"
             self.problems.append(Problem("SMT414", f"{side}.converter", statement, hint, DATA_EXCEPTION))
 

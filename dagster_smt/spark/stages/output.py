@@ -50,7 +50,7 @@ def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
     schema = plan.rows
     if schema is None and plan.typed:
         hint = "look for a stage that drops or refuses every record, or write records instead of columns"
-        raise PlanError(Problem("SMT213", "", "no record with a value can come through the chain", hint))
+        raise PlanError(Problem("SMT213", "", "no record with a value passes the chain", hint))
     if schema is None:
         hint = "declare a schema for the value, or write records"
         raise PlanError(Problem("SMT209", "", "a table of columns needs values with a schema", hint))

@@ -435,7 +435,7 @@ class KafkaClient:
     def _unstable(self, group: str) -> Problem:
         """Returns why brokers that answer do not return the committed offsets of a group."""
         statement = f"a transaction that commits the group's offsets is still open after {self.timeout:g} s"
-        hint = "run again: the brokers end the transaction of a run that died; or give KafkaTopics a longer timeout"
+        hint = "run again: the brokers end the transaction of a crashed run; or set a longer timeout of KafkaTopics"
         return Problem("SMT597", f"group {group}", statement, hint)
 
     def _committed(self, group: str, places: list[TopicPartition]) -> dict[Place, Committed]:
@@ -549,16 +549,16 @@ class KafkaClient:
             return Problem("SMT626", place, "the brokers refuse the login", hint)
         if KafkaError._SSL in codes or any("handshake failed" in str(e.str()) for e in errors):
             hint = "check kafka.security.protocol, the certificates and the host names in them"
-            return Problem("SMT627", place, "no TLS connection comes about", hint)
+            return Problem("SMT627", place, "the TLS connection fails", hint)
         if codes & {*DENIED}:
             hint = (
                 "grant Read and Describe on the topics and the group, Write and Create where the run writes, and Write "
                 "on the transactional ids dagster_smt.*"
             )
-            return Problem("SMT628", what or place, "the brokers do not allow it", hint)
+            return Problem("SMT628", what or place, "the brokers deny access", hint)
         if codes & {*_SILENT}:
             hint = "check bootstrap_servers, kafka.security.protocol and the network; run again when they answer"
-            return Problem("SMT625", place, f"no broker answers within {self.timeout:g} s", hint)
+            return Problem("SMT625", place, f"no broker responds within {self.timeout:g} s", hint)
         hint = "look into the brokers' logs"
         return Problem("SMT629", what or place, f"the brokers refuse: {errors[0].name()}", hint)
 

@@ -62,5 +62,5 @@ def send(
             raise KafkaException(refused[0])
     if refused:
         statement = f"the brokers refused {len(refused)} records: {refused[0].name()}"
-        raise TableError(Problem("SMT590", topic, statement, "look into the settings of the topic"))
+        raise TableError(Problem("SMT590", topic, statement, "check the settings of the topic"))
     return counts_and_firsts

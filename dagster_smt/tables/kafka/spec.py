@@ -91,7 +91,7 @@ class KafkaTopics:
             "timeout": (self.timeout > 0, "a number of seconds above 0"),
         }
         problems += [
-            Problem("SMT580", f"KafkaTopics {name}", "is none that Kafka topics have", f"use {hint}")
+            Problem("SMT580", f"KafkaTopics {name}", "is not an option of Kafka topics", f"use {hint}")
             for name, (fine, hint) in choices.items()
             if not fine
         ]

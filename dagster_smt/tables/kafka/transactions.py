@@ -231,7 +231,7 @@ class Transactions:
             record.parts = None
 
     def _refused(self, what: str) -> TableError:
-        return TableError(Problem("SMT590", self.owner, what, "look into the settings of the topic"))
+        return TableError(Problem("SMT590", self.owner, what, "check the settings of the topic"))
 
     def close(self) -> None:
         """Aborts an open transaction."""
@@ -271,7 +271,7 @@ class Transactions:
 
     def _overtaken(self) -> TableError:
         statement = "another run publishes the dead letters of this table now; nothing of this one was written"
-        return TableError(Problem("SMT528", self.owner, statement, "run again: it takes what is new then"))
+        return TableError(Problem("SMT528", self.owner, statement, "run again: the next run reads the new records"))
 
 
 def _is_fenced(error: Any) -> bool:

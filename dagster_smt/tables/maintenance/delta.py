@@ -98,7 +98,7 @@ class DeltaMaintenance:
             if not _LONGER.search(str(error)):
                 raise
             statement = f"the table keeps removed files for more than {hours:g} hours"
-            hint = "raise retention_hours to what its property delta.deletedFileRetentionDuration says, or change that"
+            hint = "raise retention_hours to delta.deletedFileRetentionDuration of the table, or change that property"
             raise TableError(Problem("SMT809", self.place, statement, hint)) from None
 
     def _last_version(self) -> int:

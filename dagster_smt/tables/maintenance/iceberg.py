@@ -50,7 +50,7 @@ class IcebergMaintenance:
         ordered = any(row.key == "sort-order" for row in self._properties())
         row = self._call("rewrite_data_files", *(["strategy => 'sort'"] if ordered else []))
         if failed := row.failed_data_files_count:
-            hint = "the log of the Spark application tells why"
+            hint = "the log of the Spark application has the reason"
             raise TableError(Problem("SMT811", self.place, f"{failed} files could not be rewritten", hint))
         return StepResult(row.rewritten_data_files_count, row.added_data_files_count, row.rewritten_bytes_count)
 

@@ -92,4 +92,4 @@ def check_table(sink: Sink, place: str) -> None:
         sink = sink.of_topic("topic")
     if sink.table and not _NAME.fullmatch(sink.table):
         hint = "write names with dots in between, such as lake.orders; put others into backticks"
-        raise ConfigError(Problem("SMT802", place, "the name of its table is no name in SQL", hint))
+        raise ConfigError(Problem("SMT802", place, "the name of its table is not a name in SQL", hint))

@@ -73,12 +73,12 @@ def encoding_of(sides: Sequence[bytes | None]) -> Encoding:
     if len(lengths) == 1 and (width := lengths.pop()) in _NUMBERS:
         note = f"{width} bytes each, as Kafka's serializer of numbers writes them"
         return Encoding(_NUMBERS[width], len(present), len(present), note=note)
-    return Encoding("bytes", len(present), len(present), note=f"{len(present) - len(texts)} are no texts")
+    return Encoding("bytes", len(present), len(present), note=f"{len(present) - len(texts)} are not texts")
 
 
 def _registered(present: Sequence[bytes], with_ids: Sequence[bytes]) -> Encoding:
     ids = frozenset(int.from_bytes(side[1:_REGISTRY_HEADER], "big") for side in with_ids)
-    note = "they name a schema of a registry, of Avro unless it says Protobuf"
+    note = "they name a schema of a registry: Avro, unless the registry has Protobuf under the id"
     values = [parsed(side[_REGISTRY_HEADER:]) for side in with_ids]
     if BROKEN not in values:
         return Encoding("json-confluent", len(present), len(with_ids), ids, "they name a JSON Schema of a registry")

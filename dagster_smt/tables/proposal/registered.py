@@ -29,7 +29,7 @@ def with_registered_columns(proposal: Proposal, samples: Sequence[Sample], url: 
     last = next(s.value for s in reversed(samples) if s.value is not None and s.value[:1] == b"\0")
     form, registered = _asked(last, url)
     if registered.schema is None or registered.schema.type is not Type.STRUCT:
-        remark = "The schema that the last record names is no record of fields: columns come with the records."
+        remark = "The schema that the last record names has no fields: the columns come with the records."
         return replace(proposal, remarks=[remark])
     remarks = [f"Columns are those of the schema that the last record names; {len(proposal.value.ids)} are in use."]
     options = {"value.format": form.kind, f"value.{form.kind}.url": url}

@@ -87,7 +87,7 @@ def propose(samples: Sequence[Sample], plain: Collection[str] = (), *, with_key:
     key, value = encoding_of([s.key for s in samples]), encoding_of([s.value for s in samples])
     if value.kind is None:
         hint = "look at a topic with records, or write the columns by hand"
-        raise TableError(Problem("SMT539", "schema", "no record with a value tells of columns", hint))
+        raise TableError(Problem("SMT539", "schema", "no record has a value to propose columns from", hint))
     proposal = Proposal(tuple(dict.fromkeys(s.topic for s in samples)), len(samples), key, value)
     if absent := sum(s.value is None for s in samples):
         what = "a dead letter in a table of columns unless the chain drops it (Filter with RecordIsTombstone)"
@@ -106,7 +106,7 @@ def propose(samples: Sequence[Sample], plain: Collection[str] = (), *, with_key:
     if with_key and proposal.columns:
         _of_key(proposal, samples)
     elif proposal.columns and key.kind is not None:
-        proposal.remarks.append("The key is no column here: dagster-smt schema proposes columns of it, too.")
+        proposal.remarks.append("The key is not a column here: dagster-smt schema also proposes columns for the key.")
     return proposal
 
 
@@ -115,7 +115,7 @@ def _of_json(proposal: Proposal, values: Sequence[bytes | None], plain: Collecti
     seen = observed(values)
     proposal.options["value.format"] = "json"
     if seen.broken:
-        proposal.remarks.append(f"{seen.broken} of {seen.total} values are no JSON: they would be dead letters.")
+        proposal.remarks.append(f"{seen.broken} of {seen.total} values are not JSON: they would be dead letters.")
     groups = seen.whole.groups
     group = max(groups, key=lambda name: groups[name])
     whole = seen.whole
@@ -166,7 +166,7 @@ def _of_key(proposal: Proposal, samples: Sequence[Sample]) -> None:
     if kind in _SINGLE:
         same = _field_with_key(samples)
         if same:
-            proposal.remarks.append(f"The key is what the value has as {same}: it is no column of its own.")
+            proposal.remarks.append(f"The key equals the value's field {same}, so it is not a separate column.")
             return
         name = "key" if "key" not in dict(proposal.columns) else "record_key"
         column = Schema(_SINGLE[kind], optional=True)
@@ -177,7 +177,7 @@ def _of_key(proposal: Proposal, samples: Sequence[Sample]) -> None:
         _of_json_key(proposal, samples)
         return
     proposal.remarks.append(
-        f"The key ({kind}) is no column: key.format, key.fields and a registry's address make it one."
+        f"The key ({kind}) is not a column: set key.format, key.fields and a registry's address to make it one."
     )
 
 

@@ -42,7 +42,7 @@ _COLUMN_CLAUSES = {
     "REFERENCES": "leave it out",
     "CHECK": "leave it out",
 }
-"""Clauses of a column that mean something which is not done here, and what to do instead."""
+"""Clauses of a column that mean something which is not supported, and what to do instead."""
 
 
 class _Sql(Dialect):
@@ -131,7 +131,7 @@ class RowParser(ColumnParser):
 
     def refuse(self, clause: str, hint: str) -> NoReturn:
         """Notes an unsupported clause, and skips it."""
-        self.note("SMT267", f"{clause} is not done here", hint)
+        self.note("SMT267", f"{clause} is not supported", hint)
         raise Skip
 
     def _not_null(self, column: Column) -> Column:

@@ -111,7 +111,7 @@ def undescribed(side: str, form: Format) -> Iterator[Problem]:
         else:
             options = "protobuf.descriptor and protobuf.message-name"
         hint = f"declare its columns, give {options}, or choose {form.kind}-confluent with a registry, as ksqlDB does"
-        yield Problem("SMT269", f"{side}.format {form.kind}", "has no schema to read with", hint)
+        yield Problem("SMT269", f"{side}.format {form.kind}", "has no schema for reading", hint)
 
 
 def _bare_moments(row: Row, key: Format, value: Format) -> Iterator[Problem]:
@@ -129,7 +129,7 @@ def _bare_moments(row: Row, key: Format, value: Format) -> Iterator[Problem]:
                 inside = column.name in row.key_fields
             if inside and column.bare_moments:
                 hint = "declare TIMESTAMP(3) if they are milliseconds; else give avro.schema, and read a BIGINT"
-                statement = f"{side}.format avro does not tell whether its moments are milliseconds or microseconds"
+                statement = f"{side}.format avro does not show whether its timestamps are milliseconds or microseconds"
                 yield Problem("SMT269", column.place, statement, hint)
 
 
@@ -144,7 +144,7 @@ def _format_metadata(column: Column, value: Format) -> Iterator[Problem]:
             hint = f"keys of {value.kind} are: {', '.join(f'value.{k}' for k in known)}"
         else:
             hint = "leave it out"
-        yield Problem("SMT263", place, f"the format {value.kind} does not tell '{column.source.key}'", hint)
+        yield Problem("SMT263", place, f"the format {value.kind} does not have '{column.source.key}'", hint)
     elif type_label(column.schema) not in known[key]:
         hint = f"types of {column.source.key} are: {', '.join(known[key])}"
         statement = f"'{column.source.key}' cannot be read as {column.schema.label.rstrip('?')}"
@@ -228,13 +228,13 @@ def _not_whole(side: str, form: Format, schema: Schema) -> Problem:
 
 
 def _odd_maps(place: str, form: Format, schema: Schema) -> Iterator[Problem]:
-    """Maps whose keys are no texts: objects of JSON have texts, and only Connect writes pairs instead."""
+    """Maps whose keys are not texts: objects of JSON have texts, and only Connect writes pairs instead."""
     if not form.text_standard:
         return
     for name, child in schema.fields:
         if _has_odd_map(child):
             hint = f"declare MAP<STRING, …>, or set {form.kind}.{MOMENTS} to CONNECT if the values are Connect's pairs"
-            yield Problem("SMT269", place, f"'{name}' is a map whose keys are no texts, which JSON does not have", hint)
+            yield Problem("SMT269", place, f"'{name}' is a map whose keys are not texts, which JSON cannot hold", hint)
 
 
 def _has_odd_map(schema: Schema) -> bool:
@@ -249,7 +249,7 @@ def no_columns_of_csv(place: str, schema: Schema) -> list[Problem]:
     results = []
     for name in csv_misfits(schema):
         results.append(
-            Problem("SMT269", place, f"'{name}' is a struct, a map or an array of such: a column of CSV is not", hint)
+            Problem("SMT269", place, f"'{name}' is a struct, a map or an array of these, which CSV cannot hold", hint)
         )
     return results
 

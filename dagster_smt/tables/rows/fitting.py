@@ -75,7 +75,7 @@ class NarrowedNumber(ValueRule):
 
     def failure(self) -> Any:
         statement = f"a number does not fit column {self.name}, which is {self.schema.label.rstrip('?')}"
-        return data_error("SMT443", statement, "declare a wider type, or look at the dead letter")
+        return data_error("SMT443", statement, "declare a wider type, or check the dead letter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Digits(ValueRule):
     def failure(self) -> Any:
         precision, scale = self._digits
         statement = f"a number does not fit column {self.name}, which is DECIMAL({precision}, {scale})"
-        return data_error("SMT443", statement, "declare more digits, or look at the dead letter")
+        return data_error("SMT443", statement, "declare more digits, or check the dead letter")
 
 
 def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) -> Node:

@@ -182,7 +182,7 @@ def _adding(
     def add(value: Any, record: Record) -> Any:
         if not isinstance(value, dict):
             hint = "declare metadata and header columns only where values are objects"
-            raise data_error("SMT434", "the value is no object, it cannot take columns", hint)
+            raise data_error("SMT434", "the value is not an object, so it cannot have columns", hint)
         for name, make in added:
             if name in value:
                 raise _exists(name)
@@ -215,7 +215,9 @@ def _opened(node: Node) -> Group:
 def _undeclared_fields(node: Node, declared: dict[str, Node], group: Group) -> dict[str, Node]:
     """Returns the fields of a value whose columns are not declared."""
     if node.schema.type is not Type.STRUCT:
-        raise refuse("SMT434", "the value is no struct, it cannot take columns", "declare one physical column for it")
+        raise refuse(
+            "SMT434", "the value is not a struct, so it cannot have columns", "declare one physical column for it"
+        )
     for name, _ in field_nodes(node):
         if name in declared:
             raise _exists(name)

@@ -190,7 +190,7 @@ class HeaderNamed(ValueRule):
 
 def several(what: str) -> Any:
     """Returns the error of a record with several headers of one name, for columns that allow only one."""
-    return data_error("SMT433", f"{what} is there several times", "match first, last or all of them")
+    return data_error("SMT433", f"{what} appears several times", "match first, last or all of them")
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +256,7 @@ class Decoded(ValueRule):
 
     def failure(self) -> Any:
         statement = f"column '{self.name}': the header's bytes cannot be decoded"
-        return data_error("SMT432", statement, "look at the dead letter, or choose another decoder")
+        return data_error("SMT432", statement, "check the dead letter, or choose another decoder")
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,8 +281,8 @@ class Same(ValueRule):
         return there.isNotNull() & ~value.eqNullSafe(other)
 
     def failure(self) -> Any:
-        statement = f"key and value tell different things of '{self.name}'"
-        return data_error("SMT436", statement, "look at the dead letter, or leave fields.verify-integrity out")
+        statement = f"key and value differ in '{self.name}'"
+        return data_error("SMT436", statement, "check the dead letter, or leave fields.verify-integrity out")
 
 
 def _nulls(F: Any, values: Any) -> Any:

@@ -84,7 +84,7 @@ class _Parser(RowParser):
         column = super().row_column()
         if self.stream and word in _PSEUDO and column.source is None:
             hint = f"declare it METADATA FROM '{_PSEUDO[word]}', or put the name of a field into backticks"
-            self.note("SMT267", f"{word} is a pseudo column of ksqlDB, no field", hint, token)
+            self.note("SMT267", f"{word} is a pseudo column of ksqlDB, not a field", hint, token)
         return column
 
     def dotted_name(self) -> str:
@@ -119,7 +119,7 @@ class _Parser(RowParser):
             key = self.option_text("an option's name")
             self.expect(TokenType.EQ, f"= after {key}")
             if key in values:
-                self.note("SMT252", f"option '{key}' is there twice", "give each option once")
+                self.note("SMT252", f"option '{key}' appears twice", "give each option once")
             values[key] = self.option_text(f"the value of {key}")
             if not self.take(TokenType.COMMA) and (self.now is None or self.now.token_type is not TokenType.R_PAREN):
                 self.fail(f"a comma or ) is expected after the value of {key}")

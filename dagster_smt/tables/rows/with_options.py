@@ -23,7 +23,7 @@ _NOT_DONE = {
     "WINDOW_TYPE": "windowed keys are not read",
 }
 _NOT_DONE_OF_FORMATS = {
-    "ignore-parse-errors": "what cannot be read is a dead letter: set errors_tolerance and dead_letter_topic",
+    "ignore-parse-errors": "an unreadable record is a dead letter: set errors_tolerance and dead_letter_topic",
     "fail-on-missing-field": "declare the column NOT NULL",
     "database.include": "declare a column METADATA FROM 'value.database', and drop the others with Filter",
     "table.include": "declare a column METADATA FROM 'value.table', and drop the others with Filter",
@@ -100,7 +100,7 @@ class _Options:
             return None
         choice = known.get(value) or known.get(value.lower())
         if choice is None:
-            self.wrong(option, f"'{value}' is not done here", f"there are: {', '.join(known)}")
+            self.wrong(option, f"'{value}' is not supported", f"there are: {', '.join(known)}")
         return choice
 
 
@@ -120,7 +120,7 @@ def table_arguments(statement: Statement) -> dict[str, Any]:
     arguments["topics"] = tuple(part.strip() for part in topics.split(";")) if topics else ()
     arguments["pattern"] = options.take("topic-pattern") or ""
     if topics and arguments["pattern"]:
-        options.wrong("topic-pattern", "stands beside 'topic'", "leave one of them out")
+        options.wrong("topic-pattern", "conflicts with 'topic'", "leave one of them out")
     _formats(options, arguments)
     _key(statement, options, arguments)
     arguments["properties"] = options.below("properties.")
@@ -131,7 +131,7 @@ def table_arguments(statement: Statement) -> dict[str, Any]:
     for option in options.left:
         of_format = _NOT_DONE_OF_FORMATS.get(option.rpartition(".")[2])
         hint = _NOT_DONE.get(option) or _NOT_DONE.get(option.upper()) or of_format or "leave it out"
-        options.wrong(option, "is not done here", hint)
+        options.wrong(option, "is not supported", hint)
     if options.problems:
         raise ConfigError(options.problems)
     return arguments
@@ -158,7 +158,7 @@ def _with_settings(column: Column, settings: Mapping[str, str], options: _Option
     for word, text in settings.items():
         if word not in known or source is None:
             hint = f"there are: {', '.join(known)}"
-            options.wrong(f"header.{column.name}.{word}", "is no option of this column", hint)
+            options.wrong(f"header.{column.name}.{word}", "is not an option of this column", hint)
         else:
             changed[word] = text.lower() == "true" if word == "strict" else text
     if "match" in changed:
@@ -193,7 +193,9 @@ def _timestamp_mapping(options: _Options, prefixes: Iterable[str], columns: Iter
             continue
         if any(_has_local_moment(column.schema) for column in columns if column.source is None):
             hint = "declare the column TIMESTAMP_LTZ(3), or BIGINT if its values are read as they are"
-            options.wrong(name, "makes local-timestamp-millis of a TIMESTAMP, which is no moment to Connect", hint)
+            options.wrong(
+                name, "writes a TIMESTAMP as local-timestamp-millis, which is a plain number to Connect", hint
+            )
         del options.left[name]
 
 
@@ -232,7 +234,7 @@ def _of_format(options: _Options, prefix: str) -> dict[str, str]:
     """Returns a format's own options."""
     for word, hint in _NOT_DONE_OF_FORMATS.items():
         if (options.take(prefix + word) or "false").lower() != "false":
-            options.wrong(prefix + word, "is not done here", hint)
+            options.wrong(prefix + word, "is not supported", hint)
     return options.below(prefix)
 
 
@@ -299,7 +301,9 @@ def _start(options: _Options, group: str) -> str:
         options.wrong("scan.startup.mode", f"needs {option}", f"set {option}")
     elif mode == "specific-offsets":
         options.wrong(
-            "scan.startup.mode", "'specific-offsets' is a run's to say", "give window.explicit in the run config"
+            "scan.startup.mode",
+            "only a run config can set 'specific-offsets'",
+            "give window.explicit in the run config",
         )
     elif mode is not None:
         return str(options.chosen("scan.startup.mode", mode, _START) or "earliest")

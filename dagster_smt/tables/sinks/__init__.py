@@ -37,5 +37,5 @@ def open_table(session: SparkSession, sink: Sink, source: SourceSpec | None = No
             from dagster_smt.tables.sinks.kafka import KafkaTable
 
         return KafkaTable(session, sink, source)
-    statement = f"{type(sink).__name__} is no sink that runs can write to"
+    statement = f"{type(sink).__name__} is not a sink that runs can write to"
     raise UnsupportedError(Problem("SMT952", sink.place, statement, "use one of dagster_smt.tables.spec"))

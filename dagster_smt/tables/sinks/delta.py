@@ -272,7 +272,7 @@ class DeltaTable:
             raise self._no_rebuild()
         if layout.partition_by and self.spec.table and "clustering" in (detail.tableFeatures or ()):
             hint = "drop the table and run again, name another table, or use cluster_by"
-            statement = "Delta cannot give partitions to a table of a catalog that has been clustered"
+            statement = "Delta cannot add partitions to a table in a catalog that was clustered before"
             raise UnsupportedError(Problem("SMT906", f"{self.spec.place}: partition_by", statement, hint))
 
     def _partitions(self) -> list[str]:
@@ -280,7 +280,7 @@ class DeltaTable:
 
     def _no_rebuild(self) -> UnsupportedError:
         hint = "drop the table and run again, name another place, or use cluster_by"
-        statement = "Delta cannot give a table that is there generated columns, or other columns beside them"
+        statement = "Delta cannot add generated columns to an existing table, or change its other columns"
         return UnsupportedError(Problem("SMT906", f"{self.spec.place}: partition_by", statement, hint))
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> Written:

@@ -156,5 +156,5 @@ class FileTopicsTable(RecordTable):
         return source.read(Window(tuple(r for r in source.ranges(source.topics()) if r.records)))
 
     def _taken(self) -> Problem:
-        statement = "another run of this group committed meanwhile, or is at it; nothing of this one was written"
-        return Problem("SMT528", self.spec.place, statement, "run again: it takes what is new then")
+        statement = "another run of this group has committed or is committing; nothing of this run was written"
+        return Problem("SMT528", self.spec.place, statement, "run again: the next run reads the new records")

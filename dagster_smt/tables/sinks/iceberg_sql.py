@@ -111,7 +111,7 @@ def _uncached(session: SparkSession, catalog: str) -> str:
 def no_iceberg(session: SparkSession, place: str, catalog: str = "") -> UnsupportedError:
     """Returns the error of a session that cannot write Iceberg tables."""
     if catalog:
-        statement = f"the catalog {catalog} of this Spark session is none of Iceberg's"
+        statement = f"the catalog {catalog} of this Spark session is not an Iceberg catalog"
         hint = f"set spark.sql.catalog.{catalog} to {_CATALOG_CLASS}, or name a table in such a catalog"
     else:
         statement = "this Spark session has no Iceberg"

@@ -102,7 +102,7 @@ class IcebergStates:
         properties = {r.key: r.value for r in rows}
         if not properties.get("format", "").startswith("iceberg/"):
             hint = "name another table, or use the sink of its format"
-            raise TableError(Problem("SMT561", self.spec.place, "the table is none of Iceberg's", hint))
+            raise TableError(Problem("SMT561", self.spec.place, "the table is not an Iceberg table", hint))
         self.seen = True
         return properties
 
@@ -203,8 +203,8 @@ class IcebergStates:
             ):  # the state comes before the one step that counts
                 died = self._marked(properties, mark)
                 window = json.dumps(died.window.to_json() if died else {})
-                statement = f"a run died while it committed its window {window}, and nothing tells any more"
-                hint = f"drop the branch {name}, then run this window as a fixed range: it replaces what is there of it"
+                statement = f"a run died while it committed its window {window}, and nothing shows"
+                hint = f"drop the branch {name}, then run this window as a fixed range, which replaces its rows"
                 raise TableError(Problem("SMT522", self.spec.place, f"{statement} whether it had", hint))
 
     def _all_snapshots(self) -> dict[str, Snapshot]:

@@ -70,7 +70,7 @@ class KafkaTable(RecordTable):
 
     def __post_init__(self) -> None:
         if not self.spec.group:
-            hint = "give KafkaSink a group; assets and ops give theirs"
+            hint = "set a group of KafkaSink; assets and ops set it themselves"
             raise ConfigError(Problem("SMT587", self.spec.place, "the sink has no consumer group", hint))
         if self.source is not None and not isinstance(self.source, KafkaTopics):
             statement = "progress is a consumer group's, and only topics of a Kafka cluster have those"
@@ -128,7 +128,7 @@ class KafkaTable(RecordTable):
             return to_commits(state)
         except ValueError as error:
             statement = "the offsets that the group holds are in too many pieces for one commit"
-            hint = "run without a fixed window: that closes what earlier windows left open"
+            hint = "run without a fixed window, which reads the offsets that earlier windows left open"
             raise TableError(Problem("SMT589", str(error), statement, hint)) from None
 
     def _write(self, frame: DataFrame, state: TableState) -> tuple[int, int]:

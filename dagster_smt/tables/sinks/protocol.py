@@ -97,8 +97,8 @@ def check_expected(
 
 def taken(place: str) -> TableError:
     """Returns the error of a commit that came after another run's commit."""
-    statement = "another run committed to this table meanwhile; no row of this one was written"
-    return TableError(Problem("SMT528", place, statement, "run again: it takes what is new then"))
+    statement = "another run committed to this table first; no row of this run was written"
+    return TableError(Problem("SMT528", place, statement, "run again: the next run reads the new records"))
 
 
 def always_changed(place: str, tries: int) -> TableError:
@@ -109,17 +109,17 @@ def always_changed(place: str, tries: int) -> TableError:
 
 def replaced_by_others(place: str, commit: ForeignCommit) -> TableError:
     """Returns the problem of foreign commits that replaced or removed all rows, so that our last state is wrong."""
-    statement = f"somebody else has replaced all of its rows since our last commit: {commit.text}"
+    statement = f"another writer has replaced all rows since our last commit: {commit.text}"
     hint = (
-        "restore the table to a version before that; or launch once with window.settle: true to keep what is there now "
-        "and go on after the last committed window; or start over with window.rebuild: true"
+        "restore the table to an earlier version; or launch once with window.settle: true to keep the current rows and "
+        "continue after the last committed window; or start over with window.rebuild: true"
     )
     return TableError(Problem("SMT554", place, statement, hint))
 
 
 def restored_too_far(place: str, what: str) -> TableError:
     """Returns the error that the history no longer has the commit that the table's rows come from."""
-    statement = f"the table was restored to {what}, and nothing tells any more which offsets its rows are of"
+    statement = f"the table was restored to {what}, and nothing shows the offsets of its rows"
     hint = "restore it to a version that its history still has, or start it over with window.rebuild: true"
     return TableError(Problem("SMT555", place, statement, hint))
 

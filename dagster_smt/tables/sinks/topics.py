@@ -194,7 +194,7 @@ class KafkaPlace:
         known = self.client.described(topic for topic, _ in chosen)
         wrong = sorted({topic for topic, number in chosen if number > known[topic][1][-1]})
         if wrong:
-            hint = "give the topic more partitions, or correct what the chain takes the partition from"
+            hint = "add partitions to the topic, or correct the column or field for the partition"
             statement = "the chain chooses a partition that the topic does not have; nothing was written"
             raise TableError([Problem("SMT579", topic, statement, hint) for topic in wrong])
 
@@ -253,7 +253,7 @@ class _OnePlace(KafkaPlace):
             self.producer.send(Outgoing(row["topic"], forms, tuple(row[name] for name in order)), say)
         ranges, producer = self.producer.commit(), self.producer
         if producer.shortened:
-            say(f"{producer.shortened} of them are larger than their topic takes, and are there without key and value")
+            say(f"{producer.shortened} of them are too large for their topic, and were written without key and value")
         unwritten = tuple(record.source for record in producer.unwritten)
         return Appended(ranges, sums["rows"] - len(unwritten), unwritten)
 

@@ -258,7 +258,7 @@ class FileTopicsSource(BaseSource):
             self._listings.pop(range_.topic, None)
             return self._chunks_of(range_, beat, stale)
         statement = f"offsets {range_.start} to {range_.end} are not all there"
-        raise TableError(Problem("SMT510", place, statement, "ask for a range that the topic still holds"))
+        raise TableError(Problem("SMT510", place, statement, "request a range that the topic still holds"))
 
 
 class _Part(NamedTuple):

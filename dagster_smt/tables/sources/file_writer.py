@@ -107,7 +107,7 @@ def encode(record: NewRecord, topic: str, partition: int, offset: int) -> bytes:
 
 def refused(place: str, why: str) -> Problem:
     """Returns the problem of a record that a reader would refuse."""
-    return Problem("SMT543", place, f"a record cannot be appended: {why}", "nothing was appended: mend the record")
+    return Problem("SMT543", place, f"a record cannot be appended: {why}", "nothing was appended: fix the record")
 
 
 @dataclass(frozen=True)

@@ -195,17 +195,21 @@ class KafkaReader(BaseSource):
         Returns:
             SMT598: the topic was deleted; SMT516: the topic was created again; SMT634: records were deleted.
         """
-        hint, problems = "run again: the next run says what became of it", list[Problem]()
+        hint, problems = "run again: the next run reports the topic's state", list[Problem]()
         for topic in window.topics:
             try:
                 now = self.client.described([topic])[topic][0]
                 there = {(r.topic, r.partition): r.start for r in self.client.ranges([topic])}
             except TableError:
                 statement = "the topic was deleted while it was read"
-                problems.append(Problem("SMT598", topic, statement, "take it out of the topic table, or make it again"))
+                problems.append(
+                    Problem(
+                        "SMT598", topic, statement, "remove the topic from the topic table, or create the topic again"
+                    )
+                )
                 continue
             if self._ids.get(topic, now) != now:
-                statement = "the topic was deleted and created anew while it was read"
+                statement = "the topic was deleted and created again while the run read it"
                 problems.append(Problem("SMT516", topic, statement, hint))
                 continue
             gone = ((r, there.get((r.topic, r.partition), r.start)) for r in window.ranges if r.topic == topic)
@@ -228,8 +232,8 @@ class KafkaReader(BaseSource):
             now = self.identities([t for t in window.topics if t in self._ids])
         else:
             now = {}
-        hint = "run again: the next run says what became of it"
-        statement = "the topic was deleted and created anew while it was read"
+        hint = "run again: the next run reports the topic's state"
+        statement = "the topic was deleted and created again while the run read it"
         problems = []
         for t, id_ in now.items():
             if was[t] != id_:
@@ -240,7 +244,9 @@ class KafkaReader(BaseSource):
             there = self.client.count(Window(tuple(r for r in window.ranges if r.topic in thin)), beat)
             hint = "run again; if it happens again, ask the brokers' keeper about unclean leaders"
             problems += [
-                Problem("SMT533", topic, f"the brokers give {count} records of the window, Spark read {records}", hint)
+                Problem(
+                    "SMT533", topic, f"the brokers return {count} records of the window, but Spark read {records}", hint
+                )
                 for topic, count in there.items()
                 if (records := read.get(topic, 0)) < count
             ]
@@ -255,7 +261,10 @@ def _ahead(place: TopicPartition, offset: int) -> Problem:
 
 def _deleted(r: Range, start: int) -> Problem:
     statement = f"offsets {r.start} to {min(start, r.end)} were deleted while the run read them"
-    hint = "run again: a table that has read the topic before says what it lost, a new one begins with what is left"
+    hint = (
+        "run again: a table that has read the topic before reports the lost records, and a new table begins with the "
+        "remaining ones"
+    )
     return Problem("SMT634", f"{r.topic}-{r.partition}", statement, hint)
 
 

@@ -203,7 +203,7 @@ def _misplaced(segment: Segment, place: str, row: Coordinates, expected: int) ->
         problems.append(Problem("SMT504", place, "the record's topic or partition is not the folder's", hint))
     if offset != expected:
         kind = "a gap" if offset > expected else "a duplicate"
-        problems.append(Problem("SMT505", place, f"offset {offset} stands where {expected} belongs: {kind}", DENSE))
+        problems.append(Problem("SMT505", place, f"the offset is {offset} instead of {expected}: {kind}", DENSE))
     return problems
 
 

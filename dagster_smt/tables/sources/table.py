@@ -81,7 +81,7 @@ class TableReader(BaseSource):
             if count:
                 problems.append(
                     Problem(
-                        "SMT549", topic, f"{count} records have no partition or no offset", "mend or remove these rows"
+                        "SMT549", topic, f"{count} records have no partition or no offset", "fix or remove these rows"
                     )
                 )
         if problems:
@@ -185,7 +185,7 @@ class TableReader(BaseSource):
         return self.spec.columns.get(name, name)
 
     def _column_problems(self, fields: dict[str, T.DataType]) -> list[Problem]:
-        hint = "say with columns which column holds it"
+        hint = "name the column that holds it in columns"
         problems = []
         for name in (*KAFKA_COLUMNS, *(n for n in self.spec.columns if n not in KAFKA_COLUMNS)):
             own = self._name(name)

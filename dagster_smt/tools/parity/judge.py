@@ -26,19 +26,20 @@ from dagster_smt.tools.parity.spark_limits import beyond_range, without_schemas
 from dagster_smt.tools.parity.zones import zone_leak
 
 REASONS = {
-    "D1": "Kafka ignores an option, or refuses it late or for the signs in it: here it is honoured, or refused at once",
-    "D2": "Kafka has a defect here (a crash, a leak, a loss): here it is a correct result or a coded problem",
+    "D1": "Kafka ignores an option, or refuses it late or for a character in it; this package honours the option, or "
+    "refuses it at once",
+    "D2": "Kafka has a defect (a crash, a leak, a loss); this package returns a correct result or a coded problem",
     "D3": "all time zones are UTC",
     "D4": "the result depends on hash order, or is a value that JSON cannot express",
-    "D5": "Kafka coerces or wraps JSON silently: here it keeps its spelling, though never a null for its default, "
-    "or is refused",
+    "D5": "Kafka silently coerces or wraps a JSON value; this package keeps the spelling of the value (except a null "
+    "with a default), or refuses the value",
     "D6": "the Spark evaluator keeps no schema for a null side, and headers are bytes",
     "D7": "the decimals of a Spark column have one scale",
     "D8": "Spark's dates and timestamps end earlier than Java's",
-    "D9": "the original finds a record's schema in what it remembers of earlier ones, here every record counts",
-    "D10": "data decides about a schema: for columns it is refused, or does without the names that data would give",
-    "D11": "a record has several faults, and is refused for another one of them",
-    "D12": "the original loses a value, or makes one that nothing can hold: here the record is refused",
+    "D9": "the original takes a record's schema from a cache of earlier records; here every record counts by itself",
+    "D10": "data decides about a schema; for columns, the stage is refused, or names that come from data are left out",
+    "D11": "the record has several faults, and Kafka and this package report different ones",
+    "D12": "the original loses a value, or makes a value that nothing can hold; this package refuses the record",
 }
 _CONVERTER_REFUSALS = {"SMT401", "SMT411", "SMT412", "SMT414", "SMT416", "SMT417"}
 _LATE_REFUSALS = {"SMT411", "SMT412"}

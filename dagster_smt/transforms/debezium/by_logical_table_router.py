@@ -57,7 +57,7 @@ class ByLogicalTableRouter(CodeTransform):
     schema_name_adjustment_mode: Annotated[Text, one_of(NONE, AVRO, AVRO_UNICODE), AnyCase] = option(
         "The adjustment of schema names to Avro's rules: `none`, `avro` or `avro_unicode`.", NONE
     )
-    logical_table_cache_size: Int = option("Has no effect: there is no cache here.", 16)
+    logical_table_cache_size: Int = option("Has no effect, because this package has no cache.", 16)
     examples = (
         Example(
             "shards of a table",

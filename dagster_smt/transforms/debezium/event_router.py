@@ -96,7 +96,9 @@ class EventRouter(CodeTransform):
     )
     route_topic_replacement: Text = option("The topic, with groups of the expression.", "outbox.event.${routedByValue}")
     route_tombstone_on_empty_payload: Flag = option("If `true`, a null or blank payload makes a tombstone.", False)
-    tracing_span_context_field: Text = option("Has no effect: there is no tracing here.", "tracingspancontext")
+    tracing_span_context_field: Text = option(
+        "Has no effect, because this package has no tracing.", "tracingspancontext"
+    )
     tracing_operation_name: Text = option("Has no effect.", "debezium-read")
     tracing_with_context_field_only: Flag = option("Has no effect.", False)
     field_name_adjustment_mode: Annotated[Text, one_of(NONE, AVRO, AVRO_UNICODE), AnyCase] = option(

@@ -207,21 +207,21 @@ def test_a_statement_can_name_the_cluster():
 
 
 REFUSED_OPTIONS = [
-    ("'connector' = 'upsert-kafka'", "'upsert-kafka' is not done here"),
-    ("'format' = 'orc'", "'orc' is not done here"),
-    ("'json.ignore-parse-errors' = 'true'", "is not done here"),  # of a format that is not chosen
-    ("'format' = 'json', 'json.ignore-parse-errors' = 'true'", "is not done here"),
-    ("'value.format' = 'json', 'value.json.fail-on-missing-field' = 'TRUE'", "is not done here"),
-    ("'format' = 'csv', 'csv.ignore-parse-errors' = 'true'", "is not done here"),
-    ("'sink.partitioner' = 'fixed'", "is not done here"),
-    ("PARTITIONS = 3", "is not done here"),
-    ("'scan.startup.mode' = 'specific-offsets'", "'specific-offsets' is a run's to say"),
+    ("'connector' = 'upsert-kafka'", "'upsert-kafka' is not supported"),
+    ("'format' = 'orc'", "'orc' is not supported"),
+    ("'json.ignore-parse-errors' = 'true'", "is not supported"),  # of a format that is not chosen
+    ("'format' = 'json', 'json.ignore-parse-errors' = 'true'", "is not supported"),
+    ("'value.format' = 'json', 'value.json.fail-on-missing-field' = 'TRUE'", "is not supported"),
+    ("'format' = 'csv', 'csv.ignore-parse-errors' = 'true'", "is not supported"),
+    ("'sink.partitioner' = 'fixed'", "is not supported"),
+    ("PARTITIONS = 3", "is not supported"),
+    ("'scan.startup.mode' = 'specific-offsets'", "only a run config can set 'specific-offsets'"),
     ("'scan.startup.mode' = 'timestamp'", "needs scan.startup.timestamp-millis"),
-    ("'scan.startup.mode' = 'whenever'", "'whenever' is not done here"),
+    ("'scan.startup.mode' = 'whenever'", "'whenever' is not supported"),
     ("'header.nobody.decode' = 'utf8'", "there is no such column"),
-    ("'header.id.decode' = 'utf8'", "is no option of this column"),
-    ("'what' = 'ever'", "is not done here"),
-    ("'properties.bootstrap.servers' = 'x:1'", "says where the topics are once more"),
+    ("'header.id.decode' = 'utf8'", "is not an option of this column"),
+    ("'what' = 'ever'", "is not supported"),
+    ("'properties.bootstrap.servers' = 'x:1'", "repeats the place of the topics"),
 ]
 
 
@@ -256,7 +256,7 @@ REFUSED = [
     ("CREATE TABLE t (a INT) WITH ('topic' = 't'); CREATE TABLE u (a INT)", "SMT250", "one statement"),
     ("CREATE TABLE t (a INT METADATA FROM offset)", "SMT250", "a text in single quotes"),
     ("CREATE TABLE t (a INTT)", "SMT251", "INTT"),
-    ("CREATE TABLE t (a INT) WITH ('topic' = 't', 'topic' = 'u')", "SMT252", "'topic' is there twice"),
+    ("CREATE TABLE t (a INT) WITH ('topic' = 't', 'topic' = 'u')", "SMT252", "'topic' appears twice"),
     ("CREATE TABLE t (a INT) WITH ('topic' = 't", "SMT250", "ends inside a quoted text"),
 ]  # fmt: skip
 

@@ -99,8 +99,8 @@ def test_delimiters_of_ksqldb(word, character):
 
 
 REFUSED = [
-    ("a MAP<INT, STRING>", "'format' = 'json'", "'a' is a map whose keys are no texts"),
-    ("a ROW<b ARRAY<MAP<BIGINT, INT>>>", "'format' = 'canal-json'", "'a' is a map whose keys are no texts"),
+    ("a MAP<INT, STRING>", "'format' = 'json'", "'a' is a map whose keys are not texts"),
+    ("a ROW<b ARRAY<MAP<BIGINT, INT>>>", "'format' = 'canal-json'", "'a' is a map whose keys are not texts"),
     (
         "a TINYINT",
         "'format' = 'raw'",
@@ -112,7 +112,7 @@ REFUSED = [
     ("a TIMESTAMP", "'format' = 'avro'", "milliseconds or microseconds"),
     ("a ROW<b ARRAY<TIMESTAMP_LTZ>>", "'format' = 'avro'", "milliseconds or microseconds"),
     ("k TIMESTAMP KEY, a INT", "KEY_FORMAT = 'avro', VALUE_FORMAT = 'json'", "milliseconds or microseconds"),
-    ("h ARRAY<STRUCT<key STRING, value BYTES>> HEADERS", "'format' = 'avro'", "has no schema to read with"),
+    ("h ARRAY<STRUCT<key STRING, value BYTES>> HEADERS", "'format' = 'avro'", "has no schema for reading"),
     ("h ARRAY<STRUCT<key STRING, value BYTES>> HEADERS", "'format' = 'protobuf'", "protobuf-confluent"),
 ]
 
