@@ -27,7 +27,7 @@ _KNOWN = {
     ),
     r"RecordTooLargeException|MESSAGE_TOO_LARGE": (
         *("SMT635", "a record is longer than its topic permits"),
-        "raise max.message.bytes of the topic; or grant DescribeConfigs on topics and cluster, so that it fails alone",
+        "raise max.message.bytes of the topic; or grant DescribeConfigs on topics and cluster: it then fails alone",
     ),
     r"org\.apache\.kafka\S*InvalidRecordException": (
         *("SMT641", "a topic refuses a record"),

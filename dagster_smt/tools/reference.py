@@ -35,7 +35,8 @@ _PATHS = """
     - `V1` (the default): the name of a field of the top level, dots included.
     - `V2` (KIP-821): dots separate steps. A step in backticks is a literal name. A backtick before a dot or at the end
       closes the step, unless a backslash precedes it. A step without its closing backtick is a configuration error.
-    - `extended`: V2 and the steps below. The name is not Kafka's, so that no later version of Kafka can give it another meaning.
+    - `extended`: V2 and the steps below. The name is not Kafka's, so no later version of Kafka can give it another
+      meaning.
 
     In lists (`fields`, `include`, `renames`, `spec`) commas and colons inside backticks, brackets and patterns do not
     separate. Lineage, masked columns, the schema diff, `explain`, `preview`, the catalog and messages spell paths in
@@ -241,7 +242,7 @@ def parity_page(report: ParityReport, vendors: ParityReport) -> str:
     rules = [f"- **{d}** {reason}." for d, reason in REASONS.items()]
     lines = [*head, *_matrix(report), *between, *_matrix(vendors), "", "## Deliberate differences", "", *rules, ""]
     lines += [
-        "If possible, the tests disable the rule of a difference and run the case again. The result must then match Kafka's.",
+        "Where possible, the tests disable a difference's rule and run the case again. The result must then match Kafka's.",
         "[Decision 29](../decisions/0029-differences-from-the-vendors-have-rules.md) gives the reasons for D9 to D12.",
         "",
         "| deliberate | Kafka | Debezium, Aiven |",
