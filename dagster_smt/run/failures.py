@@ -31,8 +31,8 @@ _KNOWN = {
     ),
     r"org\.apache\.kafka\S*InvalidRecordException": (
         *("SMT641", "a topic refuses a record"),
-        "a compacted topic (cleanup.policy) refuses records without a key: make keys in the chain (ValueToKey), or grant "
-        "DescribeConfigs on topics and cluster, so that such a record fails alone",
+        "a compacted topic (cleanup.policy) refuses records without a key: make keys in the chain (ValueToKey), or "
+        "grant DescribeConfigs on topics and cluster, so that such a record fails alone",
     ),
     r"SaslAuthenticationException": (
         *("SMT626", "the brokers refuse the login"),

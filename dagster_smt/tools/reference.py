@@ -242,7 +242,7 @@ def parity_page(report: ParityReport, vendors: ParityReport) -> str:
     rules = [f"- **{d}** {reason}." for d, reason in REASONS.items()]
     lines = [*head, *_matrix(report), *between, *_matrix(vendors), "", "## Deliberate differences", "", *rules, ""]
     lines += [
-        "Where possible, the tests disable a difference's rule and run the case again. The result must then match Kafka's.",
+        "If possible, the tests disable the rule of a difference and run the case again, which must then match Kafka.",
         "[Decision 29](../decisions/0029-differences-from-the-vendors-have-rules.md) gives the reasons for D9 to D12.",
         "",
         "| deliberate | Kafka | Debezium, Aiven |",
