@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from dagster_smt.certify.certificate import READING, Certificate, Finding
 from dagster_smt.cli.certificate_text import SIGNS, facts_of, of_kinds, stage_name, ways_of
-from dagster_smt.cli.page import escape
+from dagster_smt.cli.explain_page import escape
 
 _STYLE = """
 :root { color-scheme: light dark; --page: #fff; --text: #1b1f24; --quiet: #59636e; --line: #d1d9e0; --card: #f6f8fa;

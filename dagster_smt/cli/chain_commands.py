@@ -14,8 +14,8 @@ from dagster_smt.chain.plugins import predicates, transforms
 from dagster_smt.chain.problems import did_you_mean
 from dagster_smt.chain.vendors import by_vendor
 from dagster_smt.cli.arguments import add_jars, add_policy
+from dagster_smt.cli.explain_page import page
 from dagster_smt.cli.grid import grid
-from dagster_smt.cli.page import page
 from dagster_smt.cli.schema_arguments import planned, policy_on, read_schema, read_table
 from dagster_smt.cli.terminal import say
 from dagster_smt.errors import ConfigError, PlanError, Problem, SmtError

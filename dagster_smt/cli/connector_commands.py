@@ -23,7 +23,7 @@ from dagster_smt.connect import (
     read_worker,
     written_component,
 )
-from dagster_smt.connect.places import is_address
+from dagster_smt.connect.connector_sources import is_address
 from dagster_smt.connect.report import REPORT, Imported
 from dagster_smt.connect.rules import OUTCOMES
 from dagster_smt.errors import ConfigError, Problem

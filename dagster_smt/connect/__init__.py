@@ -3,11 +3,11 @@
 from dagster_smt.connect.component import ANY_CLUSTER as ANY_CLUSTER
 from dagster_smt.connect.component import ConnectorComponent as ConnectorComponent
 from dagster_smt.connect.component import written_component as written_component
+from dagster_smt.connect.connector_sources import Cluster as Cluster
+from dagster_smt.connect.connector_sources import cluster_at as cluster_at
+from dagster_smt.connect.connector_sources import connectors_at as connectors_at
 from dagster_smt.connect.connectors import Connector as Connector
 from dagster_smt.connect.connectors import read_connectors as read_connectors
-from dagster_smt.connect.places import Cluster as Cluster
-from dagster_smt.connect.places import cluster_at as cluster_at
-from dagster_smt.connect.places import connectors_at as connectors_at
 from dagster_smt.connect.report import component_report as component_report
 from dagster_smt.connect.report import index_report as index_report
 from dagster_smt.connect.rules import OptionVerdict as OptionVerdict

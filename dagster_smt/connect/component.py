@@ -11,7 +11,6 @@ import yaml
 
 from dagster_smt.chain.foreign_classes import absolute_entries
 from dagster_smt.chain.properties import written_comment, written_property
-from dagster_smt.connect.beside import PATCH_FILE, Patch, beside, without_transforms
 from dagster_smt.connect.catalog import Goal, catalog
 from dagster_smt.connect.chains import written_chain
 from dagster_smt.connect.connectors import Connector
@@ -27,14 +26,15 @@ from dagster_smt.connect.consumer import (
 )
 from dagster_smt.connect.converters import ConverterFormat, converter_format
 from dagster_smt.connect.fitting import fit_to_kind
-from dagster_smt.connect.goals import goal_of, table_settings
 from dagster_smt.connect.options import family_of, option_verdicts
 from dagster_smt.connect.rules import OptionVerdict
 from dagster_smt.connect.schema import SchemaProposal, proposed_schema, seen_encodings
 from dagster_smt.connect.settings import TableSettings
 from dagster_smt.connect.settings_of_lakes import iceberg_table
 from dagster_smt.connect.survey import TransformVerdict, routers, survey
+from dagster_smt.connect.targets import goal_of, table_settings
 from dagster_smt.connect.template_text import template_text, template_texts
+from dagster_smt.connect.topic_component import PATCH_FILE, Patch, beside, without_transforms
 from dagster_smt.connect.topics import topics_of
 from dagster_smt.connect.worker import NO_WORKER, Worker
 from dagster_smt.model.topics.format import SELF_DESCRIBED

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dagster_smt.connect.beside import PATCH_FILE
 from dagster_smt.connect.catalog import catalog
 from dagster_smt.connect.component import ConnectorComponent
+from dagster_smt.connect.connector_sources import Cluster
 from dagster_smt.connect.connectors import Connector
-from dagster_smt.connect.places import Cluster
 from dagster_smt.connect.rules import OUTCOMES
+from dagster_smt.connect.topic_component import PATCH_FILE
 from dagster_smt.model.reports.markdown import code, plain, table
 
 REPORT, DATA = "import.md", "import.json"

@@ -16,7 +16,6 @@ from dagster_smt.model.schema import Schema
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.division import Division
 from dagster_smt.model.windows.offsets import OffsetSet
-from dagster_smt.run.circles import misrouted, refused
 from dagster_smt.run.commits import (
     Draft,
     miscounted,
@@ -24,8 +23,6 @@ from dagster_smt.run.commits import (
 )
 from dagster_smt.run.counts import add_totals
 from dagster_smt.run.dead_letters import Letters, publish
-from dagster_smt.run.divided import Parts
-from dagster_smt.run.going_on import mirror
 from dagster_smt.run.keyed import (
     KeyedWindow,
     keyed_window,
@@ -33,11 +30,14 @@ from dagster_smt.run.keyed import (
     with_key_failures,
     without_conflicts,
 )
+from dagster_smt.run.misrouted import misrouted, refused
 from dagster_smt.run.output import output_rows
 from dagster_smt.run.rejects import first_rejects, located, not_committed, rejected_rows
 from dagster_smt.run.report_json import report_of, report_to_json
+from dagster_smt.run.resume import mirror
 from dagster_smt.run.spec import Progress, RunSpec
 from dagster_smt.run.staging import Staged, staged
+from dagster_smt.run.time_parts import Parts
 from dagster_smt.run.topic_demands import unmet, without_unmet
 from dagster_smt.run.unread import with_unread
 from dagster_smt.spark import evaluate as on_spark

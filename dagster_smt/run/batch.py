@@ -30,19 +30,19 @@ from dagster_smt.run.commits import (
     replaced_rows_of,
 )
 from dagster_smt.run.failures import coded_failures
-from dagster_smt.run.going_on import keep, mirror, state_to_go_on_from
+from dagster_smt.run.first_schema import with_more_records
 from dagster_smt.run.keyed import (
     keyed_of,
     offsets_to_read_on,
     with_key_failures,
 )
 from dagster_smt.run.lane import what_runs_in_python
-from dagster_smt.run.late import late_offsets
+from dagster_smt.run.late_records import late_offsets
 from dagster_smt.run.letter_place import check_dead_letters
 from dagster_smt.run.many_tables import ManyAttempt
-from dagster_smt.run.reading_on import with_more_records
 from dagster_smt.run.redrive import redriven
 from dagster_smt.run.report_json import report_of
+from dagster_smt.run.resume import keep, mirror, state_to_resume
 from dagster_smt.run.rows_of_connectors import check_rows_of_connector
 from dagster_smt.run.spec import Progress, RunSpec
 from dagster_smt.run.starting_over import with_columns
@@ -137,7 +137,7 @@ class _Run:
     def run(self) -> RunReport:
         self.spec.plan()  # what can never work ends before anything is read
         with self.timed("window"):
-            state = state_to_go_on_from(self.spec, self.table, self.say)
+            state = state_to_resume(self.spec, self.table, self.say)
             if state is not None and (done := state.committed(self.spec.key, self.spec.request)) is not None:
                 self.say(f"committed before: window {done.window}")
                 if not done.left_out:

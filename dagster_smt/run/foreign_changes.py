@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from dagster_smt.model.reports.run_report import FieldChanges
 from dagster_smt.model.windows.division import Division
-from dagster_smt.run.divided import PART, with_part
+from dagster_smt.run.time_parts import PART, with_part
 from dagster_smt.spark.columns import CHANGES
 from dagster_smt.spark.records.change_texts import MARK, mark_of
 

@@ -38,10 +38,10 @@ from dagster_smt.run.destinations import (
     refused_condition,
 )
 from dagster_smt.run.failures import coded_failures
-from dagster_smt.run.going_on import state_to_go_on_from
 from dagster_smt.run.keyed import keyed_of
 from dagster_smt.run.rejects import last_stage, with_failed
 from dagster_smt.run.report_json import report_of, report_to_json
+from dagster_smt.run.resume import state_to_resume
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.run.staging import Staged, ranges_of_records
 from dagster_smt.run.table_schema import checked_schema
@@ -385,7 +385,7 @@ class OneTable:
         spec = replace(template.spec, sink=sink, asked=template.spec.request)
         session = template.run_.session
         table = open_table(session, sink)
-        state = state_to_go_on_from(spec, table, lambda line: None)
+        state = state_to_resume(spec, table, lambda line: None)
         if self.holds(state):
             assert state is not None
             return _outcome(replace(destination, status="held", rows=bound.records), state, None, Written(None, 0, 0))

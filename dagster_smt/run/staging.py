@@ -21,8 +21,8 @@ from dagster_smt.model.windows.division import WHOLE, Division
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range
 from dagster_smt.run.counts import FAILED, count_columns, read_counts
-from dagster_smt.run.divided import PART, with_part
 from dagster_smt.run.foreign_changes import changes_of
+from dagster_smt.run.time_parts import PART, with_part
 from dagster_smt.spark.columns import CHANGES, LEFT, LEFT_RECORD, schema_column
 from dagster_smt.spark.reading.arrays import ELEMENT
 from dagster_smt.spark.reading.window_forms import GUESSED, WindowForms, guess_columns

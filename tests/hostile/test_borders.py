@@ -115,7 +115,7 @@ PLACES = {
     ),
     "expressions of SQL": (
         lambda name, node: name in ("F.expr", "expr") or name.endswith("selectExpr"),
-        "certify/spark_ways.py run/counts.py run/divided.py spark/reading/avro_columns.py "
+        "certify/spark_ways.py run/counts.py run/time_parts.py spark/reading/avro_columns.py "
         "spark/reading/window_forms.py spark/sql.py tables/keyed/events.py tables/sinks/append_once.py "
         "tables/sources/table.py",  # of quoted names and columns
     ),
@@ -126,10 +126,13 @@ PLACES = {
     "YAML": (
         lambda name, node: name.startswith("yaml."),
         "connect/takeover/definition.py "
-        "chain/parse.py connect/catalog.py connect/component.py connect/places.py privacy/field_scan.py "
+        "chain/parse.py connect/catalog.py connect/component.py connect/connector_sources.py privacy/field_scan.py "
         "privacy/tags.py tools/gallery.py",
     ),
-    "HTTP": (lambda name, node: name.startswith(("urllib.request", "http.", "requests.")), "connect/places.py"),
+    "HTTP": (
+        lambda name, node: name.startswith(("urllib.request", "http.", "requests.")),
+        "connect/connector_sources.py",
+    ),
     "options of reads and writes": (
         lambda name, node: name.endswith((".write.format('kafka').options", ".read.format('kafka').options")),
         "tables/sources/kafka.py tables/sinks/topics.py",

@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from dagster_smt.connect import connectors_at, places
+from dagster_smt.connect import connector_sources, connectors_at
 from dagster_smt.errors import ConfigError, EngineError
 from dagster_smt.formats.registry.client import schema_by_id
 
@@ -74,7 +74,7 @@ def test_another_path_of_the_same_server_gets_them():
     ],
 )
 def test_answers_that_are_none(body, what, monkeypatch):
-    monkeypatch.setattr(places, "_LONGEST_ANSWER", 2000 if len(body) < 4000 else 2**20)
+    monkeypatch.setattr(connector_sources, "_LONGEST_ANSWER", 2000 if len(body) < 4000 else 2**20)
     with server(lambda path: (200, {}, body)) as (port, _), pytest.raises(ConfigError, match=f"SMT020 .*{what}"):
         connectors_at(f"http://127.0.0.1:{port}")
 

@@ -15,8 +15,8 @@ from dagster_smt import Chain
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.chain.explain import explain
 from dagster_smt.cli.connector_commands import print_report
+from dagster_smt.cli.explain_page import page
 from dagster_smt.cli.grid import grid
-from dagster_smt.cli.page import page
 from dagster_smt.cli.preview_command import lines_of
 from dagster_smt.cli.terminal import say
 from dagster_smt.connect import Connector, ConnectorComponent, OptionVerdict, TransformVerdict
@@ -257,7 +257,7 @@ def test_markdown_is_made_in_known_places_only():
 def test_html_is_made_in_one_place_only():
     assert {module for module, name, _ in calls() if name in ("escaped_markup", "escape", "html.escape")} == {
         "cli/certificate_page.py",
-        "cli/page.py",
+        "cli/explain_page.py",
     }
 
 

@@ -6,8 +6,8 @@ import urllib.parse
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from dagster_smt.connect.connector_sources import ANSWER_ERRORS, answered, reason_of
 from dagster_smt.connect.connectors import Connector
-from dagster_smt.connect.places import ANSWER_ERRORS, answered, reason_of
 from dagster_smt.connect.takeover.types import ConnectorState
 from dagster_smt.errors import EngineError, Problem, UnsupportedError
 from dagster_smt.model.secrets import without_login

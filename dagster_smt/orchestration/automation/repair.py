@@ -7,7 +7,7 @@ import dagster as dg
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.orchestration.definitions.names import OF_CHAIN
 from dagster_smt.orchestration.definitions.partitions import OF_TIME
-from dagster_smt.orchestration.runs.again import job_that_runs_again
+from dagster_smt.orchestration.runs.rerun_jobs import job_that_runs_again
 
 
 def build_repair_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:

@@ -180,7 +180,7 @@ class KafkaReader(BaseSource):
         refuse_shown_secrets(self.session, options)
         frame = self.session.read.format("kafka").options(**options).load()
         if len(window.ranges) > sum(map(len, starts.values())):  # several ranges of a partition: what is between goes
-            from dagster_smt.tables.sources.within import within
+            from dagster_smt.tables.sources.window_rows import within
 
             frame = within(frame, window)
         span = sum(end - starts[topic][p] for topic, parts in ends.items() for p, end in parts.items())

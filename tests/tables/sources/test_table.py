@@ -5,7 +5,7 @@ import pytest
 from dagster_smt.errors import TableError
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables.sources import open_source
-from dagster_smt.tables.sources.within import within
+from dagster_smt.tables.sources.window_rows import within
 from dagster_smt.tables.spec import TableSource
 
 SECRET = "secret-4711"

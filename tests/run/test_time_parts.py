@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 
 from dagster_smt.model.windows.division import Division
 from dagster_smt.model.windows.window import Range, Window
-from dagster_smt.run.divided import PART, with_part
+from dagster_smt.run.time_parts import PART, with_part
 
 PLACES = [("a", 0), ("a", 1), ("b", 0), ("c", 0)]
 END = 60

@@ -15,7 +15,7 @@ from dagster_smt.tables.sources import Source
 from dagster_smt.tables.spec import TableSink
 
 
-def state_to_go_on_from(spec: RunSpec, table: Table, say: Progress) -> TableState | None:
+def state_to_resume(spec: RunSpec, table: Table, say: Progress) -> TableState | None:
     """Returns the table's state, if this run may continue from that state.
 
     Raises:
