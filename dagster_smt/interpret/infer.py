@@ -1,5 +1,7 @@
-"""Infers a schema from some JSON records without a schema. The schema is for reports; chains are not planned with
-it."""
+"""Infers a schema from some JSON records without a schema.
+
+The schema is for reports; chains are not planned with it.
+"""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -57,8 +57,10 @@ def runners(chain: Chain) -> tuple[Runner, ...]:
 
 
 def functions_of(chain: Chain, index: int) -> tuple[Callable[[Record], bool] | None, Apply]:
-    """Returns the functions of a stage's predicate and transform. The function of a foreign class must not be
-    called."""
+    """Returns the functions of a stage's predicate and transform.
+
+    The function of a foreign class must not be called.
+    """
     stage = chain.stages[index]
     test = None if stage.predicate is None or stage.predicate.foreign else _test(stage)
     if stage.transform.foreign:

@@ -31,8 +31,9 @@ class Tag:
     source: str = ""
 
     def matches(self, pattern: str) -> bool:
-        """Returns True if a rule's pattern matches this tag. ``PII.*`` matches ``PII`` and each tag that begins with
-        ``PII.``.
+        """Returns True if a rule's pattern matches this tag.
+
+        ``PII.*`` matches ``PII`` and each tag that begins with ``PII.``.
 
         Capital letters do not matter: a tag in another spelling must not escape its rule.
         """

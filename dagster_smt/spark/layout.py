@@ -26,8 +26,10 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Struct:
-    """A struct that is split into columns. ``present`` is a column that is null if the struct is null; None if it never
-    is."""
+    """A struct that is split into columns.
+
+    ``present`` is a column that is null if the struct is null; None if it never is.
+    """
 
     schema: Schema
     present: str | None

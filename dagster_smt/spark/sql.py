@@ -268,8 +268,10 @@ def create_map(*columns: Column) -> Column:
 
 
 def call_function(name: str, *arguments: Operand) -> Column:
-    """Returns a call of a Spark SQL function. A plain text as argument is refused, because it could be a literal or a
-    column."""
+    """Returns a call of a Spark SQL function.
+
+    A plain text as argument is refused, because it could be a literal or a column.
+    """
     known = _TEXTS.get(name, ())
     for number, argument in enumerate(arguments):
         if isinstance(argument, str) and number not in known:

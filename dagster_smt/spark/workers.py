@@ -146,8 +146,10 @@ class _Nothing:
 
 
 def keep_directories() -> None:
-    """Keeps the directories of the archives on this process's path in memory. A worker's first task does so for later
-    tasks."""
+    """Keeps the directories of the archives on this process's path in memory.
+
+    A worker's first task does so for later tasks.
+    """
     finders: dict[str, Any] = sys.path_importer_cache
     for place, finder in list(finders.items()):
         if type(finder) is zipimporter:

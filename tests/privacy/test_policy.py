@@ -369,6 +369,6 @@ def test_dead_letters_and_keys_need_a_decision(tmp_path):
     )
     with pytest.raises(ConfigError, match="SMT768 policy dead_letters: dead letters hold original records"):
         apply_policy(policy_of(source, tmp_path), letters)
-    with pytest.raises(ConfigError, match="SMT768 orders: the sink holds keys, and nobody has decided"):
+    with pytest.raises(ConfigError, match="SMT768 orders: the sink holds keys, and the policy has no decision"):
         apply_policy(policy_of(source, tmp_path), keys)
     assert apply_policy(policy_of({**source, "dead_letters": "keep"}, tmp_path), letters).stages

@@ -146,7 +146,7 @@ def test_the_hint_for_records_lost_to_retention_leads_out(world):
         world.add(order(n))
     world.run(window=WindowRequest(max_records=1))
     retention(world, 3)
-    with pytest.raises(TableError, match=r"SMT511 .*[\s\S]*window.accept_gap: true to go on at offset 3"):
+    with pytest.raises(TableError, match=r"SMT511 .*[\s\S]*window.accept_gap: true to continue at offset 3"):
         world.run()
     assert world.run(window=WindowRequest(accept_gap=True)).window == window(3, 4)
     assert world.state.gaps.to_json() == {"orders": {"0": [[1, 3]]}}

@@ -21,8 +21,10 @@ class Empty:
     known: dict[str, tuple[int, bool]] = field(default_factory=dict)
 
     def endless(self, items: Any, *, keyed: bool = False) -> bool:
-        """Returns True if a few bytes could describe any number of items. ``keyed`` is true if each item has a key of
-        at least one byte."""
+        """Returns True if a few bytes could describe any number of items.
+
+        ``keyed`` is true if each item has a key of at least one byte.
+        """
         count, whole = self.of(items)
         return (whole and not keyed) or count > _MOST
 

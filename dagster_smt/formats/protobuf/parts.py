@@ -123,8 +123,10 @@ def map_reader(name: str, keys: Kind, values: Kind) -> Take:
 
 
 def entries_reader(name: str, key: Take, value: Take, width: int) -> Take:
-    """Returns a function from a list of entries to a dict. Of two equal keys the later entry counts; missing keys and
-    values have Protobuf's defaults."""
+    """Returns a function from a list of entries to a dict.
+
+    Of two equal keys the later entry counts; missing keys and values have Protobuf's defaults.
+    """
     get = attrgetter(name)
 
     def read(message: Any) -> dict[Any, Any]:
@@ -136,8 +138,10 @@ def entries_reader(name: str, key: Take, value: Take, width: int) -> Take:
 
 
 def map_writer(name: str, keys: Kind, values: Kind, where: str) -> Fill:
-    """Returns a function that puts a dict into a map of Protobuf. A null value becomes Protobuf's default, as in
-    ``ProtobufData``."""
+    """Returns a function that puts a dict into a map of Protobuf.
+
+    A null value becomes Protobuf's default, as in ``ProtobufData``.
+    """
     key, write, fill = keys.write, values.write, values.fill
     assert key is not None
 

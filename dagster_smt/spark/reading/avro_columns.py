@@ -40,13 +40,13 @@ from dagster_smt.spark.types import internal_names
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _VALUE, _END, _SKIPPED = "v", "e", "u"
 _MOST_NESTED, _MOST_FIXED = 4, 2**16
-"""Java's reader makes room for the items that are claimed, on each level, and for a value of fixed size."""
+"""Java's reader allocates memory for the claimed number of items on each level, and for a value of fixed size."""
 _MARK = secrets.randbits(63)
 """The mark behind a record's bytes, with which Avro must have read exactly the record, no byte more or less. The number
 is random, so that no producer can have written it. One process has one number, because Spark compiles the number into
 its code, and another number would compile that code again."""
 Doubt = tuple[Column, Problem]
-"""Where a record is not what its schema says, and what is said of it."""
+"""A condition on which a record does not fit its schema, and the problem of such a record."""
 
 
 class UnableError(Exception):
@@ -171,7 +171,7 @@ class _Names:
         return f"t{next(self.numbers)}"
 
     def bare(self, avro: Any, schema: Schema, *, top: bool = False) -> Any:
-        """Returns the schema of the same bytes."""
+        """Returns a schema without Connect's names for the same bytes."""
         if isinstance(avro, list):
             return self._union(avro, schema, top)
         if isinstance(avro, str):
@@ -241,10 +241,7 @@ def _valid(name: str) -> str:
 
 
 def _top(schema: Schema, needed: Schema) -> list[str]:
-    """Returns names for the fields of the top.
-
-    Those that are needed are numbered as ``json_columns.SideColumns`` does it.
-    """
+    """Returns names for the top-level fields. Needed fields have the numbers of ``json_columns.SideColumns``."""
     known = {name: f"f{n}" for n, (name, _) in enumerate(needed.fields)}
     return [known.get(name, f"{_SKIPPED}{n}") for n, (name, _) in enumerate(schema.fields)]
 
@@ -264,7 +261,7 @@ def _parts(column: Column, schema: Schema, top: Sequence[str] | None = None) -> 
 
 
 def _texts(column: Column, schema: Schema) -> Iterator[Column]:
-    """Yields for each place of texts whether one of them is not UTF-8."""
+    """Yields a condition for each place of texts: one of the texts is not UTF-8."""
     if schema.type is Type.STRUCT:
         for _, part, child in _parts(column, schema):
             yield from _texts(part, child)
@@ -282,7 +279,7 @@ def _inside(column: Column, item: Schema) -> Iterator[Column]:
 
 
 def _each(column: Column, wrong: Callable[[Column], list[Column]]) -> Iterator[Column]:
-    """Yields for each condition on elements whether it is true for one of the elements."""
+    """Yields for each condition on elements the condition that one element satisfies it."""
 
     def holds(number: int) -> Callable[[Column], Column]:
         return lambda value: F.coalesce(wrong(value)[number], F.lit(False))
@@ -292,7 +289,7 @@ def _each(column: Column, wrong: Callable[[Column], list[Column]]) -> Iterator[C
 
 
 def _ranges(column: Column, schema: Schema, where: str, top: Sequence[str] | None = None) -> Iterator[Doubt]:
-    """Timestamps and decimals that their columns cannot hold, each with what is said of it."""
+    """Yields conditions for timestamps and decimals that their columns cannot hold, each with its problem."""
     if schema.logical == "Timestamp":
         yield F.coalesce(~column.between(-MAX_MILLIS, MAX_MILLIS), F.lit(False)), unfit(schema, where).problem
     elif schema.logical == "Decimal":
@@ -311,5 +308,5 @@ def _ranges(column: Column, schema: Schema, where: str, top: Sequence[str] | Non
 
 
 def _is_text(schema: Schema) -> bool:
-    """Returns True if it is of an Avro string."""
+    """Returns True if the schema comes from an Avro string."""
     return schema.type is Type.STRING and not any(key == ENUM for key, _ in schema.parameters)

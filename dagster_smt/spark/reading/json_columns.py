@@ -38,18 +38,18 @@ from dagster_smt.values.json.lazy import MAX_DEPTH
 Build = Callable[[Sequence[Any]], pa.Array]
 """Makes a column of values as msgspec gives them; None is null."""
 _VALUES = 500_000
-"""About so many values are read at once: their Python objects take memory, and what is still in a cache is faster."""
+"""The approximate number of values that are read at once, so that their Python objects stay in a processor's cache."""
 _CLASS = Schema(Type.STRING, optional=True)
 _MOST_DIGITS = 4300
-"""Of a whole number, to Python and so to the exact reader."""
+"""The limit of Python, and so of the exact reader, for the digits of a whole number."""
 _TO_ZEROS, _MANY_ZEROS = bytes.maketrans(b"123456789", b"0" * 9), b"0" * (_MOST_DIGITS + 1)
 _TEN_ZEROS, _LONG_EXPONENT = b"0" * 10, re.compile(rb"[eE][+-]?0{10}")
-"""With digits as zeros: an exponent that may be beyond what Java's ``BigDecimal`` holds has ten or more."""
+"""If all digits are zeros: an exponent of ten or more digits may be too large for Java's ``BigDecimal``."""
 _SIMPLE = {Type.STRING: str, Type.BYTES: str, Type.BOOLEAN: bool, Type.FLOAT32: float, Type.FLOAT64: float}
 
 
 class _LongWay(Exception):
-    """A batch with values that msgspec's types cannot tell apart."""
+    """Raised for a batch with values that msgspec's types cannot distinguish."""
 
 
 @dataclass(frozen=True)
@@ -155,10 +155,7 @@ class _Reader:
             self.decode = msgspec.json.Decoder(_struct_class(side.schema, form)).decode
 
     def columns(self, texts: list[bytes | None]) -> dict[str, pa.Array]:
-        """Returns the columns of a batch.
-
-        Where that fails, of its halves, down to the text that cannot be processed.
-        """
+        """Returns the columns of a batch. If that fails, reads its halves, down to the text that fails."""
         try:
             return self._columns(texts)
         except Exception as error:  # noqa: BLE001 whatever it is, some text has it
@@ -198,9 +195,11 @@ class _Reader:
         problems: dict[int, Problem] = {}
         for number, text in enumerate(texts):
             try:
+                # msgspec does not check the encoding of skipped fields, so texts beyond ASCII are decoded first
                 rows.append(decode(text) if text and _is_modest(text) and (text.isascii() or text.decode()) else None)
             except Exception:  # noqa: BLE001 whatever it is, the other reader says it
                 rows.append(self._exact_one(number, text, problems))
+                # only the exact reader accepts this text, and its result does not have the form of msgspec's
                 if rows[-1] is not None:
                     raise _LongWay from None
         return rows, problems
@@ -208,7 +207,7 @@ class _Reader:
     def _built(self, rows: list[Any]) -> dict[str, pa.Array]:
         values = _transposed(rows, len(self.build))
         columns = {name: build(column) for name, build, column in zip(self.types, self.build, values, strict=True)}
-        if self.filled and any(row is None for row in rows):  # a side that is null has no fields, and no defaults
+        if self.filled and any(row is None for row in rows):  # a null side has no fields, and so no defaults
             there = pa.array([row is not None for row in rows])
             columns |= {name: pc.if_else(there, columns[name], None) for name in self.filled}
         return columns
@@ -240,10 +239,10 @@ class _Reader:
 
 
 def _is_modest(text: bytes) -> bool:
-    """Returns True if msgspec's skipping accepts the text: it limits neither depth nor digits of numbers.
+    """Returns True if no part of the text exceeds a limit that msgspec does not check in skipped fields.
 
     Raises:
-        RecursionError: It may be that it cannot.
+        RecursionError: The depth, or the digits of a number, may exceed a limit; the exact reader decides.
     """
     if text.count(b"{") + text.count(b"[") > MAX_DEPTH:
         raise RecursionError
@@ -254,10 +253,7 @@ def _is_modest(text: bytes) -> bool:
 
 
 def _has_types(schema: Schema) -> bool:
-    """Returns True if msgspec has a type for what is declared.
-
-    Not for odd field names, nor for maps without text keys.
-    """
+    """Returns True if msgspec has a type for a schema: not for unusual field names, nor for maps without text keys."""
     if schema.type is Type.STRUCT:
         names = all(name.isprintable() and not set(name) & {'"', "\\"} for name in schema.by_name)
         return names and all(_has_types(child) for child in schema.by_name.values())
@@ -320,7 +316,7 @@ def _transposed(rows: Sequence[Any], width: int) -> Iterable[Any]:
 
 
 def _builder(schema: Schema, form: Format) -> Build:
-    """Returns a function from what msgspec gives for a schema to a column."""
+    """Returns a function from msgspec's values of a schema to a column."""
     default = schema.default if form.replace_null_with_default else None
     if schema.type is Type.STRUCT:
         return _no_default(_struct_builder(schema, form), default)

@@ -66,7 +66,7 @@ from dagster_smt.values.headers.fields import header_as_read, header_bytes
 
 _MASK = (1 << BITS) - 1
 _PART = 4 << 20
-"""Bytes of records that go through the chain together: of 100 MB each record takes twice the time."""
+"""The bytes of records that go through the chain together. With 100 MB, each record takes twice as long."""
 Run = Callable[[pa.RecordBatch], pa.RecordBatch]
 _HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
@@ -167,7 +167,7 @@ class BatchRunner:
         self.segment = self._segment()
 
     def _segment(self) -> ForeignSegment | None:
-        """Returns the stages, if the host can do the work of whole batches."""
+        """Returns the stages if the host can run whole batches; else None."""
         if self.job.registered:
             return None
         return segment_of(self.interpreter, self.job.key, self.job.value, self.job.rewritten)
@@ -196,16 +196,16 @@ class BatchRunner:
         done = self.interpreter.run_all(records, keys, _column(batch, "value").to_pylist())
         for number in _unreadable(batch):
             done.lost[number] = Outcome(FAILED, VALUE_CONVERTER, UNREADABLE)
-            records[number].touched = 0
+            records[number].touched = 0  # no stage reached the record
         for number in done.lost:
-            done.values[number] = None
+            done.values[number] = None  # the stages before the loss may have left a value
         columns = {**self._outcomes(batch, records, done), **self.outputs(batch, records, done)}
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
     def _records(self, batch: pa.RecordBatch) -> list[Record]:
         """Returns the batch's records, without their sides.
 
-        They are the same objects for each batch: nothing keeps them.
+        All batches share the same objects, because nothing refers to a record after its batch.
         """
         size, topics = batch.num_rows, _column(batch, "topic").to_pylist()
         self.records += [Record(None, number=n) for n in range(len(self.records), size)]
@@ -278,7 +278,7 @@ class BatchRunner:
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
     def _routed(self, done: ForeignBatch) -> ForeignBatch:
-        """Returns the batch with the records failed that were routed to a topic that takes none."""
+        """Returns the batch, with the records failed whose new topic accepts no records."""
         wrong = [name for name in pc.unique(done.topic).to_pylist() if not self.interpreter.takes(name)]
         passed = pc.equal(done.status, PASSED)
         bad = pc.and_(pc.is_in(done.topic, pa.array(wrong, pa.string())), passed)

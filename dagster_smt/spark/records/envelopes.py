@@ -81,8 +81,9 @@ def evaluate_envelopes(
 
 @dataclass(frozen=True)
 class ColumnsMap:
-    """A picklable function for ``DataFrame.mapInArrow``. It does the work of ``job``, but ``__out`` is a value in its
-    plain form.
+    """A picklable function for ``DataFrame.mapInArrow``.
+
+    It does the work of ``job``, but ``__out`` is a value in its plain form.
 
     ``after`` is the schema of the table's rows, and ``key`` that of the keys, if the chain keeps keys. ``apart`` has
     the schemas of keys and values after the chain, if rows have a field for each schema.

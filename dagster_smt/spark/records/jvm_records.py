@@ -125,8 +125,10 @@ def _of_lane(name: str) -> Column:
 
 
 def run_left(lane: DataFrame, job: ArrowMap) -> DataFrame:
-    """Returns the rows that the lane left, after Python has run them. ``lane`` is the lane's result, or the cached
-    result."""
+    """Returns the rows that the lane left, after Python has run them.
+
+    ``lane`` is the lane's result, or the cached result.
+    """
     rows = lane.where(f"__status = {LEFT}")
     read = {"topic": "__topic", "partition": "__partition", "offset": "__offset"}
     out = F.col("__out")

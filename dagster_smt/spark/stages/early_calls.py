@@ -94,8 +94,10 @@ class EarlyCalls:
         return self.in_lane and is_slow_in_spark(rule, source)
 
     def place(self, call: Call, column: str, source: Schema, returns: Schema) -> tuple[str, EarlyCall] | None:
-        """Returns the column of a side and the call, if the reader runs it. ``column`` is the column of the only
-        argument."""
+        """Returns the column of a side and the call, if the reader runs it.
+
+        ``column`` is the column of the only argument.
+        """
         if column not in self.fields or returns.type in _CONTAINERS:
             return None
         side, name = self.fields[column]

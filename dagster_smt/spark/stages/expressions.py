@@ -119,6 +119,7 @@ class Scope:
                 return F.lit(True)
             return F.lit(None).cast("boolean")
         if isinstance(expr, Call) and not getattr(expr.rule, "reads_values", False):
+            # such a rule only decides between its arguments, so their presence stands for their values
             return expr.rule.column(F, *(self.presence(a) for a in expr.args))
         if not isinstance(expr, Ref) or expr.path[0] in self.items:
             return F.when(self.value(expr).isNotNull(), F.lit(True))
@@ -190,6 +191,7 @@ class Scope:
         early = self._early(call, kinds[0], returns) if len(kinds) == 1 else None
         if early is not None:
             return early
+        # one call may be declared under two schemas in two places: each needs a result of its own
         known = self.in_python.get(id(call))
         if known is None or known[1] != returns:
             result = python_column(call.rule, kinds, returns)(*self.arguments(call))
@@ -203,16 +205,16 @@ class Scope:
         Arrays and maps keep their schema; other results are answers.
         """
         returns: Schema | None = getattr(call.rule, "returns", None)
-        if returns is None:
-            returns = self.schema_of(call.args[0]) if call.args else None
-            if returns is not None and returns.type in (Type.ARRAY, Type.MAP):
-                returns = returns
-            else:
-                returns = None
-        return returns or BOOLEAN
+        if returns is not None:
+            return returns
+        argument = self.schema_of(call.args[0]) if call.args else None
+        if argument is not None and argument.type in (Type.ARRAY, Type.MAP):
+            return argument
+        return BOOLEAN
 
     def _by_topic(self, rule: Rule, topic: Column, returns: Schema) -> Column:
         """Returns the result of a function of the topic alone, computed once per topic."""
+        # a run has few topics, so a WHEN for each of them is cheaper than a trip to Python for each record
         column, raised = F.lit(None).cast(internal_type(returns)), F.lit(None).cast("string")
         for name in self.topics:
             try:

@@ -92,6 +92,7 @@ class TypedEvaluator:
             self.touched = [f"__t{n}" for n in range(words(len(plan.entries)))]
         else:
             self.touched = []
+        # one variant needs no column that tells the rows of variants apart
         self.variants = any(s.taken not in (None, s.variant) for s in plan.steps)
         self.count = 0
 
@@ -147,6 +148,7 @@ class TypedEvaluator:
         for run, step in plans:
             acts, update = run.acts(), run.update
             failed = F.lit(False)
+            # reversed, because the outermost WHEN wins: the first problem in Connect's order must be the outermost
             for check, number in reversed(update.failures):
                 why = F.when(acts & check, F.lit(number)).otherwise(why)
                 failed = failed | check
@@ -182,6 +184,7 @@ class TypedEvaluator:
         needed |= {c for c in self.columns if c.startswith("in_")}
         for state in self.states.values():
             needed |= set(state.columns.values()).union(*map(columns_of, state.sides.values()))
+        # a later stage may still read the results of rules that the reader has run
         needed |= self.early.calls.keys() if self.early is not None else set()
         needed_columns = [c for c in self.columns if c in needed]
         if updated or len(needed_columns) < len(self.columns):
@@ -204,6 +207,7 @@ class _StepRun:
         self.evaluator, self.step, self.plan, self.added = evaluator, step, step.plan, added
         self.side = step.plan.stage.acts_on
         self.before = evaluator.states[step.variant]
+        # after a router, the planned topics no longer list the topics of the records
         topics = () if self.before.routed else evaluator.plan.topics
         self.scope = Scope(self.before.sides, self.before.columns, topics, evaluator.early)
         self.update = Update()
@@ -220,6 +224,7 @@ class _StepRun:
             met.append(self.scope.presence(Ref((self.side,))).isNotNull())
         if met:
             self.go = self.evaluator._name()
+            # a select of its own, because the values and the status of this stage refer to the column
             self.evaluator._also({self.go: reduce(and_, met), **self._raised()})
         if self.plan.failure is not None:
             self._null_rule()
@@ -252,6 +257,7 @@ class _StepRun:
             self.evaluator.classes.setdefault(number, []).append(name)
             there = F.col(name).isNotNull()
             known = [(F.col(name).eqNullSafe(p.code), self.evaluator.why(p)) for p in self._other_problems(rule)]
+            # in front of the other failures: Connect would have stopped at the exception
             self.update.failures[:0] = [*known, (there, number)]
             if self.update.drops is not None:
                 self.update.drops = self.update.drops & ~there
@@ -286,7 +292,7 @@ class _StepRun:
         drops = F.lit(True)
         if not isinstance(when, bool):
             drops = F.coalesce(F.col(self._computed(Cell(BOOLEAN, when, frozenset()), None)), F.lit(False))
-        for failed, _ in self.update.failures:
+        for failed, _ in self.update.failures:  # so far: these failures come before the drop in Connect's order
             drops = drops & ~failed
         if self.update.drops is None:
             self.update.drops = drops

@@ -176,8 +176,9 @@ class KafkaClient:
         self.create(missing, self.topics_of.create)
 
     def demands(self, names: Iterable[str]) -> dict[str, Demands]:
-        """Returns the requirements of each topic for its records. For a missing topic, the requirements are those after
-        its creation.
+        """Returns the requirements of each topic for its records.
+
+        For a missing topic, the requirements are those after its creation.
 
         A topic whose settings this user may not read is left out.
         """

@@ -68,8 +68,10 @@ class Transactions:
         self.open, self.bytes, self.shortened, self.times = False, 0, 0, 0
 
     def begin(self) -> None:
-        """Fences earlier producers of this name. Their uncommitted records are aborted; readers see all other
-        records."""
+        """Fences earlier producers of this name.
+
+        Their uncommitted records are aborted; readers see all other records.
+        """
         with self.client.asking(self.owner):
             self.producer.init_transactions(self.client.timeout)
 

@@ -195,8 +195,9 @@ def several(what: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Decoded(ValueRule):
-    """A header's bytes as a value. If the bytes cannot be decoded, the value is null, or the record fails if the column
-    is strict.
+    """A header's bytes as a value.
+
+    If the bytes cannot be decoded, the value is null, or the record fails if the column is strict.
 
     ``many``: the argument is an array of several headers, and so is the result.
     """
@@ -296,8 +297,10 @@ def _function(decoder: Decoder, schema: Schema) -> Decode:
 
 @dataclass(frozen=True, slots=True)
 class Mismatched(ValueRule):
-    """True if the key and the value hold different values of the column, else null. The ledger counts the result. See
-    ``Same``."""
+    """True if the key and the value hold different values of the column, else null.
+
+    The ledger counts the result. See ``Same``.
+    """
 
     def python(self, value: Any, other: Any, there: Any) -> bool | None:
         if there is not None and value != other:

@@ -131,8 +131,10 @@ def generated_in(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def without_generated(columns: StructType, properties: Callable[[], Mapping[str, str]]) -> StructType:
-    """Returns the columns that runs write. The function reads the properties only if names suggest generated
-    columns."""
+    """Returns the columns that runs write.
+
+    The function reads the properties only if names suggest generated columns.
+    """
     names = set(columns.names)
     if not any(name.rpartition("_")[2] in TIMES and name.rpartition("_")[0] in names for name in names):
         return columns

@@ -79,8 +79,9 @@ def same_state(one: TableState | None, other: TableState | None) -> bool:
 def check_expected(
     now: Callable[[], TableState | None], expected: TableState | None, replaced: Replaced, place: str
 ) -> None:
-    """Refuses a commit if another run has committed since this run began. A run that starts over ignores an unreadable
-    state.
+    """Refuses a commit if another run has committed since this run began.
+
+    A run that starts over ignores an unreadable state.
 
     Raises:
         TableError: SMT528; SMT522, the state cannot be read.
@@ -146,8 +147,9 @@ class Table(Protocol):
         ...
 
     def next_number(self, before: TableState | None) -> int:
-        """Returns the number of the commit after a state. No other commit has this number, not even one that a restore
-        removed.
+        """Returns the number of the commit after a state.
+
+        No other commit has this number, not even one that a restore removed.
 
         The number depends only on our commits, so two runs that begin with the same state try the same number.
         """
@@ -199,8 +201,9 @@ class Table(Protocol):
         ...
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """Appends the rows that the table does not have yet, without a state, such as dead letters. Other runs may
-        append at the same time.
+        """Appends the rows that the table does not have yet, without a state, such as dead letters.
+
+        Other runs may append at the same time.
 
         Args:
             frame: The rows; no two of them have the same key.

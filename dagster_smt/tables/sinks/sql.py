@@ -8,8 +8,9 @@ from dagster_smt.tables.spec import SourceColumns
 
 
 def replaced_rows(replaced: Replaced, columns: SourceColumns) -> str:
-    """Returns the SQL condition for the rows that a commit removes. Its depth grows with the logarithm of the number of
-    ranges.
+    """Returns the SQL condition for the rows that a commit removes.
+
+    Its depth grows with the logarithm of the number of ranges.
 
     Args:
         replaced: The replaced rows, but not ``everything``.

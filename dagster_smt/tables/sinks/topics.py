@@ -58,8 +58,9 @@ class Topics(Protocol):
     def alone(
         self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say
     ) -> AbstractContextManager["Topics"]:
-        """Returns the same topics for exclusive use by one owner. Another run of this owner has appended its records
-        before, or cannot append any more.
+        """Returns the same topics for exclusive use by one owner.
+
+        Another run of this owner has appended its records before, or cannot append any more.
 
         Args:
             owner: The name of the writer.

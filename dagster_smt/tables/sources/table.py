@@ -36,8 +36,10 @@ _TYPES: dict[str, tuple[type[T.DataType], ...]] = {
 
 
 class TableReader(BaseSource):
-    """An opened table. Each call reads the current version of the table, but a frame keeps the version that it was made
-    from."""
+    """An opened table.
+
+    Each call reads the current version of the table, but a frame keeps the version that it was made from.
+    """
 
     knows_times = False
     lacks_offsets = True

@@ -305,8 +305,10 @@ def _fieldless(want: Any, got: Any) -> bool:
 
 
 def fits(schema: dict[str, Any], java: Any) -> bool:
-    """Returns True if a value has the type of its schema. The value is in the cases' form for values that JSON cannot
-    hold."""
+    """Returns True if a value has the type of its schema.
+
+    The value is in the cases' form for values that JSON cannot hold.
+    """
     if java is None:
         return bool(schema.get("optional"))
     if isinstance(java, dict):

@@ -98,8 +98,9 @@ def java_form(schema: Schema | None, value: Any) -> Any:
 
 
 def case_chain(case: dict[str, Any]) -> Chain:
-    """Returns the chain of a case. It accepts options that Kafka ignores, and is as strict about paths and class names
-    as Kafka (decisions 4 and 8).
+    """Returns the chain of a case.
+
+    It accepts options that Kafka ignores, and is as strict about paths and class names as Kafka (decisions 4 and 8).
     """
     properties = {"transforms": "", **{k: v for k, v in case["config"].items() if v is not None}}
     strict = {}

@@ -211,7 +211,7 @@ def test_templates_of_a_definition(tmp_path, monkeypatch):
     [
         (None, "there is no such file"),
         ("a: [", "not valid YAML"),
-        ("type: x", "is no SmtChainComponent"),
+        ("type: x", "is not an SmtChainComponent"),
         ("attributes: {chain: '{{ own }}', table: 1, sink: 1}", "template"),
     ],
 )

@@ -100,10 +100,10 @@ LONG = (7).to_bytes(8, "big")
 KEYS = [
     ([None, None], {}, "empty"),
     ([b"a1", b"a2"], {"key": "string"}, "string"),
-    ([b"1", b"2"], {}, "the value has as id"),
-    ([(1).to_bytes(8, "big"), (2).to_bytes(8, "big")], {}, "the value has as id"),
+    ([b"1", b"2"], {}, "the value's field id"),
+    ([(1).to_bytes(8, "big"), (2).to_bytes(8, "big")], {}, "the value's field id"),
     ([LONG, LONG], {"key": "int64"}, "long"),
-    ([b"\xff\xfe\xfd", b"\xff"], {"key": "bytes"}, "no texts"),
+    ([b"\xff\xfe\xfd", b"\xff"], {"key": "bytes"}, "not texts"),
     ([b'{"shop":1,"at":"2020-01-01"}', b'{"shop":2}'], {"key_shop": "int64", "key_at": "Date"}, "json"),
     ([b"\0\0\0\0\x05abc", b"\0\0\0\0\x05abd"], {}, "name a schema of a registry"),
 ]
@@ -125,7 +125,7 @@ def read(proposal, records):
 
 
 VALUES = [
-    ([b'{"a":1}', b"{", None, b"{}"], "json", ["1 of 4 values are null", "1 of 4 values are no JSON"]),
+    ([b'{"a":1}', b"{", None, b"{}"], "json", ["1 of 4 values are null", "1 of 4 values are not JSON"]),
     ([b'[{"a":1},{"a":2}]', b"[]"], "json", ["arrays of objects"]),
     ([b'{"schema":{"type":"struct","fields":[]},"payload":{}}'], "envelope", ["bring their schema along"]),
     ([b"\0\0\0\0\x05abc", b"\0\0\0\0\x07abc"], "avro-confluent", ["name their schema"]),
