@@ -450,9 +450,9 @@ NO_RECORDS = [
     ('{"value":1,"headers":[1]}', "headers are not a list of {key, value}"),
     ('{"value":1,"headers":{"a":1}}', "headers are not a list of {key, value}"),
     ('{"value":1,"headers":[{}]}', "headers are not a list of {key, value}"),
-    ('{"value":1,"headers":[{"key":"h","value":{"base64":"*"}}]}', "a header's value is no base64"),
-    ('{"value":{"base64":"*"}}', "value is no base64"),
-    ('{"key":{"base64":7}}', "key is no base64"),
+    ('{"value":1,"headers":[{"key":"h","value":{"base64":"*"}}]}', "a header's value is not base64"),
+    ('{"value":{"base64":"*"}}', "value is not base64"),
+    ('{"key":{"base64":7}}', "key is not base64"),
 ]
 
 

@@ -313,7 +313,7 @@ def test_the_example_of_the_documentation(world):
 
 ROW = {"columns": "id INT"}
 REFUSED = [
-    (lambda: {"value": Format("json", options=ARRAYS)}, ConfigError, "value.json.arrays-as-rows: nothing says"),
+    (lambda: {"value": Format("json", options=ARRAYS)}, ConfigError, "value.json.arrays-as-rows: the columns"),
     (lambda: {"value": Format("json", options=ARRAYS), "columns": "at BIGINT METADATA FROM 'timestamp'"},
      ConfigError, "SMT279 value.json.arrays-as-rows: the columns of a row are not declared"),
     (lambda: {**ROW, "key": Format("json", options=ARRAYS)}, ConfigError, "SMT279 key.json.arrays-as-rows"),

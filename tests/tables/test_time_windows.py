@@ -133,7 +133,7 @@ def test_late_records_of_several_days_are_counted_in_their_own():
 
 
 def test_only_a_window_of_time_has_late_records():
-    with pytest.raises(ConfigError, match=r"SMT513.*come late"):
+    with pytest.raises(ConfigError, match=r"SMT513.*late records"):
         Log({0: [1]}).run(WindowRequest(late="include"))
 
 

@@ -86,9 +86,9 @@ LINES = [
     (['{"topic":"orders"}'], "SMT503 orders/0/0.jsonl line 1: not a record: Object missing required field"),
     ([line(0, topic=SECRET)], "SMT504 orders/0/0.jsonl line 1: the record's topic or partition is not the folder's"),
     ([line(0, partition=1)], "SMT504 orders/0/0.jsonl line 1: the record's topic or partition is not the folder's"),
-    ([line(0), line(2)], "SMT505 orders/0/0.jsonl line 2: offset 2 stands where 1 belongs: a gap"),
-    ([line(0), line(1), line(1)], "SMT505 orders/0/0.jsonl line 3: offset 1 stands where 2 belongs: a duplicate"),
-    ([line(1), line(2)], "SMT505 orders/0/0.jsonl line 1: offset 1 stands where 0 belongs: a gap"),
+    ([line(0), line(2)], "SMT505 orders/0/0.jsonl line 2: the offset is 2 instead of 1: a gap"),
+    ([line(0), line(1), line(1)], "SMT505 orders/0/0.jsonl line 3: the offset is 1 instead of 2: a duplicate"),
+    ([line(1), line(2)], "SMT505 orders/0/0.jsonl line 1: the offset is 1 instead of 0: a gap"),
 ]
 
 
