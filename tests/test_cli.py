@@ -166,11 +166,13 @@ def test_explain_without_a_schema(run):
 
 
 def test_explain_says_which_stage_keeps_records_out_of_the_jvm(run, files):
-    (files / "flat.properties").write_text("transforms=mine\ntransforms.mine.type=Flatten$Value\n")
+    options = "type=io.debezium.transforms.HeaderToValue headers=a fields=b operation=copy"
+    lines = ["transforms=mine", *(f"transforms.mine.{option}" for option in options.split())]
+    (files / "flat.properties").write_text("\n".join(lines))
     _, out, _ = run("explain", "flat.properties")
     slower = "records run in Python, which takes several times as long"
     assert out.splitlines()[-2] == "way into a sink of records: records in Python"
-    assert out.splitlines()[-1] == f"{slower}: transforms.mine (Flatten$Value) has Python code"
+    assert out.splitlines()[-1] == f"{slower}: transforms.mine (HeaderToValue) has Python code"
 
 
 TABLES = {
