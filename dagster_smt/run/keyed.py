@@ -1,8 +1,8 @@
-"""Tables with keys in a run: the changes of a window, what they do to the table, and records that nothing orders.
+"""Tables with keys in a run: the changes of a window, their effects on the table, and records that nothing orders.
 
-A window that reads offsets again which the table has read before reads on to the table's progress, for the keys that
-it meets: the topic is the memory, so the row is always what all records that were read make of it. With ``sequence_by``
-each row knows its place, and a deletion is remembered beside the table.
+If a window reads offsets again, the run also reads the records between the window and the table's progress, for the
+keys in the window. So a row is always the result of all records that were read, and the topic serves as the memory.
+With ``sequence_by`` each row has a sequence instead, and a second table remembers deletions.
 """
 
 from collections.abc import Iterator
@@ -44,10 +44,10 @@ _MARK = "crossing"
 
 
 def keyed_of(spec: RunSpec, plan: Plan) -> Keyed | None:
-    """Returns the table with keys that a run writes; None if it writes another one.
+    """Returns the table with keys that a run writes; None if the run writes another kind of table.
 
     Raises:
-        PlanError: The plan has not the columns that the table needs.
+        PlanError: The plan lacks a column that the table needs.
     """
     rows, coordinates = spec.sink.keyed, spec.sink.coordinates
     if rows is None:
@@ -57,7 +57,7 @@ def keyed_of(spec: RunSpec, plan: Plan) -> Keyed | None:
 
 
 def with_key_failures(evaluated: DataFrame, keyed: Keyed, chain: Chain) -> DataFrame:
-    """Returns an evaluated window in which records without a key, or without a place among its events, have failed."""
+    """Returns an evaluated window, with records without a key or without an order marked as failed."""
     for condition, problem in key_failures(evaluated, keyed):
         evaluated = with_failed(evaluated, condition, last_stage(chain), problem, F.lit(problem.statement))
     return evaluated
@@ -73,7 +73,8 @@ def starts_of(window: Window) -> dict[tuple[str, int], int]:
 
 
 def offsets_to_read_on(spec: RunSpec, window: Window, state: TableState | None, there: OffsetSet) -> OffsetSet:
-    """Returns the offsets after a window that the table has read: they decide what the keys of the window are now.
+    """Returns the offsets after a window that the table has read, which determine the current rows of the window's
+    keys.
 
     Args:
         spec: The run.
@@ -82,7 +83,7 @@ def offsets_to_read_on(spec: RunSpec, window: Window, state: TableState | None, 
         there: The offsets that the source has.
 
     Raises:
-        TableError: SMT723, the source has lost some of them.
+        TableError: SMT723, the source has lost some of these offsets.
     """
     if state is None or spec.sink.keyed is None or spec.sink.keyed.sequence_by:
         return OffsetSet()
@@ -105,14 +106,14 @@ def offsets_to_read_on(spec: RunSpec, window: Window, state: TableState | None, 
 
 @dataclass(frozen=True)
 class KeyedWindow:
-    """The changes of a window, kept by Spark.
+    """The changes of a window, cached by Spark.
 
     Attributes:
-        events: The events of its records.
-        changes: What they do: see ``tables.keyed.changes``.
-        effects: The same, counted.
+        events: The events of the window's records.
+        changes: The changes, with actions: see ``tables.keyed.changes``.
+        effects: The counts of the changes.
         keyed: The table.
-        schema: Its columns.
+        schema: The columns of the table.
     """
 
     events: DataFrame
@@ -126,11 +127,11 @@ class KeyedWindow:
         return self.changes.where(F.col("action") == "insert").select("row.*")
 
     def written(self) -> DataFrame:
-        """Returns the changes that change a row."""
+        """Returns the changes that have an effect on a row."""
         return self.changes.where(F.col("action").isin(*WRITTEN)).select("row", "unchanged", "action")
 
     def merge(self) -> Merge:
-        """Returns how the changes become rows."""
+        """Returns the rules that turn the changes into rows."""
         names = self.keyed.columns.names
         if self.keyed.rows.mode == "scd2":  # a version is known by its key and the record that it began with
             return Merge(self.schema, (*names, *self.keyed.coordinates.names))
@@ -158,10 +159,10 @@ def keyed_window(
         left_out: Topics that are not committed.
         later: Evaluated records after the window that the table has read before.
         keyed, schema: The table and its columns.
-        table: The table; None if it begins with this window.
-        deletions: Where the table remembers deletions, if it does.
-        starts: Where the window begins.
-        over: Topics that start over: rows that the window does not make again go.
+        table: The table; None if the table begins with this window.
+        deletions: The table of deletions, if there is one.
+        starts: The first offsets of the window.
+        over: Topics that start over: rows that the window does not make again are removed.
     """
     of_window = events(result.rows_out(left_out), schema, keyed)
     every = of_window
@@ -201,9 +202,9 @@ def _folded(every: DataFrame, keyed: Keyed) -> DataFrame:
 
 
 def without_conflicts(result: Staged, window: KeyedWindow, chain: Chain) -> DataFrame:
-    """Returns the evaluated window in which the records of keys that nothing orders have failed.
+    """Returns the evaluated window, with the records of keys that nothing orders marked as failed.
 
-    Where the table has a row of the key, the records of its partition stay.
+    If the table has a row of such a key, the records of the row's partition stay.
     """
     keys = window.changes.where(F.col("action") == CONFLICT).select("key", "now_topic", "now_partition")
     crossing = window.events.join(keys, "key").where(

@@ -1,4 +1,4 @@
-"""The job that runs the records again that masks, drops and renames failed to change."""
+"""The job that reruns the records which masks, drops and renames failed to change."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from dagster_smt.orchestration.runs.rerun_jobs import job_that_runs_again
 
 
 def build_repair_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
-    """Makes a job that runs the records again that a mask, drop or rename failed to change.
+    """Makes a job that reruns the records which a mask, drop or rename failed to change.
 
     The table remembers these records: those of runs in which an effect touched nothing (the check ``dead_mask`` names
     them), and those of runs whose chain hid less than the chain of the definition. The job reads the records from their

@@ -42,7 +42,7 @@ def job_that_runs_again(asset: dg.AssetsDefinition, specs: list[dg.AssetSpec], f
     return run_again
 
 
-_WORDS = {"redrive": "Run the failed records again of", "repair": "Run the records again that masks left unmasked in"}
+_WORDS = {"redrive": "Rerun the failed records of", "repair": "Rerun the records that masks left unmasked in"}
 
 
 def _op(tables: Mapping[str, PlannedAsset], asset_op: Any, name: str, description: str) -> dg.OpDefinition:

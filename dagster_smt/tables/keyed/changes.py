@@ -1,13 +1,13 @@
-"""What the changes of a window do to the rows that a table has: the action for each key, and their counts.
+"""The actions of a window's changes on the rows of a table, one for each key, and their counts.
 
 | action | the row |
 |---|---|
 | ``insert`` | is new |
 | ``update`` | is replaced |
-| ``delete`` | goes |
-| ``superseded`` | stays: it is of a later event |
-| ``nothing`` | is not there, and was to go |
-| ``conflict`` | stays: it is of another partition, and nothing orders the two |
+| ``delete`` | is removed |
+| ``superseded`` | stays, because it comes from a later event |
+| ``nothing`` | does not exist, so the deletion has no effect |
+| ``conflict`` | stays: it comes from another partition, and nothing orders the two events |
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,7 +28,7 @@ WRITTEN = (INSERT, UPDATE, REMOVE)
 
 
 def current_rows(table: DataFrame, keyed: Keyed) -> DataFrame:
-    """Returns the key of each row that a table has, and the record that the row is of.
+    """Returns the key of each row of a table, with the coordinates of the row's record.
 
     The columns are ``key``, ``now_topic``, ``now_partition``, ``now_offset`` and, with ``sequence_by``,
     ``now_sequence``.
@@ -41,7 +41,8 @@ def current_rows(table: DataFrame, keyed: Keyed) -> DataFrame:
 
 
 def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) -> DataFrame:
-    """Returns the changes with the column ``action`` and, where the table has a row of the key, its record.
+    """Returns the changes with the column ``action`` and, if the table has a row of the key, the coordinates of its
+    record.
 
     Args:
         changes: See ``tables.keyed.fold``.
@@ -77,7 +78,7 @@ def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) ->
 def vanished_rows(
     table: DataFrame, events: DataFrame, topics: Iterable[str], keyed: Keyed, schema: StructType
 ) -> DataFrame:
-    """Returns the removal of rows of topics that are read from their beginning again, and that no event makes any more.
+    """Returns the removals of rows that no event makes any more, in topics that are read again from their beginning.
 
     Args:
         table: The rows of the table.
@@ -148,9 +149,9 @@ class Effects:
     """The effects of a window's changes on a table.
 
     Attributes:
-        counts: By the topic of the events.
-        rows: By topic: how many rows more, or less, the table has of it.
-        conflicts: How many keys have events of several partitions that nothing orders.
+        counts: The counts by the topic of the events.
+        rows: The change in the number of the table's rows, by topic.
+        conflicts: The number of keys with events in several partitions that nothing orders.
     """
 
     counts: Mapping[str, KeyCounts] = field(default_factory=dict)
@@ -159,11 +160,11 @@ class Effects:
 
 
 def effects_of(changes: DataFrame, events: Mapping[str, int]) -> Effects:
-    """Returns what changes do, counted.
+    """Returns the counted effects of changes.
 
     Args:
         changes: See ``with_actions``.
-        events: How many events each topic has.
+        events: The number of events of each topic.
     """
     lacks = F.size("incomplete") > 0
     is_incomplete = (F.col("op") != DELETE) & (lacks | ((F.col("action") == INSERT) & (F.size("unchanged") > 0)))

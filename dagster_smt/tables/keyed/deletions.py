@@ -1,9 +1,9 @@
-"""Deletions that a table with ``sequence_by`` remembers, in a table beside it.
+"""Deletions that a table with ``sequence_by`` remembers, in a second table.
 
-An event may come later than a deletion that its source made after it: of another shard, or in a replay. The table has
-no row that could tell, so the deletion is remembered: its key as JSON, and its place among the events of the key. A
-deletion is written before the commit that removes the row. If that commit fails, the next run reads the deletion again:
-the same line comes twice, and that is all.
+An event may arrive after a deletion that has a greater sequence, from another shard or in a replay. After the deletion,
+the table has no row with a sequence. So the second table remembers the deletion: its key as JSON, and its sequence. A
+deletion is written before the commit that removes the row. If that commit fails, the next run reads the deletion again
+and writes the same line once more, which changes nothing.
 """
 
 from dataclasses import replace
@@ -22,12 +22,15 @@ _ORDER = ("sequence", "topic", "partition", "offset")
 
 
 def remembers_deletions(keyed: Keyed) -> bool:
-    """Returns whether a table needs to remember deletions: offsets alone are read on from instead (``run.keyed``)."""
+    """Returns True if a table must remember deletions.
+
+    Tables ordered by offsets read later records instead (``run.keyed``).
+    """
     return keyed.rows.deletes == "apply" and bool(keyed.rows.sequence_by) and keyed.rows.mode == "upsert"
 
 
 def deletions_table(session: SparkSession, sink: TableSink) -> Table:
-    """Returns the table of deletions beside a table: its path or name with ``__deleted`` at the end."""
+    """Returns the table of deletions for a table: its path or name with ``__deleted`` at the end."""
     plain = replace(sink, mode="append", keys="record_key", sequence_by="", schema_evolution="widen", **NO_LAYOUT)
     if sink.table:
         return open_table(session, replace(plain, table=f"{sink.table}{SUFFIX}"))
@@ -36,7 +39,8 @@ def deletions_table(session: SparkSession, sink: TableSink) -> Table:
 
 
 def remembered(table: Table) -> DataFrame | None:
-    """Returns the last deletion of each key, as ``deleted_key`` and ``deletion`` (its place); None if there is none."""
+    """Returns the last deletion of each key, as ``deleted_key`` and ``deletion`` (its sequence); None without
+    deletions."""
     if table.schema() is None:
         return None
     place = F.max(F.struct(*_ORDER)).alias("deletion")
@@ -44,7 +48,7 @@ def remembered(table: Table) -> DataFrame | None:
 
 
 def with_deletions(changes: DataFrame, deletions: DataFrame | None) -> DataFrame:
-    """Returns changes with ``deletion``: the place of the last deletion of the key that was read before."""
+    """Returns the changes with ``deletion``: the sequence of the key's last remembered deletion."""
     if deletions is None:
         return changes.withColumn("deletion", F.lit(None).cast(changes.schema["order"].dataType))
     joined = changes.join(deletions, _key_text() == F.col("deleted_key"), "left").drop("deleted_key")
@@ -52,7 +56,7 @@ def with_deletions(changes: DataFrame, deletions: DataFrame | None) -> DataFrame
 
 
 def remember(changes: DataFrame, table: Table) -> None:
-    """Writes the deletions of a window that have a place among the events of their key."""
+    """Writes the deletions of a window that have a sequence."""
     deleted = changes.where((F.col("op") == DELETE) & F.col("order.sequence").isNotNull())
     rows = deleted.select(_key_text().alias("key"), *(F.col(f"order.{name}").alias(name) for name in _ORDER))
     if not rows.isEmpty():

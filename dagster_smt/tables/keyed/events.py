@@ -1,11 +1,11 @@
-"""The events of a window: what each record does to the row of its key.
+"""The events of a window: each record changes or deletes the row of its key.
 
 | column | type | meaning |
 |---|---|---|
 | ``key`` | struct | the key columns |
-| ``row`` | struct | the table's columns, of the table's types; of a deletion only its key and coordinates count |
+| ``row`` | struct | the table's columns in the table's types; for a deletion only the key and the coordinates count |
 | ``op`` | string | ``upsert`` or ``delete`` |
-| ``unchanged`` | array<string> | columns that the event does not hold, because its update left them as they were |
+| ``unchanged`` | array<string> | columns that the event lacks, because its update left them unchanged |
 | ``topic``, ``partition``, ``offset``, ``timestamp`` | | the record |
 | ``order`` | struct | orders the events of one key |
 """
@@ -31,12 +31,12 @@ UPSERT, DELETE = "upsert", "delete"
 
 @dataclass(frozen=True)
 class Keyed:
-    """A table with keys, as a run sees it.
+    """A table with keys, in a run.
 
     Attributes:
-        rows: How the table follows its topics.
-        columns: Its key columns.
-        coordinates: Its columns for the record of each row.
+        rows: The rules by which the table follows its topics.
+        columns: The key columns.
+        coordinates: The source columns.
     """
 
     rows: KeyedRows
@@ -50,12 +50,13 @@ def key_of_rows(keyed: Keyed) -> Column:
 
 
 def no_names() -> Column:
-    """Returns an empty list of columns, as ``unchanged`` and ``incomplete`` hold it."""
+    """Returns an empty list of columns for ``unchanged`` or ``incomplete``."""
     return F.array().cast("array<string>")
 
 
 def key_failures(evaluated: DataFrame, keyed: Keyed) -> list[tuple[Column, Problem]]:
-    """Returns which evaluated records have no row in a table with keys, with the problem of each kind."""
+    """Returns the conditions for evaluated records that cannot have a row in a table with keys, each with its
+    problem."""
     deleted = _is_deleted(evaluated, keyed)
     values = [_key_column(evaluated, keyed, name).isNull() for name in keyed.columns.names]
     without_key = F.lit(False)
@@ -71,7 +72,7 @@ def key_failures(evaluated: DataFrame, keyed: Keyed) -> list[tuple[Column, Probl
 
 
 def keyed_rows(evaluated: DataFrame, keyed: Keyed) -> DataFrame:
-    """Returns the rows of evaluated records, with the columns of the table: those of the chain and of the mode."""
+    """Returns the rows of evaluated records, with the columns of the chain and of the mode."""
     return evaluated.select(*_row_columns(evaluated, keyed))
 
 
@@ -105,10 +106,10 @@ def _added_columns(evaluated: DataFrame, keyed: Keyed) -> list[Column]:
 
 
 def events(evaluated: DataFrame, schema: StructType, keyed: Keyed) -> DataFrame:
-    """Returns the events of the records that a window keeps.
+    """Returns the events of the records that passed the chain.
 
     Args:
-        evaluated: The evaluator's columns, of records that are kept.
+        evaluated: The evaluator's columns of records that passed.
         schema: The columns of the table.
         keyed: The table.
     """

@@ -1,13 +1,13 @@
-"""From the events of a window to one change for each key: what the row of the key is after all of them.
+"""Folds the events of a window to one change for each key: the row of the key after all of its events.
 
 | column | type | meaning |
 |---|---|---|
 | ``key``, ``row``, ``op``, ``topic``, ``partition``, ``offset``, ``timestamp``, ``order`` | | as of the last event |
-| ``unchanged`` | array<string> | columns that no event of the window holds: the table's values stay |
-| ``incomplete`` | array<string> | columns that nobody holds: the row began in the window, and no event has them |
-| ``crosses`` | boolean | whether the events are of several partitions |
+| ``unchanged`` | array<string> | columns that no event of the window has: the table's values stay |
+| ``incomplete`` | array<string> | columns without any value: the row began in the window, and no event has them |
+| ``crosses`` | boolean | true if the events are from several partitions |
 
-The row of a soft deletion has the values before it.
+The row of a soft deletion has the values from before the deletion.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,8 @@ _RECORD = ("topic", "partition", "offset", "timestamp", "order")
 
 
 def last_events(events: DataFrame) -> DataFrame:
-    """Returns the last event of each key as its change: enough where events lack no column and deletions keep none."""
+    """Returns the last event of each key as its change, which is enough if events lack no column and deletions keep
+    none."""
     last = F.max_by(F.struct("order", *_fields(events)), F.col("order")).alias("last")
     record = [F.col("last").getField(name).alias(name) for name in _RECORD]
     by_key = events.groupBy("key").agg(last, _crosses())
@@ -39,7 +40,7 @@ def last_events(events: DataFrame) -> DataFrame:
 
 
 def folded_events(events: DataFrame, keyed: Keyed) -> DataFrame:
-    """Returns what all events of each key make of its row, one after the other.
+    """Returns the row of each key after all of its events, in their order.
 
     Args:
         events: See ``tables.keyed.events``.

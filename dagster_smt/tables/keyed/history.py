@@ -1,8 +1,8 @@
 """Versions of keys (slowly changing dimensions, type 2): what the events of a window do to the versions of a table.
 
-A version begins with an event that changes a tracked column, and ends with the next one that does, or with a deletion.
-A window that reads offsets again removes the versions that began in it or later, opens the version before it, and makes
-the versions anew from all events that were read since: see ``run.keyed``.
+A version begins with an event that changes a tracked column. It ends with the next such event, or with a deletion. If a
+window reads offsets again, the run removes the versions that began in the window or later, reopens the version before
+the window, and makes the versions again from all events that were read since: see ``run.keyed``.
 """
 
 from collections.abc import Mapping
@@ -26,17 +26,17 @@ _EVENT = ("key", "row", "op", "unchanged", "topic", "partition", "offset", "time
 def version_changes(
     events: DataFrame, table: DataFrame | None, starts: Starts, keyed: Keyed, schema: StructType
 ) -> DataFrame:
-    """Returns what becomes of each version of the keys that a window meets.
+    """Returns the changes of versions for all keys in a window.
 
     Args:
-        events: The events of the window, and those after it that the table has read before.
-        table: The rows of the table; None if it begins with this window.
-        starts: Where the window begins.
+        events: The events of the window, and the later events that the table has read before.
+        table: The rows of the table; None if the table begins with this window.
+        starts: The first offsets of the window.
         keyed, schema: The table and its columns.
 
     Returns:
         The columns ``key``, ``row``, ``action``, ``op``, ``topic``, ``unchanged``, ``incomplete``, ``now_topic`` and
-        ``now_partition``, for each version that is new, changes or goes, and for each key with a conflict.
+        ``now_partition``, for each version that is added, changed or removed, and for each key with a conflict.
     """
     versions = _Versions(keyed, schema)
     if table is None:

@@ -19,10 +19,10 @@ class KeyColumns:
     """The key columns of a table.
 
     Attributes:
-        names: Their names, in order.
-        from_key: By name: the field of the record's key that holds the column.
-        in_value: The names that the value holds, too.
-        is_whole: True if the record's key is no struct, and is the one key column.
+        names: The names, in order.
+        from_key: The field of the record's key that holds a column, by name.
+        in_value: The columns that the value also holds.
+        is_whole: True if the record's key is not a struct, and is the only key column.
     """
 
     names: tuple[str, ...]
@@ -39,9 +39,9 @@ def key_columns(plan: Plan, keyed: KeyedRows) -> KeyColumns:
         keyed: How the table follows its topics.
 
     Raises:
-        PlanError: SMT701, the record's key has no fields to be columns; SMT702, a column is not there; SMT703, the
-            value is no struct; SMT704, a column that the mode adds is there already; SMT705, ``sequence_by`` has no
-            order.
+        PlanError: SMT701: the record's key has no fields; SMT702: there is no such column; SMT703: the value is not a
+            struct; SMT704: the chain already has a column that the mode adds; SMT705: the type of ``sequence_by`` has
+            no order.
     """
     value, key = plan.after, plan.key_after
     if value is None or value.type is not Type.STRUCT:

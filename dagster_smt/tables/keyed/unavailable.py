@@ -1,4 +1,4 @@
-"""Large columns that a change event does not hold, because the update left them as they were.
+"""Large columns that a change event lacks, because the update left them unchanged.
 
 Postgres does not log such a column (TOAST), so Debezium writes ``unavailable.value.placeholder`` in its place: as text,
 as bytes, as base64 of the bytes (how JSON writes bytes), and in arrays and maps as their only element
@@ -18,8 +18,8 @@ def unchanged_columns(rows: StructType, placeholder: str) -> Column:
     """Returns the names of the columns of a row that hold the placeholder, as an array of texts.
 
     Args:
-        rows: The columns of the frame; those of ``__out``.
-        placeholder: The text; empty: nothing is one.
+        rows: The columns of ``__out``.
+        placeholder: The text; empty: there is no placeholder.
     """
     names = []
     for field in rows.fields:

@@ -364,7 +364,7 @@ def test_the_root_is_no_table(spark):
 
 
 def test_tables_of_others_are_refused(spark, tmp_path):
-    with pytest.raises(UnsupportedError, match=r"SMT560 db\.t: the catalog spark_catalog .* none of Iceberg's"):
+    with pytest.raises(UnsupportedError, match=r"SMT560 db\.t: the catalog spark_catalog .* not an Iceberg catalog"):
         IcebergTable(spark, IcebergSink(table="db.t"))
 
 

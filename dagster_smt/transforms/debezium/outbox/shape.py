@@ -52,7 +52,9 @@ class Placement:
 
 
 class EnvelopeVariant(NamedTuple):
-    """The values in a record that the schema of its message depends on. A plan from schemas alone has none of them.
+    """The values in a record that determine the schema of its message.
+
+    A plan made from schemas alone has no such values.
 
     Attributes:
         route: The topic for the name of an envelope's schema.
@@ -202,7 +204,7 @@ def chosen_partition(cell: Cell) -> Cell:
 
 
 def not_sent(event: Group, fatal: bool) -> Call:
-    """Returns the condition on which an event makes no message. An event without a row fails.
+    """Returns the condition for events without a message. An event without a row fails.
 
     ``fatal``: events of changed rows fail, too.
     """
@@ -213,14 +215,14 @@ def not_sent(event: Group, fatal: bool) -> Call:
 
 
 def routed(row: Group, name: str, rule: ReplaceIfMatches) -> Cell:
-    """Returns the topic that a rule makes of a column."""
+    """Returns the topic that a rule derives from a column."""
     field, hint = text_field(row, name), "drop such records first"
     known = Needed("SMT486", f"the field '{name}' is null, but the topic comes from it", hint, NULL_POINTER)
     return Cell(STRING, Call(rule, (Call(known, (field.expr, presence(row))),)), field.sources, marks=field.marks)
 
 
 def filled(payload: Node) -> Node:
-    """Returns a payload that is null if it makes a tombstone."""
+    """Returns the payload; null if the message becomes a tombstone."""
     if isinstance(payload, Cell):
         return replace(payload, expr=_full(payload), nullable=True)
     return payload
