@@ -33,7 +33,8 @@ from dagster_smt.formats.avro.read import avro_of
 from dagster_smt.formats.registry import data_keys
 from dagster_smt.formats.registry.sealed_fields import with_fields
 from dagster_smt.formats.registry.versions import registered_avro
-from dagster_smt.formats.registry.wire import RegistryReader
+from dagster_smt.formats.registry.wire import RegistryReader, RegistryWriter
+from dagster_smt.model.schema import INT64, STRING, Schema, Type
 from dagster_smt.model.topics.format import Format
 from tests.registry import Registry
 
@@ -87,14 +88,16 @@ def executors():
     return rules
 
 
-def registered(registry, *, schema=PERSON, tags=("PII",), metadata=None, on_failure=None, **params):
+def registered(
+    registry, *, subject="people-value", schema=PERSON, tags=("PII",), metadata=None, on_failure=None, **params
+):
     params = {"encrypt.kek.name": "people", "encrypt.kms.type": "local-kms", "encrypt.kms.key.id": "one"} | params
     rule = Rule("seal", None, RuleKind.TRANSFORM, RuleMode.WRITEREAD, "ENCRYPT", list(tags), RuleParams(params), None,
                 None, on_failure, False)  # fmt: skip
     text = json.dumps(schema)
     known = RegisteredSchema(text, "AVRO", [], metadata, RuleSet(None, [rule]))
     client = SchemaRegistryClient({"url": registry.url})
-    client.register_schema("people-value", known)
+    client.register_schema(subject, known)
     return client, text
 
 
@@ -205,7 +208,7 @@ def test_keys_are_requested_once(registry):
 
 
 REFUSED = {
-    "another secret": ({"kms.secret": "${env:OTHER}"}, r"SMT736 the key people .*does not decrypt with it: \w+Error"),
+    "another secret": ({"kms.secret": "${env:OTHER}"}, r"SMT736 the key people .*does not use it for us: \w+Error"),
     "a key that is not allowed": ({"kms.keys": "local-kms://two"}, "SMT736 .*local-kms://one, which kms.keys does not"),
     "a part of a name": ({"kms.keys": "local-kms://o"}, "SMT736 .*does not allow"),
 }
@@ -311,6 +314,67 @@ def test_options(registry, case):
 def test_only_avro_is_opened(kind):
     with pytest.raises(ConfigError, match=r"SMT272 .*rules: is unknown"):
         Format(kind, options={"url": "http://localhost", "rules": "open", "kms.keys": "local-kms://one"})
+
+
+@pytest.mark.parametrize(("algorithm", "days"), WAYS)
+@pytest.mark.parametrize("subject", ["people-value", "copies-value"], ids=["with a data key", "without"])
+def test_consumers_open_what_is_written(registry, algorithm, days, subject):
+    """A record is read, and written under a subject with the rule: Confluent's deserializer opens it, and so do we."""
+    params = {"encrypt.dek.algorithm": algorithm, "encrypt.dek.expiry.days": days}
+    client, text = registered(registry, **params)
+    schema, value = RegistryReader(form_of(registry)).read(encrypted(client, text), "people")
+    registered(registry, subject=subject, **params)
+    topic = subject.removesuffix("-value")
+    written = RegistryWriter(form_of(registry), "value").write(schema, value, topic)
+    assert b"ada@example.org" not in written and b"Storgata" not in written and b"Oslo" in written
+    consumer = SchemaRegistryClient({"url": registry.url})
+    context = SerializationContext(topic, MessageField.VALUE)
+    opened = AvroDeserializer(consumer, rule_conf={"secret": SECRET}, rule_registry=executors())(written, context)
+    assert {name: opened[name] for name in (*SEALED, "home", "others", "id")} == {
+        name: ADA[name] for name in (*SEALED, "home", "others", "id")
+    }
+    assert RegistryReader(form_of(registry)).read(written, topic)[1] == value
+    again = RegistryWriter(form_of(registry), "value").write(schema, value, topic)
+    assert again[:5] == written[:5], "the schema is registered once"
+
+
+def test_a_data_key_that_has_expired_is_replaced(registry):
+    """The registry of the tests says that all data keys are of 1970."""
+    client, text = registered(registry, **{"encrypt.dek.expiry.days": "30"})
+    schema, value = RegistryReader(form_of(registry)).read(encrypted(client, text), "people")
+    versions = registry.data_keys["people", "people-value", "AES256_GCM"]
+    before = len(versions)
+    written = RegistryWriter(form_of(registry), "value").write(schema, value, "people")
+    assert len(versions) > before and RegistryReader(form_of(registry)).read(written, "people")[1] == value
+
+
+NOT_WRITTEN = {
+    "another name": (
+        {"email": STRING},
+        r"SMT752 .*'seal' \(ENCRYPT\) encrypts the field shop.Person.mail, which the schema",
+    ),
+    "another type": ({"mail": INT64}, r"SMT752 .*encrypts fields, one of which is neither a text nor bytes"),
+    "an array of another type": ({"mail": Schema(Type.ARRAY, values=INT64)}, "SMT752 .*neither a text nor bytes"),
+}
+
+
+@pytest.mark.parametrize("case", NOT_WRITTEN)
+def test_a_field_that_would_be_written_in_clear_is_refused(registry, case):
+    fields, statement = NOT_WRITTEN[case]
+    person = {**PERSON, "fields": PERSON["fields"][:2]}
+    registered(registry, schema=person)
+    schema = Schema(Type.STRUCT, name="shop.Person", fields=tuple(fields.items()))
+    value = {name: {Type.STRING: "x", Type.INT64: 7, Type.ARRAY: [7]}[kind.type] for name, kind in fields.items()}
+    with pytest.raises(DataError, match=statement):
+        RegistryWriter(form_of(registry), "value").write(schema, value, "people")
+    assert len(registry.schemas) == 1
+
+
+def test_a_key_that_is_not_allowed_encrypts_nothing(registry):
+    client, text = registered(registry)
+    schema, value = RegistryReader(form_of(registry)).read(encrypted(client, text), "people")
+    with pytest.raises(EngineError, match="SMT736"):
+        RegistryWriter(form_of(registry, **{"kms.keys": "local-kms://two"}), "value").write(schema, value, "people")
 
 
 def test_the_walk_ends_where_the_record_ends():

@@ -25,7 +25,8 @@ from tests.run.world import World
 RING = "k1=${env:EXAMPLE_KEY}"
 DATA = base64.b64decode(EXAMPLE_KEY[1])
 STAGES = {
-    "name": ("MaskPart$Value", {"fields": "name,bank"}),
+    "name": ("Tokenize$Value", {"fields": "name", "alphabet": "lowercase", "key.ring": RING}),
+    "bank": ("MaskPart$Value", {"fields": "bank"}),
     "mail": ("Pseudonymize$Value", {"fields": "mail,**.mail", "field.syntax.version": "extended", "key.ring": RING}),
     "card": ("Encrypt$Value", {"fields": "card", "mode": "siv", "key.ring": RING}),
     "ip": ("Coarsen$Value", {"fields": "ip", "kind": "ip"}),

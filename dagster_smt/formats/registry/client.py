@@ -6,8 +6,9 @@ schemas, so that a process requests each schema once.
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
+from types import MappingProxyType
 from typing import Any, Literal
 
 from dagster_smt.errors import DATA_EXCEPTION, ConfigError, DataError, EngineError, Problem, data_error, needs_extras
@@ -169,7 +170,15 @@ def _own_version(schema: Any) -> int | None:
         return None
 
 
-def schema_id(options: Options, subject: str, text: str, kind: SchemaKind, *, register: bool) -> int:
+def schema_id(
+    options: Options,
+    subject: str,
+    text: str,
+    kind: SchemaKind,
+    *,
+    register: bool,
+    parts: Mapping[str, Any] = MappingProxyType({}),
+) -> int:
     """Returns the id of a schema under a subject.
 
     Args:
@@ -178,6 +187,7 @@ def schema_id(options: Options, subject: str, text: str, kind: SchemaKind, *, re
         text: The schema.
         kind: The schema's kind.
         register: True to register the schema if the subject does not have it.
+        parts: More parts of the schema, as the client of ``confluent-kafka`` names them: ``metadata``, ``rule_set``.
 
     Raises:
         DataError: SMT442, the registry refuses the schema, or does not have it.
@@ -186,7 +196,7 @@ def schema_id(options: Options, subject: str, text: str, kind: SchemaKind, *, re
     with needs_extras():
         from confluent_kafka.schema_registry import Schema as Registered
 
-    schema = Registered(text, kind)
+    schema = Registered(text, kind, **parts)
 
     def ask(client: Any) -> int:
         if register:
@@ -196,8 +206,23 @@ def schema_id(options: Options, subject: str, text: str, kind: SchemaKind, *, re
     return int(_asked(options, ask, lambda status: _refused(subject, status), (*_REFUSED, 404)))
 
 
-def written_rules(options: Options, subject: str) -> tuple[RegistryRule, ...]:
-    """Returns the rules that producers apply under a subject: those of its latest version; none without a version.
+@dataclass(frozen=True)
+class Contract:
+    """What producers under a subject must do: the latest version of its schema, with rules.
+
+    Attributes:
+        rules: The rules that producers apply.
+        source: The schema, with the tags of its metadata.
+        parts: Its rules and metadata, as the client of ``confluent-kafka`` has them.
+    """
+
+    rules: tuple[RegistryRule, ...] = ()
+    source: RegistrySchema = RegistrySchema("", ())
+    parts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def contract_of(options: Options, subject: str) -> Contract:
+    """Returns what producers under a subject must do. Without a version, nothing.
 
     Raises:
         EngineError: SMT636, the registry does not answer.
@@ -205,16 +230,23 @@ def written_rules(options: Options, subject: str) -> tuple[RegistryRule, ...]:
     with needs_extras():
         from confluent_kafka.schema_registry.error import SchemaRegistryError
 
-    def ask(client: Any) -> tuple[RegistryRule, ...]:
+    def ask(client: Any) -> Contract:
         try:
-            return rules_of(client.get_latest_version(subject).schema, "WRITE")
+            schema = client.get_latest_version(subject).schema
         except SchemaRegistryError as error:
             if error.http_status_code in (*_REFUSED, 404):
-                return ()
+                return Contract()
             raise
+        rules = rules_of(schema, "WRITE")
+        references: dict[str, str] = {}
+        if rules:
+            _refuse_long(schema.schema_str, {})
+            _collect(client, schema, references, None, ())
+        source = RegistrySchema(schema.schema_str, tuple(references.items()), rules, _tags(schema))
+        return Contract(rules, source, {"metadata": schema.metadata, "rule_set": schema.rule_set})
 
-    rules: tuple[RegistryRule, ...] = _asked(options, ask, lambda status: _refused(subject, status), (), "rules")
-    return rules
+    contract: Contract = _asked(options, ask, lambda status: _refused(subject, status), (), "rules")
+    return contract
 
 
 def _asked(

@@ -5,7 +5,10 @@ The registry, the data keys and the services are those of ``confluent-kafka``, a
 
 import base64
 import binascii
+import math
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -24,6 +27,8 @@ _ALTERNATES = "encrypt.alternate.kms.key.ids"
 _VERSION = 5
 """The number of bytes before a text whose rule rotates keys: a zero, and the version of the key."""
 _MOST_UNKNOWN = 100
+_DAY = 86_400
+"""Seconds."""
 _PACKAGE = "confluent_kafka.schema_registry.rules.encryption"
 _DRIVERS = {
     "local-kms": ("localkms.local_driver", "LocalKmsDriver"),
@@ -35,6 +40,15 @@ _DRIVERS = {
 Decrypt = Callable[[bytes], bytes]
 _KNOWN: Cache[tuple[Options, str, str, str, int], Decrypt] = Cache()
 """The data keys of this process, by options, KEK, algorithm, subject and version."""
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """A data key that encrypts, until a time in seconds."""
+
+    version: int
+    encrypt: Callable[[bytes], bytes]
+    until: float
 
 
 class DataKeys:
@@ -49,7 +63,9 @@ class DataKeys:
         self.options, self.subject = options, subject
         self.kek = parameters.get(_KEK, "")
         self.algorithm = parameters.get(_ALGORITHM, "AES256_GCM")
-        self.rotates = parameters.get(_EXPIRY, "0").strip() not in ("", "0")
+        self.days = parameters.get(_EXPIRY, "0").strip()
+        self.rotates = self.days not in ("", "0")
+        self.writer: _Writer | None = None
         self.unknown: set[int] = set()
 
     def opened(self, sealed: bytes, is_text: bool) -> bytes:
@@ -95,9 +111,62 @@ class DataKeys:
                 raise
         return decrypt
 
+    def sealed(self, plain: bytes, is_text: bool) -> bytes:
+        """Returns a field encrypted with the latest data key, as ``opened`` takes it.
+
+        Args:
+            plain: The field's text in UTF-8, or its bytes.
+            is_text: True if the field is a text.
+
+        Raises:
+            DataError: SMT753, the registry does not have the key encryption key.
+            EngineError: SMT636, SMT736, as ``opened``.
+        """
+        if self.writer is None or time.time() > self.writer.until:
+            self.writer = self._latest()
+        data: bytes = self.writer.encrypt(plain)
+        if self.rotates:
+            data = b"\0" + self.writer.version.to_bytes(_VERSION - 1, "big") + data
+        return base64.b64encode(data) if is_text else data
+
     def _requested(self, version: int) -> Decrypt:
+        cryptor, kek, data_key = self._asked(version)
+        if data_key is None:
+            raise self._no_key(version)
+        key = data_key.get_key_material_bytes() or _decrypted(self.options, kek, data_key)
+        return lambda sealed: cryptor.decrypt(key, sealed, b"")
+
+    def _latest(self) -> _Writer:
+        """Returns the latest data key, or a new one if there is none, or if it has expired."""
+        cryptor, kek, data_key = self._asked(-1 if self.rotates else 1, deleted=False)
+        days = float(self.days) if self.rotates else 0
+        if data_key is None or (days and time.time() > (data_key.ts or 0) / 1000 + days * _DAY):
+            data_key = self._created(cryptor, kek, (data_key.version or 0) + 1 if data_key else 1)
+        key = data_key.get_key_material_bytes() or _decrypted(self.options, kek, data_key)
+        until = (data_key.ts or 0) / 1000 + days * _DAY if days else math.inf
+        return _Writer(data_key.version or 1, lambda plain: cryptor.encrypt(key, plain, b""), until)
+
+    def _created(self, cryptor: Any, kek: Any, version: int) -> Any:
+        """Registers a new data key. A registry that has a key of this version now returns that key."""
+        text = None
+        if not kek.shared:
+            sealed = _by_service(self.options, kek, lambda service: service.encrypt(cryptor.generate_key(), b""))
+            text = base64.b64encode(sealed).decode()
+        algorithm = cryptor.dek_format
+
+        def ask(client: Any) -> Any:
+            return client.register_dek(self.kek, self.subject, text, algorithm, version)
+
+        data_key = self._answer(ask, (409,))
+        if data_key is None:
+            data_key = self._asked(version, deleted=False)[2]
+        if data_key is None:
+            raise self._no_key(version)
+        return data_key
+
+    def _asked(self, version: int, *, deleted: bool = True) -> tuple[Any, Any, Any]:
+        """Returns the cipher, the key encryption key, and a data key; -1 is the latest one. None: there is none."""
         with needs_extras():
-            from confluent_kafka.schema_registry.error import SchemaRegistryError
             from confluent_kafka.schema_registry.rules.encryption.dek_registry.dek_registry_client import DekAlgorithm
             from confluent_kafka.schema_registry.rules.encryption.encrypt_executor import Cryptor
 
@@ -105,19 +174,29 @@ class DataKeys:
             cryptor = Cryptor(DekAlgorithm(self.algorithm))
         except ValueError:
             raise _sealed(f"the algorithm {self.algorithm[:40]} is unknown") from None
+        kek = self._answer(lambda client: client.get_kek(self.kek), (404,))
+        if kek is None:
+            raise _sealed(f"the registry has no key '{self.kek[:100]}'")
+
+        def ask(client: Any) -> Any:
+            return client.get_dek(self.kek, self.subject, cryptor.dek_format, version, deleted)
+
+        return cryptor, kek, self._answer(ask, (404,))
+
+    def _answer(self, ask: Callable[[Any], Any], nothing: tuple[int, ...]) -> Any:
+        """Returns an answer of the registry of keys; None for the statuses of ``nothing``."""
+        with needs_extras():
+            from confluent_kafka.schema_registry.error import SchemaRegistryError
+
         url = dict(self.options)["url"]
         try:
-            client = _client(self.options)
-            kek = client.get_kek(self.kek)
-            data_key = client.get_dek(self.kek, self.subject, DekAlgorithm(self.algorithm), version, True)
+            return ask(_client(self.options))
         except SchemaRegistryError as error:
-            if error.http_status_code == 404:
-                raise self._no_key(version) from None
+            if error.http_status_code in nothing:
+                return None
             raise silent_registry(url, f"it answers {error.http_status_code}") from None
         except Exception as error:  # noqa: BLE001 - whatever the HTTP client raises
             raise silent_registry(url, type(error).__name__) from None
-        key = data_key.get_key_material_bytes() or _decrypted(self.options, kek, data_key)
-        return lambda sealed: cryptor.decrypt(key, sealed, b"")
 
     def _no_key(self, version: int) -> DataError:
         return _sealed(f"the registry has no version {version} of the key '{self.kek[:100]}' for {self.subject}")
@@ -131,7 +210,13 @@ def _client(options: Options) -> Any:
 
 
 def _decrypted(options: Options, kek: Any, data_key: Any) -> bytes:
-    """Returns a data key, which the key management service decrypts.
+    """Returns a data key, which the key management service decrypts."""
+    sealed = data_key.get_encrypted_key_material_bytes() or b""
+    return _by_service(options, kek, lambda service: service.decrypt(sealed, b""))
+
+
+def _by_service(options: Options, kek: Any, use: Callable[[Any], bytes]) -> bytes:
+    """Returns what the key management service makes of a data key.
 
     A key may have alternates, such as its copies in other regions.
     """
@@ -139,22 +224,20 @@ def _decrypted(options: Options, kek: Any, data_key: Any) -> bytes:
     properties = dict(kek.kms_props.properties) if kek.kms_props is not None else {}
     config = {key.removeprefix(KMS): value for key, value in settings.items() if key.startswith(KMS)}
     alternates = (properties.get(_ALTERNATES) or config.get(_ALTERNATES, "")).split(",")
-    sealed, reason = data_key.get_encrypted_key_material_bytes() or b"", ""
+    reason = ""
     for key_id in (kek.kms_key_id or "", *filter(None, map(str.strip, alternates))):
         address = f"{kek.kms_type}://{key_id}"
         if not _is_allowed(address, settings.get(KMS_KEYS, "")):
             raise _closed(kek.name, f"the registry says that it is {address[:200]}, which {KMS_KEYS} does not allow")
         try:
-            driver = _driver(kek.kms_type)
-            key: bytes = driver.new_kms_client({**properties, **config}, address).get_aead(address).decrypt(sealed, b"")
-            return key
+            return use(_driver(kek.kms_type).new_kms_client({**properties, **config}, address).get_aead(address))
         except SmtError:
             raise
         except ModuleNotFoundError as error:
             raise _closed(kek.name, f"{error.name} is not installed; install confluent-kafka[rules]") from None
         except Exception as error:  # noqa: BLE001 - whatever the client of a service raises; the text may have secrets
             reason = type(error).__name__
-    raise _closed(kek.name, f"the key management service does not decrypt with it: {reason}")
+    raise _closed(kek.name, f"the key management service does not use it for us: {reason}")
 
 
 def _is_allowed(address: str, prefixes: str) -> bool:
@@ -173,7 +256,7 @@ def _driver(kind: str) -> Any:
 
 def _sealed(reason: str) -> DataError:
     hint = "check the producer, and the subject of the records; with rules=sealed, fields stay encrypted"
-    return data_error("SMT753", f"an encrypted field cannot be opened: {reason}", hint)
+    return data_error("SMT753", f"a field cannot be decrypted or encrypted: {reason}", hint)
 
 
 def _closed(name: str, statement: str) -> EngineError:

@@ -108,11 +108,21 @@ def check_write(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], su
     Raises:
         DataError: SMT752, producers apply a rule, for example encrypt fields, and this package would not.
     """
-    if settings.get(RULES, "refuse") == "sealed":
+    choice = settings.get(RULES, "refuse")
+    if choice == "sealed":
         return
     for rule in rules:
+        if choice == "open" and rule.is_encryption:
+            continue
         statement = f"producers apply {rule.words} under {subject}, and this package does not"
-        raise _refused(statement, f"write another subject; or set {RULES}=sealed to write values as they are")
+        hint = f"set {RULES}=open to encrypt fields of Avro, or {RULES}=sealed to write values as they are"
+        raise _refused(statement, hint)
+
+
+def unmatched(rule: RegistryRule, fields: str) -> DataError:
+    """Returns the error of a schema that does not fit a rule of producers: SMT752."""
+    hint = "keep the names and types of encrypted fields, or write another subject"
+    return _refused(f"{rule.words} encrypts {fields[:300]}", hint)
 
 
 def _refused(statement: str, hint: str) -> DataError:

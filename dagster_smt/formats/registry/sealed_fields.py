@@ -1,7 +1,8 @@
-"""Opens encrypted fields inside the bytes of an Avro record, before the record is read.
+"""Opens and encrypts fields inside the bytes of an Avro record: before the record is read, or after it is written.
 
-The bytes are walked along the schema. Encrypted texts and bytes are replaced, and everything between is copied, so no
-value changes on the way. The tags of a field are in the schema (``confluent:tags``) or in the metadata of the schema.
+The bytes are walked along the schema. Texts and bytes of encrypted fields are replaced, and everything between is
+copied, so no value changes on the way. The tags of a field are in the schema (``confluent:tags``) or in the metadata of
+the schema.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -33,7 +34,11 @@ _Walk = Callable[[bytes, int, list[_Place]], int]
 """Walks over a value from a place on: adds what a rule concerns, and returns where the value ends."""
 
 
-def openers(
+Change = Callable[[bytes, bool], bytes]
+"""Returns the new data of a field; the second argument is true for texts."""
+
+
+def opener(
     avro: Avro, rules: Iterable[RegistryRule], tags: Tags, keys: Callable[[RegistryRule], DataKeys]
 ) -> Callable[[bytes], bytes]:
     """Returns a function from the bytes of a record to the same bytes with opened fields.
@@ -44,19 +49,46 @@ def openers(
         tags: The tags in the metadata of the schema.
         keys: Returns the keys of a rule.
     """
-    steps = [(_walk_of(avro, rule, tags), keys(rule), rule.may_fail) for rule in rules]
+    steps = [(_walk_of(avro, rule, tags), keys(rule).opened, rule.may_fail) for rule in rules]
 
     def opened(data: bytes) -> bytes:
-        for walk, data_keys, may_fail in steps:
+        for walk, change, may_fail in steps:
             places = _places(walk, data)
             try:
-                data = _replaced(data, places, data_keys)
+                data = _replaced(data, places, change)
             except DataError:
                 if not may_fail:
                     raise
         return data
 
     return opened
+
+
+def sealer(
+    avro: Avro, rules: Iterable[RegistryRule], tags: Tags, keys: Callable[[RegistryRule], DataKeys]
+) -> Callable[[bytes], bytes]:
+    """Returns a function from the bytes of a record to the same bytes with encrypted fields; see ``opener``."""
+    steps = [(_walk_of(avro, rule, tags), keys(rule).sealed) for rule in rules]
+
+    def sealed(data: bytes) -> bytes:
+        for walk, change in steps:
+            data = _replaced(data, _places(walk, data), change)
+        return data
+
+    return sealed
+
+
+def fields_of(avro: Avro, rule: RegistryRule, tags: Tags) -> dict[str, tuple[str, ...]]:
+    """Returns the full names of the fields that a rule concerns, with all their tags."""
+    names: dict[str, tuple[str, ...]] = {}
+
+    def concerns(name: str, field: Mapping[str, Any]) -> bool:
+        if _concerns(rule, name, field, tags):
+            names[name] = tuple(sorted(_tags_of(name, field, tags)))
+        return False
+
+    with_fields(avro, concerns)
+    return names
 
 
 def _places(walk: _Walk, data: bytes) -> list[_Place]:
@@ -71,11 +103,11 @@ def _places(walk: _Walk, data: bytes) -> list[_Place]:
     return places
 
 
-def _replaced(data: bytes, places: list[_Place], keys: DataKeys) -> bytes:
+def _replaced(data: bytes, places: list[_Place], change: Change) -> bytes:
     pieces, at = [], 0
     for place in places:
-        plain = keys.opened(data[place.begin : place.end], place.is_text)
-        pieces += [data[at : place.start], _written_long(len(plain)), plain]
+        value = change(data[place.begin : place.end], place.is_text)
+        pieces += [data[at : place.start], _written_long(len(value)), value]
         at = place.end
     return b"".join([*pieces, data[at:]])
 
@@ -86,8 +118,10 @@ def _walk_of(avro: Avro, rule: RegistryRule, tags: Tags) -> _Walk:
 
 def _concerns(rule: RegistryRule, name: str, field: Mapping[str, Any], tags: Tags) -> bool:
     """Returns whether a rule concerns a field; ``name``: the full name of the record, a dot, and the field's name."""
-    if not rule.tags:
-        return True
+    return not rule.tags or not _tags_of(name, field, tags).isdisjoint(rule.tags)
+
+
+def _tags_of(name: str, field: Mapping[str, Any], tags: Tags) -> set[str]:
     with needs_extras():
         from confluent_kafka.schema_registry.wildcard_matcher import wildcard_match
     inline = field.get(_INLINE) or ()
@@ -95,7 +129,14 @@ def _concerns(rule: RegistryRule, name: str, field: Mapping[str, Any], tags: Tag
     for pattern, more in tags:
         if wildcard_match(name, pattern):
             names.update(more)
-    return not names.isdisjoint(rule.tags)
+    return names
+
+
+def seals_all(avro: Avro, rule: RegistryRule, tags: Tags) -> bool:
+    """Returns whether all values of the fields that a rule concerns are texts or bytes, and so can be encrypted."""
+    walks = _Walks(avro.names, lambda name, field: _concerns(rule, name, field, tags))
+    walks.of(avro.source, concerned=False)
+    return not walks.has_others
 
 
 def with_fields(avro: Avro, concerns: Callable[[str, Mapping[str, Any]], bool]) -> _Walk:
@@ -104,11 +145,16 @@ def with_fields(avro: Avro, concerns: Callable[[str, Mapping[str, Any]], bool]) 
 
 
 class _Walks:
-    """A builder of walks. Records share the walk of their name."""
+    """A builder of walks. Records share the walk of their name.
+
+    Attributes:
+        has_others: True if a rule concerns values that are neither texts nor bytes.
+    """
 
     def __init__(self, names: Mapping[str, Any], concerns: Callable[[str, Mapping[str, Any]], bool]):
         self.names, self.concerns = names, concerns
         self.records: dict[str, _Walk] = {}
+        self.has_others = False
 
     def of(self, schema: Any, *, concerned: bool) -> _Walk:
         """Returns the walk of a schema; ``concerned``: whether a rule concerns the field around it."""
@@ -116,7 +162,7 @@ class _Walks:
             return _union([self.of(branch, concerned=concerned) for branch in schema])
         if isinstance(schema, str):
             if schema not in self.names:
-                return _single(schema, concerned=concerned)
+                return self._leaf(schema, concerned=concerned)
             schema = self.names[schema]
         kind = schema["type"]
         if isinstance(kind, list | dict):
@@ -129,9 +175,14 @@ class _Walks:
             value = self.of(schema["values"], concerned=concerned)
             return _blocks(_in_turn([_single("string", concerned=False), value]))
         if kind == "fixed":
+            self.has_others |= concerned
             return _wide(schema["size"])
         if kind in self.names:
             return self.of(kind, concerned=concerned)
+        return self._leaf(kind, concerned=concerned)
+
+    def _leaf(self, kind: str, *, concerned: bool) -> _Walk:
+        self.has_others |= concerned and kind not in ("null", "string", "bytes")
         return _single(kind, concerned=concerned)
 
     def _record(self, schema: Mapping[str, Any]) -> _Walk:

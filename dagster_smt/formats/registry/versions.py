@@ -15,7 +15,7 @@ from dagster_smt.formats.protobuf.text import proto_files
 from dagster_smt.formats.registry.client import RegistrySchema, SchemaKind, schema_by_id, version_of
 from dagster_smt.formats.registry.data_keys import DataKeys
 from dagster_smt.formats.registry.rules import check_read
-from dagster_smt.formats.registry.sealed_fields import openers
+from dagster_smt.formats.registry.sealed_fields import opener
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.topics.format import RULES, Format
 
@@ -132,7 +132,7 @@ def _avro(source: RegistrySchema, form: Format, number: int) -> tuple[Registered
 
 def _opening(source: RegistrySchema, avro: Avro, form: Format) -> Callable[[str], Callable[[bytes], bytes]]:
     options = tuple(form.settings.items())
-    return lambda subject: openers(avro, source.rules, source.tags, lambda rule: DataKeys(options, rule, subject))
+    return lambda subject: opener(avro, source.rules, source.tags, lambda rule: DataKeys(options, rule, subject))
 
 
 def versioned(registered: Registered, form: Format, header: bytes, side: KeyOrValue, topic: str) -> Schema | None:

@@ -16,8 +16,9 @@ from dagster_smt.formats.json_schema.write import json_schema_out
 from dagster_smt.formats.primitives import without_schema
 from dagster_smt.formats.protobuf.files import read_indexes, write_indexes
 from dagster_smt.formats.protobuf.write import protobuf_out
-from dagster_smt.formats.registry.client import schema_id, written_rules
+from dagster_smt.formats.registry.client import contract_of, schema_id
 from dagster_smt.formats.registry.rules import check_write
+from dagster_smt.formats.registry.sealing import SubjectSealing, sealing_of
 from dagster_smt.formats.registry.versions import (
     HEADER,
     KINDS,
@@ -30,7 +31,7 @@ from dagster_smt.formats.registry.versions import (
     versioned,
 )
 from dagster_smt.model.schema import Schema
-from dagster_smt.model.topics.format import Format
+from dagster_smt.model.topics.format import RULES, Format
 
 _MOST_REFUSED = 1000
 _ANYTHING = avro_anything.NAME, avro_anything.TEXT, avro_anything.write_anything
@@ -132,7 +133,7 @@ class RegistryWriter:
     def __init__(self, form: Format, side: KeyOrValue):
         self.form, self.side, self.kind, self.settings = form, side, KINDS[form.kind], form.settings
         self.known = BySchema(self._prepared)
-        self.headers: Cache[tuple[str, str], bytes] = Cache()
+        self.headers: Cache[tuple[str, str], tuple[bytes, Callable[[bytes], bytes]]] = Cache()
 
     def write(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
         """Returns the bytes of a value; null stays null."""
@@ -142,10 +143,11 @@ class RegistryWriter:
             raise without_schema(self.form)
         name, text, write = _ANYTHING if schema is None else self.known[schema]
         subject = subject_of(self.settings, self.side, topic, name)
-        header = self.headers.get((subject, text))
-        if header is None:
-            header = self.headers[subject, text] = self._header(subject, text)
-        return header + write(value)
+        place = subject, text
+        header, seal = self.headers.get(place) or self._header(subject, text)
+        if place not in self.headers:
+            self.headers[place] = header, seal
+        return header + seal(write(value))
 
     def _prepared(self, schema: Schema) -> tuple[str | None, str, Callable[[Any], bytes]]:
         try:
@@ -160,10 +162,15 @@ class RegistryWriter:
         except ConfigError as error:
             raise DataError(error.problems[0]) from None
 
-    def _header(self, subject: str, text: str) -> bytes:
+    def _header(self, subject: str, text: str) -> tuple[bytes, Callable[[bytes], bytes]]:
+        """Returns the header of a schema under a subject, and the function that encrypts fields of its records."""
         register = self.settings.get("auto.register.schemas", "true").lower() == "true"
         options = tuple(self.settings.items())
-        check_write(self.settings, written_rules(options, subject), subject)
-        number = schema_id(options, subject, text, self.kind, register=register)
+        contract = contract_of(options, subject)
+        check_write(self.settings, contract.rules, subject)
+        sealing = SubjectSealing()
+        if contract.rules and self.settings.get(RULES) == "open":
+            sealing = sealing_of(options, subject, text, contract)
+        number = schema_id(options, subject, text, self.kind, register=register, parts=sealing.parts)
         indexes = write_indexes((0,)) if self.kind == "PROTOBUF" else b""
-        return header_of(number) + indexes
+        return header_of(number) + indexes, sealing.seal
