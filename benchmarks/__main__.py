@@ -38,6 +38,9 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--commits", type=int, default=0, metavar="N", help="only commits to tables that have had up to N before (1000)"
     )
+    parser.add_argument(
+        "--tables", type=int, default=0, metavar="N", help="only one run into N tables, beside N runs (200)"
+    )
     parser.add_argument("--kafka", action="store_true", help="only runs from a Kafka broker, which is started for them")
     parser.add_argument(
         "--connect",
@@ -117,6 +120,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     known = beside_connect.CASES if options.connect else ALL
     cases = chosen(options.only, known)
     cases = list(runs.aged_cases(options.commits)) if options.commits else cases
+    cases = list(many_tables.cases(options.tables)) if options.tables else cases
     cases = list(kafka.CASES) if options.kafka else cases
     if options.list or not cases:
         print("\n".join(c.name for c in known))

@@ -23,6 +23,7 @@ from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.rejects import last_stage, with_failed
 from dagster_smt.run.spec import RunSpec
 from dagster_smt.run.staging import Staged
+from dagster_smt.spark.broadcasts import is_small
 from dagster_smt.tables.keyed.changes import (
     CONFLICT,
     WRITTEN,
@@ -128,16 +129,21 @@ class KeyedWindow:
 
     def written(self) -> DataFrame:
         """Returns the changes that have an effect on a row."""
-        return self.changes.where(F.col("action").isin(*WRITTEN)).select("row", "unchanged", "action")
+        written = self.changes.where(F.col("action").isin(*WRITTEN)).select("row", "unchanged", "action")
+        if is_small(self.changes):
+            return F.broadcast(written)
+        return written
 
     def merge(self) -> Merge:
         """Returns the rules that turn the changes into rows."""
-        names = self.keyed.columns.names
+        names, actions = self.keyed.columns.names, self.effects.actions
         if self.keyed.rows.mode == "scd2":  # a version is known by its key and the record that it began with
-            return Merge(self.schema, (*names, *self.keyed.coordinates.names))
+            return Merge(self.schema, (*names, *self.keyed.coordinates.names), actions=actions)
+        if not self.effects.keeps_columns:
+            return Merge(self.schema, names, actions=actions)
         fixed = {*self.keyed.columns.names, *self.keyed.coordinates.names, *self.keyed.rows.soft.names}
         unchanged = frozenset(name for name in self.schema.names if name not in fixed)
-        return Merge(self.schema, self.keyed.columns.names, unchanged)
+        return Merge(self.schema, names, unchanged, actions)
 
 
 @contextmanager
@@ -170,13 +176,14 @@ def keyed_window(
         after = events(later, schema, keyed).join(of_window.select("key").distinct(), "key", "left_semi")
         every = of_window.unionByName(after)
     with ExitStack() as stack:
-        every = _persisted(every, stack)
+        numbers: dict[str, int] | None = None
         if keyed.rows.mode == "scd2":
+            every = _persisted(every, stack)
             rows = table.read() if table is not None else None
             changes = version_changes(every, rows, starts, keyed, schema)
         else:
-            current = current_rows(table.read(), keyed) if table is not None else None
-            changes = _folded(every, keyed)
+            changes = _folded(every, keyed, stack)
+            current = _current_rows(table, changes, keyed) if table is not None else None
             if deletions is not None:
                 changes = with_deletions(changes, remembered(deletions))
             changes = with_actions(changes, current, keyed)
@@ -184,7 +191,9 @@ def keyed_window(
             vanished = vanished_rows(table.read(), every, sorted(over), keyed, schema)
             changes = changes.unionByName(vanished, allowMissingColumns=True)
         changes = _persisted(changes, stack)
-        numbers = {row.topic: row["count"] for row in of_window.groupBy("topic").count().collect()}
+        # The events of a key may be of several topics, or of records after the window: then they are counted apart.
+        if keyed.rows.mode == "scd2" or keyed.rows.sequence_by or later is not None:
+            numbers = {row.topic: row["count"] for row in of_window.groupBy("topic").count().collect()}
         yield KeyedWindow(every, changes, effects_of(changes, numbers), keyed, schema)
 
 
@@ -194,11 +203,24 @@ def _persisted(frame: DataFrame, stack: ExitStack) -> DataFrame:
     return persisted
 
 
-def _folded(every: DataFrame, keyed: Keyed) -> DataFrame:
+def _folded(every: DataFrame, keyed: Keyed, stack: ExitStack) -> DataFrame:
     """Returns one change for each key: all events are folded only where the last one does not say everything."""
-    if keyed.rows.deletes == "soft" or not every.where(F.size("unchanged") > 0).isEmpty():
-        return folded_events(every, keyed)
-    return last_events(every)
+    if keyed.rows.deletes != "soft":
+        folded = _persisted(last_events(every), stack)
+        if not folded.agg(F.count_if(F.size("unchanged") > 0)).collect()[0][0]:
+            return folded
+    return _persisted(folded_events(every, keyed), stack)
+
+
+def _current_rows(table: Table, folded: DataFrame, keyed: Keyed) -> DataFrame:
+    """Returns the key of each row of a table, and the record that the row is of; of few keys only their rows.
+
+    Spark then looks the keys up where the table is. Otherwise it would sort all keys of the table.
+    """
+    rows = current_rows(table.read(), keyed)
+    if not is_small(folded):
+        return rows
+    return rows.join(F.broadcast(folded.select("key")), "key", "left_semi")
 
 
 def without_conflicts(result: Staged, window: KeyedWindow, chain: Chain) -> DataFrame:

@@ -10,6 +10,7 @@
 | ``conflict`` | stays: it comes from another partition, and nothing orders the two events |
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -152,39 +153,50 @@ class Effects:
         counts: The counts by the topic of the events.
         rows: The change in the number of the table's rows, by topic.
         conflicts: The number of keys with events in several partitions that nothing orders.
+        actions: The actions on rows that occur (a part of ``WRITTEN``).
+        keeps_columns: True if an event lacks columns, whose values stay.
     """
 
     counts: Mapping[str, KeyCounts] = field(default_factory=dict)
     rows: Mapping[str, int] = field(default_factory=dict)
     conflicts: int = 0
+    actions: frozenset[str] = frozenset()
+    keeps_columns: bool = False
 
 
-def effects_of(changes: DataFrame, events: Mapping[str, int]) -> Effects:
+def effects_of(changes: DataFrame, events: Mapping[str, int] | None) -> Effects:
     """Returns the counted effects of changes.
 
     Args:
         changes: See ``with_actions``.
-        events: The number of events of each topic.
+        events: The number of events of each topic; None: the column ``events`` of the changes has the numbers.
     """
     lacks = F.size("incomplete") > 0
-    is_incomplete = (F.col("op") != DELETE) & (lacks | ((F.col("action") == INSERT) & (F.size("unchanged") > 0)))
-    rows = (
-        changes.groupBy("topic", "now_topic", "action")
-        .agg(F.count("*").alias("keys"), F.count_if(is_incomplete).alias("incomplete"))
-        .collect()
-    )
-    counts = {topic: KeyCounts() for topic in events}
-    table_rows: dict[str, int] = {}
+    keeps = F.size("unchanged") > 0
+    is_incomplete = (F.col("op") != DELETE) & (lacks | ((F.col("action") == INSERT) & keeps))
+    aggregates = [
+        F.count("*").alias("keys"),
+        F.count_if(is_incomplete).alias("incomplete"),
+        F.count_if(keeps).alias("keeping"),
+    ]
+    if events is None:
+        aggregates.append(F.coalesce(F.sum("events"), F.lit(0)).alias("events"))
+    rows = changes.groupBy("topic", "now_topic", "action").agg(*aggregates).collect()
+    counts = {topic: KeyCounts() for topic in events or ()}
+    number_of_events = Counter(events or {})
+    table_rows = Counter[str]()
     conflicts = 0
     for row in rows:
-        of_topic = counts.setdefault(row.topic, KeyCounts())
-        of_topic.add(row.action, row["keys"], row.incomplete)
+        counts.setdefault(row.topic, KeyCounts()).add(row.action, row["keys"], row.incomplete)
+        if events is None:
+            number_of_events[row.topic] += row.events
         if row.action in (INSERT, UPDATE):
-            table_rows[row.topic] = table_rows.get(row.topic, 0) + row["keys"]
+            table_rows[row.topic] += row["keys"]
         if row.action in (UPDATE, REMOVE):
-            table_rows[row.now_topic] = table_rows.get(row.now_topic, 0) - row["keys"]
+            table_rows[row.now_topic] -= row["keys"]
         if row.action == CONFLICT:
             conflicts += row["keys"]
-    for topic, number in events.items():
+    for topic, number in number_of_events.items():
         counts[topic].superseded += max(0, number - counts[topic].keys)
-    return Effects(counts, table_rows, conflicts)
+    actions = frozenset(row.action for row in rows) & frozenset(WRITTEN)
+    return Effects(counts, dict(table_rows), conflicts, actions, any(row.keeping for row in rows))

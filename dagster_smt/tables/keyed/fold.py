@@ -6,6 +6,7 @@
 | ``unchanged`` | array<string> | columns that no event of the window has: the table's values stay |
 | ``incomplete`` | array<string> | columns without any value: the row began in the window, and no event has them |
 | ``crosses`` | boolean | true if the events are from several partitions |
+| ``events`` | bigint | the number of events |
 
 The row of a soft deletion has the values from before the deletion.
 """
@@ -23,19 +24,23 @@ _RECORD = ("topic", "partition", "offset", "timestamp", "order")
 
 
 def last_events(events: DataFrame) -> DataFrame:
-    """Returns the last event of each key as its change, which is enough if events lack no column and deletions keep
-    none."""
+    """Returns the last event of each key as its change, which is enough if it lacks no column and deletions keep none.
+
+    ``unchanged`` names the columns that the last event lacks. If it names any, ``folded_events`` has to search the
+    events before.
+    """
     last = F.max_by(F.struct("order", *_fields(events)), F.col("order")).alias("last")
     record = [F.col("last").getField(name).alias(name) for name in _RECORD]
-    by_key = events.groupBy("key").agg(last, _crosses())
+    by_key = events.groupBy("key").agg(last, _crosses(), _number())
     return by_key.select(
         "key",
         "last.row",
         "last.op",
         *record,
-        no_names().alias("unchanged"),
+        "last.unchanged",
         no_names().alias("incomplete"),
         "crosses",
+        "events",
     )
 
 
@@ -49,16 +54,17 @@ def folded_events(events: DataFrame, keyed: Keyed) -> DataFrame:
     row = events.schema["row"].dataType
     assert isinstance(row, StructType)
     fold = _EventFold(row, soft=keyed.rows.deletes == "soft")
-    in_order = F.array_sort(F.collect_list(F.struct("order", *_fields(events))), _by_order).alias("events")
-    by_key = events.groupBy("key").agg(in_order, _crosses())
-    by_key = by_key.select("key", "crosses", F.element_at("events", -1).alias("last"), fold.result().alias("state"))
+    in_order = F.array_sort(F.collect_list(F.struct("order", *_fields(events))), _by_order).alias("in_order")
+    by_key = events.groupBy("key").agg(in_order, _crosses(), _number())
+    last, state = F.element_at("in_order", -1).alias("last"), fold.result().alias("state")
+    by_key = by_key.select("key", "crosses", "events", last, state)
     record = [F.col("last").getField(name).alias(name) for name in _RECORD]
     if fold.soft:
         shown = _soft_row(row, keyed)
     else:
         shown = F.coalesce(F.col("state.row"), F.col("last.row"))
     return by_key.select(
-        "key", shown.alias("row"), "last.op", *record, "state.unchanged", "state.incomplete", "crosses"
+        "key", shown.alias("row"), "last.op", *record, "state.unchanged", "state.incomplete", "crosses", "events"
     )
 
 
@@ -69,6 +75,10 @@ def _fields(events: DataFrame) -> Sequence[str]:
 def _crosses() -> Column:
     partitions = F.struct("topic", "partition")
     return (F.min(partitions) != F.max(partitions)).alias("crosses")
+
+
+def _number() -> Column:
+    return F.count(F.lit(1)).alias("events")
 
 
 def _by_order(left: Column, right: Column) -> Column:
@@ -110,9 +120,9 @@ class _EventFold:
         self.no_names = no_names()
 
     def result(self) -> Column:
-        """Returns the state after all ``events``."""
+        """Returns the state after all events of ``in_order``."""
         start = self._state(F.lit(None).cast(self.row), self.all_names, self.no_names)
-        return F.aggregate("events", start, self._after)
+        return F.aggregate("in_order", start, self._after)
 
     def _after(self, state: Column, event: Column) -> Column:
         if self.soft:

@@ -52,6 +52,8 @@ APPLICATION = "dagster_smt"
 PROPERTY = "dagster_smt.state"
 _CLEAN_UP = "delta.enableExpiredLogCleanup"
 _EMPTY_COMMITS = "spark.databricks.delta.skipRecordingEmptyCommits"
+_OWN_SOURCE = {"spark.databricks.delta.merge.materializeSource": "none"}
+"""Delta would copy the changes before a ``MERGE`` reads them twice. The run keeps them already."""
 _MAPPED = re.compile(r"[ ,;{}()\n\t=]")
 _MAPPING = {
     "delta.columnMapping.mode": "name",
@@ -336,7 +338,8 @@ class DeltaTable:
         def write() -> None:
             with self._conflicts():
                 self._add_columns(merge.columns)
-                with view_of(changes) as view, session_with(self.session, _settings(state)) as session:
+                settings = {**_settings(state), **_OWN_SOURCE}
+                with view_of(changes) as view, session_with(self.session, settings) as session:
                     session.sql(merge_statement(self.name, view, merge)).collect()
 
         self._on_top_of_others(write, self.state, expected, Replaced())

@@ -25,11 +25,13 @@ class Merge:
         columns: The columns of the table after the merge.
         matched_by: The columns that match a change to its row.
         partial: The columns whose value stays if a change lists them in ``unchanged``.
+        actions: The actions that the changes have; empty: any.
     """
 
     columns: StructType
     matched_by: tuple[str, ...]
     partial: frozenset[str] = frozenset()
+    actions: frozenset[str] = frozenset()
 
 
 def merge_statement(table: str, changes: str, merge: Merge) -> str:
@@ -44,12 +46,14 @@ def merge_statement(table: str, changes: str, merge: Merge) -> str:
     names = [quoted(name) for name in merge.columns.names]
     updates = ", ".join(f"now.{quoted(name)} = {_new_value(name, merge)}" for name in merge.columns.names)
     values = ", ".join(f"change.row.{name}" for name in names)
-    return (
-        f"MERGE INTO {table} AS now USING {changes} AS change ON {matches} "
-        "WHEN MATCHED AND change.action = 'delete' THEN DELETE "
-        f"WHEN MATCHED AND change.action = 'update' THEN UPDATE SET {updates} "
-        f"WHEN NOT MATCHED AND change.action = 'insert' THEN INSERT ({', '.join(names)}) VALUES ({values})"
-    )
+    clauses = {
+        "delete": "WHEN MATCHED AND change.action = 'delete' THEN DELETE",
+        "update": f"WHEN MATCHED AND change.action = 'update' THEN UPDATE SET {updates}",
+        "insert": f"WHEN NOT MATCHED AND change.action = 'insert' THEN INSERT ({', '.join(names)}) VALUES ({values})",
+    }
+    # Without insertions both formats need no full outer join, and without other changes they read no row of the table.
+    needed = [clause for action, clause in clauses.items() if not merge.actions or action in merge.actions]
+    return f"MERGE INTO {table} AS now USING {changes} AS change ON {matches} {' '.join(needed)}"
 
 
 def _new_value(name: str, merge: Merge) -> str:
