@@ -92,7 +92,7 @@ pip_install() {
 
 # The Java part of the package; without it everything works, and records take several times as long.
 build_jar() {
-  sources=$(cat dagster_smt/jvm/java/*/*.java dagster_smt/jvm/build.py | cksum)
+  sources=$(cat dagster_smt/jvm/java/*/*.java dagster_smt/jvm/java/*/*/*.java dagster_smt/jvm/build.py | cksum)
   [ "$(cat $venv/jar.stamp 2>/dev/null)" = "$sources" ] && return
   echo "setup: compiling the JVM lane"
   if "$venv/bin/python" -m dagster_smt.jvm.build >>$log 2>&1; then

@@ -14,6 +14,8 @@ from pathlib import Path
 SOURCES = Path(__file__).parent / "java"
 CONNECT_API = Path(__file__).parent / "connect_api"
 """Signatures of Kafka Connect's interface, for the compiler alone."""
+DELTA_API = Path(__file__).parent / "delta_api"
+"""The same of Delta's log store."""
 JAR = Path(__file__).parent / "dagster_smt.jar"
 _RELEASE = "11"
 """The oldest Java that Spark 3.5 supports."""
@@ -22,6 +24,7 @@ _NEEDED = (
     "spark-sql-api_",
     "spark-common-utils_",
     "spark-unsafe_",
+    "hadoop-client-api-",
     "scala-library-",
     "jackson-",
     "kryo-",
@@ -64,7 +67,7 @@ def build(jar: Path = JAR) -> Path:
     with tempfile.TemporaryDirectory() as folder:
         classes = Path(folder) / "classes"
         options = ["--release", _RELEASE, "-Xlint:all,-path,-classfile", "-Werror", "-proc:none", "-encoding", "UTF-8"]
-        paths = ["-d", str(classes), "-cp", class_path(), "-sourcepath", str(CONNECT_API), "-implicit:none"]
+        paths = ["-d", str(classes), "-cp", class_path(), "-sourcepath", f"{CONNECT_API}:{DELTA_API}", "-implicit:none"]
         command = [compiler, *options, *paths, *map(str, _files())]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:

@@ -63,6 +63,7 @@ from dagster_smt.tables.keyed.deletions import deletions_table
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.push_down import Narrowed
 from dagster_smt.tables.sinks import open_table
+from dagster_smt.tables.sinks.object_stores import commit_warnings
 from dagster_smt.tables.sinks.protocol import LaidOutTable, Replaced, Table
 from dagster_smt.tables.sources import Source, measured_topics, open_source
 from dagster_smt.tables.spec import SinkKind, TableSink, TopicTable
@@ -109,10 +110,10 @@ def run(
         check_settings(session)
         check_executors(session)
         check_keys(spec.chain)
-        warnings = check_options(spec.chain)
+        warnings = [*check_options(spec.chain), *commit_warnings(session, spec.sink, spec.dead_letters)]
         ship_jars(session, spec.chain)
         table, source = open_table(session, spec.sink, spec.table.source), open_source(spec.table.source, session)
-        return _Run(spec, session, progress, evaluate, table, source, begun, warnings=list(warnings)).run()
+        return _Run(spec, session, progress, evaluate, table, source, begun, warnings=warnings).run()
 
 
 @dataclass

@@ -50,6 +50,19 @@ _KNOWN = {
         *("SMT625", "a broker no longer responds"),
         "run again when the brokers answer",
     ),
+    r"fs\.s3a\.S3AFileSystem not found|No FileSystem for scheme \"s3": (
+        *("SMT661", "the Spark session has no file system for S3"),
+        "write the path as s3a://, and let SparkSessionResource make the session; or add hadoop-aws to "
+        "spark.jars.packages, in the version of the session's Hadoop",
+    ),
+    "JDBC catalog is initialized without view support": (
+        *("SMT662", "Spark looks for views, and the JDBC catalog of Iceberg has none"),
+        "set jdbc.schema-version to V1 in the settings of the catalog, or of the REST server over it",
+    ),
+    "NoSuchNamespaceException": (
+        *("SMT663", "the catalog has no such namespace as that of the table"),
+        "create the namespace: CREATE NAMESPACE, with the names of catalog and namespace",
+    ),
     "OversizedAllocationException": (
         *("SMT638", "a batch of records for Python has more than 2 GB"),
         "set spark.sql.execution.arrow.maxBytesPerBatch to 256m in the conf of the Spark session",
@@ -68,7 +81,8 @@ def coded_failures(place: str) -> Iterator[None]:
     Raises:
         EngineError: SMT620 Spark failed, SMT621 the JVM or the Connect server is gone, SMT622 the file system refused,
             SMT623 the disk is full, SMT624 executors lack a Python module, SMT625 to SMT628, SMT634, SMT635, SMT641
-            Kafka, SMT638 a batch of records is too large for Arrow; SMT591, an unforeseen failure.
+            Kafka, SMT638 a batch of records is too large for Arrow, SMT661 to SMT663 object stores and catalogs;
+            SMT591, an unforeseen failure.
     """
     try:
         yield

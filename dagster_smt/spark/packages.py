@@ -1,12 +1,14 @@
 """The only list of the Maven packages and settings that a Spark session needs, per version of PySpark.
 
-``python -m dagster_smt.spark.packages`` downloads all packages, so that later sessions need no network.
+``python -m dagster_smt.spark.packages`` downloads them, so that later sessions need no network. It downloads the large
+ones only by name: ``python -m dagster_smt.spark.packages s3 iceberg-s3``.
 """
 
 import os
 import pwd
 import re
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from zipfile import is_zipfile
@@ -14,6 +16,7 @@ from zipfile import is_zipfile
 from dagster_smt.errors import Problem, UnsupportedError
 from dagster_smt.jvm.availability import lane_settings
 from dagster_smt.spark.avro_limits import JAVA_OPTIONS
+from dagster_smt.spark.catalogs import copies_with_secrets
 from dagster_smt.spark.versions import NEWEST, VERSIONS, minor_of, scala_of
 
 PACKAGES: dict[str, dict[str, str]] = {
@@ -22,21 +25,33 @@ PACKAGES: dict[str, dict[str, str]] = {
         "iceberg": "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.1",
         "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.7",
         "avro": "org.apache.spark:spark-avro_2.12:3.5.7",
+        "s3": "org.apache.hadoop:hadoop-aws:3.3.4",
+        "iceberg-s3": "org.apache.iceberg:iceberg-aws-bundle:1.10.1",
     },
     "4.0": {
         "delta": "io.delta:delta-spark_2.13:4.0.0",
         "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.1",
         "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0",
         "avro": "org.apache.spark:spark-avro_2.13:4.0.0",
+        "s3": "org.apache.hadoop:hadoop-aws:3.4.1",
+        "iceberg-s3": "org.apache.iceberg:iceberg-aws-bundle:1.10.1",
     },
     "4.1": {
         "delta": "io.delta:delta-spark_4.1_2.13:4.1.0",
         "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0",
         "kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.1",
         "avro": "org.apache.spark:spark-avro_2.13:4.1.1",
+        "s3": "org.apache.hadoop:hadoop-aws:3.4.2",
+        "iceberg-s3": "org.apache.iceberg:iceberg-aws-bundle:1.11.0",
     },
 }
-"""Coordinates by Spark's minor version, for the Scala of ``spark.versions``."""
+"""Coordinates by Spark's minor version, for the Scala of ``spark.versions``.
+
+``s3`` is Hadoop's file system ``s3a`` in the version of PySpark's Hadoop; ``iceberg-s3`` is Iceberg's own client of S3
+and Glue.
+"""
+LARGE = ("s3", "iceberg-s3")
+"""Packages of several hundred MB, which are fetched only where a session needs them."""
 
 JARS: dict[str, str] = {
     "io.delta:delta-spark_2.12:3.3.2": """
@@ -79,6 +94,18 @@ JARS: dict[str, str] = {
     "org.apache.spark:spark-avro_2.13:4.1.1": """
         org.apache.spark_spark-avro_2.13-4.1.1 org.scala-lang.modules_scala-parallel-collections_2.13-1.2.0
         org.tukaani_xz-1.10""",
+    "org.apache.hadoop:hadoop-aws:3.3.4": """
+        org.apache.hadoop_hadoop-aws-3.3.4 com.amazonaws_aws-java-sdk-bundle-1.12.262
+        org.wildfly.openssl_wildfly-openssl-1.0.7.Final""",
+    "org.apache.hadoop:hadoop-aws:3.4.1": """
+        org.apache.hadoop_hadoop-aws-3.4.1 software.amazon.awssdk_bundle-2.24.6
+        org.wildfly.openssl_wildfly-openssl-1.1.3.Final""",
+    "org.apache.hadoop:hadoop-aws:3.4.2": """
+        org.apache.hadoop_hadoop-aws-3.4.2 software.amazon.awssdk_bundle-2.29.52
+        software.amazon.s3.analyticsaccelerator_analyticsaccelerator-s3-1.2.1
+        org.wildfly.openssl_wildfly-openssl-2.1.4.Final""",
+    "org.apache.iceberg:iceberg-aws-bundle:1.10.1": "org.apache.iceberg_iceberg-aws-bundle-1.10.1",
+    "org.apache.iceberg:iceberg-aws-bundle:1.11.0": "org.apache.iceberg_iceberg-aws-bundle-1.11.0",
 }
 """By package the jars that Spark keeps of it: the package's own, and those that it needs."""
 
@@ -92,6 +119,11 @@ SETTINGS: dict[str, dict[str, str]] = {
     "iceberg": {"spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"},
     "avro": {f"spark.{where}.defaultJavaOptions": JAVA_OPTIONS for where in ("driver", "executor")},
 }
+LOG_STORE = "spark.delta.logStore.s3a.impl"
+LOG_STORE_CLASS = "dagstersmt.delta.ConditionalLogStore"
+"""How Delta writes its log to S3, so that several drivers can commit at once: by the jar of the JVM lane."""
+CONDITIONAL_WRITES = ("4.0", "4.1")
+"""The versions of Spark whose Hadoop has the AWS SDK that this class calls."""
 JVM_OPTIONS = {
     # Java does not compile methods of more than 8000 bytes, and Spark makes such of a few stages on fifty fields
     f"spark.{where}.defaultJavaOptions": "-XX:-DontCompileHugeMethods"
@@ -108,6 +140,9 @@ _LISTS = {
     "spark.executor.defaultJavaOptions": " ",
 }
 """Settings that hold several things, and what is between these."""
+_OF_ICEBERG_AWS = "org.apache.iceberg.aws."
+"""The Java package of ``S3FileIO``, ``GlueCatalog`` and others that need ``iceberg-s3``."""
+_CATALOG_TYPE = re.compile(r"spark\.sql\.catalog\.[^.]+\.type")
 _OF_IVY = ("spark.jars.ivy", "spark.jars.repositories", "spark.jars.excludes")
 _BROUGHT = ("spark.jars.packages", "spark.jars", "spark.driver.extraClassPath")
 
@@ -126,6 +161,7 @@ def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: 
     settings = dict(conf)
     brought = " ".join(conf.get(key, "") for key in _BROUGHT)
     minor = minor_of(version)
+    packages = {*packages, *_packages_of_settings(conf)}
     for package in sorted(packages):
         needed = dict(SETTINGS.get(package, {}))
         if not re.search(_artifact(package), brought):
@@ -136,8 +172,20 @@ def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: 
                 raise UnsupportedError(Problem("SMT611", "spark.jars.packages", statement, hint))
             needed["spark.jars.packages"] = coordinates
         _add(settings, needed)
-    _add(settings, lane_settings())
-    return settings
+    lane = lane_settings()
+    _add(settings, lane)
+    if lane and packages >= {"delta", "s3"} and minor in CONDITIONAL_WRITES:
+        settings.setdefault(LOG_STORE, LOG_STORE_CLASS)
+    return {**copies_with_secrets(settings), **settings}
+
+
+def _packages_of_settings(conf: Mapping[str, str]) -> Iterator[str]:
+    """Yields the packages that settings ask for: those of a catalog in S3, or of a warehouse there."""
+    for key, value in conf.items():
+        if value.startswith("s3a://"):
+            yield "s3"
+        if value.startswith(_OF_ICEBERG_AWS) or (_CATALOG_TYPE.fullmatch(key) and value.lower() == "glue"):
+            yield "iceberg-s3"
 
 
 def with_fetched_jars(conf: Mapping[str, str]) -> dict[str, str]:
@@ -209,9 +257,15 @@ def remedy(package: str, session: Any) -> str:
 
 def _artifact(package: str) -> str:
     """Returns the common part of a package's coordinates and the names of its jars."""
-    return {"delta": r"delta-spark", "iceberg": r"iceberg-spark", "kafka": r"spark-sql-kafka", "avro": r"spark-avro"}[
-        package
-    ]
+    names = {
+        "delta": r"delta-spark",
+        "iceberg": r"iceberg-spark",
+        "kafka": r"spark-sql-kafka",
+        "avro": r"spark-avro",
+        "s3": r"hadoop-aws",
+        "iceberg-s3": r"iceberg-aws-bundle",
+    }
+    return names[package]
 
 
 def _joined(have: str, more: str, between: str) -> str:
@@ -219,8 +273,12 @@ def _joined(have: str, more: str, between: str) -> str:
     return between.join([*parts, *(p for p in more.split(between) if p not in parts)])
 
 
-def fetch() -> None:
-    """Starts a session that needs every package, so that Spark downloads the missing ones."""
+def fetch(packages: Sequence[str] = ()) -> None:
+    """Starts a session that needs some packages, so that Spark downloads the missing ones.
+
+    Args:
+        packages: Keys of ``PACKAGES``; empty: all but those of ``LARGE``.
+    """
     import pyspark
     from pyspark.sql import SparkSession
 
@@ -228,10 +286,11 @@ def fetch() -> None:
     conf = {"spark.master": "local[1]", "spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1"}  # fmt: skip
     builder = SparkSession.builder
-    for key, value in session_settings(PACKAGES[minor], conf, pyspark.__version__).items():
+    chosen = packages or [name for name in PACKAGES[minor] if name not in LARGE]
+    for key, value in session_settings(chosen, conf, pyspark.__version__).items():
         builder = builder.config(key, value)
     builder.getOrCreate().stop()
 
 
 if __name__ == "__main__":
-    fetch()
+    fetch(sys.argv[1:])

@@ -671,6 +671,7 @@ def packages_of(*specs: "SourceSpec | Sink | TopicTable | None") -> frozenset[st
     packages: set[str] = {spec.format for spec in specs if isinstance(spec, TableSource) and spec.format != "parquet"}
     packages |= {"avro" for table in tables if columns and table.value.kind == "avro-confluent"}
     packages |= {spec.storage for spec in specs if isinstance(spec, DeltaSink | IcebergSink)}
+    packages |= {"s3" for spec in specs if str(getattr(spec, "path", "")).startswith("s3a://")}
     return frozenset(packages | {"kafka" for spec in specs if isinstance(spec, KafkaTopics | KafkaSink)})
 
 

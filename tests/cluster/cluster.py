@@ -31,7 +31,12 @@ def environment(folder: Path, **changes: str) -> dict[str, str]:
 def start(folder: Path, program: str, arguments: Sequence[str], **changes: str) -> subprocess.Popen:
     """Start one of Spark's programs in a folder of its own; what it says goes into ``log``."""
     folder.mkdir(parents=True, exist_ok=True)
-    env = environment(folder, SPARK_HOME=str(spark_home()), SPARK_SCALA_VERSION="2.13", **changes)
+    import pyspark
+
+    from dagster_smt.spark.versions import VERSIONS, minor_of
+
+    scala = VERSIONS[minor_of(pyspark.__version__)].scala
+    env = environment(folder, SPARK_HOME=str(spark_home()), SPARK_SCALA_VERSION=scala, **changes)
     env["JDK_JAVA_OPTIONS"] = f"-Djava.io.tmpdir={env['TMPDIR']}"
     command = [str(spark_home() / "bin" / program), *arguments]
     with (folder / "log").open("wb") as log:

@@ -153,3 +153,21 @@ class _Hearing(logging.Handler):
 
     def emit(self, record):
         self.heard.append(record)
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        ("java.lang.ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found", "SMT661"),
+        ('org.apache.hadoop.fs.UnsupportedFileSystemException: No FileSystem for scheme "s3"', "SMT661"),
+        ("JDBC catalog is initialized without view support. To auto-migrate", "SMT662"),
+        ("org.apache.iceberg.exceptions.NoSuchNamespaceException: Namespace does not exist: db", "SMT663"),
+    ],
+)
+def test_object_stores_and_catalogs_that_are_not_ready_have_a_remedy(message, code):
+    from pyspark.errors import PySparkException
+
+    with pytest.raises(EngineError) as caught, coded_failures("orders"):
+        raise PySparkException(f"{message} {SECRET}")
+    (problem,) = caught.value.problems
+    assert (problem.code, SECRET in str(caught.value)) == (code, False) and problem.hint

@@ -12,7 +12,7 @@ from pyspark.sql import functions
 from dagster_smt.errors import ConfigError, TableError
 from dagster_smt.run import maintenance
 from dagster_smt.run.maintenance import maintain
-from dagster_smt.spark.sql import quoted, text
+from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.maintenance.delta import DeltaMaintenance
 from dagster_smt.tables.maintenance.iceberg import IcebergMaintenance
 from dagster_smt.tables.maintenance.options import STEPS, STEPS_OF, SmtMaintenance, check_table
@@ -21,6 +21,7 @@ from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.iceberg_history import MARK
 from dagster_smt.tables.sinks.iceberg_states import NEWEST, STATE
+from dagster_smt.tables.sinks.sql import procedure_argument
 from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, TableSink, WindowRequest
 from tests.run.world import COLUMNS, World, order, window
 
@@ -383,7 +384,7 @@ def test_progress_that_goes_back_is_noticed(by_path, monkeypatch):
             by_path.session.sql(f"RESTORE {name} TO VERSION AS OF 1").collect()
         else:
             older = by_path.session.sql(f"SELECT snapshot_id FROM {name}.snapshots ORDER BY committed_at").collect()[1]
-            target = f"{text(name)}, {older.snapshot_id}"
+            target = f"{procedure_argument(by_path.session, name)}, {older.snapshot_id}"
             by_path.session.sql(f"CALL {by_path.table.catalog}.system.rollback_to_snapshot({target})").collect()
         return compact(self)
 

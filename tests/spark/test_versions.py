@@ -8,7 +8,7 @@ from pyspark.errors import PySparkException
 
 from dagster_smt.errors import UnsupportedError
 from dagster_smt.spark import sql, versions
-from dagster_smt.spark.packages import JARS, PACKAGES, remedy, session_settings
+from dagster_smt.spark.packages import JARS, LARGE, LOG_STORE, LOG_STORE_CLASS, PACKAGES, remedy, session_settings
 from dagster_smt.spark.versions import (
     SINCE_4,
     VERSIONS,
@@ -20,6 +20,7 @@ from dagster_smt.spark.versions import (
     settings_of,
     struct_of_ddl,
 )
+from dagster_smt.tables.sinks.sql import procedure_argument
 
 
 def session_of(version, scala=None):
@@ -31,13 +32,56 @@ def session_of(version, scala=None):
 def test_each_version_has_packages_and_the_jars_of_each():
     assert PACKAGES.keys() == VERSIONS.keys()
     for version, packages in PACKAGES.items():
-        assert packages.keys() == {"delta", "iceberg", "kafka", "avro"}
-        for coordinates in packages.values():
-            assert f"_{VERSIONS[version].scala}:" in coordinates
+        assert packages.keys() == {"delta", "iceberg", "kafka", "avro", "s3", "iceberg-s3"}
+        for name, coordinates in packages.items():
+            assert (f"_{VERSIONS[version].scala}:" in coordinates) == (name not in LARGE)
             group, artifact, number = coordinates.split(":")
             assert JARS[coordinates].split()[0] == f"{group}_{artifact}-{number}"
     assert JARS.keys() == {one for packages in PACKAGES.values() for one in packages.values()}
     assert minor_of(pyspark.__version__) in VERSIONS
+
+
+CATALOG = "spark.sql.catalog.ice"
+
+
+@pytest.mark.parametrize(
+    ("conf", "packages"),
+    [
+        ({}, set()),
+        ({f"{CATALOG}.warehouse": "s3a://lake/ice"}, {"s3"}),
+        ({f"{CATALOG}.warehouse": "s3://lake/ice"}, set()),
+        ({f"{CATALOG}.io-impl": "org.apache.iceberg.aws.s3.S3FileIO"}, {"iceberg-s3"}),
+        ({f"{CATALOG}.type": "glue"}, {"iceberg-s3"}),
+        ({f"{CATALOG}.type": "rest", "spark.app.name": "glue"}, set()),
+    ],
+)
+def test_settings_ask_for_the_packages_of_object_stores(conf, packages):
+    settings = session_settings([], conf, "4.0.5")
+    have = set(filter(None, settings.get("spark.jars.packages", "").split(",")))
+    assert have == {PACKAGES["4.0"][name] for name in packages}
+
+
+def test_a_package_of_ones_own_stays():
+    own = {"spark.jars.packages": "org.apache.hadoop:hadoop-aws:3.4.3"}
+    assert session_settings(["s3"], own, "4.0.5")["spark.jars.packages"] == own["spark.jars.packages"]
+
+
+@pytest.mark.parametrize(
+    ("packages", "version", "jar", "store"),
+    [
+        (["delta", "s3"], "4.0.5", True, LOG_STORE_CLASS),
+        (["delta", "s3"], "4.1.1", True, LOG_STORE_CLASS),
+        (["delta", "s3"], "4.0.5", False, None),
+        (["delta", "s3"], "3.5.7", True, None),
+        (["delta"], "4.0.5", True, None),
+        (["iceberg", "s3"], "4.0.5", True, None),
+    ],
+)
+def test_delta_on_s3_commits_by_conditional_writes_where_that_is_possible(packages, version, jar, store, monkeypatch):
+    lane = {"spark.jars": "lane.jar"} if jar else {}
+    monkeypatch.setattr("dagster_smt.spark.packages.lane_settings", lambda: lane)
+    assert session_settings(packages, {}, version).get(LOG_STORE) == store
+    assert session_settings(packages, {LOG_STORE: "own"}, version)[LOG_STORE] == "own"
 
 
 @pytest.mark.parametrize("version", ["3.5.0", "3.5.7-amzn-1", "4.0.5", "4.1.1"])
@@ -108,3 +152,17 @@ def test_the_equivalents_for_spark_3_give_what_spark_4_gives(spark, monkeypatch)
     assert settings_of(spark) == here_settings
     assert struct_of_ddl("`a b` INT, c STRUCT<d: STRING>").simpleString() == "struct<a b:int,c:struct<d:string>>"
     assert scala_of(spark) == VERSIONS[minor_of(spark.version)].scala
+
+
+def test_arguments_of_procedures_are_literals_in_spark_3(spark, monkeypatch):
+    names = ["ice.db.orders", "ice.db.`it's`", "`a \\ b`.`${x}`", 'say "hi"', "a\nb", "ж😀'", "--'"]
+    monkeypatch.setattr("dagster_smt.tables.sinks.sql.missing", frozenset)
+    assert [procedure_argument(spark, name) for name in names] == list(map(sql.text, names))
+    monkeypatch.setattr("dagster_smt.tables.sinks.sql.missing", lambda: frozenset(SINCE_4))
+    arguments = [procedure_argument(spark, name) for name in names]
+    assert all(argument[0] == argument[-1] == "'" for argument in arguments)
+    assert list(spark.sql(f"SELECT {', '.join(arguments)}").first()) == names
+    session = SimpleNamespace(conf=SimpleNamespace(get=lambda key, standard: "true"))
+    assert procedure_argument(session, names[0]) == f"'{names[0]}'"
+    with pytest.raises(UnsupportedError, match="SMT664"):
+        procedure_argument(session, names[1])

@@ -3,7 +3,15 @@
 import pytest
 
 from dagster_smt.model.topics.format import Format
-from dagster_smt.tables.spec import DeltaSink, FileTopics, FileTopicSink, TopicTable, packages_of
+from dagster_smt.tables.spec import (
+    DeltaSink,
+    FileTopics,
+    FileTopicSink,
+    IcebergSink,
+    TableSource,
+    TopicTable,
+    packages_of,
+)
 
 AVRO = TopicTable(FileTopics("t"), ("a",), value=Format("avro-confluent", options={"url": "http://127.0.0.1:1"}))
 
@@ -19,3 +27,18 @@ AVRO = TopicTable(FileTopics("t"), ("a",), value=Format("avro-confluent", option
 )
 def test_avro_is_for_columns(table, sink, packages):
     assert packages_of(table, sink, None) == packages
+
+
+@pytest.mark.parametrize(
+    ("specs", "packages"),
+    [
+        ((DeltaSink("s3a://lake/orders"),), {"delta", "s3"}),
+        ((IcebergSink("s3a://lake/orders"),), {"iceberg", "s3"}),
+        ((DeltaSink("d"), DeltaSink("s3a://lake/letters")), {"delta", "s3"}),
+        ((TopicTable(TableSource(path="s3a://lake/bronze", format="parquet"), ("a",)), FileTopicSink("f")), {"s3"}),
+        ((DeltaSink("s3://lake/orders"),), {"delta"}),
+        ((DeltaSink("s3a"),), {"delta"}),
+    ],
+)
+def test_s3_is_for_paths_of_hadoops_file_system(specs, packages):
+    assert packages_of(*specs) == packages

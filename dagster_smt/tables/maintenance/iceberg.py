@@ -16,10 +16,10 @@ from pyspark.sql import SparkSession
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.reports.maintenance_report import StepResult
 from dagster_smt.model.reports.table_facts import FileSizes
-from dagster_smt.spark.sql import text
 from dagster_smt.tables.maintenance.options import SAFE_HOURS, SmtMaintenance
 from dagster_smt.tables.maintenance.steps import conflicts, sizes_of
 from dagster_smt.tables.sinks.iceberg import IcebergTable
+from dagster_smt.tables.sinks.sql import procedure_argument
 
 _CONFLICT = re.compile(
     r"CommitFailed|ommit conflict|onflicting|metadata refresh is required|ValidationException"
@@ -79,7 +79,8 @@ class IcebergMaintenance:
         older, location, removed = _before(max(self.options.retention_hours, SAFE_HOURS)), self._location(), 0
         for folder in _FOLDERS:
             try:
-                removed += len(self._rows("remove_orphan_files", older, f"location => {text(f'{location}/{folder}')}"))
+                place = procedure_argument(self.session, f"{location}/{folder}")
+                removed += len(self._rows("remove_orphan_files", older, f"location => {place}"))
             except TableError:
                 raise
             except Exception as error:  # of PySpark or of Py4J, as the case may be
@@ -99,7 +100,7 @@ class IcebergMaintenance:
         return self._rows(procedure, *arguments)[0]
 
     def _rows(self, procedure: str, *arguments: str) -> list[Any]:
-        listed = ", ".join([f"table => {text(self.name)}", *arguments])
+        listed = ", ".join([f"table => {procedure_argument(self.session, self.name)}", *arguments])
         with conflicts(_CONFLICT, self.place):
             return self.session.sql(f"CALL {self.table.catalog}.system.{procedure}({listed})").collect()
 

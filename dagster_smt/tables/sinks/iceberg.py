@@ -56,7 +56,7 @@ from dagster_smt.tables.sinks.protocol import (
     same_state,
     taken,
 )
-from dagster_smt.tables.sinks.sql import packed, replaced_rows
+from dagster_smt.tables.sinks.sql import packed, procedure_argument, replaced_rows
 from dagster_smt.visible import visible
 
 _NEW_TABLE = {
@@ -74,7 +74,8 @@ class IcebergTable(IcebergStates):
     """See ``Table``. By path it needs a file system that renames atomically, as Iceberg's Hadoop catalog does.
 
     Raises:
-        UnsupportedError: SMT560, the session has no Iceberg.
+        UnsupportedError: SMT560, the session has no Iceberg; SMT664, Spark 3.5 cannot commit to a table of this name;
+            SMT665, the catalog has a secret that the event log would show.
     """
 
     # --- writing ---
@@ -316,7 +317,7 @@ class IcebergTable(IcebergStates):
             written = self._written(head, base)
             if state is not None:
                 self._set({STATE + mark: packed(state.to_text())}, base)
-            target = f"table => {text(self.name)}, branch => 'main', to => '{branch.name}'"
+            target = f"table => {procedure_argument(self.session, self.name)}, branch => 'main', to => '{branch.name}'"
             self._change(f"CALL {self.catalog}.system.fast_forward({target})", base, lambda: self._is_published(head))
         except Exception as error:  # of PySpark or of Py4J, as the case may be
             self._drop(branch.name)

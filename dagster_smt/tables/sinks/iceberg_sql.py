@@ -31,6 +31,7 @@ from pyspark.sql.types import (
 from dagster_smt.errors import Problem, TableError, UnsupportedError
 from dagster_smt.model.caseless import caseless
 from dagster_smt.model.paths.extended import route_text
+from dagster_smt.spark.catalogs import CATALOG_CLASS, copy_name, copy_of, is_jdbc, is_uncached, secrets_of
 from dagster_smt.spark.packages import SETTINGS, remedy
 from dagster_smt.spark.sql import quoted, sql_type
 from dagster_smt.spark.versions import settings_of
@@ -39,9 +40,7 @@ from dagster_smt.tables.spec import IcebergSink
 from dagster_smt.tables.sql import literal
 
 CATALOG = "smt_paths"
-_CATALOG_CLASS = "org.apache.iceberg.spark.SparkCatalog"
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(//[^/]*)?(/.*)")
-_SESSION_CLASS = "org.apache.iceberg.spark.SparkSessionCatalog"
 _PART = re.compile(r"`(?:[^`]|``)+`|[^.`]+")
 _RESERVED = ("_file", "_pos", "_deleted", "_spec_id", "_partition", "_row_id", "_last_updated_sequence_number")
 _KNOWN = (
@@ -86,25 +85,25 @@ def _uncached(session: SparkSession, catalog: str) -> str:
     when a change begins; another run's commit in between is then lost, or both win.
 
     Raises:
-        UnsupportedError: SMT560, the catalog of type jdbc: a copy of it has another name, and so other tables.
+        UnsupportedError: SMT560, the catalog of type jdbc: a copy of it has another name, and so other tables. SMT665,
+            the settings of the catalog hold a secret, which Spark would write into its event log with those of a copy.
     """
-    key, own = f"spark.sql.catalog.{catalog}", f"smt_{catalog}"
-    if str(session.conf.get(f"{key}.cache-enabled", "true")).lower() == "false":
+    conf = settings_of(session)
+    if is_uncached(conf, catalog):
         return catalog
-    kinds = [str(session.conf.get(f"{key}.{name}", "")).lower() for name in ("type", "catalog-impl")]
-    if any("jdbc" in kind for kind in kinds):  # such a catalog stores its own name with each table
-        statement = f"the catalog {catalog} is of type jdbc and has a cache"
-        hint = f"set {key}.cache-enabled to false"
-        raise UnsupportedError(Problem("SMT560", catalog, statement, hint))
-    if session.conf.get(f"spark.sql.catalog.{own}", None) is None:
-        for name, value in settings_of(session).items():
-            if name.startswith(f"{key}."):
-                session.conf.set(f"spark.sql.catalog.{own}{name.removeprefix(key)}", value)
-        session.conf.set(f"spark.sql.catalog.{own}.cache-enabled", "false")
-        implementation = str(session.conf.get(key))
-        session.conf.set(
-            f"spark.sql.catalog.{own}", _CATALOG_CLASS if implementation == _SESSION_CLASS else implementation
+    hint = f"set spark.sql.catalog.{catalog}.cache-enabled to false"
+    if is_jdbc(conf, catalog):
+        raise UnsupportedError(
+            Problem("SMT560", catalog, f"the catalog {catalog} is of type jdbc and has a cache", hint)
         )
+    # a session that was started with a copy has all of it, unless somebody added settings to the catalog since
+    lacking = {name: value for name, value in copy_of(conf, catalog).items() if conf.get(name) != value}
+    own = copy_name(catalog)
+    if secrets := secrets_of(lacking, own):
+        shown = f"the catalog has a cache, and a secret in {', '.join(secrets)}, which its copy would show"
+        raise UnsupportedError(Problem("SMT665", catalog, shown, hint))
+    for name, value in lacking.items():
+        session.conf.set(name, value)
     return own
 
 
@@ -112,7 +111,7 @@ def no_iceberg(session: SparkSession, place: str, catalog: str = "") -> Unsuppor
     """Returns the error of a session that cannot write Iceberg tables."""
     if catalog:
         statement = f"the catalog {catalog} of this Spark session is not an Iceberg catalog"
-        hint = f"set spark.sql.catalog.{catalog} to {_CATALOG_CLASS}, or name a table in such a catalog"
+        hint = f"set spark.sql.catalog.{catalog} to {CATALOG_CLASS}, or name a table in such a catalog"
     else:
         statement = "this Spark session has no Iceberg"
         hint = remedy("iceberg", session)
@@ -146,7 +145,7 @@ def _by_path(session: SparkSession, path: str) -> tuple[str, str]:
         session.conf.set(f"{key}.type", "hadoop")
         session.conf.set(f"{key}.warehouse", root)
         session.conf.set(f"{key}.cache-enabled", "false")
-        session.conf.set(key, _CATALOG_CLASS)
+        session.conf.set(key, CATALOG_CLASS)
     return quoted(catalog), f"{quoted(catalog)}.{quoted(rest)}"
 
 

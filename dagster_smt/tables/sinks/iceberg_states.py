@@ -22,7 +22,7 @@ from dagster_smt.tables.sinks.protocol import (
     replaced_by_others,
     restored_too_far,
 )
-from dagster_smt.tables.sinks.sql import replaced_rows, unpacked
+from dagster_smt.tables.sinks.sql import procedure_argument, replaced_rows, unpacked
 from dagster_smt.tables.spec import IcebergSink
 
 STATE = "dagster_smt.state."
@@ -46,6 +46,7 @@ class IcebergStates:
     def __init__(self, session: SparkSession, spec: IcebergSink):
         self.session, self.spec, self.seen = session, spec, False
         self.catalog, self.name = sql.located(session, spec)
+        procedure_argument(session, self.name)  # refuses a name before anything is written
 
     def read(self) -> DataFrame:
         """See ``Table``."""

@@ -1,10 +1,32 @@
 """SQL of sinks: the condition for replaced rows, and texts in the form of properties."""
 
 import zlib
+from typing import Any
 
+from dagster_smt.errors import Problem, UnsupportedError
 from dagster_smt.spark.sql import quoted, text
+from dagster_smt.spark.versions import missing
 from dagster_smt.tables.sinks.protocol import Replaced
 from dagster_smt.tables.spec import SourceColumns
+from dagster_smt.tables.sql import literal
+
+_ESCAPES = "spark.sql.parser.escapedStringLiterals"
+"""A setting that makes a backslash in a literal a plain character."""
+
+
+def procedure_argument(session: Any, value: str) -> str:
+    """Returns a text as an argument of ``CALL``. Iceberg for Spark 3.5 takes literals only, and no expressions.
+
+    Raises:
+        UnsupportedError: SMT664, no literal of Spark 3.5 holds this text under the settings of the session.
+    """
+    argument = text(value)
+    if argument.startswith("'") or "expressions in CALL" not in missing():
+        return argument
+    if str(session.conf.get(_ESCAPES, "false")).lower() == "true":
+        statement = "on Spark 3.5, the name of an Iceberg table with a quote, a backslash or a dollar needs escapes"
+        raise UnsupportedError(Problem("SMT664", value, statement, f"set {_ESCAPES} to false, or name another place"))
+    return literal(value)
 
 
 def replaced_rows(replaced: Replaced, columns: SourceColumns) -> str:

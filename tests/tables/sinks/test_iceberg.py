@@ -21,6 +21,7 @@ from pyspark.sql.types import (
 
 from dagster_smt.errors import TableError, UnsupportedError
 from dagster_smt.model.windows.window import Range
+from dagster_smt.spark.versions import missing
 from dagster_smt.tables.sinks import iceberg
 from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.tables.sinks.protocol import Replaced
@@ -391,7 +392,16 @@ def test_a_session_without_iceberg(spark, tmp_path, monkeypatch):
 def test_odd_texts_whatever_a_backslash_means_to_the_parser(spark, tmp_path, escaped):
     """Names of tables and comments of new columns reach Iceberg as they are."""
     comment = 'it\'s "q" \\ \\u0027 $x ${spark.app.id}\nend\\'
-    table = IcebergTable(spark, IcebergSink(tmp_path / "it's \\ ${x}", kind="columns"))
+    sink = IcebergSink(tmp_path / "it's \\ ${x}", kind="columns")
+    if escaped == "true" and "expressions in CALL" in missing():  # no literal of Spark 3.5 holds this name then
+        spark.conf.set("spark.sql.parser.escapedStringLiterals", "true")
+        try:
+            with pytest.raises(UnsupportedError, match="SMT664"):
+                IcebergTable(spark, sink)
+        finally:
+            spark.conf.unset("spark.sql.parser.escapedStringLiterals")
+        return
+    table = IcebergTable(spark, sink)
     inner = StructType([StructField("in", StringType(), True, {"comment": comment})])
     more = [StructField("new", StringType(), True, {"comment": comment}), StructField("deep", inner)]
     spark.conf.set("spark.sql.parser.escapedStringLiterals", escaped)

@@ -1,0 +1,67 @@
+"""Copies of Iceberg's catalogs without a cache of tables, which runs write through.
+
+Runs make a copy when they need it. In its event log, Spark hides secrets only among the settings that a session was
+started with, so a catalog with a secret gets its copy when the session starts.
+"""
+
+import re
+from collections.abc import Mapping
+
+from dagster_smt.model.secrets import setting_shows_secret
+
+CATALOG_CLASS = "org.apache.iceberg.spark.SparkCatalog"
+_SESSION_CLASS = "org.apache.iceberg.spark.SparkSessionCatalog"
+_CATALOG = re.compile(r"spark\.sql\.catalog\.([^.]+)")
+
+
+def copy_name(catalog: str) -> str:
+    """Returns the name of the copy of a catalog."""
+    return f"smt_{catalog}"
+
+
+def is_uncached(conf: Mapping[str, str], catalog: str) -> bool:
+    """Returns True if a catalog has no cache, and so needs no copy."""
+    return str(conf.get(f"spark.sql.catalog.{catalog}.cache-enabled", "true")).lower() == "false"
+
+
+def is_jdbc(conf: Mapping[str, str], catalog: str) -> bool:
+    """Returns True if a catalog stores its own name with each table, so that a copy would have other tables."""
+    key = f"spark.sql.catalog.{catalog}"
+    return any("jdbc" in str(conf.get(f"{key}.{name}", "")).lower() for name in ("type", "catalog-impl"))
+
+
+def copy_of(conf: Mapping[str, str], catalog: str) -> dict[str, str]:
+    """Returns the settings of the copy of a catalog.
+
+    Args:
+        conf: The settings of a session.
+        catalog: The name of a catalog of Iceberg.
+    """
+    key, own = f"spark.sql.catalog.{catalog}", f"spark.sql.catalog.{copy_name(catalog)}"
+    settings = {}
+    for name, value in conf.items():
+        if name.startswith(f"{key}."):
+            settings[own + name.removeprefix(key)] = value
+    settings[f"{own}.cache-enabled"] = "false"
+    # last: Spark loads a catalog when this setting is there
+    settings[own] = CATALOG_CLASS if conf[key] == _SESSION_CLASS else conf[key]
+    return settings
+
+
+def secrets_of(conf: Mapping[str, str], catalog: str) -> list[str]:
+    """Returns the names of a catalog's settings that hold secrets."""
+    start = f"spark.sql.catalog.{catalog}."
+    return [key for key, value in conf.items() if key.startswith(start) and setting_shows_secret(key, value)]
+
+
+def copies_with_secrets(conf: Mapping[str, str]) -> dict[str, str]:
+    """Returns the settings of the copies that a session with these settings needs from its start."""
+    settings: dict[str, str] = {}
+    for key, value in conf.items():
+        match = _CATALOG.fullmatch(key)
+        if match is None or not value.startswith("org.apache.iceberg."):
+            continue
+        catalog = match[1]
+        if secrets_of(conf, catalog) and not is_uncached(conf, catalog) and not is_jdbc(conf, catalog):
+            settings.update(copy_of(conf, catalog))
+    return settings

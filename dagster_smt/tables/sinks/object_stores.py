@@ -1,0 +1,61 @@
+"""Object stores: warns where two drivers that commit at once may overwrite each other's commits."""
+
+import re
+from typing import Any
+
+from dagster_smt.errors import Problem
+from dagster_smt.spark.packages import LOG_STORE_CLASS
+from dagster_smt.tables.spec import DeltaSink, IcebergSink
+
+_S3 = re.compile(r"(s3|s3a|s3n)://")
+_ONE_DRIVER = "io.delta.storage.S3SingleDriverLogStore"
+_DATABRICKS = "spark.databricks.clusterUsageTags.clusterId"
+"""A setting of Databricks' own Spark, where a service of Databricks orders the commits to Delta tables."""
+
+
+def commit_warnings(session: Any, *places: object) -> list[Problem]:
+    """Returns a warning for each table in S3 whose commits are not atomic if several drivers write (SMT660).
+
+    Args:
+        session: The Spark session.
+        places: The sink of a run and the place of its dead letters; places that are no tables are ignored.
+    """
+    warnings = []
+    for place in places:
+        if isinstance(place, DeltaSink):
+            hint = _delta_hint(session, str(place.path))
+        elif isinstance(place, IcebergSink):
+            hint = _iceberg_hint(session, place)
+        else:
+            continue
+        if hint:
+            statement = "if two drivers commit to this place of S3 at once, one of the commits may be lost"
+            warnings.append(Problem("SMT660", place.place, statement, hint))
+    return warnings
+
+
+def _delta_hint(session: Any, path: str) -> str:
+    """Returns what to do about a Delta table; empty if its commits are safe, or somebody has chosen how to commit."""
+    match = _S3.match(path)
+    if match is None or session.conf.get(_DATABRICKS, None):
+        return ""
+    setting = f"spark.delta.logStore.{match[1]}.impl"
+    if any(session.conf.get(key, None) for key in (setting, "spark.delta.logStore.class")):
+        return ""
+    return (
+        f"set {setting} to {LOG_STORE_CLASS} (Spark 4.0 or later), which SparkSessionResource does for s3a; "
+        f"or to {_ONE_DRIVER}, if never more than one driver writes"
+    )
+
+
+def _iceberg_hint(session: Any, sink: IcebergSink) -> str:
+    """Returns what to do about an Iceberg table; empty unless a rename of a file is its commit."""
+    if sink.table:
+        key = f"spark.sql.catalog.{sink.table.partition('.')[0]}"
+        is_hadoop = str(session.conf.get(f"{key}.type", "")).lower() == "hadoop"
+        place = str(session.conf.get(f"{key}.warehouse", "")) if is_hadoop else ""
+    else:
+        place = str(sink.path)
+    if not _S3.match(place):
+        return ""
+    return "name a table of a catalog whose commits are atomic, of type rest or jdbc for example"
