@@ -6,7 +6,7 @@ from dagster_smt.certify.certificate import READING, Certificate, Finding
 from dagster_smt.cli.certificate_text import SIGNS, facts_of, of_kinds, stage_name, ways_of
 from dagster_smt.cli.explain_page import escape
 
-_STYLE = """
+STYLE = """
 :root { color-scheme: light dark; --page: #fff; --text: #1b1f24; --quiet: #59636e; --line: #d1d9e0; --card: #f6f8fa;
   --equal: #1a7f37; --deliberate: #9a6700; --different: #cf222e; --none: #59636e; }
 @media (prefers-color-scheme: dark) { :root { --page: #0d1117; --text: #e6edf3; --quiet: #9198a1; --line: #3d444d;
@@ -48,7 +48,7 @@ def certificate_page(certificate: Certificate) -> str:
         parts += [_findings(certificate, group) for group in groups]
     parts += [_not_compared(certificate), _warnings(certificate), "<h2>What was compared</h2>", _facts(certificate)]
     head = "<meta charset='utf-8'><meta name='viewport' content='width=device-width, initial-scale=1'>"
-    head += f"<title>Certificate: {escape(certificate.name)}</title><style>{_STYLE}</style>"
+    head += f"<title>Certificate: {escape(certificate.name)}</title><style>{STYLE}</style>"
     return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(parts)}</body></html>\n"
 
 

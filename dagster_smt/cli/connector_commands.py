@@ -16,6 +16,7 @@ from dagster_smt.connect import (
     Connector,
     ConnectorComponent,
     TransformVerdict,
+    by_table,
     cluster_at,
     component_report,
     connectors_at,
@@ -108,7 +109,8 @@ def _imported(arguments: argparse.Namespace) -> list[Imported]:
     for place in arguments.source:
         cluster = cluster_at(place) if is_address(place) else None
         group = arguments.group or ("connect" if cluster is not None else "")
-        for connector in connectors_at(place):
+        parts = [part for connector in connectors_at(place) for part in by_table(connector)]
+        for connector in parts:
             component = written_component(
                 connector,
                 source,
@@ -184,7 +186,7 @@ def print_report(connector: Connector, written: ConnectorComponent, *, as_json: 
     for k in OUTCOMES:
         if options[k]:
             told_of_options.append(f"{options[k]} {k}")
-    line = f"{visible(connector.name)}{visible(state)}: {', '.join(notes)}"
+    line = f"{visible(connector.label)}{visible(state)}: {', '.join(notes)}"
     say(f"{line}; options: {', '.join(told_of_options)}" if told_of_options else line)
     if verdicts:
         rows = [(f"  {v.part}", v.verdict, v.type.rsplit(".", 1)[-1]) for v in verdicts]
@@ -201,7 +203,7 @@ def print_report(connector: Connector, written: ConnectorComponent, *, as_json: 
 
 
 def _print_json(connector: Connector, verdicts: list[TransformVerdict], written: ConnectorComponent) -> None:
-    name = connector.name
+    name = connector.label
     lines: list[dict[str, str]] = [
         {"connector": name, "part": v.part, "type": v.type, "verdict": v.verdict, "what": v.text} for v in verdicts
     ]

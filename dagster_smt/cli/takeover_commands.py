@@ -15,6 +15,7 @@ from dagster_smt.connect import (
     NO_WORKER,
     Connector,
     ConnectorComponent,
+    by_table,
     component_report,
     read_worker,
     written_component,
@@ -23,6 +24,7 @@ from dagster_smt.connect.report import Imported
 from dagster_smt.errors import ConfigError, Problem, needs_extras
 
 if TYPE_CHECKING:
+    from dagster_smt.connect.takeover.shadow import ShadowReport
     from dagster_smt.connect.takeover.types import TakeOverPlan
 
 
@@ -95,7 +97,7 @@ def _add_connector(parser: argparse.ArgumentParser) -> None:
 def _takeover(arguments: argparse.Namespace) -> int:
     with needs_extras():
         from dagster_smt.connect.takeover.take_over import TakeOver, TakeOverOptions
-    with _opened(arguments) as (session, plan, scratch):
+    with _opened(arguments) as (session, plans, scratch):
         options = TakeOverOptions(
             scratch=scratch,
             wait=arguments.wait,
@@ -104,18 +106,20 @@ def _takeover(arguments: argparse.Namespace) -> int:
             sample=arguments.sample,
             dry_run=arguments.dry_run,
         )
-        takeover = TakeOver(session, plan, options, _progress)
-        record = takeover.back() if arguments.back else takeover.take()
-        say(f"{plan.name}: {record.result}")
-        if not arguments.dry_run:
-            say(f"record: {plan.folder / 'takeover.md'}")
+        takeover = TakeOver(session, plans, options, _progress)
+        records = takeover.back() if arguments.back else takeover.take()
+        say(f"{arguments.connector}: {records[0].result}")
+        for plan in plans:
+            if not arguments.dry_run:
+                say(f"record: {plan.folder / 'takeover.md'}")
     return 0
 
 
 def _shadow(arguments: argparse.Namespace) -> int:
     with needs_extras():
-        from dagster_smt.connect.takeover.shadow import PAGE, Shadow, ShadowOptions
-    with _opened(arguments) as (session, plan, scratch):
+        from dagster_smt.connect.takeover.shadow import Shadow, ShadowOptions
+    same = True
+    with _opened(arguments) as (session, plans, scratch):
         options = ShadowOptions(
             scratch=scratch,
             wait=arguments.wait,
@@ -124,17 +128,26 @@ def _shadow(arguments: argparse.Namespace) -> int:
             keys=[name.strip() for name in arguments.keys.split(",") if name.strip()],
             by=arguments.by,
         )
-        report = Shadow(session, plan, options, _progress).compare()
-        rows = report.rows
-        result = "same rows" if report.same else "different"
-        say(f"{plan.name}: {result}: {report.records} records, {rows['ours']} rows of the chain")
-        say(f"  only in the chain's rows: {rows['only_ours']}; only in the table: {rows['only_connectors']}")
-        for column in report.columns:
-            say(f"  {column['column']}: {column['text']}")
-        for row in rows["first"]:
-            say(f"  {row['place']}: {', '.join(row['columns']) or 'no row is similar'}")
-        say(f"report: {plan.folder / PAGE}")
-    return 0 if report.same else 1
+        for plan in plans:
+            report = Shadow(session, plan, options, _progress).compare()
+            _print_comparison(plan, report)
+            same &= report.same
+    return 0 if same else 1
+
+
+def _print_comparison(plan: "TakeOverPlan", report: "ShadowReport") -> None:
+    from dagster_smt.cli.shadow_page import PAGE, shadow_page
+
+    (plan.folder / PAGE).write_text(shadow_page(report), encoding="utf-8")
+    rows = report.rows
+    result = "same rows" if report.same else "different"
+    say(f"{plan.connector.label}: {result}: {report.records} records, {rows['ours']} rows of the chain")
+    say(f"  only in the chain's rows: {rows['only_ours']}; only in the table: {rows['only_connectors']}")
+    for column in report.columns:
+        say(f"  {column['column']}: {column['text']}")
+    for row in rows["first"]:
+        say(f"  {row['place']}: {', '.join(row['columns']) or 'no row is similar'}")
+    say(f"report: {plan.folder / PAGE}")
 
 
 def _bounds(texts: list[str]) -> dict[str, int]:
@@ -154,22 +167,24 @@ def _progress(line: str) -> None:
 
 
 @contextmanager
-def _opened(arguments: argparse.Namespace) -> "Iterator[tuple[Any, TakeOverPlan, str]]":
-    """Yields a Spark session, the plan, and a folder for scratch tables."""
+def _opened(arguments: argparse.Namespace) -> "Iterator[tuple[Any, list[TakeOverPlan], str]]":
+    """Yields a Spark session, the plan for each table, and a folder for scratch tables."""
     with needs_extras():
         from dagster_smt.connect.takeover.definition import Definition
-        from dagster_smt.connect.takeover.plans import catalog_conf, take_over_plan
+        from dagster_smt.connect.takeover.plans import catalog_conf, check_iceberg, take_over_plan
         from dagster_smt.connect.takeover.rest import ConnectRest
         from dagster_smt.connect.takeover.session import take_over_session
     connector = ConnectRest(arguments.url, arguments.connector).connector()
-    folder = _component_folder(connector, arguments)
-    definition = Definition(folder)
-    plan = take_over_plan(connector, arguments.url, definition)
+    plans = []
+    for part in by_table(connector):
+        check_iceberg(part)
+        definition = Definition(_component_folder(part, arguments))
+        plans.append(take_over_plan(part, arguments.url, definition))
     conf = catalog_conf(connector.config) | _conf(arguments.conf)
     with tempfile.TemporaryDirectory(prefix="dagster_smt_") as temporary:
-        session, is_ours = take_over_session(conf, definition.spec)
+        session, is_ours = take_over_session(conf, plans[0].spec)
         try:
-            yield session, plan, arguments.scratch or temporary
+            yield session, plans, arguments.scratch or temporary
         finally:
             if is_ours:
                 session.stop()

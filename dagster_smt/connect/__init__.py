@@ -11,6 +11,7 @@ from dagster_smt.connect.connectors import read_connectors as read_connectors
 from dagster_smt.connect.report import component_report as component_report
 from dagster_smt.connect.report import index_report as index_report
 from dagster_smt.connect.rules import OptionVerdict as OptionVerdict
+from dagster_smt.connect.settings_of_lakes import by_table as by_table
 from dagster_smt.connect.survey import TransformVerdict as TransformVerdict
 from dagster_smt.connect.survey import survey as survey
 from dagster_smt.connect.worker import NO_WORKER as NO_WORKER

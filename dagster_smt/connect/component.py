@@ -147,7 +147,7 @@ def written_component(
         group: The group of the assets, for a whole cluster; empty: Dagster's default. Components of a group get a
             schedule or a sensor.
     """
-    name = folder_name(connector.name)
+    name = folder_name(connector.label)
     connector = worker.with_usual_providers(connector)
     notes: list[TransformVerdict] = []
     topics = topics_of(connector, notes)

@@ -16,11 +16,18 @@ class Connector:
         name: The name of the connector.
         config: The properties.
         state: The state in ``GET /connectors?expand=status``; empty if unknown.
+        table: One table of several that a connector writes: its part of the connector; empty: the whole connector.
     """
 
     name: str
     config: Mapping[str, str]
     state: str = ""
+    table: str = ""
+
+    @property
+    def label(self) -> str:
+        """The name in reports and of the folder of the component: ``orders``, or ``lake.shop.orders`` for a table."""
+        return f"{self.name}.{self.table}" if self.table else self.name
 
     @property
     def class_name(self) -> str:

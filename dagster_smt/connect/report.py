@@ -43,7 +43,7 @@ def _data(imported: Imported) -> dict[str, Any]:
     connector, component = imported.connector, imported.component
     counts = Counter(v.verdict for v in component.options)
     return {
-        "connector": connector.name,
+        "connector": connector.label,
         "class": connector.class_name,
         "about": _about(imported),
         "state": connector.state.lower(),
@@ -127,7 +127,7 @@ def index_report(items: Sequence[Imported]) -> dict[str, str]:
     rows = [("connector", "state", "becomes", "complete", *OUTCOMES)]
     for item in items:
         counts = Counter(v.verdict for v in item.component.options)
-        name = f"[{plain(item.connector.name)}]({item.component.folder}/{REPORT})"
+        name = f"[{plain(item.connector.label)}]({item.component.folder}/{REPORT})"
         done = "no" if item.component.refused else "yes"
         state = plain(item.connector.state.lower())
         rows.append((name, state, _becomes(item.component), done, *(str(counts[o]) for o in OUTCOMES)))
@@ -135,7 +135,7 @@ def index_report(items: Sequence[Imported]) -> dict[str, str]:
     for item in items:
         todo = list(_todo(item.component))
         if todo:
-            lines += [f"### {plain(item.connector.name)}", "", *(f"- {line}" for line in todo), ""]
+            lines += [f"### {plain(item.connector.label)}", "", *(f"- {line}" for line in todo), ""]
     if not any(True for item in items for _ in _todo(item.component)):
         lines += ["Nothing.", ""]
     data = {"connectors": [_data(item) for item in items]}

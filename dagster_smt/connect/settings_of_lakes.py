@@ -1,11 +1,13 @@
 """Sinks into Iceberg, Delta and Snowflake: tables, keys, partitions, properties, commits."""
 
 import re
+from dataclasses import replace
 
 from dagster_smt.connect.connectors import Connector
 from dagster_smt.connect.settings import (
     KEYLESS,
     ONE_TABLE,
+    ExtraStage,
     TableSettings,
     every,
     is_true,
@@ -21,7 +23,14 @@ _UPSERT = f"{_TABLES}.upsert-mode-enabled"
 _IDS = f"{_TABLES}.default-id-columns"
 _PARTITION = f"{_TABLES}.default-partition-by"
 
+_DYNAMIC = f"{_TABLES}.dynamic-enabled"
+_ROUTE_FIELD = f"{_TABLES}.route-field"
+_OF_TABLE = "iceberg.table."
+_KAFKA = "org.apache.kafka.connect.transforms."
+_FILTER = "io.aiven.kafka.connect.transforms.FilterByFieldValue$Value"
+
 _PROPERTIES = f"{_TABLES}.auto-create-props."
+_FAMILY = re.compile(r"(io\.tabular|org\.apache)\.iceberg\.connect\.IcebergSinkConnector")
 _OUTSIDE_PARENTHESES = re.compile(r",(?![^()]*\))")
 _CALL = re.compile(r"(\w+)\((.+)\)")
 _TIMES = ("year", "month", "day", "hour")
@@ -35,9 +44,29 @@ _OWN = {
 def iceberg_table(connector: Connector) -> str:
     """Returns the table of an Iceberg sink; empty for one with several tables, or a route."""
     tables = names_in(connector.config.get(_TABLES, ""))
-    if len(tables) == 1 and not is_true(connector, f"{_TABLES}.dynamic-enabled"):
+    if len(tables) == 1 and not is_true(connector, _DYNAMIC):
         return tables[0]
     return ""
+
+
+def by_table(connector: Connector) -> list[Connector]:
+    """Returns a part of an Iceberg sink for each table in ``iceberg.tables``, with the options of that table only.
+
+    Other connectors, and sinks that take the table's name from the record, have one part: the whole connector.
+    """
+    tables = names_in(connector.config.get(_TABLES, ""))
+    if len(tables) < 2 or is_true(connector, _DYNAMIC) or not _FAMILY.fullmatch(connector.class_name):
+        return [connector]
+    parts = []
+    for table in tables:
+        others = tuple(f"{_OF_TABLE}{other}." for other in tables if other != table)
+        own = f"{_OF_TABLE}{table}."
+        config = {_TABLES: table}
+        for option, value in connector.config.items():
+            if option != _TABLES and (option.startswith(own) or not option.startswith(others)):
+                config[option] = value
+        parts.append(replace(connector, config=config, table=table))
+    return parts
 
 
 def iceberg_settings(connector: Connector) -> TableSettings:
@@ -49,7 +78,7 @@ def iceberg_settings(connector: Connector) -> TableSettings:
     else:
         settings.say("connector.class", "not done", "the option names no table, or several: the component writes one")
         settings.say(_TABLES, "not done", ONE_TABLE)
-    own = f"iceberg.table.{table}."
+    own = f"{_OF_TABLE}{table}."
     _keys(connector, settings, own)
     for option in (f"{own}partition-by", _PARTITION):
         if config.get(option, "").strip() and "partition_by" not in settings.sink:
@@ -73,10 +102,37 @@ def iceberg_settings(connector: Connector) -> TableSettings:
         settings.sink["properties"] = properties
     if _COMMIT in config:
         every(_COMMIT, number(config[_COMMIT]) / 1000, settings)
-    for option in (f"{own}route-regex", f"{_TABLES}.route-field"):
-        if option in config and table:
-            settings.say(option, "not done", "the table gets all records: a Filter stage chooses some of them")
+    if table:
+        _route(connector, settings, f"{own}route-regex")
     return settings
+
+
+def _route(connector: Connector, settings: TableSettings, option: str) -> None:
+    """Adds the stages that leave out the records of other tables.
+
+    The sink compares the whole text of the field, and writes records without the field, or without a value, nowhere
+    (``SinkWriter.routeRecordStatically``).
+    """
+    config = connector.config
+    field, pattern = config.get(_ROUTE_FIELD, "").strip(), config.get(option, "").strip()
+    if not field:
+        settings.say(
+            option, "not needed", "the connector ignores it: without a route-field each table gets all records"
+        )
+        return
+    if not pattern:
+        settings.say(_ROUTE_FIELD, "not done", "the table has no route-regex: the connector writes no record to it")
+        return
+    if "." in field:
+        text = "a path into the value: no stage filters by it; add one that copies the field to the top level"
+        settings.say(_ROUTE_FIELD, "not done", text)
+        return
+    options = {"type": _FILTER, "field.name": field, "field.value.pattern": rf"\A(?:{pattern})\z"}
+    settings.stages.append(ExtraStage("noValue", {"type": f"{_KAFKA}Filter"}, f"{_KAFKA}predicates.RecordIsTombstone"))
+    settings.stages.append(ExtraStage("route", options))
+    text = "a FilterByFieldValue stage at the end of the chain keeps the records of the table"
+    settings.say(_ROUTE_FIELD, "used", text)
+    settings.say(option, "used", text)
 
 
 def _keys(connector: Connector, settings: TableSettings, own: str) -> None:

@@ -1,10 +1,17 @@
 """What a sink's options become: keys, deletions, partitions, names of tables, the pace of runs."""
 
-import pytest
+import json
 
+import pytest
+import yaml
+
+from dagster_smt.chain import parse_chain
+from dagster_smt.cli import main
 from dagster_smt.connect import Connector, Worker, written_component
 from dagster_smt.connect.settings import cron_of
+from dagster_smt.interpret.interpreter import DROPPED_STATUS, Interpreter
 from tests.connect.shapes import AVRO, JSON, KAFKA, STRING_KEY
+from tests.transforms.helpers import record_of
 
 SOURCE = {"kafka": {"bootstrap_servers": "localhost:9092"}}
 AVRO_KEY = {k.replace("value.", "key."): v for k, v in AVRO.items()}
@@ -326,3 +333,57 @@ def test_keys_in_a_table_for_each_topic():
     assert not any(v.verdict == "not done" for v in written(many).options)
     one = {**many, "table.name.format": "all"}
     assert {v.option for v in written(one).options if v.verdict == "not done"} == {"topics"}
+
+
+ROUTE = {"iceberg.tables.route-field": "kind", "iceberg.table.d.t.route-regex": "a|b"}
+
+
+def verdicts(config):
+    return {v.option: v.verdict for v in written({**ICEBERG, **AVRO, **config}).options if "route" in v.option}
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        (ROUTE, {"iceberg.tables.route-field": "used", "iceberg.table.d.t.route-regex": "used"}),
+        ({"iceberg.table.d.t.route-regex": "a"}, {"iceberg.table.d.t.route-regex": "not needed"}),
+        ({"iceberg.tables.route-field": "kind"}, {"iceberg.tables.route-field": "not done"}),
+        ({**ROUTE, "iceberg.tables.route-field": "at.kind"}, {"iceberg.tables.route-field": "not done"}),
+    ],
+)
+def test_routes_of_iceberg(config, expected):
+    assert expected.items() <= verdicts(config).items()
+
+
+@pytest.mark.parametrize(
+    ("value", "passes"),
+    [
+        ({"kind": "a"}, True),
+        ({"kind": "b"}, True),
+        ({"kind": "ab"}, False),
+        ({"kind": "a\n"}, False),
+        ({"kind": None}, False),
+        ({}, False),
+        (None, False),
+    ],
+)
+def test_a_route_keeps_the_records_that_the_connector_writes(tmp_path, value, passes):
+    json_ = {
+        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "value.converter.schemas.enable": "false",
+    }
+    file = tmp_path / "chain.properties"
+    file.write_text(written({**ICEBERG, **json_, **ROUTE}).chain)
+    chain = parse_chain(file)
+    outcome = Interpreter(chain).run(record_of(json.dumps(value)))
+    assert outcome.status == (0 if passes else DROPPED_STATUS)
+
+
+def test_each_table_of_an_iceberg_sink_is_a_component(tmp_path, capsys):
+    config = {**ICEBERG, **AVRO, **ROUTE, "iceberg.tables": "d.t,d.u", "iceberg.table.d.u.route-regex": "c"}
+    (tmp_path / "c.json").write_text(json.dumps({"name": "lake", "config": config}))
+    assert main(["import", str(tmp_path / "c.json"), "--to", str(tmp_path / "defs"), "--sample", "0"]) == 0
+    assert sorted(p.name for p in (tmp_path / "defs").iterdir() if p.is_dir()) == ["lake_d_t", "lake_d_u"]
+    tables = [yaml.safe_load((tmp_path / "defs" / f / "defs.yaml").read_text()) for f in ("lake_d_t", "lake_d_u")]
+    assert [t["attributes"]["sink"]["iceberg"]["table"] for t in tables] == ["d.t", "d.u"]
+    assert "d.u.route-regex" not in (tmp_path / "defs" / "lake_d_t" / "import.md").read_text()

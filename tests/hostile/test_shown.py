@@ -258,6 +258,7 @@ def test_html_is_made_in_one_place_only():
     assert {module for module, name, _ in calls() if name in ("escaped_markup", "escape", "html.escape")} == {
         "cli/certificate_page.py",
         "cli/explain_page.py",
+        "cli/shadow_page.py",
     }
 
 

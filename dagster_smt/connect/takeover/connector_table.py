@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
+from dagster_smt.connect.takeover.parquet_files import CountRows, ParquetFolder, check_files, rows_by_file
 from dagster_smt.connect.takeover.types import CommittedOffsets, TableHead, TakeOverPlan
 from dagster_smt.errors import Problem, TableError, UnsupportedError
 from dagster_smt.model.topics.state import TableState
@@ -41,20 +43,78 @@ class TakeOverTable:
     def __init__(self, session: SparkSession, plan: TakeOverPlan):
         self.session, self.plan, self.spec = session, plan, plan.spec
         sink = self.spec.sink
-        if not isinstance(sink, TableSink) or sink.per_topic or sink.keyed is not None or sink.kind != "columns":
+        if not isinstance(sink, TableSink) or sink.per_topic or sink.kind != "columns":
             hint = "take over a table of columns to which the connector only adds rows; write any other table again"
-            statement = "only one table of columns in mode append can be taken over"
+            statement = "only one table of columns can be taken over"
             raise UnsupportedError(Problem("SMT784", sink.place, statement, hint))
+        if sink.keyed is not None:
+            statement = (
+                f"a table with keys (mode: {sink.mode}) cannot be taken over: no row says which event it is from"
+            )
+            hint = "let the asset write a table of its own from the beginning of the topic"
+            raise UnsupportedError(Problem("SMT799", sink.place, statement, hint))
         if bool(plan.control) != isinstance(sink, IcebergSink):
             hint = "import the connector again, or give the component the sink of the connector"
             statement = "the component writes another kind of table than the connector"
             raise UnsupportedError(Problem("SMT784", sink.place, statement, hint))
         self.sink = sink
         self.table: Table = open_table(session, sink, self.spec.table.source)
+        self.files: ParquetFolder | None = None
+        if plan.naming is not None:
+            if not sink.path:
+                hint = "set sink.delta.path to the folder with the files of the topic"
+                raise UnsupportedError(Problem("SMT797", sink.place, "the table has a name, and no folder", hint))
+            self.files = ParquetFolder(session, str(sink.path), plan.naming)
 
     def state(self) -> TableState | None:
         """Returns the state of the table; None if no run of this package has written it."""
         return self.table.state()
+
+    def columns(self) -> StructType | None:
+        """Returns the columns of the table, or of the files that become the table; None if there are none."""
+        schema = self.table.schema()
+        if schema is None and self.files is not None:
+            schema = self.files.schema()
+        return schema
+
+    # --- files ---
+
+    def prove_files(self, offsets: CommittedOffsets, count: CountRows) -> str:
+        """Proves that Parquet files have the records before some offsets. Returns the proof; empty for other tables.
+
+        Raises:
+            TableError: SMT797, the files have other records; SMT798, files came after the conversion.
+        """
+        if self.files is None:
+            return ""
+        paths = self.files.paths()
+        if self.table.schema() is not None:
+            converted = rows_by_file(self.table.read())
+            if later := sorted(paths.keys() - converted.keys()):
+                statement = f"the folder has files that the Delta table lacks: {len(later)}"
+                hint = "a try was killed, and the connector went on: remove the folder _delta_log in it, and run again"
+                if self.state() is not None:
+                    hint = "the connector wrote them after the take-over: their records may be in the table already"
+                raise TableError(Problem("SMT798", later[0], statement, hint))
+            paths = converted
+        files = self.files.files(paths, self.spec.table.topics)
+        measured, _ = self.measured()
+        begins = {(r.topic, r.partition): r.start for r in measured.ranges}
+        return check_files(files, offsets.offsets, begins, count)
+
+    def convert_files(self) -> None:
+        """Converts Parquet files into a Delta table; does nothing if they are one, and for other tables."""
+        if self.files is not None and self.table.schema() is None:
+            self.files.convert()
+
+    def files_before(self, offsets: CommittedOffsets) -> DataFrame:
+        """Returns the rows of the files that begin before some offsets: the connector may write others meanwhile."""
+        assert self.files is not None
+        paths = []
+        for file in self.files.files(self.files.paths(), self.spec.table.topics):
+            if file.name.start < offsets.offsets.get((file.name.topic, file.name.partition), 0):
+                paths.append(file.path)
+        return self.files.rows_of(paths)
 
     # --- versions ---
 
@@ -83,6 +143,8 @@ class TakeOverTable:
         return TableHead(str(head.snapshot_id), parent, control, valid)
 
     def _delta_head(self) -> TableHead:
+        if self.table.schema() is None:
+            return TableHead()
         rows = self.session.sql(f"DESCRIBE HISTORY {self.table.name} LIMIT 1").collect()  # type: ignore[attr-defined]
         if not rows:
             return TableHead()

@@ -46,6 +46,15 @@ class InFlight:
     open_transactions: int = 0
     read_to: dict[int, int] = field(default_factory=dict)
 
+    def and_(self, other: "InFlight") -> "InFlight":
+        """Returns what is in flight for two tables of one control topic."""
+        return InFlight(
+            self.files + other.files,
+            self.records + other.records,
+            max(self.open_transactions, other.open_transactions),
+            {**self.read_to, **other.read_to},
+        )
+
     @property
     def is_empty(self) -> bool:
         """True if nothing is in flight."""

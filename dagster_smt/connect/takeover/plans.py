@@ -4,23 +4,35 @@ from collections.abc import Mapping
 
 from dagster_smt.connect.connectors import Connector
 from dagster_smt.connect.options import family_of
+from dagster_smt.connect.settings import is_true
 from dagster_smt.connect.settings_of_lakes import iceberg_table
 from dagster_smt.connect.takeover.definition import Definition
+from dagster_smt.connect.takeover.file_names import file_naming
 from dagster_smt.connect.takeover.types import TakeOverPlan
 from dagster_smt.errors import ConfigError, Problem, UnsupportedError
 from dagster_smt.tables.spec import KafkaTopics
 
 _APACHE = "org.apache.iceberg.connect.IcebergSinkConnector"
+_TABULAR = "io.tabular.iceberg.connect.IcebergSinkConnector"
+_ICEBERG = (_APACHE, _TABULAR)
 _FAMILIES = ("iceberg", "delta", "files")
 _CATALOG = "iceberg.catalog"
+_OF_JDBC = {"cache-enabled": "false", "jdbc.schema-version": "V1"}
+"""Settings of a JDBC catalog that only Spark needs: no second copy of the catalog, and a column for views."""
 _CATALOG_CLASS = "org.apache.iceberg.spark.SparkCatalog"
 
 
 def take_over_plan(connector: Connector, url: str, definition: Definition) -> TakeOverPlan:
     """Returns the plan.
 
+    Args:
+        connector: The connector; of one with several tables, the part of a table.
+        url: The address of a worker.
+        definition: The component.
+
     Raises:
-        UnsupportedError: SMT784, tables of this connector cannot be taken over.
+        UnsupportedError: SMT784, tables of this connector cannot be taken over; SMT795, nothing lists its tables;
+            SMT797, its files are not Parquet.
         ConfigError: SMT792, the component and the connector read different topics.
     """
     family = family_of(connector)
@@ -28,10 +40,7 @@ def take_over_plan(connector: Connector, url: str, definition: Definition) -> Ta
         statement = f"no run can continue the store of {connector.class_name or 'this connector'}"
         hint = "let the asset begin with a table of its own: table.start: group:connect-NAME"
         raise UnsupportedError(Problem("SMT784", connector.name, statement, hint))
-    if family == "iceberg" and (connector.class_name != _APACHE or not iceberg_table(connector)):
-        statement = "only Apache's Iceberg sink with one table in iceberg.tables can be taken over"
-        hint = "move the connector to org.apache.iceberg.connect first; import it once for each table"
-        raise UnsupportedError(Problem("SMT784", connector.name, statement, hint))
+    check_iceberg(connector)
     table = definition.spec.table
     if not isinstance(table.source, KafkaTopics):
         raise ConfigError(
@@ -41,12 +50,48 @@ def take_over_plan(connector: Connector, url: str, definition: Definition) -> Ta
         statement = "the component reads other topics than the connector"
         raise ConfigError(Problem("SMT792", "table.topics", statement, "import the connector again"))
     config = connector.config
-    group = config.get("consumer.override.group.id", "").strip() or f"connect-{connector.name}"
-    control = ""
+    group = worker_group = config.get("consumer.override.group.id", "").strip() or f"connect-{connector.name}"
+    control = table_name = ""
     if family == "iceberg":
         group = config.get("iceberg.connect.group-id", "").strip() or group
         control = config.get("iceberg.control.topic", "").strip() or "control-iceberg"
-    return TakeOverPlan(connector, url, definition.folder, definition.spec, group, control)
+        table_name = iceberg_table(connector)
+    if connector.class_name == _TABULAR:
+        group = config.get("iceberg.control.group-id", "").strip() or f"cg-control-{connector.name}"
+    return TakeOverPlan(
+        connector,
+        url,
+        definition.folder,
+        definition.spec,
+        group,
+        worker_group,
+        control,
+        table_name,
+        file_naming(connector),
+    )
+
+
+def check_iceberg(connector: Connector) -> None:
+    """Refuses Iceberg sinks whose tables no component stands for, before an import reports their options.
+
+    Raises:
+        UnsupportedError: SMT784, the class is unknown; SMT795, nothing lists the tables.
+    """
+    if family_of(connector) != "iceberg":
+        return
+    if connector.class_name not in _ICEBERG:
+        statement = "only Apache's and Tabular's Iceberg sinks can be taken over"
+        raise UnsupportedError(Problem("SMT784", connector.name, statement, f"move the connector to {_APACHE} first"))
+    if is_true(connector, "iceberg.tables.dynamic-enabled"):
+        statement = "the connector takes the name of the table from each record, so nothing lists its tables"
+        hint = (
+            "list the tables in iceberg.tables, each with iceberg.table.NAME.route-regex, set "
+            "iceberg.tables.dynamic-enabled=false, let the connector commit once, and run again"
+        )
+        raise UnsupportedError(Problem("SMT795", connector.name, statement, hint))
+    if not iceberg_table(connector):
+        statement = "the connector names no table"
+        raise UnsupportedError(Problem("SMT795", connector.name, statement, "name its tables in iceberg.tables"))
 
 
 def catalog_conf(config: Mapping[str, str]) -> dict[str, str]:
@@ -60,5 +105,7 @@ def catalog_conf(config: Mapping[str, str]) -> dict[str, str]:
         return {}
     name = config.get(_CATALOG, "").strip() or "iceberg"
     head = f"spark.sql.catalog.{name}"
+    if "jdbc" in f"{options.get('type', '')}{options.get('catalog-impl', '')}".lower():
+        options = {**_OF_JDBC, **options}
     conf = {f"{head}.{option}": value for option, value in options.items()}
     return {**conf, head: _CATALOG_CLASS, "spark.sql.defaultCatalog": name}

@@ -30,6 +30,8 @@ from dagster_smt.version import __version__
 
 JSON_FILE, PAGE = "shadow.json", "shadow.md"
 _PAUSE = 0.3
+_NAMES = ("connector", "class", "SHA-256 of the configuration without secrets", "table", "chain")
+"""Facts that a page shows as code."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class Shadow:
         self.session, self.plan, self.options, self.say = session, plan, options, say
         self.rest = ConnectRest(plan.url, plan.name, options.wait)
         self.table = TakeOverTable(session, plan)
-        self.settling = Settling(plan, self.rest, self.table, options.wait, say)
+        self.settling = Settling(plan, self.rest, [self.table], options.wait, say)
 
     def compare(self) -> ShadowReport:
         """Compares the rows, and writes the report next to the component.
@@ -128,7 +130,7 @@ class Shadow:
         ran = run(scratch_run(self.plan.spec, scratch, window), self.session)
         report = self._report(head, window, whole)
         report.records, report.dropped, report.failed = ran.records_in, ran.dropped, ran.failed
-        ours, of_connector = open_table(self.session, scratch).read(), self._rows_of_connector(head)
+        ours, of_connector = open_table(self.session, scratch).read(), self._rows_of_connector(head, offsets)
         differences = column_differences(self.table.sink, of_connector.schema, ours.schema)
         report.columns = [difference.to_json() for difference in differences]
         source = self.table.sink.source_columns or SourceColumns()
@@ -142,12 +144,12 @@ class Shadow:
         """Returns offsets and a version that belong together: the version has all records before the offsets."""
         end = time.monotonic() + self.options.wait
         while time.monotonic() < end:
-            head = self.table.head()
-            if self.settling.flight(head).is_empty:
+            heads = self.settling.heads()
+            if self.settling.flight(heads).is_empty:
                 offsets = self.settling.offsets()
-                again = self.table.head()
-                if again == head and self.settling.flight(head).is_empty and self.settling.offsets() == offsets:
-                    return offsets, head
+                again = self.settling.heads()
+                if again == heads and self.settling.flight(heads).is_empty and self.settling.offsets() == offsets:
+                    return offsets, heads[0]
             time.sleep(_PAUSE)
         statement = f"something is in flight all the time, for {self.options.wait:g} s"
         hint = "run again with a longer --wait, or stop the connector"
@@ -168,8 +170,10 @@ class Shadow:
             raise TableError(Problem("SMT790", self.plan.name, statement, "choose other offsets, or wait for a commit"))
         return Window(tuple(ranges)), whole
 
-    def _rows_of_connector(self, head: TableHead) -> DataFrame:
+    def _rows_of_connector(self, head: TableHead, offsets: CommittedOffsets) -> DataFrame:
         """Returns the rows of a version without those of our runs, which name their record."""
+        if self.table.files is not None and self.table.table.schema() is None:
+            return self.table.files_before(offsets)
         if isinstance(self.table.table, IcebergTable):
             self.table.table._properties()
             frame = self.session.sql(f"SELECT * FROM {self.table.table.name} VERSION AS OF {head.snapshot}")
@@ -208,31 +212,37 @@ def _write(report: ShadowReport, rows: RowComparison, folder: Path) -> None:
     (folder / PAGE).write_text(_page(report, rows), encoding="utf-8")
 
 
-def _page(report: ShadowReport, rows: RowComparison) -> str:
-    title = "Certificate" if report.same else "Differences"
-    lines = [f"# {title}: shadow run of {plain(report.connector)}", ""]
-    both = "The chain makes the rows that the connector wrote." if report.same else "The rows differ."
-    lines += [both, ""]
-    facts = [
-        ("what", "value"),
-        ("connector", code(report.connector)),
-        ("class", code(report.connector_class)),
-        ("SHA-256 of the configuration without secrets", code(report.config_hash)),
-        ("table", code(report.table)),
-        ("version of the table", plain(report.snapshot)),
-        ("chain", code(report.chain)),
+def facts_of(report: ShadowReport) -> list[tuple[str, str]]:
+    """Returns the facts of a report: what was compared, and how many rows."""
+    rows = report.rows
+    return [
+        ("connector", report.connector),
+        ("class", report.connector_class),
+        ("SHA-256 of the configuration without secrets", report.config_hash),
+        ("table", report.table),
+        ("version of the table", report.snapshot),
+        ("chain", report.chain),
         ("dagster_smt", report.version),
-        ("by", plain(report.by)),
+        ("by", report.by),
         ("at", report.at),
         ("records", str(report.records)),
         ("all records of the table", "yes" if report.whole else "no"),
         ("records that the chain drops", str(report.dropped)),
         ("records that fail in the chain", str(report.failed)),
-        ("rows of the chain", str(rows.ours)),
-        ("rows of the connector", str(rows.of_connector)),
-        ("rows of the chain only", str(rows.only_ours)),
-        ("rows of the connector only", str(rows.only_connectors)),
+        ("rows of the chain", str(rows["ours"])),
+        ("rows of the connector", str(rows["of_connector"])),
+        ("rows of the chain only", str(rows["only_ours"])),
+        ("rows of the connector only", str(rows["only_connectors"])),
     ]
+
+
+def _page(report: ShadowReport, rows: RowComparison) -> str:
+    title = "Certificate" if report.same else "Differences"
+    lines = [f"# {title}: shadow run of {plain(report.connector)}", ""]
+    both = "The chain gives the rows that the connector wrote." if report.same else "The rows differ."
+    lines += [both, ""]
+    facts = [("what", "value")]
+    facts += [(name, code(text) if name in _NAMES else plain(text)) for name, text in facts_of(report)]
     lines += [table(facts), "", "## Offsets", ""]
     cells = [("topic", "partition", "from", "to")]
     for topic, partitions in report.window.items():

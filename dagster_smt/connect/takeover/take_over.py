@@ -1,9 +1,9 @@
 """The steps of a take-over, and the way back. Each step can be repeated, so a command that was killed runs again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from pyspark.sql import SparkSession
 
@@ -12,15 +12,20 @@ from dagster_smt.connect.takeover.columns import (
     column_differences,
     columns_of_chain,
     last_records,
+    scratch_run,
     scratch_sink,
 )
 from dagster_smt.connect.takeover.connector_table import TakeOverTable
+from dagster_smt.connect.takeover.parquet_files import CountRows
 from dagster_smt.connect.takeover.rest import ConnectRest
 from dagster_smt.connect.takeover.settled import Say, Settled, Settling
 from dagster_smt.connect.takeover.types import ColumnDifference, Result, TakeOverPlan, TakeOverRecord
-from dagster_smt.errors import EngineError, Problem, SmtError, TableError
+from dagster_smt.errors import EngineError, Problem, SmtError, TableError, UnsupportedError
 from dagster_smt.model.secrets import without_login
 from dagster_smt.model.topics.state import TableState
+from dagster_smt.model.windows.offsets import TopicPartition
+from dagster_smt.model.windows.window import Window
+from dagster_smt.run.batch import run
 
 _TRIES = 5
 SAMPLE = 1_000
@@ -49,40 +54,41 @@ class TakeOverOptions:
 
 
 class TakeOver:
-    """A take-over of a table from its connector, or its way back.
+    """A take-over of a connector's tables, or its way back. Most connectors have one table.
 
     Args:
         session: The Spark session.
-        plan: The connector and its component.
+        plans: The connector, and the component of each of its tables.
         options: The options.
         say: Receives a line about each step.
     """
 
-    def __init__(self, session: SparkSession, plan: TakeOverPlan, options: TakeOverOptions, say: Say):
-        self.session, self.plan, self.options, self.say = session, plan, options, say
-        self.rest = ConnectRest(plan.url, plan.name, options.wait)
-        self.table = TakeOverTable(session, plan)
-        self.settling = Settling(plan, self.rest, self.table, options.wait, say)
+    def __init__(self, session: SparkSession, plans: Sequence[TakeOverPlan], options: TakeOverOptions, say: Say):
+        self.session, self.plan, self.options, self.say = session, plans[0], options, say
+        self.rest = ConnectRest(self.plan.url, self.plan.name, options.wait)
+        self.tables = [TakeOverTable(session, plan) for plan in plans]
+        self.settling = Settling(self.plan, self.rest, self.tables, options.wait, say)
 
     # --- there ---
 
-    def take(self) -> TakeOverRecord:
-        """Takes the table over, or continues a take-over that was killed.
+    def take(self) -> list[TakeOverRecord]:
+        """Takes the tables over, or continues a take-over that was killed. Returns a record for each table.
 
         Raises:
             SmtError: Nothing was taken over; the connector is as it was before.
         """
-        state = self.table.state()
-        if state is not None and state.taken_over is not None and not state.taken_over.back:
-            self._refuse_other_connector(state)
-            if not self.rest.state().is_stopped:
-                raise self._both_write()
-            if self._has_all(state):
-                return self._taken_before(state)
-        record = self._begun()
-        return self._with_record(record, "taken over", lambda: self._take(record, state), self._resume_if_it_ran)
+        states = [table.state() for table in self.tables]
+        noted = [state for state in states if _is_taken(state)]
+        for table, state in zip(self.tables, states, strict=True):
+            self._refuse_other_connector(table, state)
+        if noted and not self.rest.state().is_stopped:
+            raise self._both_write()
+        if noted and self._have_all(noted) and len(noted) == len(states):
+            return [self._taken_before(table) for table in self.tables]
+        records = [self._begun(table) for table in self.tables]
+        return self._with_records(records, "taken over", lambda: self._take(records, states), self._resume_if_it_ran)
 
-    def _has_all(self, state: TableState) -> bool:
+    def _have_all(self, states: Iterable[TableState]) -> bool:
         """Returns True if the noted offsets are those of the connector.
 
         A worker that lost its cluster may have committed between the proof and the note of a try that was killed.
@@ -90,96 +96,126 @@ class TakeOver:
         Raises:
             TableError: SMT791, runs have committed since: their rows may be in the table twice.
         """
-        ends = state.ends_by_partition()
-        ahead = [place for place, offset in self._committed().items() if offset > ends.get(place, offset)]
-        if ahead and any(run.number > state.number - 1 for run in state.runs[-1:]):
-            raise self._both_write()
-        return not ahead
+        committed, result = self._committed(), True
+        for state in states:
+            ends = state.ends_by_partition()
+            ahead = [place for place, offset in committed.items() if offset > ends.get(place, offset)]
+            if ahead and _has_runs_since(state):
+                raise self._both_write()
+            result &= not ahead
+        return result
 
-    def _take(self, record: TakeOverRecord, state: TableState | None) -> None:
-        self._refuse_other_connector(state)
-        if state is not None and state.taken_over is None:
-            statement = "runs of this package have written the table, and never took it over from a connector"
-            hint = "give the asset a table of its own, or take over a table that only the connector writes"
-            raise TableError(Problem("SMT791", self.table.sink.place, statement, hint))
-        self._compare_columns(record)
+    def _take(self, records: Sequence[TakeOverRecord], states: Sequence[TableState | None]) -> None:
+        for table, state in zip(self.tables, states, strict=True):
+            if state is not None and state.taken_over is None:
+                statement = "runs of this package have written the table, and never took it over from a connector"
+                hint = "give the asset a table of its own, or take over a table that only the connector writes"
+                raise TableError(Problem("SMT791", table.sink.place, statement, hint))
+        for table, record in zip(self.tables, records, strict=True):
+            self._compare_columns(table, record)
         if self.options.dry_run:
-            self._would_do(record)
+            self._would_do(records)
             return
+        continued = any(state is not None and _is_taken(state) and _has_runs_since(state) for state in states)
         for _ in range(_TRIES):
-            settled = self.settling.settle()
-            self._note(record, settled)
-            if self._is_on_top_of(record, settled):
+            settled = self.settling.settle(may_run=not continued)
+            proofs = [table.prove_files(settled.offsets, self._rows_of(table)) for table in self.tables]
+            for table in self.tables:
+                table.convert_files()
+            self._note(records, settled, proofs)
+            if self._is_on_top_of(records, settled):
                 return
             self.say("the connector has committed again: its offsets are read again")
         statement = f"the table changed {_TRIES} times while it was taken over"
         raise EngineError(Problem("SMT783", self.plan.name, statement, "run again when no worker writes the table"))
 
-    def _note(self, record: TakeOverRecord, settled: Settled) -> None:
-        """Commits the offsets as the progress of the table."""
-        measured, identities = self.table.measured()
-        covered = self.table.covered(settled.offsets, measured)
-        record.offsets, record.in_flight = settled.offsets.to_json(), settled.text
-        record.head_before, record.rows = settled.head.to_json(), self.table.rows()
-        self.table.take(covered, measured, identities, record.rows)
+    def _rows_of(self, table: TakeOverTable) -> CountRows:
+        """Returns the function that counts the rows that the chain makes of some records."""
 
-    def _is_on_top_of(self, record: TakeOverRecord, settled: Settled) -> bool:
-        """Returns True if the connector wrote nothing between the proof and the note."""
-        head = self.table.head()
-        record.head_after = head.to_json()
-        if head.control_offsets != settled.head.control_offsets:
-            return False
-        self.say(f"taken over: version {head.snapshot} has the offsets of {self.plan.group}")
+        def rows_of(window: Window) -> int:
+            scratch = scratch_sink(table.sink, self.options.scratch)
+            return run(scratch_run(table.spec, scratch, window), self.session).records_out
+
+        return rows_of
+
+    def _note(self, records: Sequence[TakeOverRecord], settled: Settled, proofs: Sequence[str]) -> None:
+        """Commits the offsets as the progress of each table."""
+        for number, (table, record) in enumerate(zip(self.tables, records, strict=True)):
+            measured, identities = table.measured()
+            covered = table.covered(settled.offsets, measured)
+            text = "; ".join(filter(None, (settled.texts[number], proofs[number])))
+            record.offsets, record.in_flight = settled.offsets.to_json(), text
+            record.head_before, record.rows = settled.heads[number].to_json(), table.rows()
+            table.take(covered, measured, identities, record.rows)
+
+    def _is_on_top_of(self, records: Sequence[TakeOverRecord], settled: Settled) -> bool:
+        """Returns True if the connector wrote nothing between the proof and the notes."""
+        heads = self.settling.heads()
+        for record, head in zip(records, heads, strict=True):
+            record.head_after = head.to_json()
+        for head, before in zip(heads, settled.heads, strict=True):
+            if head.control_offsets != before.control_offsets:
+                return False
+        versions = ", ".join(head.snapshot for head in heads)
+        self.say(f"taken over: version {versions} has the offsets of {self.plan.group}")
         return True
 
-    def _taken_before(self, state: TableState) -> TakeOverRecord:
+    def _taken_before(self, table: TakeOverTable) -> TakeOverRecord:
         """Returns the record of a take-over whose note is committed, and writes the record if a try was killed."""
-        record = read_record(self.plan.folder)
+        record = read_record(table.plan.folder)
         self.say("the table is taken over already")
         if record is not None and (record.connector, record.result) == (self.plan.name, "taken over"):
             return record
-        record = self._begun()
+        record = self._begun(table)
         if self.options.dry_run:
             return record
+        state = table.state()
         record.result, record.ended = "taken over", now()
         record.state_after = self.rest.state().text
-        record.head_after = record.head_after or self.table.head().to_json()
+        record.head_after = record.head_after or table.head().to_json()
         record.offsets = record.offsets or self.settling.offsets().to_json()
-        record.rows = record.rows if record.rows is not None else state.rows.get("")
-        write_record(record, self.plan.folder)
+        if record.rows is None and state is not None:
+            record.rows = state.rows.get("")
+        write_record(record, table.plan.folder)
         return record
 
-    def _would_do(self, record: TakeOverRecord) -> None:
-        head = self.table.head()
-        flight = self.settling.flight(head)
+    def _would_do(self, records: Sequence[TakeOverRecord]) -> None:
+        heads = self.settling.heads()
+        flight = self.settling.flight(heads)
         waiting = "nothing is in flight" if flight.is_empty else f"in flight: {flight.text}"
-        record.in_flight, record.head_before = waiting, head.to_json()
-        record.offsets = self.settling.offsets().to_json()
         self.say(f"would stop {self.plan.name} ({self.rest.state().text}); now {waiting}")
-        self.say(f"would note the offsets of {self.plan.group} in {self.table.sink.place}")
+        for table, record, head in zip(self.tables, records, heads, strict=True):
+            record.in_flight, record.head_before = waiting, head.to_json()
+            record.offsets = self.settling.offsets().to_json()
+            if table.files is not None and table.table.schema() is None:
+                paths = table.files.paths()
+                self.say(f"would convert {len(paths)} files with {sum(paths.values())} rows into a Delta table")
+            if table.files is not None and self.rest.state().is_stopped:
+                self.say(table.prove_files(self.settling.offsets(), self._rows_of(table)))
+            self.say(f"would note the offsets of {self.plan.group} in {table.sink.place}")
 
-    def _compare_columns(self, record: TakeOverRecord) -> None:
-        """Compares the table with the rows of the chain.
+    def _compare_columns(self, table: TakeOverTable, record: TakeOverRecord) -> None:
+        """Compares a table with the rows of the chain.
 
         Raises:
             TableError: SMT781, for each difference that nobody accepts.
         """
-        schema = self.table.table.schema()
-        place = self.table.sink.place
+        schema = table.columns()
+        place = table.sink.place
         if schema is None:
             hint = "name the connector's table as sink of the component, and its catalog in the Spark session"
             raise TableError(Problem("SMT781", place, "the connector's table does not exist", hint))
-        measured, _ = self.table.measured()
+        measured, _ = table.measured()
         ends = self.settling.offsets().offsets
         window = last_records(list(measured.ranges), ends, self.options.sample)
         self.say(f"comparing columns: {window.records} records")
-        scratch = scratch_sink(self.table.sink, self.options.scratch)
-        chain = columns_of_chain(self.session, self.plan.spec, scratch, window)
+        scratch = scratch_sink(table.sink, self.options.scratch)
+        chain = columns_of_chain(self.session, table.spec, scratch, window)
         differences: list[ColumnDifference] = []
         if chain is None:
             record.compared = "The topics have no record to compare columns with."
         else:
-            differences = column_differences(self.table.sink, schema, chain)
+            differences = column_differences(table.sink, schema, chain)
             record.compared = f"The columns of {window.records} records after the chain, with those of the table."
         record.columns = [difference.to_json() for difference in differences]
         problems = []
@@ -191,82 +227,105 @@ class TakeOver:
 
     # --- and back ---
 
-    def back(self) -> TakeOverRecord:
-        """Gives the table back to the connector, which continues at the end of the runs' progress.
+    def back(self) -> list[TakeOverRecord]:
+        """Gives the tables back to the connector, which continues at the end of the runs' progress.
 
         Raises:
-            SmtError: The table was not given back. If the table already has the note, only a second try can continue.
+            SmtError: The tables were not given back. If a table already has the note, only a second try can continue.
         """
-        state = self.table.state()
-        if state is None or state.taken_over is None:
-            statement = "the table was not taken over from a connector"
-            raise TableError(Problem("SMT788", self.table.sink.place, statement, "run takeover without --back first"))
-        self._refuse_other_connector(state)
-        taken = state
-        record = self._begun()
-        return self._with_record(record, "given back", lambda: self._back(record, taken), undo=lambda: None)
+        states = []
+        for table in self.tables:
+            if table.files is not None:
+                statement = (
+                    "the connector writes files, and no Delta table: its files would be in no commit of the table"
+                )
+                hint = "a table that was made of files stays with the asset; the connector can fill another folder"
+                raise UnsupportedError(Problem("SMT798", table.sink.place, statement, hint))
+            state = table.state()
+            if state is None or state.taken_over is None:
+                statement = "the table was not taken over from a connector"
+                raise TableError(Problem("SMT788", table.sink.place, statement, "run takeover without --back first"))
+            self._refuse_other_connector(table, state)
+            states.append(state)
+        records = [self._begun(table) for table in self.tables]
+        return self._with_records(records, "given back", lambda: self._back(records, states), undo=lambda: None)
 
-    def _back(self, record: TakeOverRecord, state: TableState) -> None:
-        note = state.taken_over
-        assert note is not None
+    def _back(self, records: Sequence[TakeOverRecord], states: Sequence[TableState]) -> None:
         running = not self.rest.state().is_stopped
-        if running and not note.back:
+        fenced = all(_is_back(state) for state in states)
+        if running and not fenced:
             raise self._both_write()
-        ends = state.ends_by_partition()
-        record.offsets = {"group": self.plan.group, "offsets": state.ends()}
-        if not note.back:
-            self._refuse_unfinished(state)
-            record.head_before, record.rows = self.table.head().to_json(), self.table.rows()
+        for table, record, state in zip(self.tables, records, states, strict=True):
+            record.offsets = {"group": self.plan.group, "offsets": state.ends()}
+            if not _is_back(state):
+                _refuse_unfinished(table, state)
+                record.head_before, record.rows = table.head().to_json(), table.rows()
+        self._refuse_other_ends(states)
         if self.options.dry_run:
             self.say(f"would set the offsets of {self.plan.group} and start {self.plan.name}")
             return
-        if not note.back:
-            self.table.give_back(state)
-            self.say("the table refuses runs from now on")
-        record.head_after = self.table.head().to_json()
-        behind = {place: end for place, end in ends.items() if self._committed().get(place, 0) < end}
-        if behind and running:
-            raise self._both_write()
-        if behind:
-            self.settling.stop()
-            self.rest.set_offsets(behind)
-            if any(self._committed().get(place, 0) < end for place, end in behind.items()):
-                statement = "the worker did not set the offsets of the connector"
-                hint = "run again; if the problem stays, set them with kafka-consumer-groups.sh --reset-offsets"
-                raise EngineError(Problem("SMT789", self.plan.name, statement, hint))
+        for table, state in zip(self.tables, states, strict=True):
+            if not _is_back(state):
+                table.give_back(state)
+        if not fenced:
+            self.say("the table refuses runs from now on" if len(states) == 1 else "the tables refuse runs from now on")
+        for table, record in zip(self.tables, records, strict=True):
+            record.head_after = table.head().to_json()
+        self._set_offsets(states[0].ends_by_partition(), running)
         if not running:
             self.rest.resume()
             self.rest.until(lambda s: s.state == "RUNNING", self.options.wait)
         self.say(f"given back: {self.plan.name} goes on after the runs")
 
-    def _committed(self) -> dict[tuple[str, int], int]:
+    def _set_offsets(self, ends: Mapping[TopicPartition, int], running: bool) -> None:
+        """Sets the connector's offsets to the end of the runs; only forward, and only of a stopped connector."""
+        committed = self._committed()
+        behind = {place: end for place, end in ends.items() if committed.get(place, 0) < end}
+        if behind and running:
+            raise self._both_write()
+        if not behind:
+            return
+        self.settling.stop()
+        self.settling.set_offsets(behind)
+        committed = self._committed()
+        if any(committed.get(place, 0) < end for place, end in behind.items()):
+            statement = "the worker did not set the offsets of the connector"
+            hint = "run again; if the problem stays, set them with kafka-consumer-groups.sh --reset-offsets"
+            raise EngineError(Problem("SMT789", self.plan.name, statement, hint))
+
+    def _committed(self) -> dict[TopicPartition, int]:
         return dict(self.settling.offsets().offsets)
 
-    def _refuse_unfinished(self, state: TableState) -> None:
-        """Refuses a state that one offset per partition cannot tell.
+    def _refuse_other_ends(self, states: Sequence[TableState]) -> None:
+        """Refuses tables that end at different offsets: a connector has one offset per partition for all of them.
+
+        A table that was given back has no more runs, so the check holds until all of them are.
 
         Raises:
-            TableError: SMT788.
+            TableError: SMT796.
         """
-        place = self.table.sink.place
-        problems = []
-        if state.holes:
-            first = next(iter(state.holes.ranges()))
-            statement = f"no run has read offsets {first.start} to {first.end} of {first.topic}-{first.partition}"
-            problems.append(Problem("SMT788", place, statement, "run the asset once without a fixed window"))
-        if state.waiting:
-            statement = f"{state.waiting.records} records wait for the next run"
-            problems.append(Problem("SMT788", place, statement, "run the asset once"))
-        if problems:
-            raise TableError(problems)
+        first = states[0].ends_by_partition()
+        for table, state in zip(self.tables, states, strict=True):
+            ends = state.ends_by_partition()
+            different = sorted(place for place in {*first, *ends} if first.get(place, 0) != ends.get(place, 0))
+            if different:
+                topic, partition = different[0]
+                statement = (
+                    f"the table ends at offset {ends.get(different[0], 0)} of {topic}-{partition}, and "
+                    f"{self.tables[0].sink.place} at {first.get(different[0], 0)}"
+                )
+                hint = (
+                    "let each asset run until all have the same offsets; after a try that was killed, take over first"
+                )
+                raise TableError(Problem("SMT796", table.sink.place, statement, hint))
 
     # --- both ---
 
-    def _refuse_other_connector(self, state: TableState | None) -> None:
+    def _refuse_other_connector(self, table: TakeOverTable, state: TableState | None) -> None:
         note = state.taken_over if state is not None else None
         if note is not None and note.connector != self.plan.name:
             statement = f"the table was taken over from the connector {note.connector}"
-            raise TableError(Problem("SMT791", self.table.sink.place, statement, "name that connector"))
+            raise TableError(Problem("SMT791", table.sink.place, statement, "name that connector"))
 
     def _both_write(self) -> TableError:
         statement = f"the connector runs although the table was taken over: {self.rest.state().text}"
@@ -276,65 +335,97 @@ class TakeOver:
         )
         return TableError(Problem("SMT791", self.plan.name, statement, hint))
 
-    def _begun(self) -> TakeOverRecord:
+    def _begun(self, table: TakeOverTable) -> TakeOverRecord:
         """Returns the record of this try. A try that was killed has left its record."""
-        connector = self.plan.connector
-        last = read_record(self.plan.folder)
-        if last is not None and (last.connector, last.result) == (connector.name, "begun"):
+        plan = table.plan
+        last = read_record(plan.folder)
+        if last is not None and (last.connector, last.result) == (plan.name, "begun"):
             record = replace(last, tries=last.tries + 1)
         else:
-            record = self._new(connector)
+            record = self._new(plan)
         if not self.options.dry_run:
-            write_record(record, self.plan.folder)
+            write_record(record, plan.folder)
         return record
 
-    def _new(self, connector: Any) -> TakeOverRecord:
+    def _new(self, plan: TakeOverPlan) -> TakeOverRecord:
         return TakeOverRecord(
-            connector=connector.name,
-            connector_class=connector.class_name,
-            config_hash=config_hash(connector),
-            cluster=without_login(self.plan.url),
-            table=self.plan.spec.sink.place,
-            asset=self.plan.spec.name,
+            connector=plan.name,
+            connector_class=plan.connector.class_name,
+            config_hash=config_hash(plan.connector),
+            cluster=without_login(plan.url),
+            table=plan.spec.sink.place,
+            asset=plan.spec.name,
             by=self.options.by or user(),
             begun=now(),
             tries=1,
             state_before=self.rest.state().text,
         )
 
-    def _with_record(
-        self, record: TakeOverRecord, result: Result, steps: Callable[[], None], undo: Callable[[], None]
-    ) -> TakeOverRecord:
-        """Does the steps, and writes the record of their result."""
+    def _with_records(
+        self, records: list[TakeOverRecord], result: Result, steps: Callable[[], None], undo: Callable[[], None]
+    ) -> list[TakeOverRecord]:
+        """Does the steps, and writes the record of each table with their result."""
         try:
             steps()
         except SmtError as error:
-            record.result, record.ended = "refused", now()
-            record.problems = [str(problem) for problem in error.problems]
             if not self.options.dry_run:
                 with suppress(SmtError):
                     undo()
-                with suppress(SmtError):
-                    record.state_after = self.rest.state().text
-                write_record(record, self.plan.folder)
+            self._end(records, "refused", [str(problem) for problem in error.problems])
             raise
-        if self.options.dry_run:
-            record.result = "dry run"
-            return record
-        record.result, record.ended, record.problems = result, now(), []
-        record.state_after = self.rest.state().text
-        write_record(record, self.plan.folder)
-        return record
+        self._end(records, "dry run" if self.options.dry_run else result, [])
+        return records
+
+    def _end(self, records: Sequence[TakeOverRecord], result: Result, problems: list[str]) -> None:
+        after = ""
+        with suppress(SmtError):
+            after = self.rest.state().text
+        for table, record in zip(self.tables, records, strict=True):
+            record.result, record.ended, record.problems = result, now(), problems
+            record.state_after = after
+            if not self.options.dry_run:
+                write_record(record, table.plan.folder)
 
     def _resume_if_it_ran(self) -> None:
-        """Starts a connector again that this command has stopped, if the table has no note of a take-over."""
-        state = self.table.state()
-        if state is not None and state.taken_over is not None and not state.taken_over.back:
+        """Starts a connector again that this command has stopped, if no table has the note of a take-over."""
+        if any(_is_taken(table.state()) for table in self.tables):
             return
         record = read_record(self.plan.folder)
         if record is not None and record.state_before.startswith("RUNNING") and self.rest.state().is_stopped:
             self.say(f"starting {self.plan.name} again")
             self.rest.resume()
+
+
+def _is_taken(state: TableState | None) -> TypeGuard[TableState]:
+    return state is not None and state.taken_over is not None and not state.taken_over.back
+
+
+def _is_back(state: TableState) -> bool:
+    return state.taken_over is not None and state.taken_over.back
+
+
+def _has_runs_since(state: TableState) -> bool:
+    """Returns True if a run has committed after the note of the take-over."""
+    return any(run.number > state.number - 1 for run in state.runs[-1:])
+
+
+def _refuse_unfinished(table: TakeOverTable, state: TableState) -> None:
+    """Refuses a state that one offset per partition cannot tell.
+
+    Raises:
+        TableError: SMT788.
+    """
+    place = table.sink.place
+    problems = []
+    if state.holes:
+        first = next(iter(state.holes.ranges()))
+        statement = f"no run has read offsets {first.start} to {first.end} of {first.topic}-{first.partition}"
+        problems.append(Problem("SMT788", place, statement, "run the asset once without a fixed window"))
+    if state.waiting:
+        statement = f"{state.waiting.records} records wait for the next run"
+        problems.append(Problem("SMT788", place, statement, "run the asset once"))
+    if problems:
+        raise TableError(problems)
 
 
 def as_json(record: TakeOverRecord) -> dict[str, Any]:

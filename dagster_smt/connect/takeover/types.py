@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dagster_smt.connect.connectors import Connector
+from dagster_smt.connect.takeover.file_names import FileNaming
 from dagster_smt.model.windows.offsets import TopicPartition, by_topic
 from dagster_smt.run.spec import RunSpec
 
@@ -107,8 +108,11 @@ class TakeOverPlan:
         url: The address of a worker.
         folder: The folder of the component.
         spec: The run of the component.
-        group: The consumer group with the connector's offsets.
+        group: The consumer group with the offsets that the connector has written.
+        worker_group: The consumer group of the worker's tasks: the same, but for Tabular's Iceberg sink.
         control: For an Iceberg sink: the control topic; empty for other sinks.
+        table: For an Iceberg sink: the connector's name of the table; empty for other sinks.
+        naming: For a sink that writes Parquet files: their names; None for other sinks.
     """
 
     connector: Connector
@@ -116,7 +120,10 @@ class TakeOverPlan:
     folder: Path
     spec: RunSpec
     group: str
+    worker_group: str
     control: str = ""
+    table: str = ""
+    naming: FileNaming | None = None
 
     @property
     def name(self) -> str:
@@ -127,6 +134,11 @@ class TakeOverPlan:
     def coordinator_group(self) -> str:
         """The group of the Iceberg sink's coordinator; empty for other sinks."""
         return f"{self.group}-coord" if self.control else ""
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups that have no member when the connector is stopped."""
+        return tuple(dict.fromkeys(g for g in (self.worker_group, self.group, self.coordinator_group) if g))
 
 
 @dataclass

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 
-def serve(lake: str, jars_folder: str) -> None:
+def serve(lake: str, jars_folder: str, more: str) -> None:
     from dagster_smt.cli import main
     from dagster_smt.connect.takeover.definition import Definition
     from dagster_smt.connect.takeover.plans import catalog_conf
@@ -16,7 +16,7 @@ def serve(lake: str, jars_folder: str) -> None:
     from tests.connect.takeover.workers import iceberg_config
 
     os.environ["SPARK_LOCAL_DIRS"] = jars_folder
-    conf = catalog_conf(iceberg_config(Path(lake), "", "", "", ""))
+    conf = json.loads(more) or catalog_conf(iceberg_config(Path(lake), "", "", "", ""))
     session, _ = take_over_session({**conf, "spark.sql.shuffle.partitions": "2"}, _any_spec())
     session.sql("SELECT 1").collect()
     out = os.fdopen(os.dup(1), "w")

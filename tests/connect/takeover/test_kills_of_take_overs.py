@@ -32,10 +32,11 @@ QUICK = {"iceberg.kafka.transaction.timeout.ms": "8000", "iceberg.kafka.session.
 class Child:
     """A process that carries out one order after another."""
 
-    def __init__(self, world: World):
+    def __init__(self, world: World, conf: dict[str, str] | None = None):
         folder = world.root / "children"
         folder.mkdir(exist_ok=True)
         command = [sys.executable, "-m", "tests.connect.takeover.child", str(world.lake), str(folder)]
+        command.append(json.dumps(conf or {}))
         self.log = (folder / "log").open("ab")
         self.process = subprocess.Popen(
             command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, start_new_session=True,
@@ -173,9 +174,7 @@ def ids_of(world: World) -> list[int]:
     import fastavro
     import pyarrow.parquet as pq
 
-    folder = world.lake / "shop" / world.name
-    version = (folder / "metadata" / "version-hint.text").read_text().strip()
-    table = json.loads((folder / "metadata" / f"v{version}.metadata.json").read_text())
+    table = world.metadata()
     current = next(s for s in table["snapshots"] if s["snapshot-id"] == table["current-snapshot-id"])
     ids: list[int] = []
     with Path(current["manifest-list"].removeprefix("file:")).open("rb") as lists:

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import ClassVar
@@ -10,7 +10,8 @@ from typing import ClassVar
 import pytest
 
 from dagster_smt.cli import argument_parser
-from dagster_smt.connect import Connector, written_component
+from dagster_smt.cli.shadow_page import shadow_page
+from dagster_smt.connect import Connector, by_table, written_component
 from dagster_smt.connect.takeover import control_topic
 from dagster_smt.connect.takeover.audit_record import config_hash, page_of, read_record, write_record
 from dagster_smt.connect.takeover.columns import column_differences, last_records
@@ -18,6 +19,7 @@ from dagster_smt.connect.takeover.control_topic import InFlight, event_of
 from dagster_smt.connect.takeover.definition import Definition
 from dagster_smt.connect.takeover.plans import catalog_conf, take_over_plan
 from dagster_smt.connect.takeover.rest import ConnectRest
+from dagster_smt.connect.takeover.shadow import ShadowReport, facts_of
 from dagster_smt.connect.takeover.types import ConnectorState, TakeOverRecord
 from dagster_smt.errors import ConfigError, EngineError, TableError, UnsupportedError
 from dagster_smt.model.topics.state import TableState
@@ -139,6 +141,11 @@ def test_only_files_of_the_connector_and_the_table_are_in_flight(group, table, f
     assert not InFlight(open_transactions=1).is_empty
 
 
+def test_several_tables_are_in_flight_together():
+    both = InFlight(1, 5, 0, {0: 7}).and_(InFlight(2, 3, 1, {0: 7, 1: 9}))
+    assert both == InFlight(3, 8, 1, {0: 7, 1: 9}) and not both.is_empty
+
+
 @pytest.mark.parametrize("event", [b"", b"\xc2\x01", b"\xc2\x01\x00\x02{}", events()[1][:-40], b"{}"])
 def test_other_bytes_in_the_control_topic_stop_the_take_over(event):
     with pytest.raises(EngineError, match="SMT793"):
@@ -225,8 +232,7 @@ def test_files_that_are_no_component(tmp_path, text, statement):
 @pytest.mark.parametrize(
     "more",
     [
-        {"connector.class": "io.tabular.iceberg.connect.IcebergSinkConnector"},
-        {"iceberg.tables": "a.b,c.d"},
+        {"connector.class": "com.example.IcebergSinkConnector"},
         {"connector.class": "org.apache.kafka.connect.file.FileStreamSinkConnector"},
         {"connector.class": "io.confluent.connect.jdbc.JdbcSinkConnector"},
     ],
@@ -235,6 +241,51 @@ def test_tables_that_no_run_can_go_on_in(tmp_path, more):
     definition = Definition(saved(tmp_path, connector()))
     with pytest.raises(UnsupportedError, match="SMT784"):
         take_over_plan(connector(**more), "http://connect:8083", definition)
+
+
+@pytest.mark.parametrize(
+    ("more", "statement"),
+    [({"iceberg.tables.dynamic-enabled": "true"}, "from each record"), ({"iceberg.tables": " "}, "names no table")],
+)
+def test_tables_without_a_list(tmp_path, more, statement):
+    definition = Definition(saved(tmp_path, connector()))
+    with pytest.raises(UnsupportedError, match=f"SMT795.*{statement}"):
+        take_over_plan(connector(**more), "http://connect:8083", definition)
+
+
+SEVERAL = {
+    "iceberg.tables": "shop.a, shop.b",
+    "iceberg.tables.route-field": "kind",
+    "iceberg.table.shop.a.route-regex": "a|x",
+    "iceberg.table.shop.b.route-regex": "b",
+    "iceberg.table.shop.b.partition-by": "day(at)",
+}
+
+
+def test_each_table_of_a_connector_has_a_plan(tmp_path):
+    parts = by_table(connector(**SEVERAL))
+    assert [part.table for part in parts] == ["shop.a", "shop.b"]
+    plans = [take_over_plan(part, "http://connect:8083", Definition(saved(tmp_path, part))) for part in parts]
+    assert [(plan.name, plan.table, plan.folder.name) for plan in plans] == [
+        ("orders", "shop.a", "orders_shop_a"),
+        ("orders", "shop.b", "orders_shop_b"),
+    ]
+    assert {(plan.group, plan.control) for plan in plans} == {("connect-orders", "control")}
+    assert [plan.spec.name for plan in plans] == ["lake__orders_shop_a", "lake__orders_shop_b"]
+    chain = [stage.alias for stage in plans[0].spec.chain.stages]
+    assert chain == ["hide", "noValue", "route"] and "(?:a|x)" in (plans[0].folder / "chain.properties").read_text()
+    assert by_table(connector()) == [connector()]
+    assert len(by_table(connector(**SEVERAL, **{"iceberg.tables.dynamic-enabled": "true"}))) == 1
+
+
+def test_tabulars_sink_has_a_group_of_its_own(tmp_path):
+    tabular = {"connector.class": "io.tabular.iceberg.connect.IcebergSinkConnector"}
+    definition = Definition(saved(tmp_path, connector(**tabular)))
+    plan = take_over_plan(connector(**tabular), "http://connect:8083", definition)
+    assert (plan.group, plan.worker_group) == ("cg-control-orders", "connect-orders")
+    assert plan.groups == ("connect-orders", "cg-control-orders", "cg-control-orders-coord")
+    own = connector(**tabular, **{"iceberg.control.group-id": "mine"})
+    assert take_over_plan(own, "http://connect:8083", definition).group == "mine"
 
 
 def test_a_component_of_other_topics(tmp_path):
@@ -249,6 +300,9 @@ def test_the_catalog_of_the_connector_becomes_that_of_the_session():
     assert conf["spark.sql.catalog.iceberg.warehouse"] == "file:///lake"
     other = catalog_conf({"iceberg.catalog": "prod", "iceberg.catalog.uri": "http://rest"})
     assert other["spark.sql.catalog.prod.uri"] == "http://rest" and catalog_conf({}) == {}
+    jdbc = catalog_conf({"iceberg.catalog.type": "jdbc", "iceberg.catalog.uri": "jdbc:x"})
+    assert jdbc["spark.sql.catalog.iceberg.cache-enabled"] == "false"
+    assert jdbc["spark.sql.catalog.iceberg.jdbc.schema-version"] == "V1"
 
 
 # --- the record, and what runs may do ---
@@ -266,6 +320,21 @@ def test_no_secret_is_in_a_record(tmp_path):
     (tmp_path / "takeover.json").write_text("{")
     assert read_record(tmp_path) is None
     assert json.loads((tmp_path / "takeover.history.jsonl").read_text()) == asdict(record)
+
+
+def test_a_shadow_report_is_a_page():
+    rows = {"columns": {"id": "bigint"}, "ours": 2, "of_connector": 1, "only_ours": 1, "only_connectors": 0}
+    first = [{"place": "t-0 offset 1", "rows": 1, "columns": ["<b>"]}]
+    report = ShadowReport(
+        "<i>c", "X", "", "", "shop.t", "7", "", "", "ops", "", {"t": {"0": [0, 2]}}, True, 2, 0, 0,
+        {**rows, "first": first}, [{"column": "<u>", "kind": "added", "text": "x"}],
+    )  # fmt: skip
+    page = shadow_page(report)
+    assert "different rows" in page and "t-0 offset 1" in page and "2 records give 2 rows" in page
+    assert not any(tag in page for tag in ("<i>", "<b>,", "<td><b>", "<u>"))
+    assert ["rows of the chain only", "1"] in [list(fact) for fact in facts_of(report)]
+    same = replace(report, same=True, columns=[], rows={**rows, "first": []})
+    assert "same rows" in shadow_page(same) and "First differences" not in shadow_page(same)
 
 
 def state(*, back: bool = False) -> TableState:

@@ -36,7 +36,7 @@ def plan(spark, tmp_path):
     spec = RunSpec("orders", parse_chain({"transforms": ""}), table, sink)
     frame = spark.createDataFrame([(number, "n") for number in range(4)], COLUMNS)
     frame.write.format("delta").save(str(tmp_path / "lake"))
-    return TakeOverPlan(Connector("c", {}), "http://connect:8083", tmp_path, spec, "connect-c")
+    return TakeOverPlan(Connector("c", {}), "http://connect:8083", tmp_path, spec, "connect-c", "connect-c")
 
 
 def taken(spark, plan, offset=4):
@@ -89,10 +89,18 @@ def test_offsets_that_cannot_be_those_of_the_topics(spark, plan):
         table.covered(CommittedOffsets("g", {("other", 0): 3}), measured)
 
 
-@pytest.mark.parametrize("change", [{"mode": "upsert", "keys": ["id"]}, {"path": "lake/{topic}"}, {"kind": "records"}])
-def test_other_tables_are_refused(spark, plan, change):
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"mode": "upsert", "keys": ["id"]}, "SMT799.*mode: upsert"),
+        ({"mode": "scd2", "keys": ["id"]}, "SMT799.*mode: scd2"),
+        ({"path": "lake/{topic}"}, "SMT784"),
+        ({"kind": "records"}, "SMT784"),
+    ],
+)
+def test_other_tables_are_refused(spark, plan, change, problem):
     sink = replace(plan.spec.sink, **change)
-    with pytest.raises(UnsupportedError, match="SMT784"):
+    with pytest.raises(UnsupportedError, match=problem):
         TakeOverTable(spark, replace(plan, spec=replace(plan.spec, sink=sink)))
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from dagster_smt.cli import main
 from dagster_smt.connect.takeover.definition import Definition
 from dagster_smt.connect.takeover.plans import catalog_conf
 from dagster_smt.errors import TableError
@@ -14,6 +15,7 @@ from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run
 from dagster_smt.tables.sources.file_writer import NewRecord
 from dagster_smt.tables.spec import WindowRequest
+from tests.connect.takeover.test_parts_of_take_overs import commands
 from tests.connect.takeover.workers import Worker
 from tests.connect.takeover.world import World, repeated
 
@@ -88,6 +90,33 @@ def test_there_and_back_and_there_again(spark, world, worker, capsys):
     assert repeated(all_ids) == {} and sorted(all_ids) == list(range(110))
     history = (world.defs / world.name.replace("-", "_") / "takeover.history.jsonl").read_text().splitlines()
     assert [json.loads(line)["result"] for line in history] == ["taken over", "given back", "taken over"]
+
+
+def test_the_commands_of_the_page_do_what_it_says(spark, broker, worker, tmp_path):
+    """All commands in their order, with addresses and folders of the test; an import of files has no part in it."""
+    world = World(tmp_path, broker.servers, "orders", f"c{next(NUMBERS)}")
+    conf = catalog_conf(world.config)
+    connected(world, worker)
+    places = {"http://connect:8083": worker.url, "kafka:9092": broker.servers, "src/shop/defs": str(world.defs)}
+    places["1000000"] = "25"
+    done = []
+    try:
+        for command in commands():
+            if command[0] != "import":
+                assert main([places.get(word, word) for word in command]) == 0, command
+                done.append(command[0])
+                if command[0] == "takeover" and "--back" not in command and "--dry-run" not in command:
+                    world.produce(10)
+                    assert run(spec_of(world), spark).records_out == 10
+        assert done == ["shadow", "shadow", "takeover", "takeover", "takeover"]
+        world.produce(10)
+        world.wait_for_rows(worker, 80)
+        assert sorted(ids(spark, world)) == list(range(80))
+        assert (world.defs / "orders" / "shadow.html").exists()
+    finally:
+        for name in conf:
+            spark.conf.unset(name)
+        spark.catalog.setCurrentCatalog("spark_catalog")
 
 
 def test_a_shadow_run_compares_cells(spark, world, worker, capsys):

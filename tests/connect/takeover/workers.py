@@ -21,8 +21,10 @@ PLAIN = {
 class Worker:
     """A worker on a port of its own; its state is in topics, or in memory if it is standalone."""
 
-    def __init__(self, folder: Path, servers: str, *, standalone: bool = False, name: str = "connect"):
-        self.folder, self.servers, self.standalone, self.name = folder, servers, standalone, name
+    def __init__(
+        self, folder: Path, servers: str, *, standalone: bool = False, name: str = "connect", jars: tuple[str, ...] = ()
+    ):
+        self.folder, self.servers, self.standalone, self.name, self.jars = folder, servers, standalone, name, jars
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.process: Popen | None = None
@@ -32,7 +34,7 @@ class Worker:
         (self.folder / "log4j2.properties").write_text(_LOGGING)
         write_properties(self.folder / "worker.properties", self._settings())
         kind = "ConnectStandalone" if self.standalone else "ConnectDistributed"
-        classes = f"{_class_path()}:{fetch_jars('connect-file')}/*"
+        classes = ":".join([_class_path(), f"{fetch_jars('connect-file')}/*", *self.jars])
         logging = f"-Dlog4j2.configurationFile={self.folder / 'log4j2.properties'}"
         memory = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
         command = [java(), *memory, logging, "-cp", classes, f"org.apache.kafka.connect.cli.{kind}"]

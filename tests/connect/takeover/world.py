@@ -26,8 +26,8 @@ MASK = {
 class World:
     """A topic with two partitions, Apache's Iceberg sink, and the table ``shop.NAME``."""
 
-    def __init__(self, root: Path, servers: str, name: str, catalog: str = "iceberg"):
-        self.catalog = catalog
+    def __init__(self, root: Path, servers: str, name: str, catalog: str = "iceberg", kinds: tuple[str, ...] = ()):
+        self.catalog, self.kinds = catalog, kinds
         self.root, self.servers, self.name = root, servers, name
         self.topics = Topics(KafkaTopics(servers))
         self.lake, self.defs = root / "lake", root / "defs"
@@ -53,22 +53,31 @@ class World:
             value = {"id": number, "email": "a@b.c", "price": number / 4, "tags": ["x"], "at": {"x": number}}
             if number % 7 == 3:
                 value["price"] = None
+            if self.kinds:
+                value["kind"] = self.kinds[number % len(self.kinds)]
             key = str(number).encode()
             records.append((self.name, number % 2, NewRecord(key, json.dumps(value).encode())))
         self.topics.add(records)
         self.written += count
 
-    def snapshot_rows(self) -> int:
-        """The rows of the table, as its metadata says, without Spark."""
-        metadata = self.lake / "shop" / self.name.replace("-", "_") / "metadata"
-        try:
-            version = (metadata / "version-hint.text").read_text().strip()
-            table = json.loads((metadata / f"v{version}.metadata.json").read_text())
-        except (OSError, ValueError):
-            return 0
-        current = table.get("current-snapshot-id")
-        rows = [s["summary"]["total-records"] for s in table.get("snapshots", []) if s["snapshot-id"] == current]
+    def snapshot_rows(self, table: str = "") -> int:
+        """The rows of a table, as its metadata says, without Spark."""
+        metadata = self.metadata(table)
+        current = metadata.get("current-snapshot-id")
+        rows = [s["summary"]["total-records"] for s in metadata.get("snapshots", []) if s["snapshot-id"] == current]
         return int(rows[0]) if rows else 0
+
+    def metadata(self, table: str = "") -> dict:
+        """The metadata of a table: the file that the folder names, or, of another catalog, the newest one."""
+        folder = self.lake / "shop" / (table or self.name.replace("-", "_")) / "metadata"
+        try:
+            hint = folder / "version-hint.text"
+            if hint.exists():
+                return json.loads((folder / f"v{hint.read_text().strip()}.metadata.json").read_text())
+            newest = max(folder.glob("[0-9]*.metadata.json"), default=None)
+            return json.loads(newest.read_text()) if newest else {}
+        except (OSError, ValueError):
+            return {}
 
     def connect(self, worker: Worker) -> None:
         worker.create(self.name, self.config)

@@ -1,0 +1,160 @@
+"""The first commit of a Delta table that is made of Parquet files: it names the files, and changes none.
+
+``CONVERT TO DELTA`` makes the same commit. It fails with Delta 4.0 on PySpark 4.0.2 and later, whose Parquet reader has
+another constructor, so this module writes the commit. Delta's own log store makes the file of the commit, so it appears
+whole or not at all, and only if no other process has made one.
+
+Source of the format: Delta's protocol, https://github.com/delta-io/delta/blob/master/PROTOCOL.md
+"""
+
+import json
+import secrets
+import time
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, unquote
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from dagster_smt.errors import Problem, TableError, UnsupportedError
+
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+_SAFE = "/+=:,@!$&'()*;~-._"
+_UNREADABLE = set(" ,;{}()\n\t=")
+"""Characters that a column of a Delta table has only with a mapping of columns, which Parquet files lack."""
+_NEW_TYPES = ("timestamp_ntz", "variant")
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file of a table.
+
+    Attributes:
+        path: The path below the folder of the table.
+        size: Its bytes.
+        millis: The time at which it was written, in milliseconds since the epoch.
+        rows: Its rows.
+    """
+
+    path: str
+    size: int
+    millis: int
+    rows: int
+
+    @property
+    def values(self) -> dict[str, str | None]:
+        """The values in the names of its folders: ``day=2026-01-01``."""
+        values: dict[str, str | None] = {}
+        for part in self.path.split("/")[:-1]:
+            name, equals, value = part.partition("=")
+            if equals:
+                values[unquote(name)] = None if value == _NULL else unquote(value)
+        return values
+
+
+def check_columns(place: str, schema: StructType) -> None:
+    """Refuses columns that a Delta table of plain Parquet files cannot have.
+
+    Raises:
+        UnsupportedError: SMT798.
+    """
+    text = schema.json()
+    hint = "let the asset begin with a table of its own: table.start: group:connect-NAME"
+    odd = [name for name in _names(schema) if _UNREADABLE & set(name)]
+    new = [kind for kind in _NEW_TYPES if f'"{kind}"' in text]
+    if odd:
+        statement = (
+            f"a Delta table of these files cannot have the column '{odd[0]}', because of a character in its name"
+        )
+        raise UnsupportedError(Problem("SMT798", place, statement, hint))
+    if new:
+        statement = f"a Delta table of these files cannot have the type {new[0]}"
+        raise UnsupportedError(Problem("SMT798", place, statement, hint))
+
+
+def _names(schema: StructType) -> Iterable[str]:
+    for column in schema.fields:
+        yield column.name
+        kind: Any = column.dataType
+        while hasattr(kind, "elementType"):
+            kind = kind.elementType
+        if isinstance(kind, StructType):
+            yield from _names(kind)
+
+
+def actions_of(files: Sequence[DataFile], schema: StructType, partition_by: Sequence[str]) -> list[str]:
+    """Returns the lines of the commit."""
+    now = round(time.time() * 1000)
+    parameters: Mapping[str, str] = {"numFiles": str(len(files)), "partitionedBy": json.dumps([*partition_by])}
+    actions: list[dict[str, Any]] = [
+        {
+            "commitInfo": {
+                "timestamp": now,
+                "operation": "CONVERT",
+                "operationParameters": parameters,
+                "isBlindAppend": True,
+                "txnId": str(uuid.uuid4()),
+            }
+        },
+        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
+        {
+            "metaData": {
+                "id": str(uuid.UUID(bytes=secrets.token_bytes(16), version=4)),
+                "format": {"provider": "parquet", "options": {}},
+                "schemaString": schema.json(),
+                "partitionColumns": [*partition_by],
+                "configuration": {},
+                "createdTime": now,
+            }
+        },
+    ]
+    for file in files:
+        add = {
+            "path": quote(file.path, safe=_SAFE),
+            "partitionValues": {name: file.values.get(name) for name in partition_by},
+            "size": file.size,
+            "modificationTime": file.millis,
+            "dataChange": True,
+            "stats": json.dumps({"numRecords": file.rows}),
+        }
+        actions.append({"add": add})
+    return [json.dumps(action) for action in actions]
+
+
+def write_first_commit(session: SparkSession, folder: str, lines: Sequence[str]) -> None:
+    """Makes the first file of a Delta log.
+
+    Args:
+        session: A classic session with Delta.
+        folder: The folder of the table.
+        lines: The lines of the commit.
+
+    Raises:
+        UnsupportedError: SMT798, the session has no such log store.
+        TableError: SMT798, somebody else has made the file.
+    """
+    try:
+        jvm: Any = session._jvm
+        delta_log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, folder)
+        path = jvm.org.apache.hadoop.fs.Path(delta_log.logPath(), f"{0:020}.json")
+        iterator = jvm.scala.collection.JavaConverters.asScalaIteratorConverter(_java_list(jvm, lines).iterator())
+        delta_log.createLogDirectoriesIfNotExists()
+        delta_log.store().write(path, iterator.asScala(), False, delta_log.newDeltaHadoopConf())
+        jvm.org.apache.spark.sql.delta.DeltaLog.invalidateCache(session._jsparkSession, delta_log.dataPath())
+    except Exception as error:  # noqa: BLE001 - of Py4J or Python: what is not there depends on version and session
+        if "FileAlreadyExistsException" in str(error):
+            hint = "run again: the command continues with the table that is there"
+            raise TableError(Problem("SMT798", folder, "somebody else has made a Delta table of it", hint)) from None
+        statement = "the session cannot write the log of a Delta table"
+        hint = "use a session in this process with Delta, not Spark Connect"
+        raise UnsupportedError(Problem("SMT798", folder, statement, hint)) from None
+
+
+def _java_list(jvm: Any, lines: Sequence[str]) -> Any:
+    result = jvm.java.util.ArrayList()
+    for line in lines:
+        result.add(line)
+    return result

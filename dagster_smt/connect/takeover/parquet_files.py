@@ -1,0 +1,247 @@
+"""Parquet files of a connector that become a Delta table in their folder.
+
+A sink writes a file, and its consumer group then commits the offset after the file. If the sink dies in between, it
+writes the file of the same name again. So a file that begins at or after the committed offset is in flight, and the
+files before it have each record once. The conversion adds a Delta log to the folder, and changes no file.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from dagster_smt.connect.takeover.file_names import FileName, FileNaming
+from dagster_smt.connect.takeover.first_commit import DataFile, actions_of, check_columns, write_first_commit
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.model.windows.offsets import TopicPartition
+from dagster_smt.model.windows.window import Range, Window
+
+_HINT_FILES = "let the connector commit its files: run it, stop it cleanly, and run the command again"
+_HINT_STRANGE = "move the file out of the folder; or name the folder of one topic as sink.delta.path"
+
+
+@dataclass(frozen=True)
+class ConnectorFile:
+    """A Parquet file that a connector wrote.
+
+    Attributes:
+        path: The path.
+        name: What its name says.
+        rows: Its rows.
+    """
+
+    path: str
+    name: FileName
+    rows: int
+
+    @property
+    def folder(self) -> str:
+        """The folder of the file."""
+        return self.path.rpartition("/")[0]
+
+    @property
+    def end(self) -> int:
+        """The offset after the last record, if each record of the range is a row."""
+        return self.name.start + self.rows if self.name.end is None else self.name.end
+
+
+CountRows = Callable[[Window], int]
+"""Returns the number of rows that the chain makes of some records."""
+
+
+class ParquetFolder:
+    """A folder of Parquet files.
+
+    Args:
+        session: The Spark session.
+        path: The folder.
+        naming: The names of the files.
+    """
+
+    def __init__(self, session: SparkSession, path: str, naming: FileNaming):
+        self.session, self.path, self.naming = session, path, naming
+
+    def schema(self) -> StructType | None:
+        """Returns the columns of the files and of the folders' names; None if there is no file."""
+        try:
+            schema = self._reader().parquet(self.path).schema
+        except PySparkException:
+            return None
+        others = [name for name in self.partition_columns() if name not in schema.names]
+        if others:
+            discovered = self.session.read.parquet(self.path).schema
+            schema = StructType([*schema.fields, *(discovered[name] for name in others)])
+        return schema
+
+    def rows_of(self, paths: Sequence[str]) -> DataFrame:
+        """Returns the rows of some files."""
+        schema = self.schema()
+        assert schema is not None
+        return self.session.read.schema(schema).option("basePath", self.path).parquet(*paths)
+
+    def _reader(self) -> DataFrameReader:
+        return self.session.read.option("mergeSchema", True).option("recursiveFileLookup", True)
+
+    def paths(self) -> dict[str, int]:
+        """Returns the rows of each file, by its path."""
+        try:
+            frame = self._reader().parquet(self.path)
+        except PySparkException:
+            return {}
+        return rows_by_file(frame)
+
+    def files(self, paths: Mapping[str, int], topics: Iterable[str]) -> list[ConnectorFile]:
+        """Returns what the names of files say.
+
+        Raises:
+            TableError: SMT797, the connector does not give such a name, or the file is of another topic.
+        """
+        known, files, problems = {*topics}, [], []
+        for path, rows in sorted(paths.items()):
+            name = self.naming.read(path)
+            if name is None:
+                statement = f"the connector gives no such name to a file: its names are {self.naming.text}"
+                problems.append(Problem("SMT797", path, statement, _HINT_STRANGE))
+            elif known and name.topic not in known:
+                statement = f"the file is of the topic {name.topic}, which the component does not read"
+                problems.append(Problem("SMT797", path, statement, _HINT_STRANGE))
+            else:
+                files.append(ConnectorFile(path, name, rows))
+        if problems:
+            raise TableError(problems[:5])
+        return files
+
+    def convert(self) -> None:
+        """Converts the folder. The columns of the folders' names partition the table."""
+        schema = self.schema()
+        assert schema is not None
+        check_columns(self.path, schema)
+        names = ("path", "size", "modification_time")
+        facts = [F.col(f"_metadata.file_{name}").alias(name) for name in names]
+        frame = self._reader().parquet(self.path).select(*facts)
+        rows = frame.groupBy(*names).agg(F.count("*").alias("rows")).collect()
+        files = []
+        for row in sorted(rows, key=lambda row: row["path"]):
+            millis = round(row["modification_time"].timestamp() * 1000)
+            files.append(DataFile(self._below(unquote(row["path"])), row["size"], millis, row["rows"]))
+        write_first_commit(self.session, self.path, actions_of(files, schema, self.partition_columns()))
+
+    def _below(self, path: str) -> str:
+        """Returns the part of a file's path below the folder."""
+        return path.partition(self.path.rpartition(":")[2].strip("/"))[2].strip("/")
+
+    def partition_columns(self) -> list[str]:
+        """Returns the columns in the names of the folders: ``day=2026-01-01``."""
+        return [*DataFile(self._below(next(iter(self.paths()), "")), 0, 0, 0).values]
+
+
+def rows_by_file(frame: DataFrame) -> dict[str, int]:
+    """Returns the rows of each file of a table, by its path."""
+    counts = frame.groupBy(F.col("_metadata.file_path").alias("path")).agg(F.count("*").alias("rows")).collect()
+    return {unquote(row["path"]): int(row["rows"]) for row in counts}
+
+
+def check_files(
+    files: Sequence[ConnectorFile],
+    offsets: Mapping[TopicPartition, int],
+    begins: Mapping[TopicPartition, int],
+    count: CountRows,
+) -> str:
+    """Proves that files have all records before the committed offsets, and none from there on. Returns the proof.
+
+    Args:
+        files: The files.
+        offsets: The committed offsets of the connector.
+        begins: The first offset that each partition still has.
+        count: Counts the rows of a window, if the chain drops records or offsets have no record.
+
+    Raises:
+        TableError: SMT797.
+    """
+    by_place: dict[TopicPartition, list[ConnectorFile]] = defaultdict(list)
+    for file in files:
+        by_place[(file.name.topic, file.name.partition)].append(file)
+    problems, counted = [], 0
+    for place, offset in sorted(offsets.items()):
+        of_place = sorted(by_place.pop(place, []), key=lambda file: file.name.start)
+        problem = _ahead(of_place, offset) or _overlap(of_place)
+        if problem is None and not _is_complete(of_place, offset):
+            problem = _counted(place, of_place, offset, begins.get(place, 0), count)
+            counted += 1
+        if problem is not None:
+            problems.append(problem)
+    for place, others in sorted(by_place.items()):
+        statement = "the connector's group has committed no offset for the partition of the file"
+        problems.append(Problem("SMT797", others[0].path, f"{statement} ({place[0]}-{place[1]})", _HINT_FILES))
+    if problems:
+        raise TableError(problems)
+    how = f"; {counted} partitions compared with the rows of the chain" if counted else ""
+    return f"{len(files)} files have {sum(file.rows for file in files)} rows, up to the committed offsets{how}"
+
+
+def _ahead(files: Sequence[ConnectorFile], offset: int) -> Problem | None:
+    """Returns a problem if a file is in flight."""
+    for file in files:
+        beyond = file.name.start >= offset or (file.name.end is not None and file.name.end > offset)
+        if beyond:
+            statement = f"the file begins at offset {file.name.start}, and the group has committed {offset}"
+            if file.name.start < offset:
+                statement = f"the file ends before offset {file.name.end}, and the group has committed {offset}"
+            return Problem("SMT797", file.path, statement, _HINT_FILES)
+    return None
+
+
+def _overlap(files: Sequence[ConnectorFile]) -> Problem | None:
+    """Returns a problem if two files of a folder have the same records."""
+    last: dict[str, ConnectorFile] = {}
+    for file in files:
+        before = last.get(file.folder)
+        if before is not None and before.end > file.name.start:
+            statement = (
+                f"the file begins at offset {file.name.start}, and {before.path} has {before.rows} rows before it"
+            )
+            hint = "remove the file whose records are in the other one"
+            return Problem("SMT797", file.path, statement, hint)
+        last[file.folder] = file
+    return None
+
+
+def _is_complete(files: Sequence[ConnectorFile], offset: int) -> bool:
+    """Returns True if each offset from the first file to the committed offset is a row, or the names say so."""
+    if not files:
+        return offset == 0
+    if files[-1].name.end is not None:
+        return max(file.end for file in files) == offset
+    return sum(file.rows for file in files) == offset - files[0].name.start
+
+
+def _counted(
+    place: TopicPartition, files: Sequence[ConnectorFile], offset: int, begin: int, count: CountRows
+) -> Problem | None:
+    """Compares the rows of files with the rows of the chain: offsets may have no record, and the chain may drop some.
+
+    Files of one folder follow each other, so the last one is enough. Files of several folders overlap in their offsets.
+    """
+    where = f"{place[0]}-{place[1]}"
+    start = begin
+    if files:
+        is_one = len({file.folder for file in files}) == 1
+        start = files[-1].name.start if is_one else files[0].name.start
+    chosen = [file for file in files if file.name.start >= start]
+    rows = sum(file.rows for file in chosen)
+    hint = "let the connector write and commit more records, stop it cleanly, and run the command again"
+    if start < begin:
+        statement = (
+            f"the files have {rows} rows for the offsets {start} to {offset}, and the topic has lost records of them"
+        )
+        return Problem("SMT797", where, statement, hint)
+    expected = count(Window((Range(*place, start, offset),))) if start < offset else 0
+    if rows == expected:
+        return None
+    statement = f"the files have {rows} rows for the offsets {start} to {offset}, and the chain makes {expected}"
+    return Problem("SMT797", where, statement, hint)
