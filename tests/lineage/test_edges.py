@@ -47,6 +47,13 @@ def test_a_mask_under_a_predicate_is_no_mask_for_an_auditor():
     assert kinds["who"][0] == "masking" and "all" in kinds["who"][1]
 
 
+def test_a_token_is_a_mask_and_its_opening_is_none():
+    ring = {"fields": ["who"], "key.ring": "k1=${env:EXAMPLE_KEY}"}
+    for kind, expected in (("Tokenize", "masking"), ("Encrypt", "masking"), ("Detokenize", "transformation")):
+        stage = {"alias": "it", "type": f"{kind}$Value", "options": ring}
+        assert {edge.column: edge.kind for edge in edges_of(plan(parse_chain([stage])))}["who"] == expected
+
+
 def test_schemas_of_records_leave_the_kind_open():
     report = RunReport("r", Window(), lineage={"a": ("value.x",), "b": ("value.y",)}, masked=frozenset({"b"}))
     assert edges_of_report(report) == (Edge("a", "value.x", "unknown"), Edge("b", "value.y", "masking"))

@@ -350,3 +350,33 @@ def test_encrypted_fields_become_columns(world, registry, tmp_path):
     assert rows[0].home.street == "Storgata 1"
     log = "\n".join(world.lines) + json.dumps([str(report)])
     assert not [word for word in (csfle.SECRET, "ada@example.org", "Storgata") if word in log]
+
+
+@pytest.mark.long
+def test_encrypted_fields_are_encrypted_again_for_another_subject(world, registry, tmp_path):
+    """The chain sends records elsewhere. Consumers there open them, and nothing is in clear text in the topic."""
+    from tests.interpret import test_encrypted_fields as csfle
+
+    client, text = csfle.registered(registry)
+    csfle.registered(registry, subject="clean.orders-value")
+    world.add(*(NewRecord(b"k", csfle.encrypted(client, text, csfle.ADA | {"id": number})) for number in range(20)))
+    (tmp_path / "kms.properties").write_text(f"secret={csfle.SECRET}\n")
+    options = {"url": registry.url, "rules": "open", "kms.keys": "local-kms://"}
+    options["kms.secret"] = f"${{file:{tmp_path}/kms.properties:secret}}"
+    form = Format("avro-confluent", options={**options, "subject": "people-value"})
+    sink = FileTopicSink(tmp_path / "out", value=Format("avro-confluent", options=options))
+    spec = world.spec(ONLY_ROUTE, kind="records")
+    report = run(replace(spec, table=replace(spec.table, value=form), sink=sink), world.session, world.lines.append)
+    assert report.records_out == 20
+    source = open_source(FileTopics(tmp_path / "out"), world.session)
+    rows = source.read(window(0, 20, "clean.orders")).collect()
+    judge = AvroDeserializer(
+        SchemaRegistryClient({"url": registry.url}),
+        rule_conf={"secret": csfle.SECRET},
+        rule_registry=csfle.executors(),
+    )
+    context = SerializationContext("clean.orders", MessageField.VALUE)
+    for row in rows:
+        assert b"ada@example.org" not in row.value and b"Storgata" not in row.value
+        assert judge(bytes(row.value), context)["mail"] == "ada@example.org"
+    assert len(rows) == 20
