@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dagster_smt.orchestration import SmtAssetData as SmtAssetData
     from dagster_smt.orchestration import SmtChainComponent as SmtChainComponent
     from dagster_smt.orchestration import SmtChecks as SmtChecks
+    from dagster_smt.orchestration import SmtErasure as SmtErasure
     from dagster_smt.orchestration import SmtMaintenance as SmtMaintenance
     from dagster_smt.orchestration import SmtTable as SmtTable
     from dagster_smt.orchestration import SmtTopicCollectionComponent as SmtTopicCollectionComponent
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from dagster_smt.orchestration import SparkSessionResource as SparkSessionResource
     from dagster_smt.orchestration import SparkSubmit as SparkSubmit
     from dagster_smt.orchestration import build_dead_letters_asset as build_dead_letters_asset
+    from dagster_smt.orchestration import build_erasure_asset as build_erasure_asset
     from dagster_smt.orchestration import build_lag_sensor as build_lag_sensor
     from dagster_smt.orchestration import build_maintenance_job as build_maintenance_job
     from dagster_smt.orchestration import build_new_topic_sensor as build_new_topic_sensor
@@ -70,12 +72,12 @@ _PLACES = {  # the same names as above, for the interpreter; a test compares the
     "UnsupportedError",
     "dagster_smt.lineage.open_lineage": "OpenLineage",
     "dagster_smt.model.topics.columns": "Column",
-    "dagster_smt.orchestration": "PipesSpark SmtAssetData SmtChainComponent SmtChecks SmtMaintenance SmtTable "
-    "SmtTopicCollectionComponent SmtTranslator SparkSessionResource SparkSubmit build_dead_letters_asset "
-    "build_lag_sensor build_maintenance_job build_new_topic_sensor build_redrive_job build_repair_job "
-    "build_smt_asset build_smt_assets build_smt_op build_smt_schedule build_tables_asset build_topic_assets "
-    "check_java partition_key_to_topic run_cancellable run_external smt_config_schema spark_session_of "
-    "topic_to_partition_key",
+    "dagster_smt.orchestration": "PipesSpark SmtAssetData SmtChainComponent SmtChecks SmtErasure SmtMaintenance "
+    "SmtTable SmtTopicCollectionComponent SmtTranslator SparkSessionResource SparkSubmit build_dead_letters_asset "
+    "build_erasure_asset build_lag_sensor build_maintenance_job build_new_topic_sensor build_redrive_job "
+    "build_repair_job build_smt_asset build_smt_assets build_smt_op build_smt_schedule build_tables_asset "
+    "build_topic_assets check_java partition_key_to_topic run_cancellable run_external smt_config_schema "
+    "spark_session_of topic_to_partition_key",
     "dagster_smt.tables.ddl": "parse_ddl",
     "dagster_smt.tables.spec": "DeltaSink FileTopics FileTopicSink Format IcebergSink KafkaSink KafkaTopics NewTopics "
     "SourceColumns TableSource TopicTable",

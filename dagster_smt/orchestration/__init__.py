@@ -15,6 +15,7 @@ from dagster_smt.orchestration.definitions.assets import build_smt_asset as buil
 from dagster_smt.orchestration.definitions.assets import build_smt_assets as build_smt_assets
 from dagster_smt.orchestration.definitions.dead_letters import build_dead_letters_asset as build_dead_letters_asset
 from dagster_smt.orchestration.definitions.dead_letters import build_redrive_job as build_redrive_job
+from dagster_smt.orchestration.definitions.erasure_asset import build_erasure_asset as build_erasure_asset
 from dagster_smt.orchestration.definitions.maintenance import build_maintenance_job as build_maintenance_job
 from dagster_smt.orchestration.definitions.many_tables import build_tables_asset as build_tables_asset
 from dagster_smt.orchestration.definitions.ops import build_smt_op as build_smt_op
@@ -33,6 +34,7 @@ from dagster_smt.orchestration.resources import spark_session_of as spark_sessio
 from dagster_smt.orchestration.runs.guard import Cancelled as Cancelled
 from dagster_smt.orchestration.runs.guard import run_cancellable as run_cancellable
 from dagster_smt.spark.environment import check_java as check_java
+from dagster_smt.tables.erasure.spec import SmtErasure as SmtErasure
 from dagster_smt.tables.maintenance.options import SmtMaintenance as SmtMaintenance
 from dagster_smt.version import __version__
 

@@ -39,7 +39,7 @@ from dagster_smt.run.spec import Progress, RunSpec
 from dagster_smt.run.staging import Staged, staged
 from dagster_smt.run.time_parts import Parts
 from dagster_smt.run.topic_demands import unmet, without_unmet
-from dagster_smt.run.unread import with_unread
+from dagster_smt.run.unread import with_erased, with_unread
 from dagster_smt.spark import evaluate as on_spark
 from dagster_smt.spark.reading.window_forms import WindowForms
 from dagster_smt.tables.keyed.deletions import remember, remembers_deletions
@@ -64,6 +64,7 @@ class Running(Protocol):
     schemas: tuple[SchemaUse, ...]
     way: str
     division: Division
+    erased: dict[str, int]
 
     @property
     def say(self) -> Progress:
@@ -199,7 +200,8 @@ class Attempt:
         failures = set(run_.failures)
         self.verify(result)
         sizes = len(self.spec.chain.stages), len(self.plan.entries)
-        result = replace(result, topics=with_unread(result.topics, self.narrow.unread, *sizes))
+        counts = with_erased(result.topics, run_.erased, *sizes)
+        result = replace(result, topics=with_unread(counts, self.narrow.unread, *sizes))
         report = self.report(result)
         if draft.before and not self.spec.rebuild:
             letters = dict(draft.before.dead_letters)
@@ -291,7 +293,9 @@ class Attempt:
 
     def verify(self, result: Staged) -> None:
         """Raises a ``TableError`` if the run has not read every record of the window."""
-        read = {topic: counts.records for topic, counts in result.topics.items()}
+        read = dict(self.run_.erased)
+        for topic, counts in result.topics.items():
+            read[topic] = read.get(topic, 0) + counts.records
         if problems := self.run_.source.verify(self.narrow.window, read, lambda: self.run_.say("")):
             raise TableError(problems)
 

@@ -29,6 +29,7 @@ from dagster_smt.run.commits import (
     rebuild_without,
     replaced_rows_of,
 )
+from dagster_smt.run.erased_records import erased_persons, without_erased
 from dagster_smt.run.failures import coded_failures
 from dagster_smt.run.first_schema import with_more_records
 from dagster_smt.run.keyed import (
@@ -59,6 +60,7 @@ from dagster_smt.spark.records.schemas_after import schemas_after
 from dagster_smt.spark.versions import check_version
 from dagster_smt.spark.ways import Way
 from dagster_smt.tables.available import Available, waiting_problem
+from dagster_smt.tables.erasure.matching import Erased
 from dagster_smt.tables.keyed.deletions import deletions_table
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.push_down import Narrowed
@@ -110,6 +112,8 @@ def run(
         check_settings(session)
         check_executors(session)
         check_keys(spec.chain)
+        if spec.erasure is not None:
+            spec.erasure.check_keys()
         warnings = [*check_options(spec.chain), *commit_warnings(session, spec.sink, spec.dead_letters)]
         ship_jars(session, spec.chain)
         table, source = open_table(session, spec.sink, spec.table.source), open_source(spec.table.source, session)
@@ -134,11 +138,14 @@ class _Run:
     topics: frozenset[str] = frozenset()
     division: Division = WHOLE
     without_schema: Window | None = None
+    persons: Erased | None = None
+    erased: dict[str, int] = field(default_factory=dict)
 
     def run(self) -> RunReport:
         self.spec.plan()  # what can never work ends before anything is read
         with self.timed("window"):
             state = state_to_resume(self.spec, self.table, self.say)
+            self.persons = erased_persons(self.spec, self.session, state)
             if state is not None and (done := state.committed(self.spec.key, self.spec.request)) is not None:
                 self.say(f"committed before: window {done.window}")
                 if not done.left_out:
@@ -232,7 +239,10 @@ class _Run:
         narrow = self.narrow(draft.window)
         with self.timed("read"):
             frame = records_of(spec, self.source, narrow.window, self.say)
+            frame, self.erased = without_erased(frame, spec, self.persons)
             later = self.later_records(draft)
+        if self.erased:
+            self.say(f"left out: {sum(self.erased.values())} records of erased persons")
         if not spec.finds_schemas:
             return self.attempt(plan, frame, draft, narrow, later=later).run()
         if spec.chain.has_foreign:
@@ -256,7 +266,8 @@ class _Run:
         if not later:
             return None
         self.say(f"reading on to the table's progress: {later.records} offsets after the window")
-        return records_of(self.spec, self.source, Window(tuple(later.ranges())), self.say)
+        records = records_of(self.spec, self.source, Window(tuple(later.ranges())), self.say)
+        return without_erased(records, self.spec, self.persons)[0]
 
     def guess(self, frame: DataFrame, draft: Draft, narrow: Narrowed) -> "Attempt | None":
         """Returns the attempt for a window whose records all name the same schema.

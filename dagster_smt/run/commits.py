@@ -18,6 +18,7 @@ from dagster_smt.run.unmasked import unmasked_after
 from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.sinks.protocol import Replaced, Table
 from dagster_smt.tables.sinks.sql import replaced_rows
+from dagster_smt.tables.spec import Sink
 
 
 def replaced_rows_of(
@@ -290,17 +291,22 @@ def with_progress(state: TableState, progress: TableState) -> TableState:
 
 def settled(state: TableState, table: Table, spec: RunSpec) -> TableState:
     """Returns the state that counts the rows which the table holds now, no matter who changed them."""
-    coordinates = spec.sink.coordinates
-    if coordinates is None:
-        rows = {**state.rows}
-        rows[""] = rows.get("", 0) + table.read().count() - sum(rows.values())
-    else:
-        counts = table.read().groupBy(F.col(quoted(coordinates.topic)).alias("topic")).count().collect()
-        rows = {row["topic"] or "": row["count"] for row in counts}  # rows of a connector name no topic
+    rows = counted_rows(state, table, spec.sink)
     commits = tuple(unsettled(table, state))
     now = round(time.time() * 1000)
     settlement = Settlement(spec.key, now, sum(state.rows.values()), sum(rows.values()), commits)
     return replace(state, rows=rows, settled=(*state.settled, settlement)[-MOST_SETTLED:])
+
+
+def counted_rows(state: TableState, table: Table, sink: Sink) -> dict[str, int]:
+    """Returns the rows that a table holds now, by topic. Rows that name no topic count for the topic ``""``."""
+    coordinates = sink.coordinates
+    if coordinates is None:
+        rows = {**state.rows}
+        rows[""] = rows.get("", 0) + table.read().count() - sum(rows.values())
+        return rows
+    counts = table.read().groupBy(F.col(quoted(coordinates.topic)).alias("topic")).count().collect()
+    return {row["topic"] or "": row["count"] for row in counts}  # rows of a connector name no topic
 
 
 def unsettled(table: Table, state: TableState) -> list[str]:

@@ -313,6 +313,7 @@ class TableRun:
     schemas: tuple[SchemaUse, ...] = ()
     division: Division = WHOLE
     way: str = ""
+    erased: dict[str, int] = field(default_factory=dict)
 
     @cached_property
     def deletions(self) -> Table:

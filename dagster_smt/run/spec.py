@@ -11,6 +11,7 @@ from dagster_smt.chain import Chain, Plan
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.topics.format import SELF_DESCRIBED, Formats
 from dagster_smt.model.windows.window import Window
+from dagster_smt.tables.erasure.spec import SmtErasure
 from dagster_smt.tables.planning import keeping_key, plan_sink
 from dagster_smt.tables.rows.stages import with_row
 from dagster_smt.tables.spec import LetterPlace, Sink, TableSink, TopicTable, WindowRequest
@@ -41,6 +42,7 @@ class RunSpec:
         asked: The whole request, if this run is a part of it.
         touched: Fingerprints of the ledger entries that earlier batches of the run touched.
         defined: The chain of the definition, if the run has another chain; else None.
+        erasure: How records name persons, and the register of those whose records are left out; None: no erasure.
     """
 
     name: str
@@ -58,6 +60,7 @@ class RunSpec:
     asked: str = ""
     touched: frozenset[str] = frozenset()
     defined: Chain | None = None
+    erasure: SmtErasure | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.dead_letters, TableSink) and self.dead_letters.keyed is not None:

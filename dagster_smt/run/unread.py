@@ -70,6 +70,18 @@ def unread_in(window: Window, unread: Sequence[Unread], source: Source) -> tuple
     return tuple(parts)
 
 
+def with_erased(
+    topics: Mapping[str, TopicCounts], erased: Mapping[str, int], stages: int, entries: int
+) -> dict[str, TopicCounts]:
+    """Returns the counts with the records of erased persons added, as dropped by no stage."""
+    counts_by_topic = dict(topics)
+    for topic, records in erased.items():
+        none = TopicCounts(dropped=(0,) * stages, failed=(0,) * stages, touched=(0,) * entries)
+        counts = counts_by_topic.get(topic, none)
+        counts_by_topic[topic] = replace(counts, records=counts.records + records, erased=records)
+    return dict(sorted(counts_by_topic.items()))
+
+
 def with_unread(
     topics: Mapping[str, TopicCounts], unread: Sequence[Unread], stages: int, entries: int
 ) -> dict[str, TopicCounts]:

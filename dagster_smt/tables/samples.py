@@ -30,7 +30,7 @@ def samples(topics: "FileTopics | KafkaTopics", topic: str, limit: int, start: i
     if isinstance(topics, FileTopics):
         rows = _of_files(topics, ranges)
     else:
-        rows = _of_broker(topics, ranges)
+        rows = _of_broker(topics, ranges, time.monotonic() + topics.timeout)
     in_order = sorted(rows, key=lambda s: (s.timestamp or 0, s.partition, s.offset))
     if start is not None:
         return in_order[:limit]
@@ -58,26 +58,49 @@ def _of_files(topics: FileTopics, ranges: list[Range]) -> Iterator[Sample]:
                     yield Sample(r.topic, r.partition, row.offset, row.timestamp, *sides, headers)
 
 
-def _of_broker(topics: "KafkaTopics", ranges: list[Range]) -> Iterator[Sample]:
+def records_of_broker(topics: "KafkaTopics", ranges: list[Range]) -> Iterator[Sample]:
+    """Yields all records in some ranges, in the order in which they come.
+
+    Raises:
+        TableError: SMT759, the brokers stopped sending before the end.
+    """
+    return _of_broker(topics, ranges, None)
+
+
+def _of_broker(topics: "KafkaTopics", ranges: list[Range], until: float | None) -> Iterator[Sample]:
+    """Yields the records of some ranges.
+
+    Args:
+        topics: The cluster.
+        ranges: The ranges.
+        until: Stop at this time; None: read everything, as long as records come.
+    """
     with needs_extras():
-        from confluent_kafka import TopicPartition
+        from confluent_kafka import KafkaError, TopicPartition
 
         from dagster_smt.tables.kafka.client import KafkaClient
 
     client = KafkaClient(topics)
     ends = {r.partition: r.end for r in ranges}
     consumer = client.consumer("dagster_smt.preview", **{"enable.partition.eof": True})
-    until = time.monotonic() + topics.timeout
+    patience = time.monotonic() + topics.timeout
     try:
         consumer.assign([TopicPartition(r.topic, r.partition, r.start) for r in ranges])
-        while ends and time.monotonic() < until:
+        while ends and time.monotonic() < (patience if until is None else until):
             for message in consumer.consume(500, timeout=0.5):
-                if message.error() is not None or message.offset() >= ends.get(message.partition(), 0) - 1:
+                error = message.error()
+                if until is None and error is not None and error.code() != KafkaError._PARTITION_EOF:
+                    continue  # what an error hides is not read
+                if error is not None or message.offset() >= ends.get(message.partition(), 0) - 1:
                     ends.pop(message.partition(), None)  # its end, or the last one that is wanted
-                if message.error() is None:
+                if error is None:
+                    patience = time.monotonic() + topics.timeout
                     yield _sample(message)
     finally:
         consumer.close()
+    if ends and until is None:
+        hint = "launch the erasure again when the brokers answer"
+        raise TableError(Problem("SMT759", ranges[0].topic, "the brokers stopped sending before the end", hint))
 
 
 def _sample(message: Any) -> Sample:

@@ -27,6 +27,7 @@ AREAS = {
     "9": "Not supported, or a mistake in a class",
 }
 SHARED = {
+    "SMT754": "orchestration/definitions/erasure_asset tables/erasure/spec",
     "SMT767": "orchestration/definitions/policies privacy/applied privacy/registry_tags",
     "SMT700": "run/spec tables/spec",
     "SMT730": "model/topics/table_names run/spec tables/spec",

@@ -10,6 +10,7 @@ from dagster_smt.model.topics.state import (
     KEY,
     REMEMBERED,
     CommittedRun,
+    ErasedPersons,
     NewerState,
     Settlement,
     TableState,
@@ -42,6 +43,7 @@ STATE = TableState(
     former=offsets_of([Range("orders", 0, 0, 4)]),
     settled=(Settlement("run/step", 1700000000000, 14, 12, ("version 7 (DELETE, 2026-01-31T12:00:00Z)",)),),
     taken_over=TakenOver("lake-orders", offsets_of([Range("orders", 0, 0, 4)]), 1700000000000),
+    erased=ErasedPersons("lake/erased", 3, "ab34", 2, {"orders": -1}),
 )
 
 _FIRST = (
@@ -126,9 +128,11 @@ def test_a_state_of_a_newer_version_is_no_damaged_one():
 
 
 def test_a_table_of_our_own_stays_readable_for_older_versions():
-    """Only the offsets of a connector must not be passed over."""
+    """Only the offsets of a connector, and erased persons, must not be passed over."""
     assert f'"format":{FORMAT},' in STATE.to_text()
-    assert '"format":2,' in replace(STATE, taken_over=None).to_text()
+    assert f'"format":{FORMAT},' in replace(STATE, taken_over=None).to_text()
+    assert '"format":3,' in replace(STATE, erased=None).to_text()
+    assert '"format":2,' in replace(STATE, taken_over=None, erased=None).to_text()
 
 
 def test_a_key_that_this_version_does_not_know_is_passed_over():

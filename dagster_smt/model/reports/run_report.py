@@ -256,6 +256,8 @@ class TopicCounts:
             stage.
         refused: Records with a failed row, if records may have several rows; else 0.
         changes: What foreign stages changed.
+        erased: Records of erased persons. The run does not run them; each counts as one row that is dropped, by no
+            stage.
     """
 
     records: int = 0
@@ -267,6 +269,7 @@ class TopicCounts:
     empty: int = 0
     refused: int = 0
     changes: tuple[FieldChanges, ...] = ()
+    erased: int = 0
 
     @property
     def rows(self) -> int:
@@ -278,7 +281,7 @@ class TopicCounts:
 
     @property
     def all_dropped(self) -> int:
-        return sum(self.dropped) + self.empty
+        return sum(self.dropped) + self.empty + self.erased
 
     @property
     def all_failed(self) -> int:
@@ -388,6 +391,11 @@ class RunReport:
         return sum(c.empty for c in self.topics.values())
 
     @property
+    def erased(self) -> int:
+        """The number of records of erased persons, which the run left out."""
+        return sum(c.erased for c in self.topics.values())
+
+    @property
     def failed_records(self) -> int:
         """Records with a failed row: each is one dead letter."""
         return self.failed - sum(c.all_failed - c.failed_records for c in self.topics.values())
@@ -447,7 +455,7 @@ def stage_counts(stages: Sequence[tuple[str, str]], counts: TopicCounts) -> list
         stages: Alias and transform of each stage.
         counts: The counts of one topic, or of several together.
     """
-    reached, results = counts.rows - counts.converters - counts.empty, []
+    reached, results = counts.rows - counts.converters - counts.empty - counts.erased, []
     for index, (alias, transform) in enumerate(stages):
         dropped = counts.dropped[index] if counts.dropped else 0
         failed = counts.failed[index] if counts.failed else 0
@@ -512,6 +520,7 @@ def add_up(counts: Iterable[TopicCounts]) -> TopicCounts:
         # ``refused`` is 0 for topics whose records have one row; their failures count if another topic has arrays
         sum(c.failed_records for c in topics) if any(c.refused for c in topics) else 0,
         _sum_of_changes(topics),
+        sum(c.erased for c in topics),
     )
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,8 +12,10 @@ from dagster_smt.model.windows.offsets import OffsetSet, TopicPartition, by_topi
 from dagster_smt.model.windows.time_spans import Span, Spans, spans_from_json, spans_to_json, with_span
 from dagster_smt.model.windows.window import Range, Window
 
-FORMAT = 3
+FORMAT = 4
 """The format's number. It rises if an older version would be wrong without a new key. Older formats stay readable."""
+FORMAT_OF_TAKEN_OVER = 3
+"""The format of tables that a connector has written before, without erased persons."""
 FORMAT_OF_OWN_TABLES = 2
 """The format of tables that no connector has written: the versions that know it are right about them."""
 KEY = "dagster_smt"
@@ -59,6 +61,26 @@ class Settlement:
     committed: int
     counted: int
     commits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedPersons:
+    """The note that persons were erased from a table. It says how many, and never who.
+
+    Attributes:
+        register: The place of the register, which holds their keyed hashes.
+        persons: The number of entries of the register that runs of the table must find.
+        erasure: The name of the last erasure.
+        rows: The number of rows that erasures removed from the table.
+        unfinished: While an erasure is at work: by topic, how many rows more the table had than its commits say. An
+            erasure that goes on after a crash needs these numbers. None: no erasure is at work.
+    """
+
+    register: str
+    persons: int
+    erasure: str
+    rows: int = 0
+    unfinished: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +168,7 @@ class TableState:
             that they were read from. A table is listed before it is created.
         taken_over: The connector that wrote the table before, and its offsets, which are in ``held``, too; None if no
             connector has written the table.
+        erased: The note that persons were erased from the table; None if nobody was.
     """
 
     number: int
@@ -172,6 +195,7 @@ class TableState:
     waiting: OffsetSet = field(default_factory=OffsetSet)
     tables: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     taken_over: TakenOver | None = None
+    erased: ErasedPersons | None = None
 
     @property
     def covered(self) -> OffsetSet:
@@ -261,10 +285,17 @@ class TableState:
         """Returns the state with one more run to remember."""
         return replace(self, runs=(*self.runs, run)[-REMEMBERED:])
 
+    @property
+    def _format(self) -> int:
+        """The oldest format whose versions are right about the table."""
+        if self.erased is not None:
+            return FORMAT
+        return FORMAT_OF_OWN_TABLES if self.taken_over is None else FORMAT_OF_TAKEN_OVER
+
     def to_text(self) -> str:
         """Returns the text that a commit stores."""
         data = {
-            "format": FORMAT_OF_OWN_TABLES if self.taken_over is None else FORMAT,
+            "format": self._format,
             "number": self.number,
             "attempt": self.attempt,
             "kind": self.kind,
@@ -293,6 +324,8 @@ class TableState:
             data["tables"] = {topic: dict(rows) for topic, rows in self.tables.items()}
         if self.taken_over is not None:
             data["taken_over"] = self.taken_over.to_json()
+        if self.erased is not None:
+            data["erased"] = asdict(self.erased)
         return json.dumps({KEY: data}, separators=(",", ":"))
 
     @classmethod
@@ -342,6 +375,11 @@ def _accepted(data: list[Any]) -> tuple[Accepted, ...]:
     return tuple(Accepted(run, reason, tuple(paths), records) for run, reason, paths, records in data)
 
 
+def _erased(data: dict[str, Any]) -> ErasedPersons:
+    unfinished = data.get("unfinished")
+    return ErasedPersons(data["register"], data["persons"], data["erasure"], data["rows"], unfinished)
+
+
 _REQUIRED = {"number", "attempt", "kind", "window", "held", "gaps", "runs"}
 """The keys of the first format."""
 _READ_FROM_JSON: dict[str, Callable[[Any], Any]] = {
@@ -360,6 +398,7 @@ _READ_FROM_JSON: dict[str, Callable[[Any], Any]] = {
     "accepted": _accepted,
     "settled": _settled,
     "taken_over": TakenOver.from_json,
+    "erased": _erased,
 }
 _READERS = {f.name: _READ_FROM_JSON.get(f.name, _as_it_is) for f in fields(TableState)}
 """The reader of each key. A key that an older version did not write has its default; unknown keys are ignored."""

@@ -18,6 +18,7 @@ from dagster_smt.orchestration.checks import DEFAULT_SMALL_FILES, SmtChecks
 from dagster_smt.orchestration.components.fields import (
     ResolvedChain,
     ResolvedChecks,
+    ResolvedErasure,
     ResolvedJars,
     ResolvedLetters,
     ResolvedLineage,
@@ -30,6 +31,7 @@ from dagster_smt.orchestration.components.fields import (
 from dagster_smt.orchestration.components.scaffolder import SmtChainScaffolder
 from dagster_smt.orchestration.definitions.assets import build_smt_asset
 from dagster_smt.orchestration.definitions.dead_letters import build_dead_letters_asset, build_redrive_job
+from dagster_smt.orchestration.definitions.erasure_asset import build_erasure_asset
 from dagster_smt.orchestration.definitions.maintenance import build_maintenance_job
 from dagster_smt.orchestration.definitions.many_tables import build_tables_asset, writes_many
 from dagster_smt.orchestration.definitions.partitions import OF_TIME
@@ -38,6 +40,8 @@ from dagster_smt.orchestration.definitions.topic_assets import build_topic_asset
 from dagster_smt.orchestration.definitions.translator import SmtAssetData, SmtTranslator
 from dagster_smt.orchestration.resources import SparkSessionResource
 
+ERASURES = "erasures"
+"""The last part of the key of the asset that erases persons from a table."""
 KIND_PREFIX = "dagster/kind/"
 """The prefix of kinds, which Dagster stores as tags. A topic has its own kinds."""
 
@@ -169,6 +173,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         LagSensorModel | None, dg.Resolver.default(description="Requests a run when there are unread records.")
     ] = None
     maintenance: ResolvedMaintenance = None
+    erasure: ResolvedErasure = None
     op: Annotated[
         OpSpec | None, dg.Resolver.default(description="Settings of the asset's step: pool, tags, backfill_policy.")
     ] = None
@@ -236,19 +241,21 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
             resources = {self.spark_key: _session(self.spark.model_dump_json())}
         else:
             resources = {}
-        letters: list[dg.AssetSpec] = []
+        beside: list[dg.AssetSpec | dg.AssetsDefinition] = []
         again = self.sink.coordinates is not None and not isinstance(asset.partitions_def, OF_TIME)
         jobs = [build_repair_job(asset)] if again else []
         if self.dead_letter_topic or self.dead_letters is not None:
-            letters.append(build_dead_letters_asset(asset))
+            beside.append(build_dead_letters_asset(asset))
             jobs += [build_redrive_job(asset)] if again else []
         if writes_many(self.sink):
-            letters.append(build_tables_asset(asset))
+            beside.append(build_tables_asset(asset))
+        if self.erasure is not None:
+            beside.append(build_erasure_asset([asset], key=[*self.asset_key.path, ERASURES]))
         if self.maintenance is not None:
             jobs.append(build_maintenance_job(asset, self.maintenance))
             schedules += self._maintenance_schedule(jobs[-1])
         return dg.Definitions(
-            assets=[asset, *topics, *letters],
+            assets=[asset, *topics, *beside],
             jobs=jobs,
             sensors=list(self._sensors(asset, name)),
             schedules=schedules,
@@ -308,6 +315,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
             allow_chain_override=self.allow_chain_override,
             policy=self.policy,
             lineage=self.lineage,
+            erasure=self.erasure,
         )
         return build_smt_asset(
             table,

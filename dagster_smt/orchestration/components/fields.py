@@ -32,6 +32,7 @@ from dagster_smt.orchestration.docstrings import summary_of
 from dagster_smt.privacy.policy import Policy, policy_of, read_policy
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.described import with_files
+from dagster_smt.tables.erasure.spec import SmtErasure
 from dagster_smt.tables.maintenance.options import SmtMaintenance
 from dagster_smt.tables.spec import (
     DeltaSink,
@@ -121,6 +122,12 @@ EXAMPLES: Examples = {
         "sequence_by": ["__source_lsn"],
     },
     TopicTable: {"topics": [["orders"]], "pattern": ["orders\\..*"]},
+    SmtErasure: {
+        "key_ring": [["e1=${env:ERASURE_KEY}"]],
+        "records": [["value.user_id"]],
+        "columns": [["user_id"]],
+        "kind": ["customer"],
+    },
     ScheduledMaintenance: {"schedule": ["0 4 * * *"], "retention_hours": [336]},
     SmtChecks: {
         "off": [["masked_values"]],
@@ -191,6 +198,15 @@ LettersModel = choice_of(
 ChecksModel = _model(SmtChecks)
 MaintenanceModel = _model(ScheduledMaintenance)
 LineageModel = _model(OpenLineage)
+RegisterModel = choice_of(
+    "RegisterModel",
+    "The table of erased persons: exactly one of these.",
+    {name: _SINK_MODELS[name] for name in ("delta", "iceberg")},
+)
+ErasureModel = _model(
+    SmtErasure,
+    register_table=(RegisterModel, Field(description="The table of erased persons, a Delta or Iceberg table.")),
+)
 
 
 class TopicPartitionsModel(dg.Model):
@@ -415,6 +431,15 @@ def maintenance_of(data: Mapping[str, Any] | None) -> ScheduledMaintenance | Non
     return _instance(ScheduledMaintenance, data, Path(), "maintenance")
 
 
+def erasure_of(data: Mapping[str, Any] | None) -> SmtErasure | None:
+    """Returns the erasure that an ``ErasureModel`` describes."""
+    if data is None:
+        return None
+    name, value = chosen(data["register_table"], "erasure.register_table")
+    register = _instance(DeltaSink if name == "delta" else IcebergSink, value, Path(), "erasure.register_table")
+    return _instance(SmtErasure, {**data, "register_table": register}, Path(), "erasure")
+
+
 def _resolver(make: Callable[..., Any], model: Any, description: str, *, in_folder: bool = False) -> dg.Resolver:
     """Returns a resolver that renders the templates of a model and then makes plain data of the model."""
 
@@ -488,6 +513,14 @@ ResolvedLineage: TypeAlias = Annotated[
         lambda data: OpenLineage(**data) if data else None,
         LineageModel | None,
         "Where runs send OpenLineage events.",
+    ),
+]
+ResolvedErasure: TypeAlias = Annotated[
+    SmtErasure | None,
+    _resolver(
+        erasure_of,
+        ErasureModel | None,
+        "How records and rows name a person, and the register of erased persons; adds an asset that erases persons.",
     ),
 ]
 ResolvedMaintenance: TypeAlias = Annotated[

@@ -267,4 +267,6 @@ def _sink_of(table: SmtTable, name: str) -> Sink:
     if isinstance(sink, KafkaSink):
         sink = sink.of(re.sub(r"[^A-Za-z0-9._-]+", ".", name))
     need_packages(packages_of(table.table, sink, table.dead_letters))
+    if table.erasure is not None:
+        need_packages(packages_of(table.erasure.register_table))
     return sink

@@ -13,6 +13,7 @@ from dagster_smt.lineage.open_lineage import OpenLineage
 from dagster_smt.orchestration.checks import SmtChecks
 from dagster_smt.orchestration.launch.config_schema import DeadPaths, Tolerance
 from dagster_smt.privacy.policy import Policy
+from dagster_smt.tables.erasure.spec import SmtErasure
 from dagster_smt.tables.spec import LetterPlace, Sink, TopicTable
 
 ChainSource = Path | Mapping[str, Any] | Sequence[Mapping[str, Any]] | Chain
@@ -55,6 +56,8 @@ class SmtTable:
             come before those of the chain, and no run config can change them.
         lineage: The target of the runs' OpenLineage events; None: no events. A failure to send an event never fails a
             run.
+        erasure: How records and rows name a person, and the register of erased persons. Runs leave their records out;
+            ``build_erasure_asset`` erases persons.
         partitions_def: Partitions by topic, by time, or by both. With a partition per topic, whose keys
             ``topic_to_partition_key`` makes, all partitions of a run are one window, one Spark job and one commit. A
             topic that fails is left out and does not stop the others. A time partition holds the records from the
@@ -88,6 +91,7 @@ class SmtTable:
     allow_chain_override: bool | None = None
     policy: Policy | Path | Mapping[str, Any] | None = None
     lineage: OpenLineage | None = None
+    erasure: SmtErasure | None = None
     partitions_def: dg.PartitionsDefinition | None = None
     destinations: Sequence[str] = ()
     description: str | None = None

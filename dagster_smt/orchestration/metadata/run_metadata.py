@@ -166,6 +166,8 @@ def _row_metadata(report: RunReport) -> Metadata:
         metadata["dagster_smt/rows_failed"] = report.failed
     if report.empty:
         metadata["dagster_smt/records_without_rows"] = report.empty
+    if report.erased:
+        metadata["dagster_smt/records_of_erased_persons"] = report.erased
     return metadata
 
 

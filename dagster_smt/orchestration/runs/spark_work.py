@@ -112,6 +112,7 @@ def run_spec(table: PlannedTable, settings: RunSettings, key: str) -> "RunSpec":
         settle=settings.settle,
         key=key,
         defined=settings.defined or table.chain,
+        erasure=table.definition.erasure,
     )
 
 

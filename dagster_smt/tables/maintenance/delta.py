@@ -27,6 +27,7 @@ _CONFLICT = re.compile(
     r"Concurrent\w+Exception|MetadataChangedException|ProtocolChangedException"
     r"|DELTA_(?:CONCURRENT_|METADATA_CHANGED|PROTOCOL_CHANGED|MULTIPLE_CONFLICTS)"
 )
+_NO_LITE = re.compile(r"DELTA_CANNOT_VACUUM_LITE")
 _LONGER = re.compile(r"low retention period|retentionDurationCheck")
 _CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 _UNCHECKED: dict[int, tuple[int, str | None]] = {}
@@ -70,6 +71,17 @@ class DeltaMaintenance:
             TableError: SMT805; SMT809, a property of the table asks for a longer retention; SMT810, the folder holds
                 another table, whose files ``VACUUM`` would remove.
         """
+        return self.remove_files(max(self.options.retention_hours, SAFE_HOURS))
+
+    def remove_files(self, safe_hours: float) -> StepResult:
+        """Removes files as ``clean_up`` does.
+
+        Args:
+            safe_hours: With a short retention, the age of files that no version names.
+
+        Raises:
+            TableError: As ``clean_up``.
+        """
         detail = self._detail()
         if other := tables_inside(self.session, str(detail.location)):
             statement = f"its folder holds another table, whose files VACUUM would remove: {other[0]}"
@@ -82,7 +94,7 @@ class DeltaMaintenance:
             return self._removed(before)
         with _unchecked(self.session):
             self._vacuum("LITE", hours)
-            self._vacuum("", max(hours, SAFE_HOURS))
+            self._vacuum("", safe_hours)
         return self._removed(before)
 
     def _detail(self) -> Row:
@@ -95,6 +107,8 @@ class DeltaMaintenance:
         except TableError:
             raise
         except Exception as error:  # of PySpark or of Py4J, as the case may be
+            if kind == "LITE" and _NO_LITE.search(str(error)):  # an erasure has removed the log before
+                return
             if not _LONGER.search(str(error)):
                 raise
             statement = f"the table keeps removed files for more than {hours:g} hours"
@@ -118,6 +132,25 @@ class DeltaMaintenance:
         if not ends:
             return StepResult(None)
         return StepResult(files, 0, size)
+
+
+def vacuum_now(session: SparkSession, table: DeltaTable, *, no_writers: bool) -> int | None:
+    """Removes the files of all versions but the current one, for an erasure.
+
+    Args:
+        session: The Spark session.
+        table: The table.
+        no_writers: True if no run is at work: files that no version names go as well, whatever their age.
+
+    Returns:
+        The number of removed files; None if Delta does not report it.
+
+    Raises:
+        TableError: As ``clean_up``.
+    """
+    hours = 0.0 if no_writers else SAFE_HOURS
+    options = SmtMaintenance(retention_hours=0, allow_short_retention=True)
+    return DeltaMaintenance(session, table, options).remove_files(hours).removed
 
 
 @contextmanager

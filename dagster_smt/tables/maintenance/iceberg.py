@@ -105,6 +105,18 @@ class IcebergMaintenance:
             return self.session.sql(f"CALL {self.table.catalog}.system.{procedure}({listed})").collect()
 
 
+def expire_now(session: SparkSession, table: IcebergTable) -> int:
+    """Removes all snapshots of the main branch but the current one, for an erasure. Returns the number of files.
+
+    Raises:
+        TableError: SMT805, another writer changed the table meanwhile.
+    """
+    now = datetime.now(timezone.utc) + timedelta(seconds=1)
+    older = f"older_than => TIMESTAMP '{now:%Y-%m-%d %H:%M:%S}+00:00'"
+    row = IcebergMaintenance(session, table, SmtMaintenance())._call("expire_snapshots", older, "retain_last => 1")
+    return sum(count for count in row if isinstance(count, int))
+
+
 def _before(hours: float) -> str:
     moment = datetime.now(timezone.utc) - timedelta(hours=float(hours))
     return f"older_than => TIMESTAMP '{moment:%Y-%m-%d %H:%M:%S}+00:00'"

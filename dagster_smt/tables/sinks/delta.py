@@ -130,6 +130,14 @@ class DeltaTable:
             return state
         return self._standing(settle)
 
+    def version_of_state(self) -> int | None:
+        """Returns the version of our last commit, which holds the state; None if there is none."""
+        for limit in _LOG_LIMITS:
+            for commit in self._history(limit):
+                if self._readable(commit) is not None:
+                    return commit.version
+        return None
+
     def _standing(self, settle: bool) -> TableState | None:
         """Returns the state of the version that the table stands on, where that is not plainly its last commit's.
 

@@ -40,6 +40,36 @@ def last_commit(session: SparkSession, path: str, table: str | None) -> Commit |
         lines.close()
 
 
+def checkpoint(session: SparkSession, path: str, table: str | None) -> int | None:
+    """Writes a checkpoint of the current version. Returns the version. See ``last_commit`` for arguments and None."""
+    try:
+        delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
+        place = _identifier(session, table) if table else path
+        log_and_snapshot = delta.DeltaLog.forTableWithSnapshot(session._jsparkSession, place)
+        log, snapshot = log_and_snapshot._1(), log_and_snapshot._2()
+        log.checkpoint()
+        return int(snapshot.version())
+    except Exception:  # noqa: BLE001 - of Py4J or Python: what is not there depends on version and session
+        return None
+
+
+def note_vacuum(session: SparkSession, path: str, table: str | None, version: int) -> None:
+    """Notes that ``VACUUM`` has removed the files of all versions up to one, as Delta itself notes it.
+
+    ``VACUUM … LITE`` refuses a table whose log does not go back to the version after that. See ``last_commit`` for the
+    other arguments. If the session cannot do it, nothing is noted.
+    """
+    try:
+        jvm = session._jvm
+        delta = jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
+        place = _identifier(session, table) if table else path
+        log = delta.DeltaLog.forTableWithSnapshot(session._jsparkSession, place)._1()
+        info = delta.commands.LastVacuumInfo.apply(jvm.scala.Some(version))  # type: ignore[union-attr]
+        delta.commands.LastVacuumInfo.persistLastVacuumInfo(info, log)
+    except Exception:  # noqa: BLE001 - of Py4J or Python: what is not there depends on version and session
+        return
+
+
 def live_files(session: SparkSession, path: str, table: str | None) -> DataFrame | None:
     """Returns the files of the current version, with a column ``size``. See ``last_commit`` for arguments and None."""
     try:

@@ -1,0 +1,264 @@
+"""The asset of erasures: ids of persons in, a record of what was erased and proven out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from dagster_smt.errors import ConfigError, Problem, TableError, UnsupportedError
+from dagster_smt.model.reports.erasure_report import ErasureReport
+from dagster_smt.orchestration.definitions.names import op_name
+from dagster_smt.orchestration.definitions.planned import PlannedAsset
+from dagster_smt.orchestration.metadata.table_values import problem_table, table
+from dagster_smt.orchestration.pipes.pipes_spark import PipesSpark
+from dagster_smt.orchestration.resources import spark_session_of
+from dagster_smt.orchestration.runs.failures import problems_as_failure
+from dagster_smt.orchestration.runs.guard import run_cancellable
+from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
+from dagster_smt.tables.erasure.subjects import SubjectSource
+from dagster_smt.tables.spec import TableSource
+from dagster_smt.visible import visible
+
+NO_RESIDUE = "no_residue"
+Events = Iterator[dg.AssetObservation | dg.MaterializeResult[Any]]
+_PLACE_COLUMNS = {
+    "asset": "string",
+    "kind": "string",
+    "place": "string",
+    "action": "string",
+    "rows": "int",
+    "files_read": "int",
+    "records_read": "int",
+    "values_left": "int",
+    "result": "string",
+}
+_CONFIG = {
+    "subjects": dg.Field(
+        dg.Shape(
+            {
+                "file": dg.Field(str, is_required=False, description="A text file with an id on each line."),
+                "environment": dg.Field(
+                    str, is_required=False, description="A variable of the step's environment, an id on each line."
+                ),
+                "table": dg.Field(
+                    dg.Shape(
+                        {
+                            "name": dg.Field(str, default_value="", description="The name of the table in a catalog."),
+                            "path": dg.Field(str, default_value="", description="Or its path."),
+                            "format": dg.Field(str, default_value="delta", description="delta, iceberg or parquet."),
+                            "column": dg.Field(str, description="The column with the ids."),
+                        }
+                    ),
+                    is_required=False,
+                    description="A table with the ids.",
+                ),
+            }
+        ),
+        description="Where the ids are. Never write ids here: Dagster keeps and shows the config of each run.",
+    ),
+    "no_writers": dg.Field(
+        bool,
+        default_value=False,
+        description="True: no run is at work, so files that no version names are removed at once, not after 168 hours.",
+    ),
+}
+
+
+def build_erasure_asset(
+    assets: Sequence[dg.AssetsDefinition],
+    *,
+    key: dg.AssetKey | Sequence[str] | str = "erasures",
+    records: Path | str | None = None,
+    group_name: str | None = None,
+    pool: str | None = None,
+) -> dg.AssetsDefinition:
+    """Builds an asset that erases persons from the tables of some assets, their dead letters and their topics.
+
+    Each launch materializes the asset with a record of the erasure: what was done where, and what the residue scan has
+    read and proven. The check ``no_residue`` passes if no value is left. Neither the record nor a log names a person.
+
+    Example:
+        .. code-block:: python
+
+            erasures = build_erasure_asset([orders, customers])
+
+        .. code-block:: yaml
+
+            ops:
+              erasures:
+                config:
+                  subjects: {file: /run/secrets/erase.txt}
+
+    Args:
+        assets: Assets of ``build_smt_asset`` or ``build_smt_assets``. Each table has an ``erasure``.
+        key: The key of the asset.
+        records: A folder for the records, as JSON and as Markdown; None: only Dagster's metadata have them.
+        group_name: As in ``dg.AssetSpec``.
+        pool: Dagster pool of the step. In the pool of a table, runs of the table wait for the erasure.
+
+    Raises:
+        ConfigError: SMT754, a table has no erasure, or an asset is not of this package.
+    """
+    tables = _tables(assets)
+    asset_key = dg.AssetKey.from_coercible(key)
+    (spark_key,) = {name for asset in assets for name in asset.op.required_resource_keys}
+    name = op_name(asset_key)
+    described = ", ".join(table.name for table in tables)
+
+    @dg.multi_asset(
+        name=name,
+        specs=[
+            dg.AssetSpec(
+                asset_key,
+                deps=[table.key for table in tables],
+                group_name=group_name,
+                description=f"Records of the persons erased from {described}.",
+            )
+        ],
+        check_specs=[
+            dg.AssetCheckSpec(
+                NO_RESIDUE, asset=asset_key, description="No value of an erased person is left in a file."
+            )
+        ],
+        config_schema=_CONFIG,
+        required_resource_keys={spark_key},
+        pool=pool,
+    )
+    def erasures(context: dg.AssetExecutionContext) -> Events:
+        with problems_as_failure():
+            yield from _erased(context, tables, getattr(context.resources, spark_key), asset_key, records)
+
+    return erasures
+
+
+def _tables(assets: Sequence[dg.AssetsDefinition]) -> list[PlannedAsset]:
+    tables: list[PlannedAsset] = []
+    problems = []
+    for asset in assets:
+        planned = list(TABLES_OF_OPS.get(asset.op, {}).values())
+        tables += planned
+        if not planned:
+            place = ", ".join(key.to_user_string() for key in asset.keys)
+            hint = "name assets of build_smt_asset or build_smt_assets"
+            problems.append(Problem("SMT754", place, "the asset is not of this package", hint))
+    for one in tables:
+        if one.definition.erasure is None:
+            hint = "give its SmtTable an erasure: SmtErasure(register_table=…, key_ring=…, records=…, columns=…)"
+            problems.append(Problem("SMT754", one.name, "the table does not say how its rows name a person", hint))
+    if problems or not tables:
+        raise ConfigError(problems or [Problem("SMT754", "assets", "no asset is given", "name the assets")])
+    return tables
+
+
+def subject_source(config: Mapping[str, Any]) -> SubjectSource:
+    """Returns the place of the ids that a run config names.
+
+    Raises:
+        ConfigError: SMT757, it names none, or several.
+    """
+    of_table = config.get("table")
+    if of_table is None:
+        return SubjectSource(config.get("file", ""), config.get("environment", ""))
+    source = TableSource(of_table["name"], of_table["path"], of_table["format"])
+    return SubjectSource(config.get("file", ""), config.get("environment", ""), source, of_table["column"])
+
+
+def _erased(
+    context: dg.AssetExecutionContext,
+    tables: Sequence[PlannedAsset],
+    spark: Any,
+    key: dg.AssetKey,
+    records: Path | str | None,
+) -> Events:
+    if isinstance(spark, PipesSpark):
+        hint = "give the erasure a SparkSessionResource"
+        statement = "an erasure needs a session of the step's own process: ids do not leave it"
+        raise UnsupportedError(Problem("SMT754", key.to_user_string(), statement, hint))
+    session = spark_session_of(spark)
+    config = context.op_execution_context.op_config
+    source = subject_source(config["subjects"])
+    run = f"{context.run.run_id}-{context.op_execution_context.op_handle}"
+    work = partial(_work, tables, source, session, run, bool(config["no_writers"]))
+    report = run_cancellable(session, f"dagster-{run}", work, log=lambda line: context.log.info(visible(line)))
+    if records is not None:
+        write_record(report, Path(records))
+    for observed in tables:
+        of_table = [place for place in report.places if place.asset == observed.name]
+        rows = sum(place.rows for place in of_table)
+        metadata: dict[str, Any] = {"dagster_smt/erasure": report.erasure, "dagster_smt/rows_erased": rows}
+        yield dg.AssetObservation(observed.key, metadata=metadata)
+    yield dg.MaterializeResult(key, metadata=erasure_metadata(report), check_results=[_check(report, key)])
+    if report.problems:
+        raise TableError(report.problems)
+
+
+def _work(
+    tables: Sequence[PlannedAsset], source: SubjectSource, session: Any, run: str, no_writers: bool, say: Any
+) -> ErasureReport:
+    """Erases persons, in the thread that ``run_cancellable`` starts."""
+    from dagster_smt.run.erasure import ErasureTarget, erase  # loads PySpark
+
+    targets = []
+    for one in tables:
+        definition = one.definition
+        assert definition.erasure is not None
+        letters = definition.dead_letters, definition.dead_letter_topic
+        targets.append(ErasureTarget(one.name, one.table, one.sink, definition.erasure, *letters))
+    return erase(targets, source.ids(session), session, run=run, no_writers=no_writers, say=say)
+
+
+def write_record(report: ErasureReport, folder: Path) -> None:
+    """Writes the record of an erasure into a folder, as JSON and as Markdown."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{report.erasure}.json").write_text(report.to_json(), encoding="utf-8")
+    (folder / f"{report.erasure}.md").write_text(report.to_markdown(), encoding="utf-8")
+
+
+def erasure_metadata(report: ErasureReport) -> dict[str, Any]:
+    """Returns the metadata of an erasure: counts and places, and no person."""
+    rows = []
+    for place in report.places:
+        rows.append(
+            {
+                "asset": place.asset,
+                "kind": place.kind,
+                "place": place.place,
+                "action": place.action,
+                "rows": place.rows,
+                "files_read": place.scan.files if place.scan is not None else 0,
+                "records_read": place.scan.records if place.scan is not None else 0,
+                "values_left": sum(one.count for one in place.residue),
+                "result": place.verdict,
+            }
+        )
+    metadata = {
+        "dagster_smt/report": dg.MetadataValue.md(report.to_markdown()),
+        "dagster_smt/erasure": report.erasure,
+        "dagster_smt/persons": report.persons,
+        "dagster_smt/new_persons": report.new,
+        "dagster_smt/rows_erased": report.rows,
+        "dagster_smt/values_left": report.residue,
+        "dagster_smt/proven": report.proven,
+        "dagster_smt/places": table(rows, _PLACE_COLUMNS),
+        "dagster_smt/record": dg.MetadataValue.json(report.to_data()),
+    }
+    if report.problems:
+        metadata["dagster_smt/problems"] = problem_table(report.problems)
+    return metadata
+
+
+def _check(report: ErasureReport, key: dg.AssetKey) -> dg.AssetCheckResult:
+    not_proven = [place for place in report.places if not place.proven]
+    only_waits = all(place.verdict == "waits for retention" or place.waits for place in not_proven)
+    statement = "; ".join(f"{place.place}: {place.verdict}" for place in not_proven[:5]) or "no value is left"
+    severity = dg.AssetCheckSeverity.WARN if only_waits else dg.AssetCheckSeverity.ERROR
+    return dg.AssetCheckResult(
+        passed=report.proven,
+        asset_key=key,
+        check_name=NO_RESIDUE,
+        severity=severity,
+        description=statement,
+        metadata={"dagster_smt/values_left": report.residue},
+    )

@@ -1,0 +1,537 @@
+"""Erasing persons: from tables, dead letters and topics that runs have written, and from the old versions of tables.
+
+The register comes first: a run that begins afterwards leaves the records of these persons out. Then the rows go, and a
+commit of ours notes the erasure in the state of the table. A run that began before the register cannot commit on top of
+that commit. So the rows that are left after it are searched once more. Old versions go at the end, and the residue scan
+reads what is left.
+"""
+
+import secrets
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+
+from pyspark.sql import SparkSession
+
+from dagster_smt.errors import Problem, SmtError, TableError
+from dagster_smt.model.reports.erasure_report import Action, ErasedPlace, ErasureReport, PlaceKind, Residue, Scan
+from dagster_smt.model.topics.format import Formats
+from dagster_smt.model.topics.state import MOST_SETTLED, ErasedPersons, Settlement, TableState
+from dagster_smt.model.windows.window import Window
+from dagster_smt.run.commits import counted_rows, unsettled
+from dagster_smt.run.failures import coded_failures
+from dagster_smt.tables.erasure import topics as of_topics
+from dagster_smt.tables.erasure.matching import Erased, RecordMatch, SubjectPaths
+from dagster_smt.tables.erasure.needles import Needles
+from dagster_smt.tables.erasure.past import purge_deleted_rows, remove_past, rewrite_manifest
+from dagster_smt.tables.erasure.register import Register, not_yet_erased
+from dagster_smt.tables.erasure.residue import MANIFEST, ResidueScan
+from dagster_smt.tables.erasure.row_erasure import (
+    LakeTable,
+    RowErasure,
+    column_parts,
+    erase_deletions,
+    erase_records,
+    matching_records,
+    replacements,
+)
+from dagster_smt.tables.erasure.spec import SmtErasure, references
+from dagster_smt.tables.erasure.stored_files import files_of
+from dagster_smt.tables.keyed.deletions import deletions_table
+from dagster_smt.tables.maintenance.steps import CONFLICT
+from dagster_smt.tables.sinks import open_table
+from dagster_smt.tables.sinks.delta import DeltaTable
+from dagster_smt.tables.sinks.iceberg import IcebergTable
+from dagster_smt.tables.sinks.protocol import Replaced, Table, same_state
+from dagster_smt.tables.spec import (
+    FileTopics,
+    FileTopicSink,
+    KafkaSink,
+    KafkaTopics,
+    LetterPlace,
+    Sink,
+    SourceColumns,
+    TableSink,
+    TopicTable,
+)
+from dagster_smt.tables.written import written_formats
+
+_ROUNDS = 3
+_TRIES = 5
+_LETTERS = SourceColumns("source_topic", "source_partition", "source_offset")
+_REMAINING = "copies that other systems, backups and derived tables hold"
+
+
+@dataclass(frozen=True)
+class ErasureTarget:
+    """A table with its surroundings, as an erasure sees it.
+
+    Attributes:
+        name: The name of the asset.
+        table: What its runs read.
+        sink: What its runs write.
+        erasure: How records and rows name a person.
+        dead_letters: The place of its dead letters; None: beside the topics that it reads.
+        dead_letter_topic: Their topic; empty: no topic.
+    """
+
+    name: str
+    table: TopicTable
+    sink: Sink
+    erasure: SmtErasure
+    dead_letters: LetterPlace | None = None
+    dead_letter_topic: str = ""
+
+
+def erase(
+    targets: Sequence[ErasureTarget],
+    subjects: Collection[str],
+    session: SparkSession,
+    *,
+    run: str = "",
+    no_writers: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+) -> ErasureReport:
+    """Erases persons. A place that fails does not stop the next one; its problems are in the report.
+
+    Args:
+        targets: The tables.
+        subjects: The ids of the persons.
+        session: The Spark session.
+        run: The orchestrator's run and step.
+        no_writers: True if no run is at work: files that no version names go at once.
+        say: Receives lines that say how far the erasure is, without ids; it may raise to stop.
+
+    Raises:
+        ConfigError: SMT582, SMT740: a key cannot be read. Nothing was done.
+        TableError: SMT755, the register has entries of other keys. Nothing was done.
+    """
+    return _Erasure(tuple(targets), frozenset(subjects), session, run, no_writers, say).run()
+
+
+@dataclass
+class _Erasure:
+    """One erasure, place by place: see ``erase``."""
+
+    targets: tuple[ErasureTarget, ...]
+    ids: frozenset[str]
+    session: SparkSession
+    key: str
+    no_writers: bool
+    say: Callable[[str], None]
+    name: str = field(default_factory=lambda: secrets.token_hex(8))
+    registered: dict[tuple[str, str], int] = field(default_factory=dict)
+    new: set[str] = field(default_factory=set)
+
+    def run(self) -> ErasureReport:
+        with coded_failures("erasure"):
+            self._register()
+        places: list[ErasedPlace] = []
+        for target in self.targets:
+            places += self._target(target)
+        erasures = [target.erasure for target in self.targets]
+        return ErasureReport(
+            self.name,
+            round(time.time() * 1000),
+            self.key,
+            tuple(sorted({erasure.kind for erasure in erasures})),
+            len(self.ids),
+            len(self.new),
+            len(Needles(self.ids, frozenset()).short),
+            tuple(sorted({erasure.register_table.place for erasure in erasures})),
+            tuple(places),
+            (*self._sources(), _REMAINING),
+        )
+
+    def _register(self) -> None:
+        """Notes the persons in all registers, before anything is erased."""
+        for target in self.targets:
+            erasure = target.erasure
+            place = (erasure.register_table.place, erasure.kind)
+            if place in self.registered:
+                continue
+            erasure.check_keys()
+            register = Register(self.session, erasure)
+            new = not_yet_erased(register.erased(), self.ids)
+            self.new |= new
+            if new:
+                writer = erasure.keys[0]
+                register.add(references(writer, erasure.kind, new), writer, self.name)
+            self.registered[place] = len(register.erased())
+            self.say(f"register {register.place}: {len(new)} new persons of kind {erasure.kind}")
+
+    def _sources(self) -> Iterator[str]:
+        for target in self.targets:
+            yield f"the topics that {target.name} reads, in {target.table.source.place}: their owner removes records"
+
+    def _target(self, target: ErasureTarget) -> Iterator[ErasedPlace]:
+        sink = target.sink
+        if isinstance(sink, TableSink):
+            yield from self._tables(target, sink)
+        yield from self._letters(target)
+        if isinstance(sink, FileTopicSink):
+            yield from self._file_topics(target, FileTopics(sink.path))  # type: ignore[arg-type]
+        if isinstance(sink, KafkaSink):
+            for topic in target.erasure.topics:
+                yield self._kafka_topic(target, sink.topics, topic, "topic", written_formats(target.table, sink))
+
+    # --- tables ---
+
+    def _tables(self, target: ErasureTarget, sink: TableSink) -> Iterator[ErasedPlace]:
+        if not sink.per_topic:
+            yield self._table(target, sink)
+            return
+        progress = open_table(self.session, sink)
+        state = progress.state()
+        for topic in sorted(state.tables) if state is not None else ():
+            yield self._table(target, sink.of_topic(topic))
+        if state is not None:  # the runs of all tables go on from the state of their progress
+            self._noted(progress, target, progress.state() or state, 0)
+
+    def _table(self, target: ErasureTarget, sink: TableSink) -> ErasedPlace:
+        place = ErasedPlace(target.name, "table", sink.place)
+        with _failures(place) as result:
+            table = _lake_table(open_table(self.session, sink))
+            if table.schema() is None:
+                result.place = replace(place, action="nothing to do", scan=Scan())
+            else:
+                result.place = _TableErasure(self, target, sink, table).run(place)
+        if sink.keyed is not None and sink.keyed.sequence_by and not result.place.problems:
+            result.place = self._with_deletions(target, sink, result.place)
+        return result.place
+
+    def _with_deletions(self, target: ErasureTarget, sink: TableSink, place: ErasedPlace) -> ErasedPlace:
+        """Erases remembered deletions, which hold the keys of rows, in the table beside the table."""
+        with _failures(place) as result:
+            beside = _lake_table(deletions_table(self.session, sink))
+            if beside.schema() is not None:
+                rows = self.rows_of(target, beside)
+                count = erase_deletions(self.session, beside, rows)
+                purge_deleted_rows(self.session, beside)
+                past, residue, scan = self.without_past(target, beside)
+                result.place = _joined(place, count, [f"deletions: {line}" for line in past], residue, scan)
+        return result.place
+
+    def rows_of(self, target: ErasureTarget, table: LakeTable) -> RowErasure:
+        """Returns the rows of the persons in a table."""
+        return RowErasure(self.session, table, target.erasure, replacements(self.ids))
+
+    def noted(
+        self,
+        table: Table,
+        target: ErasureTarget,
+        state: TableState,
+        rows: int,
+        unfinished: Mapping[str, int] | None = None,
+    ) -> TableState:
+        """Returns the state with the note of this erasure."""
+        erasure, before = target.erasure, state.erased
+        persons = self.registered[erasure.register_table.place, erasure.kind]
+        total = rows + (before.rows if before is not None else 0)
+        note = ErasedPersons(erasure.register_table.place, persons, self.name, total, unfinished)
+        return replace(
+            state, number=table.next_number(state), attempt=secrets.token_hex(8), window=Window(), erased=note
+        )
+
+    def _noted(self, table: Table, target: ErasureTarget, state: TableState, rows: int) -> None:
+        table.commit(table.read().limit(0), self.noted(table, target, state, rows), Replaced(), state)
+
+    def needles(self, target: ErasureTarget, values: frozenset[str]) -> Needles:
+        """Returns what the scan of a place searches for."""
+        erasure = target.erasure
+        names = {column_parts(path)[-1] for path in erasure.columns}
+        for path in (*erasure.records, *erasure.written):
+            last = path.rpartition(".")[2].strip("[]*'\"")
+            if "." in path and last:
+                names.add(last)
+        return Needles(self.ids, frozenset(names), values)
+
+    def without_past(
+        self, target: ErasureTarget, table: LakeTable, values: frozenset[str] = frozenset()
+    ) -> tuple[tuple[str, ...], tuple[Residue, ...], Scan | None]:
+        """Removes the old versions of a table, and reads all its files.
+
+        Returns:
+            What was done, what is left, and what was read; None if nothing could be read.
+        """
+        past = list(remove_past(self.session, table, no_writers=self.no_writers))
+        residue, scan = self._scanned(target, table, values)
+        if any(one.where == MANIFEST for one in residue) and (more := list(rewrite_manifest(self.session, table))):
+            past += more
+            residue, scan = self._scanned(target, table, values)
+        return tuple(past), residue, scan
+
+    def _scanned(
+        self, target: ErasureTarget, table: LakeTable, values: frozenset[str]
+    ) -> tuple[tuple[Residue, ...], Scan | None]:
+        """Reads all files of a table. Returns what is left, and what was read; None if nothing could be read."""
+        folder = _folder(self.session, table)
+        files = files_of(self.session, folder)
+        if files is None:
+            return (), None
+        self.say(f"residue scan: {table.spec.place}")
+        scan = ResidueScan(self.needles(target, values), self.say)
+        scan.folder(files, folder)
+        return scan.residue, scan.scan
+
+    # --- dead letters and topics ---
+
+    def match(self, erasure: SmtErasure, paths: Sequence[str], formats: Formats) -> RecordMatch:
+        """Returns what tells whether a record names one of the persons."""
+        writer = erasure.keys[0]
+        hashes = {writer.id: frozenset(references(writer, erasure.kind, self.ids).values())}
+        subject_paths = SubjectPaths(tuple(paths), formats.key, formats.value)
+        return RecordMatch(subject_paths, Erased(erasure.kind, (writer,), hashes))
+
+    def _letters(self, target: ErasureTarget) -> Iterator[ErasedPlace]:
+        letters = target.dead_letters
+        if letters is None and target.dead_letter_topic:
+            letters = target.table.source  # type: ignore[assignment]
+        formats = Formats(target.table.key, target.table.value)
+        if isinstance(letters, TableSink):
+            yield self._letter_table(target, letters)
+        elif isinstance(letters, FileTopics) and target.dead_letter_topic in of_topics.file_topics(letters):
+            yield self._file_topic(target, letters, target.dead_letter_topic, "dead letters", formats)
+        elif isinstance(letters, KafkaTopics):
+            yield self._kafka_topic(target, letters, target.dead_letter_topic, "dead letters", formats)
+
+    def _letter_table(self, target: ErasureTarget, letters: TableSink) -> ErasedPlace:
+        place = ErasedPlace(target.name, "dead letters", letters.place)
+        with _failures(place) as result:
+            table = _lake_table(open_table(self.session, letters))
+            if table.schema() is None:
+                result.place = replace(place, action="nothing to do", scan=Scan())
+                return result.place
+            erasure = target.erasure
+            match = self.match(erasure, erasure.records, Formats(target.table.key, target.table.value))
+            count = erase_records(self.session, table, match, _LETTERS)
+            purged = purge_deleted_rows(self.session, table)
+            past, residue, scan = self.without_past(target, table)
+            action: Action = "deleted" if count else "nothing to do"
+            lines = tuple(filter(None, (purged, *past)))
+            result.place = replace(place, action=action, rows=count, past=lines, residue=residue, scan=scan)
+        return result.place
+
+    def _file_topics(self, target: ErasureTarget, topics: FileTopics) -> Iterator[ErasedPlace]:
+        formats = written_formats(target.table, target.sink)
+        for topic in of_topics.file_topics(topics):
+            if topic != target.dead_letter_topic:
+                yield self._file_topic(target, topics, topic, "topic", formats)
+
+    def _file_topic(
+        self, target: ErasureTarget, topics: FileTopics, topic: str, kind: PlaceKind, formats: Formats
+    ) -> ErasedPlace:
+        paths = target.erasure.records if kind == "dead letters" else target.erasure.paths_written
+        erase_topic = partial(of_topics.erase_in_files, topics, topic, self.match(target.erasure, paths, formats))
+        return self._topic(target, f"{topics.place}: {topic}", kind, erase_topic)
+
+    def _kafka_topic(
+        self, target: ErasureTarget, topics: KafkaTopics, topic: str, kind: PlaceKind, formats: Formats
+    ) -> ErasedPlace:
+        paths = target.erasure.records if kind == "dead letters" else target.erasure.paths_written
+        erase_topic = partial(of_topics.erase_in_kafka, topics, topic, self.match(target.erasure, paths, formats))
+        return self._topic(target, f"{topics.place}: {topic}", kind, erase_topic)
+
+    def _topic(
+        self,
+        target: ErasureTarget,
+        text: str,
+        kind: PlaceKind,
+        erase_topic: Callable[[Needles, Callable[[str], None]], of_topics.TopicOutcome],
+    ) -> ErasedPlace:
+        place = ErasedPlace(target.name, kind, text)
+        with _failures(place) as result:
+            self.say(f"topic {text}")
+            outcome = erase_topic(self.needles(target, frozenset()), self.say)
+            remedy = outcome.waits[0] if outcome.waits else "launch the erasure again"
+            result.place = replace(
+                place,
+                action=outcome.action,  # type: ignore[arg-type]
+                rows=outcome.records,
+                residue=tuple(Residue("records", partition, count, remedy) for partition, count in outcome.left),
+                scan=Scan(0, outcome.bytes, outcome.read, not outcome.unread, outcome.unread),
+                waits=outcome.waits,
+            )
+        return result.place
+
+
+@dataclass
+class _TableErasure:
+    """The erasure of one table."""
+
+    erasure: _Erasure
+    target: ErasureTarget
+    sink: TableSink
+    table: LakeTable
+
+    @cached_property
+    def rows(self) -> RowErasure:
+        return self.erasure.rows_of(self.target, self.table)
+
+    @cached_property
+    def match(self) -> RecordMatch:
+        spec = self.target.erasure
+        return self.erasure.match(spec, spec.paths_written, written_formats(self.target.table, self.sink))
+
+    def run(self, place: ErasedPlace) -> ErasedPlace:
+        """Erases rows, notes it in the state, and removes old versions."""
+        session, spec = self.erasure.session, self.target.erasure
+        if self.sink.kind == "columns":
+            self.rows.check_columns(self.table.read().schema)
+        drift = self._begun()
+        self.rows.collect_values()
+        total, past = 0, list[str]()
+        rounds = 0
+        while rounds < _ROUNDS:
+            rounds += 1
+            self.erasure.say(f"rows: {self.sink.place}")
+            count = self._erase()
+            total += count
+            past.append(purge_deleted_rows(session, self.table))
+            self._commit(count, drift)
+            if not self._left():
+                break
+        else:
+            raise self._never_alone()
+        more, residue, scan = self.erasure.without_past(self.target, self.table, frozenset(self.rows.values))
+        past += more
+        done: Action = "re-keyed" if spec.mode == "rekey" and self.sink.kind == "columns" else "deleted"
+        return replace(
+            place,
+            action=done if total else "nothing to do",
+            rows=total,
+            rounds=rounds,
+            past=tuple(dict.fromkeys(filter(None, past))),
+            residue=residue,
+            scan=scan,
+        )
+
+    def _erase(self) -> int:
+        if self.sink.kind == "columns":
+            return self.rows.erase(self.table.read().schema)
+        assert self.sink.coordinates is not None
+        return erase_records(self.erasure.session, self.table, self.match, self.sink.coordinates)
+
+    def _left(self) -> int:
+        """Returns the number of rows that name a person."""
+        if self.sink.kind == "columns":
+            return self.rows.count()
+        assert self.sink.coordinates is not None
+        return matching_records(self.table, self.match, self.sink.coordinates).count()
+
+    def _begun(self) -> Mapping[str, int]:
+        """Notes in the state that the erasure begins.
+
+        Returns:
+            By topic, how many rows more the table has than its commits say. An erasure keeps this difference. An
+            erasure that goes on after a crash keeps the difference of the first try.
+        """
+        state = self.table.state(settle=True)
+        if state is not None and state.erased is not None and state.erased.unfinished is not None:
+            return state.erased.unfinished
+        for _ in range(_TRIES):
+            drift, state = self._drift()
+            if state is None:
+                return drift
+            try:
+                begun = self.erasure.noted(self.table, self.target, state, 0, drift)
+                self.table.commit(self.table.read().limit(0), begun, Replaced(), state)
+                return drift
+            except TableError as error:
+                if error.problems[0].code != "SMT528":
+                    raise
+        raise self._never_alone()
+
+    def _drift(self) -> tuple[Mapping[str, int], TableState | None]:
+        """Returns by topic how many rows more the table has than its commits say, and the state of these commits."""
+        for _ in range(_TRIES):
+            state = self.table.state()
+            if state is None:
+                return {}, None
+            counted = counted_rows(state, self.table, self.sink)
+            if same_state(state, self.table.state()):
+                topics = {*counted, *state.rows}
+                return {topic: counted.get(topic, 0) - state.rows.get(topic, 0) for topic in topics}, state
+        raise self._never_alone()
+
+    def _never_alone(self) -> TableError:
+        hint = "end the runs of the table, and launch the erasure again"
+        statement = "runs committed each time that rows were counted"
+        return TableError(Problem(CONFLICT, self.sink.place, statement, hint))
+
+    def _commit(self, erased: int, drift: Mapping[str, int]) -> None:
+        """Notes the erasure in the state. The counts of the state lose the rows that are gone, and no others.
+
+        Raises:
+            TableError: SMT528, runs committed each time.
+        """
+        for last in (False,) * (_TRIES - 1) + (True,):
+            state = self.table.state(settle=True)
+            if state is None:
+                return
+            counted = counted_rows(state, self.table, self.sink)
+            rows = {}
+            for topic in {*counted, *state.rows}:
+                rows[topic] = max(0, counted.get(topic, 0) - drift.get(topic, 0))
+            noted = self.erasure.noted(self.table, self.target, state, erased)
+            settlement = Settlement(
+                f"erasure {self.erasure.name}",
+                round(time.time() * 1000),
+                sum(state.rows.values()),
+                sum(rows.values()),
+                tuple(unsettled(self.table, state)),
+            )
+            noted = replace(noted, rows=rows, settled=(*state.settled, settlement)[-MOST_SETTLED:])
+            try:
+                self.table.commit(self.table.read().limit(0), noted, Replaced(), state)
+                return
+            except TableError as error:
+                if last or error.problems[0].code != "SMT528":
+                    raise
+
+
+@dataclass
+class _failures:  # noqa: N801 - a block, as ``coded_failures`` is
+    """Notes the problems of a block in its place."""
+
+    place: ErasedPlace
+
+    def __enter__(self) -> "_failures":
+        self._block = coded_failures(self.place.place)
+        self._block.__enter__()
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        try:
+            passed = self._block.__exit__(kind, error, trace)  # type: ignore[arg-type]
+            return bool(passed)
+        except SmtError as coded:
+            self.place = replace(self.place, problems=(*self.place.problems, *coded.problems))
+            return True
+
+
+def _lake_table(table: Table) -> LakeTable:
+    assert isinstance(table, DeltaTable | IcebergTable)
+    return table
+
+
+def _folder(session: SparkSession, table: LakeTable) -> str:
+    """Returns the folder of a table."""
+    if isinstance(table, DeltaTable):
+        return str(session.sql(f"DESCRIBE DETAIL {table.name}").collect()[0].location)
+    rows = session.sql(f"DESCRIBE TABLE EXTENDED {table.name}").collect()
+    return [str(row.data_type) for row in rows if row.col_name == "Location"][-1].rstrip("/")
+
+
+def _joined(
+    place: ErasedPlace, rows: int, past: Sequence[str], residue: Sequence[Residue], scan: Scan | None
+) -> ErasedPlace:
+    """Returns a table together with the deletions beside it."""
+    both = None
+    if place.scan is not None and scan is not None:
+        unread = (*place.scan.unread, *scan.unread)
+        both = Scan(place.scan.files + scan.files, place.scan.bytes + scan.bytes, 0, not unread, unread)
+    return replace(
+        place, rows=place.rows + rows, past=(*place.past, *past), residue=(*place.residue, *residue), scan=both
+    )

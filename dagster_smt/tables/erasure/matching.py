@@ -1,0 +1,247 @@
+"""Whose a record is: the ids at the paths of an erasure, compared as keyed hashes.
+
+Spark's executors get references and hashes, and never an id of a person to look for.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from dagster_smt.authoring.stage import Chain
+from dagster_smt.interpret.leaves import parsed
+from dagster_smt.interpret.preview import Sample, preview
+from dagster_smt.model.key_references import KeyReference
+from dagster_smt.model.paths.steps import Step
+from dagster_smt.model.topics.format import Format
+from dagster_smt.privacy.field_paths import covers, path_steps, value_paths
+from dagster_smt.tables.erasure.spec import reference_of
+
+_TOKEN = re.compile(r"[\w.@+~-]+")
+_MOST_TOKENS = 10_000
+_PLAIN_JSON = ("json", "json_schema", "envelope")
+_REMEMBERED = 100_000
+"""Ids of which a process remembers whether they are erased."""
+PLACE_SCHEMA = "topic STRING, partition INT, offset BIGINT"
+RECORD_SCHEMA = f"{PLACE_SCHEMA}, key BINARY, value BINARY"
+_PLACE = ("topic", "partition", "offset")
+_PLACE_KINDS = (pa.string(), pa.int32(), pa.int64())
+
+
+class UnreadableRecord(Exception):
+    """Raised for a key or a value that its format cannot read."""
+
+
+@dataclass(frozen=True)
+class SubjectPaths:
+    """Where records name a person.
+
+    Attributes:
+        paths: The paths, such as ``value.user_id``.
+        key, value: The formats of the sides.
+    """
+
+    paths: tuple[str, ...]
+    key: Format
+    value: Format
+
+    @cached_property
+    def steps(self) -> Mapping[str, list[tuple[Step, ...]]]:
+        """The paths by the part of the record."""
+        by_part: dict[str, list[tuple[Step, ...]]] = {}
+        for text in self.paths:
+            part, _, rest = text.partition(".")
+            if part == "headers":
+                steps: tuple[Step, ...] = (rest,)
+            else:
+                steps = path_steps(rest, text) if rest else ()
+            by_part.setdefault(part, []).append(steps)
+        return by_part
+
+    def subjects(self, sample: Sample) -> set[str]:
+        """Returns the ids that a record names.
+
+        Of a record that cannot be read, every word of its key and value counts: it may be the id.
+        """
+        try:
+            ids = set(self._of_sides(sample))
+        except UnreadableRecord:
+            ids = set(_words(sample))
+        for (name,) in self.steps.get("headers", ()):
+            for header, content in sample.headers:
+                if header == name and content is not None:
+                    ids.update(_texts(parsed(content.decode(errors="replace"))))
+        return ids
+
+    def _of_sides(self, sample: Sample) -> Iterator[str]:
+        readable = {"key": self.key, "value": self.value}
+        contents = {"key": sample.key, "value": sample.value}
+        for part, form in readable.items():
+            if part not in self.steps or contents[part] is None:
+                continue
+            whole = self._read(part, form, sample)
+            for steps in self.steps[part]:
+                for content in values_at(whole, steps):
+                    yield from _texts(content)
+
+    def _read(self, part: str, form: Format, sample: Sample) -> Any:
+        data = sample.key if part == "key" else sample.value
+        assert data is not None
+        if form.kind in _PLAIN_JSON and not form.arrays_as_rows:
+            try:
+                whole = msgspec.json.decode(data)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                raise UnreadableRecord from None
+            if form.kind == "envelope" and isinstance(whole, dict) and "payload" in whole:
+                return whole["payload"]
+            return whole
+        if form.kind in ("string", "bytes"):
+            return parsed(data.decode(errors="replace"))
+        return [parsed(text) for text in _as_json(sample, part, form)]
+
+
+def _as_json(sample: Sample, part: str, form: Format) -> Iterator[str]:
+    """Yields a side of a record as JSON; several if its value is an array of rows."""
+    ignored = Format("bytes")
+    formats = (form, ignored) if part == "key" else (ignored, form)
+    for _, steps in preview(Chain(()), [sample], *formats):
+        if steps[0].failed:
+            raise UnreadableRecord
+        record = steps[0].record
+        text = getattr(record, part) if record is not None else None
+        if text is not None:
+            yield text
+
+
+def values_at(whole: Any, steps: Sequence[Step]) -> Iterator[Any]:
+    """Yields the values at a path of parsed JSON; those of each row if there are several."""
+    if isinstance(whole, list):
+        for row in whole:
+            yield from values_at(row, steps)
+        return
+    if all(isinstance(step, str) for step in steps):
+        for step in steps:
+            if not isinstance(whole, dict) or step not in whole:
+                return
+            whole = whole[step]
+        yield whole
+        return
+    for path, content in value_paths(whole):
+        if covers(steps, path) and not covers(steps, path[:-1]):
+            yield content
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yields the text of an id, and the texts of a list of ids."""
+    if isinstance(value, list):
+        for one in value:
+            yield from _texts(one)
+    elif isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool)):
+        yield str(value)
+
+
+def _words(sample: Sample) -> Iterator[str]:
+    for data in (sample.key, sample.value):
+        text = (data or b"").decode(errors="replace")
+        for number, match in enumerate(_TOKEN.finditer(text)):
+            if number == _MOST_TOKENS:
+                return
+            yield match[0]
+            yield match[0].strip(".-")
+
+
+@dataclass
+class Erased:
+    """The erased persons of one kind, as hashes. It may be sent to another process.
+
+    Attributes:
+        kind: The kind of the ids.
+        keys: The keys of the hashes.
+        hashes: The hashes of the persons, by the id of their key.
+    """
+
+    kind: str
+    keys: tuple[KeyReference, ...]
+    hashes: Mapping[str, frozenset[str]]
+    _known: dict[str, bool] = field(default_factory=dict, repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.hashes.values()))
+
+    def __contains__(self, subject: object) -> bool:
+        assert isinstance(subject, str)
+        if subject not in self._known:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            self._known[subject] = self._is_erased(subject)
+        return self._known[subject]
+
+    def _is_erased(self, subject: str) -> bool:
+        for key in self.keys:
+            if self.hashes.get(key.id) and reference_of(key, self.kind, subject) in self.hashes[key.id]:
+                return True
+        return False
+
+    def __reduce__(self) -> tuple[Callable[..., "Erased"], tuple[Any, ...]]:
+        return Erased, (self.kind, self.keys, self.hashes)
+
+
+@dataclass(frozen=True)
+class RecordMatch:
+    """Tells whether a record names an erased person.
+
+    Attributes:
+        paths: Where records name a person.
+        erased: The erased persons.
+    """
+
+    paths: SubjectPaths
+    erased: Erased
+
+    def __call__(self, sample: Sample) -> bool:
+        return any(subject in self.erased for subject in self.paths.subjects(sample))
+
+
+@dataclass(frozen=True)
+class MatchBatches:
+    """Finds the records of erased persons in Arrow batches, for ``map_in_arrow``. The result is their places.
+
+    Attributes:
+        match: The persons, and where records name them.
+        place: The columns that tell a record from all others, as ``topic``, ``partition`` and ``offset``.
+        sides: True to return ``key`` and ``value``, too.
+    """
+
+    match: RecordMatch
+    place: tuple[str, str, str] = ("topic", "partition", "offset")
+    sides: bool = False
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            rows = [row for row in batch.to_pylist() if self.match(sample_of(row))]
+            columns: dict[str, pa.Array] = {}
+            for name, column, kind in zip(_PLACE, self.place, _PLACE_KINDS, strict=True):
+                columns[name] = pa.array([row[column] for row in rows], kind)
+            if self.sides:
+                for name in ("key", "value"):
+                    columns[name] = pa.array([as_bytes(row[name]) for row in rows], pa.binary())
+            yield pa.RecordBatch.from_pydict(columns)
+
+
+def sample_of(row: Mapping[str, Any]) -> Sample:
+    """Returns a row with Kafka's columns as a record."""
+    headers = tuple((header["key"], header["value"]) for header in row.get("headers") or ())
+    return Sample(
+        row.get("topic") or "", key=as_bytes(row.get("key")), value=as_bytes(row.get("value")), headers=headers
+    )
+
+
+def as_bytes(data: Any) -> bytes | None:
+    """Returns a side of a record as bytes; tables of records may hold texts."""
+    if isinstance(data, str):
+        return data.encode()
+    return None if data is None else bytes(data)

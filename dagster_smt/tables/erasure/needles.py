@@ -1,0 +1,161 @@
+"""The values to search for, and the ways in which files hold them. They stay in the driver's memory."""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import quote
+
+_LEAST = 6
+"""A text that is shorter, or a number with fewer than ``_DIGITS`` digits, may be anything else."""
+_DIGITS = 9
+_QUOTED = re.compile(rb'"(?=((?:[^"\\]|\\u[0-9a-f]{4})*)\\*")')
+_AT_ONCE = 200
+_BOUNDS = (16, 32)
+"""The lengths to which Iceberg and Delta cut texts in statistics."""
+
+
+def is_short(text: str) -> bool:
+    """Returns True if a text may well appear where it means nothing of the person."""
+    return len(text) < (_DIGITS if text.isdecimal() else _LEAST)
+
+
+@dataclass(frozen=True)
+class Needles:
+    """Values of erased persons.
+
+    Attributes:
+        ids: The ids.
+        names: The last names of columns and paths that hold an id.
+        values: Other values that only these persons have.
+    """
+
+    ids: frozenset[str]
+    names: frozenset[str]
+    values: frozenset[str] = frozenset()
+
+    @property
+    def short(self) -> frozenset[str]:
+        """The ids that are searched for only where a person is named."""
+        return frozenset(filter(is_short, self.ids))
+
+    @cached_property
+    def anywhere(self) -> frozenset[str]:
+        """The texts that are searched for everywhere."""
+        return (self.ids - self.short) | {value for value in self.values if not is_short(value)}
+
+    @cached_property
+    def _anywhere(self) -> "re.Pattern[bytes] | None":
+        texts = {form for text in self.anywhere for form in _forms(text)}
+        return _pattern(rb"(?<![\w])(?:%s)(?![\w])", texts)
+
+    @cached_property
+    def _behind_names(self) -> "re.Pattern[bytes] | None":
+        if not self.names or not self.ids:
+            return None
+        names = b"|".join(re.escape(name.encode()) for name in sorted(self.names))
+        texts = {form for text in self.ids for form in _forms(text)}
+        return _pattern(rb'\\*"(?:%s)\\*"\s*:\s*(?:\[\s*)?\\*"?(?:%%s)(?![\w.])' % names, texts)
+
+    @cached_property
+    def _in_paths(self) -> "re.Pattern[bytes] | None":
+        if not self.names or not self.ids:
+            return None
+        names = b"|".join(re.escape(name.encode()) for name in sorted(self.names))
+        return _pattern(rb"(?<![\w])(?:%s)=(?:%%s)(?![\w.])" % names, {form for t in self.ids for form in _forms(t)})
+
+    @cached_property
+    def cuts(self) -> frozenset[str]:
+        """The texts that statistics have for longer ones, at their ends."""
+        cuts = set()
+        for text in self.ids | self.anywhere:
+            for length in _BOUNDS:
+                if len(text) > length:
+                    start = text[:length]
+                    cuts |= {start, start[:-1] + chr(ord(start[-1]) + 1), start + "\U0010ffff", start + "\x7f"}
+        return frozenset(cuts)
+
+    @cached_property
+    def _cuts_in_bytes(self) -> frozenset[bytes]:
+        return frozenset(form for text in self.cuts for form in (text.encode(errors="surrogatepass"), _escaped(text)))
+
+    @cached_property
+    def cut_candidates(self) -> tuple[str, ...]:
+        """Patterns of RE2 that match every text with a cut value in it."""
+        starts = sorted(
+            {re.escape(text[: length - 1]) for text in self.cuts for length in _BOUNDS if len(text) >= length}
+        )
+        return tuple('"(?:' + "|".join(starts[n : n + _AT_ONCE]) + ")" for n in range(0, len(starts), _AT_ONCE))
+
+    @cached_property
+    def candidates(self) -> tuple[str, ...]:
+        """Patterns of RE2 that match every text with a value in it, and few others. Each is of a limited size."""
+        forms = sorted({_text(form) for text in self.anywhere for form in _forms(text)})
+        patterns = ["|".join(forms[start : start + _AT_ONCE]) for start in range(0, len(forms), _AT_ONCE)]
+        names = "|".join(re.escape(name) for name in sorted(self.names))
+        short = sorted({_text(form) for text in self.short for form in _forms(text)}) if names else []
+        for start in range(0, len(short), _AT_ONCE):
+            ids = "|".join(short[start : start + _AT_ONCE])
+            patterns.append(rf'(?:{names})(?:=|[\\"]*\s*:\s*(?:\[\s*)?[\\"]*)(?:{ids})')
+        return tuple(patterns)
+
+    def in_bytes(self, data: bytes) -> int:
+        """Returns the number of values in text of any kind, such as JSON."""
+        places = set()
+        for pattern in (self._anywhere, self._behind_names, self._in_paths):
+            if pattern is not None:
+                places |= {match.end() for match in pattern.finditer(data)}
+        return len(places)
+
+    def is_value(self, value: Any, *, names_person: bool) -> bool:
+        """Returns True if a single value is one of the person's.
+
+        Args:
+            value: The value.
+            names_person: True if its column names persons.
+        """
+        if value is None or isinstance(value, bool):
+            return False
+        text = _text(value)
+        if text in self.anywhere or (names_person and text in self.ids):
+            return True
+        return isinstance(value, str | bytes) and self.in_bytes(text.encode(errors="surrogatepass")) > 0
+
+    def is_bound(self, value: Any, *, names_person: bool) -> bool:
+        """Returns True if a value in statistics is one of the person's, or the beginning of one."""
+        if self.is_value(value, names_person=names_person):
+            return True
+        return isinstance(value, str) and value in self.cuts
+
+    def cut_in_bytes(self, data: bytes) -> int:
+        """Returns the number of texts in quotes that are the beginning of a value."""
+        return sum(match[1] in self._cuts_in_bytes for match in _QUOTED.finditer(data))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    return str(value)
+
+
+def _forms(text: str) -> Iterable[bytes]:
+    """Yields the ways in which JSON and URLs write a text."""
+    yield re.escape(text.encode(errors="surrogatepass"))
+    yield re.escape(_escaped(text))
+    yield re.escape(quote(text, safe="", errors="surrogatepass").encode())
+    if '"' in text or "\\" in text:
+        yield re.escape(text.replace("\\", "\\\\").replace('"', '\\"').encode())
+
+
+def _escaped(text: str) -> bytes:
+    """Returns a text with the escapes of JSON for all that is not ASCII."""
+    return json.dumps(text)[1:-1].encode()
+
+
+def _pattern(form: bytes, texts: Iterable[bytes]) -> "re.Pattern[bytes] | None":
+    listed = sorted(texts, key=len, reverse=True)
+    if not listed:
+        return None
+    return re.compile(form.replace(b"%s", b"|".join(listed)))

@@ -1,0 +1,151 @@
+"""Old versions of a table after an erasure: their files, their statistics, and the log or manifests that hold these.
+
+A table that keeps one old version keeps the values. So an erasure leaves no version but the current one: time travel,
+restores and queries that read an older version end there.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.spark.sql import text
+from dagster_smt.tables.erasure.row_erasure import LakeTable
+from dagster_smt.tables.erasure.stored_files import files_of
+from dagster_smt.tables.maintenance.delta import vacuum_now
+from dagster_smt.tables.maintenance.iceberg import expire_now
+from dagster_smt.tables.sinks.delta import DeltaTable
+from dagster_smt.tables.sinks.delta_log import checkpoint, note_vacuum
+from dagster_smt.tables.sinks.iceberg import IcebergTable
+from dagster_smt.tables.sinks.merge import session_with, undisturbed
+
+_EVERY_VECTOR = {"spark.databricks.delta.optimize.maxDeletedRowsRatio": "0"}
+_VERSION = re.compile(r"(?:^|/)(\d{20})\.")
+
+
+def purge_deleted_rows(session: SparkSession, table: LakeTable) -> str:
+    """Rewrites data files that still hold deleted rows, because a file beside them says which rows are deleted.
+
+    Returns:
+        What was done; empty if there was nothing to do.
+    """
+    if isinstance(table, DeltaTable):
+        detail = session.sql(f"DESCRIBE DETAIL {table.name}").collect()[0]
+        if "deletionVectors" not in (detail.tableFeatures or ()):
+            return ""
+        with undisturbed(session), session_with(session, _EVERY_VECTOR) as own:  # REORG fails with Spark 4.0.5
+            own.sql(f"OPTIMIZE {table.name}").collect()
+        return "OPTIMIZE: files with deletion vectors are rewritten without the deleted rows"
+    deletes = session.sql(f"SELECT count(*) AS n FROM {table.name}.all_delete_files").collect()[0].n
+    if not deletes:
+        return ""
+    options = "options => map('delete-file-threshold', '1', 'remove-dangling-deletes', 'true')"
+    call = f"CALL {table.catalog}.system.rewrite_data_files(table => {text(table.name)}, {options})"
+    session.sql(call).collect()
+    return "rewrite_data_files: no delete file is needed"
+
+
+def remove_past(session: SparkSession, table: LakeTable, *, no_writers: bool) -> Iterator[str]:
+    """Removes all versions before the current one. Yields what was done.
+
+    Args:
+        session: The Spark session.
+        table: The table. Its last commit of ours holds the state.
+        no_writers: True if no run is at work: files that no version names go at once, and not after 168 hours.
+
+    Raises:
+        TableError: SMT805, another writer changed the table meanwhile; SMT810, the folder holds another table.
+    """
+    if isinstance(table, DeltaTable):
+        yield from _remove_past_of_delta(session, table, no_writers=no_writers)
+    else:
+        yield from _remove_past_of_iceberg(session, table)
+
+
+def _remove_past_of_delta(session: SparkSession, table: DeltaTable, *, no_writers: bool) -> Iterator[str]:
+    _note_begin_of_log(session, table)
+    files = vacuum_now(session, table, no_writers=no_writers)
+    yield f"VACUUM: {'files' if files is None else f'{files} files'} of older versions are removed"
+    removed = _remove_log(session, table)
+    if removed is None:
+        yield "the log is kept: this session cannot write a checkpoint, so older statistics stay in it"
+        return
+    yield f"log: {removed} files of older versions are removed, after a checkpoint"
+
+
+def _note_begin_of_log(session: SparkSession, table: DeltaTable) -> None:
+    """Lets Delta remove files by its log although an erasure has removed the beginning of the log.
+
+    That erasure has removed the files of these versions as well.
+    """
+    folder = f"{_location(session, table)}/_delta_log"
+    files = files_of(session, folder)
+    versions = []
+    for file in files.below(folder) if files is not None else ():
+        match = _VERSION.search(file.inside)
+        if match is not None and file.inside.endswith(".json"):
+            versions.append(int(match[1]))
+    if versions and min(versions) > 0:
+        note_vacuum(session, str(table.spec.path), table.spec.table, min(versions) - 1)
+
+
+def _location(session: SparkSession, table: DeltaTable) -> str:
+    return str(session.sql(f"DESCRIBE DETAIL {table.name}").collect()[0].location).rstrip("/")
+
+
+def _remove_log(session: SparkSession, table: DeltaTable) -> int | None:
+    """Removes the log before the last commit of ours, whose statistics hold values of deleted rows.
+
+    The commit of ours stays, because it has the state of the table. A checkpoint of the current version comes first, so
+    nobody needs what was before.
+
+    Returns:
+        The number of files; None if the session cannot make a checkpoint.
+    """
+    version = checkpoint(session, str(table.spec.path), table.spec.table)
+    if version is None:
+        return None
+    own = table.version_of_state()
+    if own is None:  # a table of dead letters has no state
+        own = version
+    folder = f"{_location(session, table)}/_delta_log"
+    files = files_of(session, folder)
+    if files is None:
+        return None
+    removed = 0
+    for file in list(files.below(folder)):
+        match = _VERSION.search(file.inside)
+        if match is not None and int(match[1]) < own:
+            files.remove(file)
+            removed += 1
+    return removed
+
+
+def rewrite_manifest(session: SparkSession, table: LakeTable) -> Iterator[str]:
+    """Rewrites all data files of an Iceberg table whose only manifest lists deleted files beside others.
+
+    Iceberg rewrites no single manifest, and the entry of a deleted file has the bounds of its columns.
+    """
+    if not isinstance(table, IcebergTable):
+        return
+    options = "options => map('rewrite-all', 'true')"
+    session.sql(f"CALL {table.catalog}.system.rewrite_data_files(table => {text(table.name)}, {options})").collect()
+    yield "rewrite_data_files: a manifest has listed deleted files beside others, so all files are rewritten"
+    yield from _remove_past_of_iceberg(session, table)
+
+
+def _remove_past_of_iceberg(session: SparkSession, table: IcebergTable) -> Iterator[str]:
+    """Removes snapshots, and the bounds of deleted files that the manifests of the current snapshot still list."""
+    session.table(table.name).limit(0).writeTo(table.name).append()  # drops manifests that list deleted files only
+    session.sql(f"CALL {table.catalog}.system.rewrite_manifests(table => {text(table.name)}, use_caching => false)")
+    if not table.anchor():
+        hint = "launch the erasure again when no run is at work"
+        statement = "no property names the snapshot of its progress yet, so no snapshot may expire"
+        raise TableError(Problem("SMT812", table.spec.place, statement, hint))
+    removed = expire_now(session, table)
+    yield f"expire_snapshots: {removed} files of older snapshots are removed"
+    refs: list[Any] = session.sql(f"SELECT name FROM {table.name}.refs WHERE name <> 'main'").collect()
+    if refs:
+        yield f"{len(refs)} branches or tags keep older snapshots: drop them"

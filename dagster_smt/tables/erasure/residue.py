@@ -1,0 +1,284 @@
+"""The residue scan: reads every file of a table, and counts the values of erased persons in it.
+
+The scan does not ask the table format what a table holds. It reads data files of every version, statistics,
+checkpoints, manifests, change data and files that no version names, whatever Delta and Iceberg say of them.
+"""
+
+import gzip
+import io
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from dagster_smt.model.reports.erasure_report import Residue, Scan
+from dagster_smt.tables.erasure.needles import Needles
+from dagster_smt.tables.erasure.stored_files import Files, StoredFile
+
+_BEAT_FILES = 20
+_LONG = 1 << 16
+_ROWS = 1 << 17
+_MOST_NAMED = 50
+"""Files with residue that a record names one by one."""
+_RETRIED = "launch the erasure again: it removes what runs have written meanwhile"
+MANIFEST = "a manifest"
+_REMEDIES = {
+    "a data file": "launch the erasure again when no run is at work",
+    "change data": "vacuum the table without a retention",
+    "statistics in the log": "launch the erasure again; or wait until the log is removed",
+    MANIFEST: "expire the snapshots that need it: a branch, a tag or a running query may hold them",
+    "another file": "look at the file, and remove it",
+}
+
+
+@dataclass
+class ResidueScan:
+    """The scan of the files below some folders.
+
+    Attributes:
+        needles: The values.
+        say: Is called between files; it may raise to stop.
+    """
+
+    needles: Needles
+    say: Callable[[str], None] = lambda line: None
+    files: int = 0
+    bytes: int = 0
+    unread: list[str] = field(default_factory=list)
+    _left: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def folder(self, files: Files, folder: str) -> None:
+        """Scans all files below a folder."""
+        for file in files.below(folder):
+            if file.inside.endswith(".crc") and file.inside.rpartition("/")[2].startswith("."):
+                continue  # Hadoop's checksums
+            if self.files % _BEAT_FILES == 0:
+                self.say("")
+            self.file(files, file)
+
+    def file(self, files: Files, file: StoredFile) -> None:
+        """Scans one file: its path and its content."""
+        count = self.needles.in_bytes(file.inside.encode(errors="surrogatepass"))
+        name = self._name(file)
+        try:
+            count += count_in(file.inside, files.read(file), self.needles)
+        except Exception as error:  # noqa: BLE001 - a file that cannot be read proves nothing, whatever the reason
+            self.unread.append(f"{name}: {type(error).__name__}")
+        self.files += 1
+        self.bytes += file.size
+        if count:
+            self._left[kind_of(file.inside), name] += count
+
+    def _name(self, file: StoredFile) -> str:
+        """Returns the name of a file without folders, which may have values in their names."""
+        name = file.inside.rpartition("/")[2]
+        if self.needles.in_bytes(name.encode(errors="surrogatepass")):
+            return "a file with a value in its name"
+        return name
+
+    @property
+    def residue(self) -> tuple[Residue, ...]:
+        """The values that are left, by kind of file and by file."""
+        listed = [
+            Residue(kind, name, count, _REMEDIES.get(kind, _RETRIED)) for (kind, name), count in self._left.items()
+        ]
+        rest = listed[_MOST_NAMED:]
+        if not rest:
+            return tuple(listed)
+        more = Residue("further files", f"{len(rest)} files", sum(one.count for one in rest), _RETRIED)
+        return (*listed[:_MOST_NAMED], more)
+
+    @property
+    def scan(self) -> Scan:
+        """What was read."""
+        return Scan(self.files, self.bytes, 0, not self.unread, tuple(self.unread[:_MOST_NAMED]))
+
+
+def kind_of(path: str) -> str:
+    """Returns what a file of a table is, by its path."""
+    if "_delta_log/" in path:
+        return "statistics in the log"
+    if "_change_data/" in path:
+        return "change data"
+    if path.endswith(".avro") or "metadata/" in path:
+        return MANIFEST
+    if path.endswith((".parquet", ".orc")):
+        return "a data file"
+    return "another file"
+
+
+def count_in(path: str, data: bytes, needles: Needles) -> int:
+    """Returns the number of values in the content of a file.
+
+    Raises:
+        ValueError: Nothing here reads such a file.
+        Exception: Of a reader; the file is damaged.
+    """
+    if data[:4] == b"PAR1":
+        return _in_parquet(data, needles)
+    if data[:4] == b"Obj\x01":
+        return _in_avro(data, needles)
+    if data[:3] == b"ORC" or path.endswith(".orc"):
+        raise ValueError("no reader of ORC")
+    if data[:2] == b"\x1f\x8b":
+        data = gzip.decompress(data)
+    lines = data.split(b"\n") if len(data) > _LONG else [data]
+    return _in_texts(pa.array(lines, pa.binary()), needles, names_person=False, has_json=True)
+
+
+# --- Parquet ---
+
+
+def _in_parquet(data: bytes, needles: Needles) -> int:
+    """Counts values in rows, in the statistics of a checkpoint, and in the file's own metadata."""
+    file = pq.ParquetFile(io.BytesIO(data))
+    count = sum(needles.in_bytes(value) for value in (file.metadata.metadata or {}).values())
+    for batch in file.iter_batches(batch_size=_ROWS):
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            count += _in_array(column, name, needles)
+    return count
+
+
+def _in_array(array: pa.Array, name: str, needles: Needles) -> int:
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return _in_array(array.dictionary_decode(), name, needles)
+    if isinstance(array, pa.ExtensionArray):
+        return _in_array(array.storage, name, needles)
+    if pa.types.is_struct(kind):
+        fields = zip(kind, array.flatten(), strict=True)
+        return sum(_in_array(child, field.name, needles) for field, child in fields)
+    if pa.types.is_map(kind):
+        return _in_maps(array, needles)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return _in_array(array.flatten(), name, needles)
+    names_person = name in needles.names
+    if _is_text(kind):
+        return _in_texts(array, needles, names_person=names_person, has_json=name == "stats")
+    if names_person and (pa.types.is_integer(kind) or pa.types.is_decimal(kind) or pa.types.is_floating(kind)):
+        texts = array.cast(pa.string())
+        return int(pc.sum(pc.is_in(texts, pa.array(sorted(needles.ids), pa.string()))).as_py() or 0)
+    return 0
+
+
+def _in_maps(array: pa.Array, needles: Needles) -> int:
+    count = 0
+    for pairs in array.to_pylist():
+        for key, value in pairs or ():
+            count += needles.is_value(key, names_person=False)
+            count += needles.is_bound(value, names_person=key in needles.names)
+    return count
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    return any(test(kind) for test in texts) or pa.types.is_fixed_size_binary(kind)
+
+
+def _in_texts(array: pa.Array, needles: Needles, *, names_person: bool, has_json: bool = False) -> int:
+    """Counts the texts with a value. Arrow looks for candidates, and only these become Python's.
+
+    Args:
+        array: The texts.
+        needles: The values.
+        names_person: True if the column names persons.
+        has_json: True if the texts are statistics in JSON, which cut values.
+    """
+    if pa.types.is_fixed_size_binary(array.type):
+        array = array.cast(pa.binary())
+    whole = needles.anywhere | needles.cuts | (needles.ids if names_person else frozenset())
+    values = [text.encode(errors="surrogatepass") for text in sorted(whole)]
+    kind = array.type
+    is_whole = pc.is_in(array, pa.array(values, pa.binary()).cast(kind))
+    rest = array.filter(pc.invert(is_whole))
+    count = int(pc.sum(is_whole).as_py() or 0)
+    chosen = [pc.match_substring_regex(rest, pattern) for pattern in needles.candidates]
+    if has_json:
+        chosen += [pc.match_substring_regex(rest, pattern) for pattern in needles.cut_candidates]
+    for value in _any_of(rest, chosen):
+        data = value if isinstance(value, bytes) else value.encode(errors="surrogatepass")
+        count += bool(needles.in_bytes(data) or (has_json and needles.cut_in_bytes(data)))
+    return count
+
+
+def _any_of(array: pa.Array, chosen: Sequence[pa.Array]) -> list[Any]:
+    """Returns the values that any of some masks chooses."""
+    if not chosen or not len(array):
+        return []
+    mask = chosen[0]
+    for more in chosen[1:]:
+        mask = pc.or_kleene(mask, more)
+    return list(array.filter(pc.fill_null(mask, False)).to_pylist())
+
+
+# --- Avro ---
+
+
+def _in_avro(data: bytes, needles: Needles) -> int:
+    """Counts values in the rows of an Avro file. Bounds of manifests are bytes, by the number of their column."""
+    import fastavro  # of the extra that reads Avro
+
+    reader = fastavro.reader(io.BytesIO(data))
+    columns = _columns(reader.metadata.get("schema"))
+    count = sum(needles.in_bytes(str(value).encode(errors="surrogatepass")) for value in reader.metadata.values())
+    for record in reader:
+        count += _in_value(record, "", needles, columns)
+    return count
+
+
+def _columns(schema: str | None) -> Mapping[int, tuple[str, str]]:
+    """Returns names and types of the columns of an Iceberg table, by number."""
+    if not schema:
+        return {}
+    columns: dict[int, tuple[str, str]] = {}
+
+    def walk(fields: Any) -> None:
+        for one in fields or ():
+            kind = one.get("type")
+            columns[one["id"]] = (one.get("name", ""), kind if isinstance(kind, str) else "")
+            while isinstance(kind, dict):
+                walk(kind.get("fields"))
+                kind = kind.get("element") or kind.get("value")
+
+    whole = json.loads(schema)
+    if isinstance(whole, dict):
+        walk(whole.get("fields"))
+    return columns
+
+
+def _in_value(value: Any, name: str, needles: Needles, columns: Mapping[int, tuple[str, str]]) -> int:
+    if isinstance(value, dict):
+        if set(value) == {"key", "value"} and isinstance(value["value"], bytes):
+            return _in_bound(value["key"], value["value"], needles, columns)
+        if set(value) >= {"contains_null", "lower_bound", "upper_bound"}:  # partitions in a list of manifests
+            return sum(_is_any_bound(value[end], needles) for end in ("lower_bound", "upper_bound"))
+        return sum(_in_value(child, key, needles, columns) for key, child in value.items())
+    if isinstance(value, list):
+        return sum(_in_value(child, name, needles, columns) for child in value)
+    return int(needles.is_bound(value, names_person=name in needles.names))
+
+
+def _in_bound(number: Any, data: bytes, needles: Needles, columns: Mapping[int, tuple[str, str]]) -> int:
+    name, kind = columns.get(number, ("", ""))
+    names_person = name in needles.names
+    if kind in ("int", "long"):
+        value: Any = int.from_bytes(data, "little", signed=True)
+    elif kind.startswith("decimal") or kind in ("date", "time", "float", "double", "boolean") or "timestamp" in kind:
+        return 0
+    else:
+        value = data.decode(errors="replace")
+    return int(needles.is_bound(value, names_person=names_person))
+
+
+def _is_any_bound(data: bytes | None, needles: Needles) -> bool:
+    """Returns True if the bound of a partition, whose column the file does not name, is a value."""
+    if data is None:
+        return False
+    if needles.is_bound(data.decode(errors="replace"), names_person=True):
+        return True
+    return len(data) in (4, 8) and needles.is_value(int.from_bytes(data, "little", signed=True), names_person=True)

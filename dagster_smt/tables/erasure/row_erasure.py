@@ -1,0 +1,216 @@
+"""The rows of persons in Delta and Iceberg tables: found by the columns that name them, then deleted or re-keyed.
+
+No statement contains an id. A predicate in ``DELETE`` would be in the history of a Delta table for ever, in the clear.
+So the ids are rows of a view, and ``MERGE`` joins them.
+"""
+
+import re
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import IntegralType, LongType, StringType, StructType
+
+from dagster_smt.errors import Problem, TableError
+from dagster_smt.spark.sql import quoted
+from dagster_smt.spark.workers import map_in_arrow
+from dagster_smt.tables.erasure.matching import RECORD_SCHEMA, MatchBatches, RecordMatch
+from dagster_smt.tables.erasure.spec import SmtErasure
+from dagster_smt.tables.sinks.delta import DeltaTable
+from dagster_smt.tables.sinks.iceberg import IcebergTable
+from dagster_smt.tables.sinks.merge import undisturbed, view_of
+from dagster_smt.tables.spec import SourceColumns
+
+LakeTable = DeltaTable | IcebergTable
+_SUBJECTS = "subject STRING, replacement STRING"
+_PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
+
+
+def column_parts(path: str) -> tuple[str, ...]:
+    """Returns the names of a column and of the fields inside it: ``customer.id``; names with dots in backticks."""
+    return tuple((match[1] or match[2]).replace("``", "`") for match in _PART.finditer(path))
+
+
+@dataclass
+class RowErasure:
+    """The rows of persons in a table.
+
+    Attributes:
+        session: The Spark session.
+        table: The table.
+        spec: The erasure.
+        subjects: The ids, and for each a random id that takes its place in mode ``rekey``.
+        values: Values of the columns ``search`` of the erased rows, for the residue scan.
+    """
+
+    session: SparkSession
+    table: LakeTable
+    spec: SmtErasure
+    subjects: Mapping[str, str]
+    values: set[str] = field(default_factory=set)
+
+    def check_columns(self, schema: StructType) -> None:
+        """Refuses columns that the table does not have.
+
+        Raises:
+            TableError: SMT758, with all of them.
+        """
+        problems = []
+        for path in (*self.spec.columns, *self.spec.clear, *self.spec.search):
+            if _type_of(schema, column_parts(path)) is None:
+                hint = "correct the columns of the erasure; a path leads through structs only"
+                problems.append(Problem("SMT758", self.table.spec.place, f"the table has no column {path}", hint))
+        if problems:
+            raise TableError(problems)
+
+    def frame(self) -> DataFrame:
+        """Returns the ids as rows."""
+        return self.session.createDataFrame(sorted(self.subjects.items()), _SUBJECTS)
+
+    def matching(self, paths: Sequence[str]) -> DataFrame:
+        """Returns the rows that name one of the persons in some columns."""
+        subjects = self.frame().select("subject")
+        rows = self.table.read()
+        condition = F.lit(False)
+        for path in paths:
+            condition = condition | (_column(path).cast("string") == F.col("subject"))
+        return rows.join(F.broadcast(subjects), condition, "left_semi")
+
+    def count(self) -> int:
+        """Returns the number of rows that name one of the persons."""
+        if not self.spec.columns:
+            return 0
+        return self.matching(self.spec.columns).count()
+
+    def collect_values(self) -> None:
+        """Notes the values of the columns ``search`` of the rows that will go."""
+        if not self.spec.search or not self.spec.columns:
+            return
+        columns = [_column(path).cast("string").alias(f"c{n}") for n, path in enumerate(self.spec.search)]
+        for row in self.matching(self.spec.columns).select(*columns).distinct().collect():
+            self.values.update(value for value in row if value is not None)
+
+    def erase(self, schema: StructType) -> int:
+        """Deletes or re-keys the rows. Returns their number."""
+        erased = self.count()
+        if not erased:
+            return 0
+        for path in self.spec.columns:
+            on = f"CAST({_name('now', path)} AS STRING) = person.subject"
+            if self.spec.mode == "rekey":
+                action = f"UPDATE SET {self._changes(path, schema)}"
+                people = self._people(path, schema)
+            else:
+                action, people = "DELETE", self.frame()
+            with view_of(people) as view, undisturbed(self.session):
+                statement = (
+                    f"MERGE INTO {self.table.name} AS now USING {view} AS person ON {on} WHEN MATCHED THEN {action}"
+                )
+                self.session.sql(statement).collect()
+        return erased
+
+    def _changes(self, path: str, schema: StructType) -> str:
+        kind = _type_of(schema, column_parts(path))
+        assert kind is not None
+        changes = [f"{_name('now', path)} = CAST(person.replacement AS {kind.simpleString()})"]
+        changes += [f"{_name('now', column)} = NULL" for column in self.spec.clear]
+        return ", ".join(changes)
+
+    def _people(self, path: str, schema: StructType) -> DataFrame:
+        """Returns the ids with replacements that fit the type of a column."""
+        kind = _type_of(schema, column_parts(path))
+        if isinstance(kind, StringType):
+            return self.frame()
+        if not isinstance(kind, IntegralType):
+            hint = "use mode 'delete', or name columns of texts or integers"
+            statement = f"the column {path} holds neither texts nor integers, so no random id fits"
+            raise TableError(Problem("SMT758", self.table.spec.place, statement, hint))
+        bits = 62 if isinstance(kind, LongType) else 30
+        rows = [(subject, str(-1 - secrets.randbits(bits))) for subject in sorted(self.subjects)]
+        return self.session.createDataFrame(rows, _SUBJECTS)
+
+
+def replacements(subjects: Iterable[str]) -> dict[str, str]:
+    """Returns a random id for each id. Nobody can compute one from the other."""
+    return {subject: f"erased-{secrets.token_hex(16)}" for subject in subjects}
+
+
+def erase_records(session: SparkSession, table: LakeTable, match: RecordMatch, place: SourceColumns) -> int:
+    """Deletes the rows of a table of records, or of dead letters, whose record names a person.
+
+    Args:
+        session: The Spark session.
+        table: The table, with ``key``, ``value`` and perhaps ``headers``.
+        match: The persons, and where records name them.
+        place: The columns that tell where a record comes from.
+
+    Returns:
+        The number of rows.
+    """
+    records = matching_records(table, match, place).persist()
+    try:
+        count = records.count()
+        if not count:
+            return 0
+        names = (*place.names, "key", "value")
+        pairs = zip(names, ("topic", "partition", "offset", "key", "value"), strict=True)
+        on = " AND ".join(f"{_stored(table, name)} <=> person.{quoted(own)}" for name, own in pairs)
+        with view_of(records.distinct()) as view, undisturbed(session):
+            statement = f"MERGE INTO {table.name} AS now USING {view} AS person ON {on} WHEN MATCHED THEN DELETE"
+            session.sql(statement).collect()
+        return count
+    finally:
+        records.unpersist()
+
+
+def matching_records(table: LakeTable, match: RecordMatch, place: SourceColumns) -> DataFrame:
+    """Returns the places, keys and values of the rows whose record names a person."""
+    rows = table.read()
+    columns = [name for name in (*place.names, "key", "value", "headers") if name in rows.columns]
+    return map_in_arrow(rows.select(*columns), MatchBatches(match, place.names, sides=True), RECORD_SCHEMA)
+
+
+def erase_deletions(session: SparkSession, table: LakeTable, erasure: RowErasure) -> int:
+    """Deletes the remembered deletions of persons: their key is JSON."""
+    if table.schema() is None:
+        return 0
+    count = 0
+    for path in erasure.spec.columns:
+        name = column_parts(path)[-1].replace("'", "\\'")
+        of_row = f"get_json_object(now.key, '$.{name}')"
+        matching = table.read().alias("now").join(erasure.frame(), F.expr(f"{of_row} = subject"), "left_semi").count()
+        if not matching:
+            continue
+        count += matching
+        with view_of(erasure.frame()) as view, undisturbed(session):
+            on = f"{of_row} = person.subject"
+            statement = f"MERGE INTO {table.name} AS now USING {view} AS person ON {on} WHEN MATCHED THEN DELETE"
+            session.sql(statement).collect()
+    return count
+
+
+def _stored(table: LakeTable, name: str) -> str:
+    """Returns a column of a table; texts as bytes, as records have them."""
+    column = f"now.{quoted(name)}"
+    if name in ("key", "value"):
+        return f"CAST({column} AS BINARY)"
+    return column
+
+
+def _column(path: str) -> Column:
+    return F.col(".".join(quoted(part) for part in column_parts(path)))
+
+
+def _name(alias: str, path: str) -> str:
+    return ".".join([alias, *(quoted(part) for part in column_parts(path))])
+
+
+def _type_of(schema: StructType, parts: Sequence[str]) -> "StringType | IntegralType | StructType | None":
+    kind: object = schema
+    for part in parts:
+        if not isinstance(kind, StructType) or part not in kind.names:
+            return None
+        kind = kind[part].dataType
+    return kind  # type: ignore[return-value]

@@ -1,0 +1,112 @@
+"""The files below a folder: of this machine, or of a file system that the Spark session reaches."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from pyspark.sql import SparkSession
+
+from dagster_smt.tables.locations import location_of
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file.
+
+    Attributes:
+        path: Its path or URI.
+        inside: Its path below the folder.
+        size: Its size in bytes.
+    """
+
+    path: str
+    inside: str
+    size: int
+
+
+class Files(Protocol):
+    """A file system."""
+
+    def below(self, folder: str) -> Iterator[StoredFile]:
+        """Yields all files below a folder, hidden ones included."""
+        ...
+
+    def read(self, file: StoredFile) -> bytes:
+        """Returns the content of a file."""
+        ...
+
+    def remove(self, file: StoredFile) -> None:
+        """Removes a file."""
+        ...
+
+
+class LocalFiles:
+    """See ``Files``."""
+
+    def below(self, folder: str) -> Iterator[StoredFile]:
+        """See ``Files``."""
+        root = Path(location_of(folder).path)
+        for path in sorted(root.rglob("*")):
+            if path.is_file():
+                yield StoredFile(str(path), str(path.relative_to(root)), path.stat().st_size)
+
+    def read(self, file: StoredFile) -> bytes:
+        """See ``Files``."""
+        return Path(file.path).read_bytes()
+
+    def remove(self, file: StoredFile) -> None:
+        """See ``Files``. The checksum that Hadoop keeps beside a file goes with it."""
+        path = Path(file.path)
+        path.unlink(missing_ok=True)
+        path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+
+
+class HadoopFiles:
+    """See ``Files``. It needs a classic session, because it asks the session's own JVM."""
+
+    def __init__(self, session: SparkSession):
+        self.jvm: Any = session._jvm
+        self.configuration: Any = session._jsparkSession.sessionState().newHadoopConf()
+
+    def _path(self, text: str) -> Any:
+        return self.jvm.org.apache.hadoop.fs.Path(text)
+
+    def below(self, folder: str) -> Iterator[StoredFile]:
+        """See ``Files``."""
+        root = self._path(folder)
+        files = root.getFileSystem(self.configuration)
+        top = str(files.makeQualified(root).toString()).rstrip("/")
+        remaining = files.listFiles(root, True)
+        while remaining.hasNext():
+            status = remaining.next()
+            path = str(status.getPath().toString())
+            yield StoredFile(path, path.removeprefix(top).lstrip("/"), int(status.getLen()))
+
+    def read(self, file: StoredFile) -> bytes:
+        """See ``Files``."""
+        path = self._path(file.path)
+        stream = path.getFileSystem(self.configuration).open(path)
+        try:
+            return bytes(self.jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
+        finally:
+            stream.close()
+
+    def remove(self, file: StoredFile) -> None:
+        """See ``Files``."""
+        path = self._path(file.path)
+        path.getFileSystem(self.configuration).delete(path, False)
+
+
+def files_of(session: SparkSession, folder: str) -> Files | None:
+    """Returns the file system of a folder; None if this process cannot reach it.
+
+    Args:
+        session: The Spark session.
+        folder: A path or URI.
+    """
+    if not location_of(folder).store:
+        return LocalFiles()
+    if hasattr(session, "_jsparkSession"):
+        return HadoopFiles(session)
+    return None

@@ -1,0 +1,137 @@
+"""The asset of erasures: ids in, a record out, and no id in events, logs or files."""
+
+import io
+import json
+import logging
+from pathlib import Path
+
+import dagster as dg
+import pytest
+import yaml
+
+from dagster_smt import DeltaSink, FileTopics, FileTopicSink, SmtErasure, SmtTable, TopicTable, build_erasure_asset
+from dagster_smt.errors import ConfigError
+from dagster_smt.model.topics.format import Format
+from dagster_smt.orchestration import build_smt_asset
+from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.sources.file_writer import NewRecord, append_records
+from tests.orchestration.test_component import LEAST, loaded
+from tests.test_docs import blocks
+
+ROOT = Path(__file__).parents[2]
+PERSON, OTHER = "anna.with.a.long.name@example.org", "zoe.with.a.long.name@example.org"
+CAST = {"transforms": "c", "transforms.c.type": "org.apache.kafka.connect.transforms.Cast$Value"}
+CHAIN = {**CAST, "transforms.c.spec": "amount:int32"}
+PAGE = (ROOT / "docs/how-to/erase-a-person.md").read_text("utf-8")
+TOPICS = Format("json_schema", parse_ddl("user_id STRING, amount STRING"))
+
+
+def erasure(root, **changes):
+    arguments = {
+        "register_table": DeltaSink(root / "erased"),
+        "key_ring": ["e1=${env:EXAMPLE_KEY}"],
+        "records": ["value.user_id"],
+        "columns": ["user_id"],
+        **changes,
+    }
+    return SmtErasure(**arguments)
+
+
+def orders(root, *, sink=None, **changes):
+    return build_smt_asset(
+        SmtTable(
+            key=["lake", "orders"],
+            chain=CHAIN,
+            table=TopicTable(FileTopics(root / "topics"), ("orders",), value=TOPICS),
+            sink=sink or DeltaSink(root / "lake", "columns"),
+            errors_tolerance="all",
+            dead_letter_topic="dead",
+            **{"erasure": erasure(root), **changes},
+        )
+    )
+
+
+def add(root, *people, amount="5"):
+    values = (json.dumps({"user_id": person, "amount": amount}).encode() for person in people)
+    append_records(FileTopics(root / "topics"), "orders", [NewRecord(None, value) for value in values])
+
+
+@pytest.mark.long
+def test_the_page_erases_a_person_and_nothing_that_dagster_keeps_names_one(spark, tmp_path, monkeypatch):
+    """The definitions and the run config of the page; then every byte that Dagster has written is searched."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ERASURE_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+    names = {"chain": CHAIN, "topics": TopicTable(FileTopics(tmp_path / "topics"), ("orders",), value=TOPICS)}
+    text = blocks("docs/how-to/erase-a-person.md", "python")[0]
+    exec(text.replace("${env:ERASURE_KEY}", "${env:EXAMPLE_KEY}"), names)
+    config = yaml.safe_load(blocks("docs/how-to/erase-a-person.md", "yaml")[0])
+    subjects = tmp_path / "secret" / "ids.txt"
+    subjects.parent.mkdir()
+    subjects.write_text(f"{PERSON}\n")
+    config["ops"]["erasures"]["config"]["subjects"]["file"] = str(subjects)
+    add(tmp_path, PERSON, OTHER)
+    lines = io.StringIO()
+    handler = logging.StreamHandler(lines)
+    logging.getLogger().addHandler(handler)
+    home = tmp_path / "home"
+    home.mkdir()
+    with dg.instance_for_test(temp_dir=str(home)) as instance:
+        arguments = {"instance": instance, "resources": {"spark": spark}}
+        assert dg.materialize([names["orders"]], **arguments).success
+        result = dg.materialize(
+            [names["orders"], names["erasures"]], config, selection=[names["erasures"]], **arguments
+        )
+        (event,) = result.asset_materializations_for_node("erasures")
+        (check,) = result.get_asset_check_evaluations()
+        assert check.passed and event.metadata["dagster_smt/proven"].value is True
+        assert event.metadata["dagster_smt/rows_erased"].value == 1
+        stored = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
+    logging.getLogger().removeHandler(handler)
+    assert PERSON.encode() not in stored and PERSON not in lines.getvalue() and b"AAECAwQF" not in stored
+    (record,) = (tmp_path / "erasures").glob("*.json")
+    assert json.loads(record.read_text())["proven"] and record.with_suffix(".md").exists()
+    assert PERSON not in record.read_text() and PERSON not in record.with_suffix(".md").read_text()
+
+
+@pytest.mark.long
+def test_a_place_that_fails_is_in_the_record_and_the_step_fails(spark, tmp_path):
+    asset = orders(tmp_path, erasure=erasure(tmp_path, columns=["nobody"]))
+    add(tmp_path, PERSON)
+    erasures = build_erasure_asset([asset])
+    (tmp_path / "ids").write_text(PERSON)
+    config = {"ops": {"erasures": {"config": {"subjects": {"file": str(tmp_path / "ids")}}}}}
+    with dg.instance_for_test() as instance:
+        arguments = {"instance": instance, "resources": {"spark": spark}, "raise_on_error": False}
+        assert dg.materialize([asset], **arguments).success
+        result = dg.materialize([asset, erasures], config, selection=[erasures], **arguments)
+    assert not result.success
+    (check,) = result.get_asset_check_evaluations()
+    assert not check.passed and "SMT758" in check.description
+
+
+def test_definitions_load_and_a_component_has_the_asset(tmp_path):
+    asset = orders(tmp_path)
+    erasures = build_erasure_asset([asset], key=["gdpr", "erasures"])
+    assert erasures.op.name == "gdpr__erasures" and erasures.asset_deps[erasures.key] == {asset.key}
+    dg.Definitions.validate_loadable(dg.Definitions([asset, erasures], resources={"spark": object()}))
+    (block,) = [text for text in blocks("docs/how-to/erase-a-person.md", "yaml") if text.startswith("erasure:")]
+    _, defs = loaded({**LEAST, **yaml.safe_load(block)})
+    keys = {key for one in defs.assets if isinstance(one, dg.AssetsDefinition) for key in one.keys}
+    assert dg.AssetKey(["lake", "orders", "erasures"]) in keys
+
+
+def test_assets_without_an_erasure_are_refused(tmp_path):
+    @dg.asset
+    def foreign():
+        pass
+
+    for assets in ([orders(tmp_path, erasure=None)], [foreign], []):
+        with pytest.raises(ConfigError) as refused:
+            build_erasure_asset(assets)
+        assert [problem.code for problem in refused.value.problems] == ["SMT754"]
+
+
+def test_topics_of_files_can_have_an_erasure(tmp_path):
+    sink = FileTopicSink(tmp_path / "clean")
+    table = orders(tmp_path, sink=sink, erasure=erasure(tmp_path, columns=[]))
+    assert build_erasure_asset([table]).op.name == "erasures"

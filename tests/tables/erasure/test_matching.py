@@ -1,0 +1,120 @@
+"""Whose a record is: ids at paths of keys, values and headers, in every format; and the options of an erasure."""
+
+import pickle
+
+import pytest
+
+from dagster_smt.errors import ConfigError
+from dagster_smt.interpret.preview import Sample
+from dagster_smt.model.topics.format import Format
+from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.erasure.matching import Erased, RecordMatch, SubjectPaths
+from dagster_smt.tables.erasure.spec import SmtErasure, references
+from dagster_smt.tables.erasure.subjects import SubjectSource
+from dagster_smt.tables.spec import DeltaSink, FileTopicSink, TableSource
+
+SPEC = SmtErasure(
+    register_table=DeltaSink("r"), key_ring="e1=${env:EXAMPLE_KEY}", records="value.user.id", columns="id"
+)
+ROW = Format("json_schema", parse_ddl("id INT, user STRUCT<id: STRING>"))
+CSV = Format("csv", parse_ddl("id STRING, name STRING"))
+
+
+def subjects(path, value=b"null", key=None, headers=(), *, form=None, key_form=None):
+    sample = Sample("t", key=key, value=value, headers=headers)
+    return SubjectPaths((path,), key_form or Format("string"), form or Format()).subjects(sample)
+
+
+CASES = (
+    ("a path", subjects("value.user.id", b'{"user":{"id":"a"}}'), {"a"}),
+    ("a number", subjects("value.user.id", b'{"user":{"id":4711}}'), {"4711"}),
+    ("escapes", subjects("value.id", b'{"id":"\\u0061"}'), {"a"}),
+    ("no such field", subjects("value.user.id", b'{"user":7}'), set()),
+    ("null", subjects("value.id", b'{"id":null}'), set()),
+    ("a tombstone", subjects("value.id", None), set()),
+    ("a list of ids", subjects("value.ids", b'{"ids":["a",2]}'), {"a", "2"}),
+    ("elements", subjects("value.users[*].id", b'{"users":[{"id":"a"},{"id":"b"}]}'), {"a", "b"}),
+    ("a declared schema", subjects("value.user.id", b'{"id":1,"user":{"id":"a"}}', form=ROW), {"a"}),
+    ("an envelope", subjects("value.id", b'{"schema":null,"payload":{"id":"a"}}', form=Format("envelope")), {"a"}),
+    ("a line of CSV", subjects("value.id", b"a,x", form=CSV), {"a"}),
+    ("the key", subjects("key", key=b"a"), {"a"}),
+    ("the key in JSON", subjects("key", key=b'"a"', key_form=Format("json")), {"a"}),
+    ("a field of the key", subjects("key.id", key=b'{"id":7}', key_form=Format("json")), {"7"}),
+    ("a single value", subjects("key", key=(7).to_bytes(8, "big"), key_form=Format("long")), {"7"}),
+    ("a header", subjects("headers.user", headers=(("user", b"a"), ("other", b"b"))), {"a"}),
+    ("a header in JSON", subjects("headers.user", headers=(("user", b'"a"'),)), {"a"}),
+)
+
+
+@pytest.mark.parametrize(("title", "ids", "expected"), CASES, ids=[case[0] for case in CASES])
+def test_ids_of_a_record(title, ids, expected):
+    assert ids == expected
+
+
+def test_each_word_of_a_record_that_cannot_be_read_may_be_the_id():
+    assert "a@example.org" in subjects("value.id", b'{"mail": "a@example.org", ')
+    assert {"4711", "x"} <= subjects("value.id", b"[4711; x.")
+
+
+def test_a_person_is_known_by_a_keyed_hash_in_any_process():
+    (key,) = SPEC.keys
+    known = references(key, "person", ["a"])
+    assert len(known["a"]) == 32 and known["a"] != references(key, "other", ["a"])["a"]
+    erased = Erased("person", SPEC.keys, {"e1": frozenset(known.values())})
+    match = RecordMatch(SubjectPaths(("value.id",), Format("string"), Format()), erased)
+    sent = pickle.dumps(match)
+    assert b"AAECAwQF" not in sent and bytes(range(32)) not in sent
+    for one in (match, pickle.loads(sent)):
+        assert one(Sample("t", value=b'{"id":"a"}')) and not one(Sample("t", value=b'{"id":"b"}'))
+
+
+WRONG = {
+    "a sink of topics": {"register_table": FileTopicSink("r")},
+    "a table with keys": {"register_table": DeltaSink("r", "columns", mode="upsert")},
+    "many tables": {"register_table": DeltaSink("r/{topic}")},
+    "no key": {"key_ring": ()},
+    "a key itself": {"key_ring": ["e1=c2VjcmV0LXNlY3JldC1zZWNyZXQtc2VjcmV0"]},
+    "two keys of one name": {"key_ring": ["e1=${env:A}", "e1=${env:B}"]},
+    "an encoding": {"key_encoding": "rot13"},
+    "a mode": {"mode": "forget"},
+    "clear without rekey": {"clear": ["mail"]},
+    "no path": {"records": ()},
+    "a path without a part": {"records": ["user_id"]},
+}
+
+
+@pytest.mark.parametrize("title", WRONG)
+def test_what_an_erasure_must_not_be(title):
+    arguments = {
+        "register_table": DeltaSink("r"),
+        "key_ring": ["e1=${env:EXAMPLE_KEY}"],
+        "records": ["value.id"],
+        **WRONG[title],
+    }
+    with pytest.raises(ConfigError) as refused:
+        SmtErasure(**arguments)
+    assert {problem.code for problem in refused.value.problems} == {"SMT754"}
+    assert "c2VjcmV0" not in str(refused.value)
+
+
+def test_ids_come_from_a_file_or_a_variable_and_no_message_shows_one(tmp_path, monkeypatch):
+    file = tmp_path / "ids.txt"
+    file.write_text("a\n\n b \na\n")
+    assert SubjectSource(file=str(file)).ids(None) == {"a", "b"}
+    monkeypatch.setenv("IDS", "x\ny")
+    assert SubjectSource(environment="IDS").ids(None) == {"x", "y"}
+    file.write_bytes(b"secret-4711\xff")
+    for wrong in (lambda: SubjectSource(file=str(file)), lambda: SubjectSource(environment="NO_IDS")):
+        with pytest.raises(ConfigError) as refused:
+            wrong().ids(None)
+        assert [p.code for p in refused.value.problems] == ["SMT757"] and "secret" not in str(refused.value)
+    for arguments in ({}, {"file": "a", "environment": "B"}, {"table": TableSource("t")}):
+        with pytest.raises(ConfigError):
+            SubjectSource(**arguments)
+
+
+def test_no_more_ids_than_the_driver_can_hold(tmp_path):
+    file = tmp_path / "ids.txt"
+    file.write_text("\n".join(map(str, range(10_001))))
+    with pytest.raises(ConfigError):
+        SubjectSource(file=str(file)).ids(None)

@@ -1,0 +1,188 @@
+"""The residue scan, attacked: values in every place of a file, and texts that only look like one."""
+
+import gzip
+import io
+import json
+
+import fastavro
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dagster_smt.tables.erasure.needles import Needles, is_short
+from dagster_smt.tables.erasure.residue import ResidueScan, count_in, kind_of
+from dagster_smt.tables.erasure.stored_files import LocalFiles
+
+MAIL, NUMBER = "anna.with.a.long.name.4711@example.org", "4711"
+NEEDLES = Needles(frozenset({MAIL, NUMBER}), frozenset({"user_id", "mail"}))
+
+
+def parquet(**columns):
+    stream = io.BytesIO()
+    pq.write_table(pa.table(columns), stream, compression="zstd")
+    return stream.getvalue()
+
+
+def avro(schema, rows):
+    stream = io.BytesIO()
+    fastavro.writer(stream, fastavro.parse_schema(schema), rows)
+    return stream.getvalue()
+
+
+STRUCT = pa.array([{"user_id": 4711, "other": 1}])
+MAP = pa.array([[("user_id", NUMBER)]], pa.map_(pa.string(), pa.string()))
+STATS = {"numRecords": 1, "minValues": {"user_id": 4711}, "maxValues": {"user_id": 9}}
+ADD = json.dumps({"add": {"path": "part-0.parquet", "stats": json.dumps(STATS)}})
+LEFT = {
+    "a text": parquet(mail=[MAIL]),
+    "a text in another column": parquet(note=[f"ask {MAIL}, please"]),
+    "a number": parquet(user_id=[1, 4711]),
+    "a number as a text": parquet(user_id=[NUMBER]),
+    "a decimal": parquet(user_id=pa.array([4711], pa.decimal128(10, 0))),
+    "bytes": parquet(value=[json.dumps({"mail": MAIL}).encode()]),
+    "a number in bytes of JSON": parquet(value=[b'{"user_id" : 4711}']),
+    "a struct": parquet(customer=STRUCT),
+    "a list of structs": parquet(customers=pa.array([[{"user_id": 4711}]])),
+    "a map, as partition values of a checkpoint are": parquet(partitionValues=MAP),
+    "a dictionary": parquet(mail=pa.array([MAIL, MAIL]).dictionary_encode()),
+    "a fixed length": parquet(mail=pa.array([MAIL.encode()], pa.binary(len(MAIL)))),
+    "statistics of a checkpoint, as a text": parquet(add=pa.array([{"stats": json.dumps(STATS)}])),
+    "statistics of a checkpoint, parsed": parquet(add=pa.array([{"minValues": {"user_id": 4711}}])),
+    "statistics in the log": ADD.encode(),
+    "a text that Delta cut": json.dumps({"stats": json.dumps({"minValues": {"mail": MAIL[:32]}})}).encode(),
+    "the upper end of a text that Delta cut, in the log": json.dumps(
+        {"stats": json.dumps({"maxValues": {"mail": MAIL[:32] + "\U0010ffff"}}, ensure_ascii=False)}, ensure_ascii=False
+    ).encode(),
+    "the next text after one that Delta cut": json.dumps(
+        {"stats": json.dumps({"maxValues": {"mail": MAIL[:31] + chr(ord(MAIL[31]) + 1)}})}
+    ).encode(),
+    "the upper end of a text that Delta cut": parquet(maxValues=pa.array([{"mail": MAIL[:32] + "\U0010ffff"}])),
+    "a path of a partition": json.dumps({"add": {"path": "user_id=4711/part-0.parquet"}}).encode(),
+    "a path of a partition, escaped": json.dumps({"path": f"mail={MAIL.replace('@', '%40')}/part-0"}).encode(),
+    "a condition of a DELETE": json.dumps({"predicate": f"[\"(mail = '{MAIL}')\"]"}).encode(),
+    "escapes of JSON": json.dumps({"mail": "änna.with.umlauts@example.org"}).encode(),
+    "a compressed file of metadata": gzip.compress(MAIL.encode()),
+}
+UMLAUT = Needles(frozenset({"änna.with.umlauts@example.org"}), frozenset({"mail"}))
+
+
+@pytest.mark.parametrize("title", LEFT)
+def test_a_value_is_found_wherever_a_file_has_it(title):
+    needles = UMLAUT if title == "escapes of JSON" else NEEDLES
+    assert count_in("part-0.parquet", LEFT[title], needles) > 0
+
+
+def test_a_value_in_the_metadata_of_a_file_is_found():
+    stream = io.BytesIO()
+    pq.write_table(pa.table({"a": [1]}).replace_schema_metadata({"note": MAIL}), stream)
+    assert count_in("part-0.parquet", stream.getvalue(), NEEDLES) > 0
+
+
+BOUND = {
+    "type": "record",
+    "name": "bound",
+    "fields": [{"name": "key", "type": "int"}, {"name": "value", "type": "bytes"}],
+}
+MANIFEST = {
+    "type": "record",
+    "name": "entry",
+    "fields": [{"name": "lower_bounds", "type": {"type": "array", "items": BOUND}}],
+}
+COLUMNS = json.dumps(
+    {
+        "type": "struct",
+        "fields": [{"id": 1, "name": "user_id", "type": "long"}, {"id": 2, "name": "mail", "type": "string"}],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("number", "value", "left"),
+    [
+        (1, (4711).to_bytes(8, "little", signed=True), True),
+        (1, (4712).to_bytes(8, "little", signed=True), False),
+        (2, MAIL.encode(), True),
+        (2, MAIL[:16].encode(), True),
+        (2, (MAIL[:15] + chr(ord(MAIL[15]) + 1)).encode(), True),
+        (2, MAIL[:15].encode(), False),
+        (3, (4711).to_bytes(8, "little", signed=True), False),
+    ],
+)
+def test_bounds_of_a_manifest_are_read_as_their_columns_are(number, value, left):
+    stream = io.BytesIO()
+    rows = [{"lower_bounds": [{"key": number, "value": value}]}]
+    fastavro.writer(stream, fastavro.parse_schema(MANIFEST), rows, metadata={"schema": COLUMNS})
+    assert bool(count_in("m.avro", stream.getvalue(), NEEDLES)) is left
+
+
+def test_bounds_of_partitions_in_a_list_of_manifests_are_read():
+    fields = [{"name": "contains_null", "type": "boolean"}]
+    fields += [{"name": name, "type": ["null", "bytes"]} for name in ("lower_bound", "upper_bound")]
+    summary = {"type": "record", "name": "summary", "fields": fields}
+    whole = {
+        "type": "record",
+        "name": "m",
+        "fields": [{"name": "partitions", "type": {"type": "array", "items": summary}}],
+    }
+    row = {"contains_null": False, "lower_bound": (4711).to_bytes(8, "little"), "upper_bound": None}
+    assert count_in("snap.avro", avro(whole, [{"partitions": [row]}]), NEEDLES) == 1
+
+
+NOTHING = {
+    "a number that is no id": parquet(amount=[4711], offset=[4711]),
+    "a longer number": parquet(user_id=[47110, 14711]),
+    "a longer word": parquet(note=[f"x{MAIL}", f"{MAIL}x"]),
+    "a short number as a text elsewhere": parquet(note=["4711"], value=[b'{"amount": 4711}']),
+    "sizes in the log": json.dumps({"add": {"size": 4711, "stats": '{"minValues":{"amount":4711}}'}}).encode(),
+    "a decimal number": b'{"user_id": 4711.5}',
+}
+
+
+@pytest.mark.parametrize("title", NOTHING)
+def test_what_only_looks_like_a_value_is_none(title):
+    assert count_in("part-0.parquet", NOTHING[title], NEEDLES) == 0
+
+
+def test_files_that_cannot_be_read_prove_nothing(tmp_path):
+    (tmp_path / "data.orc").write_bytes(b"ORC rest")
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1 and no more")
+    (tmp_path / ".hidden").write_text("nothing")
+    scan = ResidueScan(NEEDLES)
+    scan.folder(LocalFiles(), str(tmp_path))
+    assert not scan.scan.whole and [line.partition(":")[0] for line in scan.scan.unread] == [
+        "broken.parquet",
+        "data.orc",
+    ]
+    assert scan.scan.files == 3 and not scan.residue
+
+
+def test_names_of_files_and_folders_are_searched_and_not_shown(tmp_path):
+    folder = tmp_path / f"mail={MAIL}"
+    folder.mkdir()
+    (folder / "part-0.parquet").write_bytes(parquet(a=[1]))
+    (tmp_path / f"{MAIL}.txt").write_text("nothing")
+    scan = ResidueScan(NEEDLES)
+    scan.folder(LocalFiles(), str(tmp_path))
+    assert len(scan.residue) == 2 and MAIL not in repr(scan.residue)
+
+
+def test_kinds_of_files():
+    kinds = {
+        "_delta_log/00000000000000000000.json": "statistics in the log",
+        "x/_change_data/cdc-0.parquet": "change data",
+        "metadata/v1.metadata.json": "a manifest",
+        "data/part-0.parquet": "a data file",
+        "notes.txt": "another file",
+    }
+    assert {path: kind_of(path) for path in kinds} == kinds
+
+
+def test_short_texts_are_searched_for_only_where_a_person_is_named():
+    assert [is_short(text) for text in ("4711", "12345678", "123456789", "abc12", "abc123")] == [
+        True,
+        True,
+        False,
+        True,
+        False,
+    ]
+    assert NEEDLES.short == {"4711"}
