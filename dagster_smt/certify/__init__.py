@@ -11,6 +11,7 @@
 | ``certificate`` | the findings, the verdict and the JSON |
 | ``reading_check`` | records that only one of the converters reads |
 | ``judging`` | the verdict on each record after each stage, by the judge of the parity cases |
+| ``after_policy`` | the stages of a policy, which run before the comparison |
 | ``compared`` | ``certify``: runs both chains and compares their results |
 
 ``cli/certificate_text.py`` and ``cli/certificate_page.py`` write a certificate as Markdown and as HTML.

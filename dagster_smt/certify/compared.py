@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from dagster_smt.authoring.stage import Chain
+from dagster_smt.certify.after_policy import policy_of_chain, samples_after, with_policy, without_policy
 from dagster_smt.certify.certificate import Certificate, CertifiedStage, CertifiedWay
 from dagster_smt.certify.chain_pair import ChainPair, chain_pair
 from dagster_smt.certify.compared_ways import AbsentWay, ComparedWay, in_python
@@ -43,10 +44,18 @@ def certify(
     Raises:
         ConfigError: SMT971, there is nothing to compare; SMT970, the format makes several rows of a record; or
             Connect's classes refuse the options of the chain. The error has all problems.
-        UnsupportedError: SMT642, there is no Java; SMT960, jars cannot be fetched.
+        UnsupportedError: SMT642, there is no Java; SMT960, jars cannot be fetched; SMT974, records cannot be written
+            after a policy.
         EngineError: SMT643, SMT644: the process of Connect's classes ended.
     """
     make_room()
+    policy = policy_of_chain(chain)
+    if policy:
+        all_samples = list(samples)
+        left = samples_after(chain, policy, all_samples, key or Format("string"), value or Format())
+        options = {"name": name, "more_ways": more_ways, "show_values": show_values}
+        certificate = certify(without_policy(chain, policy), left, key, value, **options)  # type: ignore[arg-type]
+        return with_policy(certificate, chain, policy, len(all_samples))
     pair = chain_pair(chain)
     reader = Reader(pair.ours, key or Format("string"), value or Format())
     all_samples = _told_apart(list(samples))

@@ -166,11 +166,15 @@ class Plan:
 
     @cached_property
     def lineage(self) -> dict[str, tuple[str, ...]]:
-        """For the path of each output column, the input fields that the column comes from."""
+        """For the path of each output column, the input fields that the column comes from.
+
+        A column after a stage from a jar may come from any field, so its source is the whole value.
+        """
+        unknown = {"value"} if self.chain.has_foreign else set[str]()
         sources_by_path: dict[str, set[str]] = {}
         for record in self.results.values():
             for path, cell in columns(record.value):
-                sources_by_path.setdefault(path, set()).update(cell.sources)
+                sources_by_path.setdefault(path, set()).update(cell.sources or unknown)
         return {path: tuple(sorted(fields)) for path, fields in sources_by_path.items()}
 
     @cached_property

@@ -10,6 +10,8 @@ from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.reports.run_report import RunReport
 
 EdgeKind = Literal["identity", "transformation", "masking", "partly masked", "unknown"]
+WHOLE_VALUE = "value"
+"""The field of an edge whose value may come from any part of the record's value."""
 Place = tuple[str, str]
 """A side and the path of a field in it."""
 
@@ -23,7 +25,8 @@ class Edge:
         field: The path of the field in the topic, with its part: ``value.customer.email``.
         kind: ``identity``: the value is the same; ``transformation``: the value depends on the field; ``masking``: a
             stage hides the value; ``partly masked``: a stage hides the value in some records, or a part of it;
-            ``unknown``: the schema came with the records.
+            ``unknown``: the schema came with the records, or a stage from a jar made the column; then ``field`` is
+            ``value``, the whole value.
         stages: The aliases of the stages that changed the value, in order.
     """
 
@@ -43,6 +46,8 @@ def edges_of(plan: Plan) -> tuple[Edge, ...]:
     Args:
         plan: The plan.
     """
+    if plan.chain.has_foreign:
+        return tuple(_edges_after_foreign(plan))
     edges: dict[Edge, None] = {}
     ways, always = _ways(plan), _always_masking(plan)
     for variant, record in plan.results.items():
@@ -52,6 +57,13 @@ def edges_of(plan: Plan) -> tuple[Edge, ...]:
             for source in sorted(cell.sources):
                 edges[Edge(path, source, _kind(cell, names, always), names)] = None
     return tuple(edges)
+
+
+def _edges_after_foreign(plan: Plan) -> Iterator[Edge]:
+    """Yields an edge for each column. A class of a jar may fill any column from any field, also from those it keeps."""
+    stages = tuple(stage.alias for stage in plan.chain.stages if stage.foreign)
+    for path in plan.lineage:
+        yield Edge(path, WHOLE_VALUE, "unknown", stages)
 
 
 def edges_of_report(report: RunReport) -> tuple[Edge, ...]:

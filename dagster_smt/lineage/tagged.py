@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from dagster_smt.lineage.edges import Edge
+from dagster_smt.lineage.edges import WHOLE_VALUE, Edge
 from dagster_smt.model.paths.extended import extended_steps
 from dagster_smt.model.paths.steps import Step
 from dagster_smt.privacy.applied import AppliedPolicy
 from dagster_smt.privacy.field_paths import covers, path_steps
 from dagster_smt.privacy.policy import DROP, HOLD_BACK, KEEP, Decision
 
-State = Literal["unmasked", "masked", "partly masked", "transformed", "not in the table"]
+State = Literal["unmasked", "masked", "partly masked", "transformed", "unknown", "not in the table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +20,12 @@ class TaggedColumn:
 
     Attributes:
         column: The path of the column; in a table of records ``value.`` and the path of the field; empty if no column
-            holds the field.
+            holds the field, or nobody knows which.
         field: The path of the field in the topic.
         tags: Its tags.
         state: ``unmasked``: the value as in the topic; ``masked``; ``partly masked``: in some records, or in a part of
-            the value; ``transformed``: the chain or the policy changed the value, which may still reveal something; or
-            ``not in the table``.
+            the value; ``transformed``: the chain or the policy changed the value, which may still reveal something;
+            ``unknown``: a stage from a jar may have put the value into any column; or ``not in the table``.
         stages: The stages that changed the value.
     """
 
@@ -72,7 +72,8 @@ def _of_decision(
         yield TaggedColumn(edge.column, decision.path, tags, state, edge.stages)
     if own:
         return
-    if has_columns or decision.action in (DROP, HOLD_BACK):
+    foreign = next((edge.stages for edge in edges if _is_after_foreign(edge)), ())
+    if decision.action in (DROP, HOLD_BACK) or (has_columns and not foreign):
         yield TaggedColumn("", decision.path, tags, "not in the table")
         return
     stages = tuple(s.alias for s in policy.stages if s.action == decision.action and decision.path in s.paths)
@@ -81,7 +82,15 @@ def _of_decision(
         state = "unmasked"
     else:
         state = "masked" if "masked" in actions else "transformed"
-    yield TaggedColumn(_below_value(decision.path), decision.path, tags, state, stages)
+    column = "" if has_columns else _below_value(decision.path)
+    if foreign and state != "masked":
+        state = "unknown"
+    yield TaggedColumn(column, decision.path, tags, state, (*stages, *foreign))
+
+
+def _is_after_foreign(edge: Edge) -> bool:
+    """Returns whether a stage from a jar made the column of an edge, from any part of the value."""
+    return edge.kind == "unknown" and edge.field == WHOLE_VALUE and bool(edge.stages)
 
 
 def _below_value(path: str) -> str:

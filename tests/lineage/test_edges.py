@@ -1,6 +1,8 @@
 """Edges of column lineage: what happened to a value, by which stages; and the columns of tagged fields."""
 
 from dagster_smt.chain import parse_chain, plan_chain
+from dagster_smt.chain.after_foreign import plan_after
+from dagster_smt.chain.forms import Form
 from dagster_smt.lineage.edges import Edge, edges_of, edges_of_report
 from dagster_smt.lineage.tagged import tagged_columns
 from dagster_smt.model.reports.run_report import RunReport
@@ -59,6 +61,20 @@ def test_schemas_of_records_leave_the_kind_open():
     assert edges_of_report(report) == (Edge("a", "value.x", "unknown"), Edge("b", "value.y", "masking"))
 
 
+def plan_of_jars(policy=None):
+    """A plan of columns after a stage of a jar."""
+    chain = parse_chain({"stages": CHAIN[1:2], "engine": "connect"})
+    chain = chain if policy is None else policy.on(chain)
+    return plan_after(chain, (VALUE,), (Form("orders", None, VALUE),), ("orders",))
+
+
+def test_columns_after_a_stage_of_a_jar_have_an_unknown_origin():
+    edges = edges_of(plan_of_jars())
+    assert set(edges) == {Edge(edge.column, "value", "unknown", ("hide",)) for edge in edges}
+    assert [edge.column for edge in edges] == ["id", "price", "at.city", "who", "tags", "note"]
+    assert plan_of_jars().lineage["who"] == ("value",)
+
+
 def applied(tmp_path, schema, **policy):
     tags = "topics: {orders: {value: {id: [], who: [PII.name], at.city: [public], note: [PII], price: [num]}}}"
     (tmp_path / "tags.yaml").write_text(tags, encoding="utf-8")
@@ -81,6 +97,18 @@ def test_tagged_columns_of_a_table_of_columns(tmp_path):
         "at.city": ("at_city", "unmasked", ()),
         "note": ("", "not in the table", ()),
         "price": ("price", "transformed", ("cast",)),
+    }
+
+
+def test_tagged_columns_after_a_stage_of_a_jar(tmp_path):
+    """The class may have copied a field into any column, so no field is said to be gone."""
+    policy = applied(tmp_path, VALUE)
+    columns = tagged_columns(policy, edges_of(plan_of_jars(policy)), has_columns=True)
+    assert states(columns) == {
+        "who": ("", "masked", ("policy_mask", "hide")),
+        "at.city": ("", "unknown", ("hide",)),
+        "note": ("", "not in the table", ()),
+        "price": ("", "unknown", ("hide",)),
     }
 
 

@@ -1,0 +1,88 @@
+"""The certificate of a chain behind a policy.
+
+Kafka Connect has no policies, so no class of Connect does what the stages of a policy do. They run first, in this
+package, and the records that they leave are compared.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dagster_smt.authoring.stage import Chain
+from dagster_smt.certify.certificate import READING, Certificate, CertifiedStage
+from dagster_smt.errors import Problem, UnsupportedError
+from dagster_smt.interpret.interpreter import FAILED, Interpreter
+from dagster_smt.interpret.preview import Sample
+from dagster_smt.model.record import Record
+from dagster_smt.model.topics.format import Format
+from dagster_smt.privacy.stages import PolicyStage
+from dagster_smt.values.headers.fields import header_as_read, header_bytes
+
+WHY = "a stage of the policy: Kafka Connect has none, so it runs first and the records that it leaves are compared"
+_FORMATS = ("json", "json_schema", "envelope", "string", "bytes")
+"""Formats that are written as they are read. Writing to a registry would add schemas there."""
+
+
+def policy_of_chain(chain: Chain) -> tuple[PolicyStage, ...]:
+    """Returns the stages that a policy has put before a chain."""
+    stages = []
+    for stage in chain.stages:
+        if not isinstance(stage, PolicyStage):
+            break
+        stages.append(stage)
+    return tuple(stages)
+
+
+def without_policy(chain: Chain, policy: Sequence[PolicyStage]) -> Chain:
+    """Returns a chain without the stages of its policy."""
+    return replace(chain, stages=chain.stages[len(policy) :])
+
+
+def samples_after(
+    chain: Chain, policy: Sequence[PolicyStage], samples: Sequence[Sample], key: Format, value: Format
+) -> list[Sample]:
+    """Returns records as the stages of a policy leave them. Records that cannot be read stay as they are.
+
+    Raises:
+        UnsupportedError: SMT974, records of these formats cannot be written after the policy.
+    """
+    if key.kind not in _FORMATS or value.kind not in _FORMATS:
+        hint = "certify the chain without its policy, on records that are no secret"
+        statement = f"a chain behind a policy is compared on {', '.join(_FORMATS)} only"
+        raise UnsupportedError(Problem("SMT974", "certify", statement, hint))
+    interpreter = Interpreter(replace(chain, stages=tuple(policy)), key, value)
+    records = []
+    for number, sample in enumerate(samples):
+        headers = [header_as_read(name, raw) for name, raw in sample.headers]
+        place = sample.topic, sample.partition, sample.offset, sample.timestamp
+        records.append(Record(*place, "CreateTime", headers=headers, number=number))
+    try:
+        done = interpreter.run_all(records, [sample.key for sample in samples], [sample.value for sample in samples])
+    finally:
+        interpreter.close()
+    assert done.keys is not None
+    left = []
+    for number, (sample, record) in enumerate(zip(samples, records, strict=True)):
+        outcome = done.lost.get(number)
+        if outcome is None:
+            headers_left = tuple((header.key, header_bytes(header)) for header in record.headers)
+            left.append(replace(sample, key=done.keys[number], value=done.values[number], headers=headers_left))
+        elif outcome.status == FAILED and outcome.stage < 0:
+            left.append(sample)
+    return left
+
+
+def with_policy(certificate: Certificate, chain: Chain, policy: Sequence[PolicyStage], records: int) -> Certificate:
+    """Returns a certificate with the stages of the policy, which are not comparable.
+
+    Args:
+        certificate: The certificate of the chain without its policy.
+        chain: The chain with its policy.
+        policy: The stages of the policy.
+        records: The number of records before the policy.
+    """
+    stages = [CertifiedStage(stage.alias, stage.label, stage.connect_class, records, WHY) for stage in policy]
+    findings = []
+    for finding in certificate.findings:
+        stage = finding.stage if finding.stage == READING else finding.stage + len(policy)
+        findings.append(replace(finding, stage=stage))
+    return replace(certificate, hash=chain.hash, stages=(*stages, *certificate.stages), findings=tuple(findings))
