@@ -7,6 +7,7 @@
 | ``stepwise`` | the results of a chain after each stage |
 | ``compared_ways`` | the Python evaluator, the JVM lane and Spark's columns as ways of a certificate |
 | ``spark_ways`` | the ways that need a Spark session |
+| ``column_types`` | the types of Spark's columns against the schemas of Connect's results |
 | ``difference_places`` | the first place in which two results differ, without values |
 | ``certificate`` | the findings, the verdict and the JSON |
 | ``reading_check`` | records that only one of the converters reads |

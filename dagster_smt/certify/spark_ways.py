@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from dagster_smt.authoring.stage import Chain
+from dagster_smt.certify.column_types import type_findings
 from dagster_smt.certify.compared_ways import AbsentWay, ComparedWay, Result
 from dagster_smt.certify.judging import ChainComparison
 from dagster_smt.chain.plan import plan_chain
@@ -87,6 +88,8 @@ def _ways(session: SparkSession, comparison: ChainComparison) -> Iterator[Compar
             yield AbsentWay(way.name, _NO_LANE)
         else:
             yield ComparedWay(way.name, _Columns(session, comparison, lane))
+    if has_schema:
+        comparison.findings += type_findings(session, comparison, COLUMNS_IN_PYTHON.name)
 
 
 class _Columns:
