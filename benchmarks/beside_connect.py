@@ -3,6 +3,7 @@
 Connect runs in a JVM per case, two threads, values in memory; ours and bare Spark read Parquet with Kafka's columns.
 """
 
+import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,6 +40,7 @@ from benchmarks.wide_records import wide_schema
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.properties import read_properties
 from dagster_smt.interpret.interpreter import PASSED
+from dagster_smt.jvm.availability import VARIABLE
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.format import Format
 from dagster_smt.run.batch import run
@@ -97,6 +99,22 @@ def connect(name: str, chain: Mapping[str, str], schema: Schema | None = None, d
         return Taken(done.seconds, done.cpu)
 
     return Case(name, measured, data=data)
+
+
+def without_lane(work: Callable[[Setting], None]) -> Callable[[Setting], None]:
+    """The same in a session without the JVM lane."""
+
+    def measured(setting: Setting) -> None:
+        before = os.environ.get(VARIABLE)
+        os.environ[VARIABLE] = "off"
+        try:
+            work(setting)
+        finally:
+            os.environ.pop(VARIABLE)
+            if before is not None:
+                os.environ[VARIABLE] = before
+
+    return measured
 
 
 def bare_wide(setting: Setting) -> None:
@@ -232,6 +250,12 @@ CASES = (
         _JSON,
         connect=_FLAT,
         target=Target(connect=1.2),
+    ),
+    Case(
+        "flat: JSON to JSON, five stages, engine: connect in the host",
+        without_lane(lazy({**FIVE, "engine": "connect"})),
+        _JSON,
+        connect=_FLAT,
     ),
     connect(_FEW, FIVE, data=_FEW_DATA),
     Case(

@@ -20,6 +20,7 @@ from dagster_smt.cli.schema_arguments import planned, policy_on, read_schema, re
 from dagster_smt.cli.terminal import say
 from dagster_smt.errors import ConfigError, PlanError, Problem, SmtError
 from dagster_smt.foreign.check import check_options
+from dagster_smt.foreign.kafkas_classes import runs_in_jvm
 from dagster_smt.jvm.columns import columns_program
 from dagster_smt.jvm.program import in_python, kept_out
 from dagster_smt.model.cell import Const
@@ -153,7 +154,11 @@ def _ways(plan: Plan, table: TopicTable | None) -> list[str]:
         value = Format("json_schema", schema=plan.value)
     lines = []
     out = kept_out(plan.chain, key) if value.kind == "json" else None
-    facts = PlannedFacts(True, value, lane_runs_chain=value.kind == "json" and out is None)
+    in_jvm = None  # the session decides
+    if not runs_in_jvm(plan.chain, Format("string") if table is None else table.key, value):
+        in_jvm = False
+    in_lane = value.kind == "json" and out is None
+    facts = PlannedFacts(True, value, lane_runs_chain=in_lane, jvm_runs_kafkas_classes=in_jvm)
     lines.append(f"way into a sink of records: {_names(facts)}")
     if plan.chain.has_foreign:
         lines.append(f"way into a table of columns: {_names(PlannedFacts(False, value, has_foreign=True))}")

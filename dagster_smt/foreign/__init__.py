@@ -10,5 +10,6 @@ is: a Java process of its own, the *host*, loads the class, and records travel t
 | ``host`` | the Java process |
 | ``wire`` | records as bytes, both ways |
 | ``segment`` | adjacent foreign stages, run on a batch of records |
+| ``kafkas_classes`` | chains that need no process of their own, because all classes are Kafka's |
 | ``check`` | options checked by the class's own ``ConfigDef`` |
 """

@@ -21,6 +21,7 @@ _RELEASE = "11"
 """The oldest Java that Spark 3.5 supports."""
 _NEEDED = (
     "spark-catalyst_",
+    "spark-core_",
     "spark-sql-api_",
     "spark-common-utils_",
     "spark-unsafe_",

@@ -26,6 +26,7 @@ from dagster_smt.spark.reading.jvm_columns import IN_RECORD
 from dagster_smt.spark.reading.start import problem_struct, typed_evaluator
 from dagster_smt.spark.reading.window_forms import GUESSED, IN_GUESSED, WindowForms, as_guessed
 from dagster_smt.spark.records.arrow_map import ArrowMap, evaluate_records
+from dagster_smt.spark.records.connect_records import connect_setup, evaluate_in_connect
 from dagster_smt.spark.records.envelopes import evaluate_envelopes
 from dagster_smt.spark.records.jvm_records import evaluate_in_lane, lane_program, run_left, with_left
 from dagster_smt.spark.sql import Column, select
@@ -37,6 +38,7 @@ from dagster_smt.spark.ways import (
     COLUMNS_IN_JVM,
     COLUMNS_IN_PYTHON,
     RECORDS_IN_JVM,
+    RECORDS_IN_KAFKAS_CLASSES,
     RECORDS_IN_PYTHON,
     ROWS_AFTER_FOREIGN,
     ROWS_IN_PYTHON,
@@ -145,6 +147,15 @@ class _Work:
         return self.program is not None
 
     @cached_property
+    def setup(self) -> str | None:
+        """The setup of Kafka's own classes in Spark's JVM; None if the chain needs the host."""
+        return connect_setup(self.frame.sparkSession, self.job)
+
+    @property
+    def jvm_runs_kafkas_classes(self) -> bool:
+        return self.setup is not None
+
+    @cached_property
     def declared(self) -> DataFrame:
         """The result for declared schemas. The JVM lane parses as much as it can."""
         lane = has_lane(self.frame.sparkSession)
@@ -176,6 +187,14 @@ class _Work:
 def _records_in_jvm(work: _Work) -> DataFrame:
     assert work.program is not None
     lane = evaluate_in_lane(work.frame, work.job, work.program)
+    if work.whole:
+        return with_left(lane, run_left(lane, work.job))
+    return lane
+
+
+def _records_in_kafkas_classes(work: _Work) -> DataFrame:
+    assert work.setup is not None
+    lane = evaluate_in_connect(work.frame, work.job, work.setup)
     if work.whole:
         return with_left(lane, run_left(lane, work.job))
     return lane
@@ -223,6 +242,7 @@ def _rows_in_python(work: _Work) -> DataFrame:
 
 _EVALUATORS: Mapping[Way, Callable[[_Work], DataFrame]] = {
     RECORDS_IN_JVM: _records_in_jvm,
+    RECORDS_IN_KAFKAS_CLASSES: _records_in_kafkas_classes,
     RECORDS_IN_PYTHON: _records_in_python,
     ROWS_OF_ARRAYS: _rows_of_arrays,
     COLUMNS_IN_JVM: _columns_in_jvm,

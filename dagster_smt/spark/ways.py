@@ -30,6 +30,11 @@ class Facts(Protocol):
         ...
 
     @property
+    def jvm_runs_kafkas_classes(self) -> bool | None:
+        """True if every stage is a class of Kafka's own that can run in Spark's JVM."""
+        ...
+
+    @property
     def names_schemas(self) -> bool:
         """True if the records name their schemas, as envelopes and records of a registry do."""
         ...
@@ -72,6 +77,12 @@ RECORDS_IN_JVM = Way(
     "The sink holds records, the values are JSON without a schema, and every stage has a program.",
     "Java runs the chain on the bytes of a record, without a copy to Python. Records that are not plain go to Python.",
     lambda facts: facts.records_out and facts.lane_runs_chain,
+)
+RECORDS_IN_KAFKAS_CLASSES = Way(
+    "records in Kafka's classes",
+    "The sink holds records, every stage is a class of Kafka's own, and Spark runs on this machine.",
+    "Spark's JVM calls Kafka's converters and transforms. Records that they refuse, or with headers, go to Python.",
+    lambda facts: facts.records_out and facts.jvm_runs_kafkas_classes,
 )
 RECORDS_IN_PYTHON = Way(
     "records in Python",
@@ -118,6 +129,7 @@ ROWS_IN_PYTHON = Way(
 
 WAYS = (
     RECORDS_IN_JVM,
+    RECORDS_IN_KAFKAS_CLASSES,
     RECORDS_IN_PYTHON,
     ROWS_AFTER_FOREIGN,
     ROWS_OF_ARRAYS,
@@ -155,6 +167,7 @@ class PlannedFacts:
         lane_runs_chain: True if the JVM lane can run the chain.
         lane_parses: False if the JVM lane cannot parse the values; None if the session decides.
         has_foreign: True if a stage runs from a jar.
+        jvm_runs_kafkas_classes: False if a stage needs the host; None if the session decides.
     """
 
     records_out: bool
@@ -162,6 +175,7 @@ class PlannedFacts:
     lane_runs_chain: bool | None = None
     lane_parses: bool | None = None
     has_foreign: bool = False
+    jvm_runs_kafkas_classes: bool | None = False
 
     @property
     def arrays_as_rows(self) -> bool:

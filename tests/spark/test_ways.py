@@ -18,6 +18,7 @@ from dagster_smt.spark.ways import (
     COLUMNS_IN_JVM,
     COLUMNS_IN_PYTHON,
     RECORDS_IN_JVM,
+    RECORDS_IN_KAFKAS_CLASSES,
     RECORDS_IN_PYTHON,
     ROWS_AFTER_FOREIGN,
     ROWS_IN_PYTHON,
@@ -79,6 +80,7 @@ def test_every_way_is_reached(spark, monkeypatch):
     monkeypatch.setattr("dagster_smt.spark.by_schema._RECORDS", 0)
     reached = [
         *ways_of(spark, MASK, Format("json"), "records", [NAME]),
+        *ways_of(spark, {**MASK, "engine": "connect"}, Format("json"), "records", [NAME]),
         *ways_of(spark, IN_PYTHON, Format("json"), "records", [NAME]),
         *way_after_foreign(spark),
         *ways_of(spark, MASK, ARRAYS, "columns", [b'[{"name":"a"}]'], columns="name STRING"),
@@ -113,6 +115,10 @@ JSON, DECLARED = Format("json"), Format("json_schema")
         (PlannedFacts(True, JSON, lane_runs_chain=False), [RECORDS_IN_PYTHON]),
         (PlannedFacts(True, JSON), [RECORDS_IN_JVM, RECORDS_IN_PYTHON]),
         (PlannedFacts(True, ENVELOPE, lane_runs_chain=False), [RECORDS_IN_PYTHON]),
+        (
+            PlannedFacts(True, ENVELOPE, lane_runs_chain=False, jvm_runs_kafkas_classes=None),
+            [RECORDS_IN_KAFKAS_CLASSES, RECORDS_IN_PYTHON],
+        ),
         (PlannedFacts(False, JSON, has_foreign=True), [ROWS_AFTER_FOREIGN]),
         (PlannedFacts(False, ARRAYS), [ROWS_OF_ARRAYS]),
         (PlannedFacts(False, DECLARED, lane_parses=True), [COLUMNS_IN_JVM]),

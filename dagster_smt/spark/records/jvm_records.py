@@ -18,7 +18,7 @@ from dagster_smt.spark.columns import (
     RECORD_COLUMNS,
     UNREADABLE_TIMESTAMP,
 )
-from dagster_smt.spark.records.arrow_map import COMMON, READ_COLUMNS, ArrowMap, evaluate_records
+from dagster_smt.spark.records.arrow_map import COMMON, READ_COLUMNS, ArrowMap, changes_column, evaluate_records
 from dagster_smt.spark.sql import Column, select
 
 _OTHER_FORMATS = "keys of another format, formats with options, or another format that is written"
@@ -135,7 +135,7 @@ def run_left(lane: DataFrame, job: ArrowMap) -> DataFrame:
     columns = []
     for name in READ_COLUMNS:
         columns.append((F.col(read[name]) if name in read else out.getField(name)).alias(name))
-    return evaluate_records(select(rows, *columns), job).select(*COMMON, "__out")
+    return evaluate_records(select(rows, *columns), job).select(*COMMON, *changes_column(job), "__out")
 
 
 def with_left(lane: DataFrame, rest: DataFrame) -> DataFrame:

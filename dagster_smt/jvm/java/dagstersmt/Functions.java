@@ -25,7 +25,8 @@ public final class Functions implements FunctionCatalog {
   @Override
   public Identifier[] listFunctions(String[] namespace) {
     return new Identifier[] {
-      identifier("columns"), identifier("envelope_schema"), identifier("records"), identifier("version")
+      identifier("columns"), identifier("connect_records"), identifier("envelope_schema"), identifier("records"),
+      identifier("version")
     };
   }
 
@@ -38,6 +39,8 @@ public final class Functions implements FunctionCatalog {
     switch (function.name()) {
       case "columns":
         return unbound("columns", arguments -> new Columns(arguments.fields()[2].dataType()));
+      case "connect_records":
+        return unbound("connect_records", arguments -> new ConnectRecords());
       case "envelope_schema":
         return unbound("envelope_schema", arguments -> new EnvelopeSchema());
       case "records":

@@ -14,11 +14,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.apache.kafka.connect.sink.SinkRecord;
-import org.apache.kafka.connect.storage.Converter;
 import org.apache.kafka.connect.storage.SimpleHeaderConverter;
-import org.apache.kafka.connect.transforms.Transformation;
-import org.apache.kafka.connect.transforms.predicates.Predicate;
 
 /**
  * A process that runs foreign stages for one Python process. Requests come through standard input, answers go to the file
@@ -124,7 +120,7 @@ public final class Host {
         Check check = new Check();
         watch.record(-1);
         for (int n = in.array(); n > 0; n--) {
-            Operation operation = operation(in, plugins);
+            Operation operation = Operation.read(in, plugins);
             watch.stage(operation.stage);
             check.create(operation);
             operations.add(operation);
@@ -133,11 +129,10 @@ public final class Host {
         boolean messages = in.bool();
         Segment segment = new Segment(operations, watch, retryTimeout, retryDelay, messages);
         segments.put(number, segment);
-        Converter json = json("false");
-        Free.use(json);
+        Free.use(Sides.json("false"));
         SimpleHeaderConverter headers = new SimpleHeaderConverter();
         wires.put(number, new Wire(segment, watch, headers));
-        plains.put(number, new Plain(segment, watch, headers, json, json("true")));
+        plains.put(number, new Plain(segment, watch, headers, new Sides()));
         answer.array(2);
         answer.text("opened");
         answer.array(check.problems.size());
@@ -148,17 +143,6 @@ public final class Host {
             answer.text(problem.kind);
             answer.text(problem.option);
             answer.text(problem.message);
-        }
-    }
-
-    private static Converter json(String schemas) {
-        try {
-            Converter json = (Converter) Class.forName("org.apache.kafka.connect.json.JsonConverter")
-                    .getDeclaredConstructor().newInstance();
-            json.configure(Map.of("schemas.enable", schemas), false);
-            return json;
-        } catch (ReflectiveOperationException e) {
-            throw new IllegalStateException(e);
         }
     }
 
@@ -184,29 +168,5 @@ public final class Host {
             }
         }
         return new PluginLoader(urls, Host.class.getClassLoader());
-    }
-
-    private Operation operation(Unpack in, List<ClassLoader> plugins) {
-        in.array();
-        int stage = (int) in.integer();
-        boolean negate = in.bool();
-        Operation.Part<Transformation<SinkRecord>> transform = part(in, plugins);
-        Operation.Part<Predicate<SinkRecord>> predicate = part(in, plugins);
-        return new Operation(stage, negate, transform, predicate);
-    }
-
-    private <T> Operation.Part<T> part(Unpack in, List<ClassLoader> plugins) {
-        if (in.nil()) {
-            return null;
-        }
-        in.array();
-        int plugin = (int) in.integer();
-        String name = in.text();
-        Map<String, String> config = new HashMap<>();
-        for (int n = in.map(); n > 0; n--) {
-            String key = in.text();
-            config.put(key, in.text());
-        }
-        return new Operation.Part<>(name, config, plugin < 0 ? Host.class.getClassLoader() : plugins.get(plugin));
     }
 }

@@ -28,6 +28,8 @@ final class Ledger {
     private final Map<Change, Integer> changes = new HashMap<>();
     private final Map<List<Integer>, Integer> sets = new HashMap<>();
     private final List<Object> fresh = new ArrayList<>();
+    private final List<Change> numbered = new ArrayList<>();
+    private final List<List<Integer>> numberedSets = new ArrayList<>();
     private final List<Integer> current = new ArrayList<>();
     private int stage;
     private String side = "";
@@ -130,6 +132,26 @@ final class Ledger {
             }
         }
         fresh.clear();
+    }
+
+    /** Returns the changes of a set that {@code end} has numbered, each as stage, action, side and path. */
+    List<Object[]> changesOf(int set) {
+        List<Object[]> parts = new ArrayList<>();
+        for (Object one : fresh) {
+            if (one instanceof Change) {
+                numbered.add((Change) one);
+            } else {
+                List<Integer> numbers = new ArrayList<>();
+                ((List<?>) one).forEach(number -> numbers.add((Integer) number));
+                numberedSets.add(numbers);
+            }
+        }
+        fresh.clear();
+        for (int number : set == 0 ? List.<Integer>of() : numberedSets.get(set - 1)) {
+            Change change = numbered.get(number);
+            parts.add(new Object[] {change.stage, change.action, change.side, change.path});
+        }
+        return parts;
     }
 
     private void add(String action, String path) {

@@ -1,5 +1,7 @@
 package dagstersmt.foreign;
 
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.transforms.Transformation;
@@ -37,6 +39,31 @@ final class Operation {
         this.negate = negate;
         this.transform = transform;
         this.predicate = predicate;
+    }
+
+    /** Reads an operation; a plug-in's number is its place in {@code plugins}, -1 for Connect's own jars. */
+    static Operation read(Unpack in, List<ClassLoader> plugins) {
+        in.array();
+        int stage = (int) in.integer();
+        boolean negate = in.bool();
+        Part<Transformation<SinkRecord>> transform = part(in, plugins);
+        Part<Predicate<SinkRecord>> predicate = part(in, plugins);
+        return new Operation(stage, negate, transform, predicate);
+    }
+
+    private static <T> Part<T> part(Unpack in, List<ClassLoader> plugins) {
+        if (in.nil()) {
+            return null;
+        }
+        in.array();
+        int plugin = (int) in.integer();
+        String name = in.text();
+        Map<String, String> config = new HashMap<>();
+        for (int n = in.map(); n > 0; n--) {
+            String key = in.text();
+            config.put(key, in.text());
+        }
+        return new Part<>(name, config, plugin < 0 ? Operation.class.getClassLoader() : plugins.get(plugin));
     }
 
     boolean applies(SinkRecord record) {

@@ -1,21 +1,14 @@
 package dagstersmt.foreign;
 
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
-import java.util.IdentityHashMap;
 import java.util.Map;
 import org.apache.kafka.common.record.TimestampType;
-import org.apache.kafka.connect.data.ConnectSchema;
-import org.apache.kafka.connect.data.Field;
-import org.apache.kafka.connect.data.Schema;
 import org.apache.kafka.connect.data.SchemaAndValue;
-import org.apache.kafka.connect.errors.DataException;
 import org.apache.kafka.connect.header.ConnectHeaders;
 import org.apache.kafka.connect.header.Header;
 import org.apache.kafka.connect.header.Headers;
 import org.apache.kafka.connect.sink.SinkRecord;
-import org.apache.kafka.connect.storage.Converter;
 import org.apache.kafka.connect.storage.SimpleHeaderConverter;
 
 /**
@@ -26,17 +19,10 @@ final class Plain {
     private static final long NONE = Long.MIN_VALUE;
     private static final int VALUE_CONVERTER = -3;
     private static final int KEY_CONVERTER = -2;
-    private static final Schema STRING =
-            new ConnectSchema(Schema.Type.STRING, true, null, null, null, null, null, null, null, null);
-    private static final Schema BYTES =
-            new ConnectSchema(Schema.Type.BYTES, true, null, null, null, null, null, null, null, null);
     private final Segment segment;
     private final Watch watch;
     private final SimpleHeaderConverter headers;
-    private final Converter envelopes;
-    private final Converter payloads;
-    private final Json json;
-    private final Map<Schema, Boolean> defaults = new IdentityHashMap<>();
+    private final Sides sides;
     private final Map<String, Integer> topicNumbers = new HashMap<>();
     private String keyFormat;
     private String valueFormat;
@@ -55,13 +41,11 @@ final class Plain {
     private int otherCount;
     private int failureCount;
 
-    Plain(Segment segment, Watch watch, SimpleHeaderConverter headers, Converter json, Converter envelopes) {
+    Plain(Segment segment, Watch watch, SimpleHeaderConverter headers, Sides sides) {
         this.segment = segment;
         this.watch = watch;
         this.headers = headers;
-        this.envelopes = envelopes;
-        payloads = json;
-        this.json = new Json(json);
+        this.sides = sides;
     }
 
     /** Runs a batch. */
@@ -123,9 +107,9 @@ final class Plain {
         int where = KEY_CONVERTER;
         SinkRecord record;
         try {
-            SchemaAndValue readKey = read(keyFormat, topic, keys, keyStart, keyLength);
+            SchemaAndValue readKey = sides.read(keyFormat, topic, keys.data(), keyStart, keyLength);
             where = VALUE_CONVERTER;
-            SchemaAndValue readValue = read(valueFormat, topic, values, valueStart, valueLength);
+            SchemaAndValue readValue = sides.read(valueFormat, topic, values.data(), valueStart, valueLength);
             record = new SinkRecord(topic, partition, readKey.schema(), readKey.value(), readValue.schema(),
                     readValue.value(), offset, time, TimestampType.values()[type], new ConnectHeaders());
         } catch (RuntimeException e) {
@@ -143,14 +127,15 @@ final class Plain {
         int keyPlace = key.size();
         where = KEY_CONVERTER;
         try {
-            if (segment.ledger.changesKey() || hasDefaults(keyFormat, record.keySchema())) {
-                write(key, keyLengths, keyFormat, after.topic(), after.keySchema(), after.key());
+            if (segment.ledger.changesKey() || sides.hasDefaults(keyFormat, record.keySchema())) {
+                write(key, keyLengths, sides.write(keyFormat, after.topic(), after.keySchema(), after.key()));
             } else {
                 copy(key, keyLengths, keys, keyStart, keyLength);
             }
             where = VALUE_CONVERTER;
-            if (segment.ledger.changesValue() || hasDefaults(valueFormat, record.valueSchema())) {
-                write(value, valueLengths, valueFormat, after.topic(), after.valueSchema(), after.value());
+            if (segment.ledger.changesValue() || sides.hasDefaults(valueFormat, record.valueSchema())) {
+                write(value, valueLengths,
+                        sides.write(valueFormat, after.topic(), after.valueSchema(), after.value()));
             } else {
                 copy(value, valueLengths, values, valueStart, valueLength);
             }
@@ -230,30 +215,6 @@ final class Plain {
         out.number(Integer.reverseBytes(value) & 0xffffffffL, 4);
     }
 
-    private SchemaAndValue read(String format, String topic, Column column, int start, int length) {
-        if (length < 0) {
-            return new SchemaAndValue(null, null);
-        }
-        switch (format) {
-            case "json":
-                return new SchemaAndValue(null, json.read(column.data(), start, length));
-            case "envelope":
-                return envelopes.toConnectData(topic, column.copy(start, length));
-            case "string":
-                return new SchemaAndValue(STRING, text(column.data(), start, length));
-            default:
-                return new SchemaAndValue(BYTES, column.copy(start, length));
-        }
-    }
-
-    private static String text(byte[] data, int start, int length) {
-        try {
-            return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(data, start, length)).toString();
-        } catch (java.nio.charset.CharacterCodingException e) {
-            throw new DataException("not UTF-8");
-        }
-    }
-
     private static void copy(Pack out, Pack lengths, Column column, int start, int length) {
         little(lengths, length);
         if (length > 0) {
@@ -261,61 +222,10 @@ final class Plain {
         }
     }
 
-    private void write(Pack out, Pack lengths, String format, String topic, Schema schema, Object value) {
-        byte[] bytes;
-        if (format.equals("envelope")) {
-            bytes = envelopes.fromConnectData(topic, schema, value);
-        } else if (value == null && (schema == null || !format.equals("json"))) {
-            bytes = null;
-        } else if (format.equals("string") && value instanceof String) {
-            bytes = ((String) value).getBytes(StandardCharsets.UTF_8);
-        } else if (format.equals("bytes") && (value instanceof byte[] || value instanceof ByteBuffer)) {
-            bytes = Values.bytes(value, null);
-        } else if (schema == null) {
-            bytes = json.write(topic, value);
-        } else {
-            bytes = payloads.fromConnectData(topic, schema, value);
-        }
+    private static void write(Pack out, Pack lengths, byte[] bytes) {
         little(lengths, bytes == null ? -1 : bytes.length);
         if (bytes != null) {
             out.raw(bytes, 0, bytes.length);
-        }
-    }
-
-    /** Returns whether reading an envelope may have replaced a null: such a side is written in any case. */
-    private boolean hasDefaults(String format, Schema schema) {
-        if (schema == null || !format.equals("envelope")) {
-            return false;
-        }
-        Boolean known = defaults.get(schema);
-        if (known == null) {
-            known = hasDefaults(schema);
-            if (defaults.size() > 1000) {
-                defaults.clear();
-            }
-            defaults.put(schema, known);
-        }
-        return known;
-    }
-
-    private static boolean hasDefaults(Schema schema) {
-        if (schema.defaultValue() != null) {
-            return true;
-        }
-        switch (schema.type()) {
-            case ARRAY:
-                return hasDefaults(schema.valueSchema());
-            case MAP:
-                return hasDefaults(schema.keySchema()) || hasDefaults(schema.valueSchema());
-            case STRUCT:
-                for (Field field : schema.fields()) {
-                    if (hasDefaults(field.schema())) {
-                        return true;
-                    }
-                }
-                return false;
-            default:
-                return false;
         }
     }
 

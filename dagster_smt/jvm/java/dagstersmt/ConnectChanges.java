@@ -1,0 +1,80 @@
+package dagstersmt;
+
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.zip.CRC32;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/** What Kafka's own stages changed in a record: bits of the ledger, and a text or its mark, as {@code change_texts.py}. */
+final class ConnectChanges {
+  static final UTF8String NONE = UTF8String.fromString("");
+  final GenericArrayData words;
+  private final UTF8String text;
+  private final UTF8String mark;
+  private long task = Long.MIN_VALUE;
+  private long partition;
+  private long offset;
+
+  /**
+   * Reads changes, each of them stage, action, side and path.
+   *
+   * @param bits by stage, the bit of the ledger; -1 for none
+   * @param count how many words the bits take
+   */
+  ConnectChanges(List<?> changes, int[] bits, int bitsOfWord, int count) {
+    long[] numbers = new long[count];
+    StringBuilder lines = new StringBuilder();
+    for (Object change : changes) {
+      Object[] parts = (Object[]) change;
+      int bit = bits[(Integer) parts[0]];
+      if (bit >= 0 && count > 0) {
+        numbers[bit / bitsOfWord] |= 1L << bit % bitsOfWord;
+      }
+      lines.append(lines.length() == 0 ? "[" : "\n[").append(parts[0]);
+      for (int n = 1; n < parts.length; n++) {
+        quote(lines.append(", "), (String) parts[n]);
+      }
+      lines.append(']');
+    }
+    words = new GenericArrayData(numbers);
+    text = UTF8String.fromString(lines.toString());
+    mark = changes.isEmpty() ? NONE : mark(lines.toString());
+  }
+
+  /**
+   * Returns the text for the first record of a task, and its mark for the others. Spark may call a function several
+   * times for one record, and that record has the text each time.
+   */
+  UTF8String text(long ofTask, long ofPartition, long ofOffset) {
+    if (ofTask != task) {
+      task = ofTask;
+      partition = ofPartition;
+      offset = ofOffset;
+    }
+    return ofPartition == partition && ofOffset == offset ? text : mark;
+  }
+
+  private static UTF8String mark(String text) {
+    CRC32 sum = new CRC32();
+    sum.update(text.getBytes(StandardCharsets.UTF_8));
+    return UTF8String.fromString(
+        String.format("#%08x%x", sum.getValue(), text.codePointCount(0, text.length())));
+  }
+
+  /** Writes a text of JSON, with every character beyond ASCII escaped. */
+  private static void quote(StringBuilder out, String text) {
+    out.append('"');
+    for (int n = 0; n < text.length(); n++) {
+      char c = text.charAt(n);
+      if (c == '"' || c == '\\') {
+        out.append('\\').append(c);
+      } else if (c < ' ' || c > '~') {
+        out.append(String.format("\\u%04x", (int) c));
+      } else {
+        out.append(c);
+      }
+    }
+    out.append('"');
+  }
+}

@@ -1,0 +1,131 @@
+package dagstersmt;
+
+import java.io.File;
+import java.net.MalformedURLException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import java.util.regex.Pattern;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * Kafka's own stages for one thread. Connect's jars, and the part of this jar that calls them, have a class loader of
+ * their own, which sees neither Spark's classes nor Spark's versions of Jackson and Kafka, but its logging.
+ *
+ * <p>A setup is a text of lines: the stages as {@code foreign.LocalStages} reads them; the bits of the ledger by stage,
+ * with commas, after the bits of a word and the number of words; and the jars.
+ */
+final class ConnectStages {
+  private static final String MAIN = "dagstersmt.foreign.LocalStages";
+  private static final Pattern TOPIC = Pattern.compile("[a-zA-Z0-9._-]{1,249}");
+  /** By jars. A loader stays, so that Java compiles the classes once. */
+  private static final Map<List<String>, ClassLoader> LOADERS = new ConcurrentHashMap<>();
+  private final Function<Object[], Object[]> connect;
+  private final int bitsOfWord;
+  private final int words;
+  private final int[] bits;
+  private UTF8String topic;
+  private String topicText;
+  private String lastTopic;
+  private UTF8String lastTopicBytes;
+
+  ConnectStages(String setup) {
+    List<String> lines = List.of(setup.split("\n"));
+    String[] numbers = lines.get(1).split(",");
+    bitsOfWord = Integer.parseInt(numbers[0]);
+    words = Integer.parseInt(numbers[1]);
+    bits = new int[numbers.length - 2];
+    for (int n = 0; n < bits.length; n++) {
+      bits[n] = Integer.parseInt(numbers[n + 2]);
+    }
+    connect = opened(lines.get(0), lines.subList(2, lines.size()));
+  }
+
+  /** Returns the stages; null if they cannot be opened here, so that every record is left. */
+  Function<Object[], Object[]> connect() {
+    return connect;
+  }
+
+  @SuppressWarnings("unchecked") // the class implements it
+  private static Function<Object[], Object[]> opened(String stages, List<String> jars) {
+    ClassLoader outer = Thread.currentThread().getContextClassLoader();
+    try {
+      Class<?> type = Class.forName(MAIN, true, LOADERS.computeIfAbsent(jars, ConnectStages::loader));
+      return (Function<Object[], Object[]>) type.getConstructor(String.class).newInstance(stages);
+    } catch (ReflectiveOperationException | LinkageError | RuntimeException e) {
+      return null;
+    } finally {
+      Thread.currentThread().setContextClassLoader(outer);
+    }
+  }
+
+  private static ClassLoader loader(List<String> jars) {
+    List<URL> urls = new ArrayList<>();
+    urls.add(ConnectStages.class.getProtectionDomain().getCodeSource().getLocation());
+    for (String jar : jars) {
+      try {
+        urls.add(new File(jar).toURI().toURL());
+      } catch (MalformedURLException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+    return new URLClassLoader(urls.toArray(new URL[0]), new JavaAndLogging());
+  }
+
+  /** Finds Java's own classes, and Spark's logging: Kafka's log lines go where Spark's go, as Connect has it, too. */
+  private static final class JavaAndLogging extends ClassLoader {
+    JavaAndLogging() {
+      super(ClassLoader.getPlatformClassLoader());
+    }
+
+    @Override
+    protected Class<?> findClass(String name) throws ClassNotFoundException {
+      if (name.startsWith("org.slf4j.")) {
+        return Class.forName(name, false, ConnectStages.class.getClassLoader());
+      }
+      throw new ClassNotFoundException(name);
+    }
+  }
+
+  /** Returns a topic as Java's text. Records of one topic mostly follow one another. */
+  String text(UTF8String name) {
+    if (!name.equals(topic)) {
+      topic = name.clone();
+      topicText = name.toString();
+    }
+    return topicText;
+  }
+
+  /** Returns whether Kafka takes a topic of this name; a dropped record has none. */
+  boolean isTopic(String name) {
+    return name == null || name.equals(topicText) || name.equals(lastTopic)
+        || TOPIC.matcher(name).matches() && !name.equals(".") && !name.equals("..");
+  }
+
+  /** Returns the topic after the stages. */
+  UTF8String bytes(UTF8String read, String after) {
+    if (after == null) {
+      return null;
+    }
+    if (after.equals(topicText)) {
+      return read;
+    }
+    if (!after.equals(lastTopic)) {
+      lastTopic = after;
+      lastTopicBytes = UTF8String.fromString(after);
+    }
+    return lastTopicBytes;
+  }
+
+  /** Returns what was changed; {@code LocalStages} keeps it for the next record that is changed alike. */
+  ConnectChanges changes(Object[] of) {
+    if (of[1] == null) {
+      of[1] = new ConnectChanges((List<?>) of[0], bits, bitsOfWord, words);
+    }
+    return (ConnectChanges) of[1];
+  }
+}

@@ -1,0 +1,93 @@
+"""Kafka's own stages in Spark's JVM: chains of ``engine: connect`` without a class from a jar (decision 35).
+
+Kafka's classes are known to return, and to leave the process alone, so they need no process of their own. Spark calls
+them from its generated code, and no record goes to Python. A record that a stage or a converter refuses, or that has
+headers, is left: its row has the status ``LEFT``, and Python runs it with the same classes in the host.
+"""
+
+import base64
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from dagster_smt.chain.plan import first_entries
+from dagster_smt.foreign.check import classes_for
+from dagster_smt.foreign.kafkas_classes import runs_in_jvm
+from dagster_smt.foreign.segment import operation
+from dagster_smt.foreign.wire import encoder
+from dagster_smt.jvm.availability import CATALOG, has_lane
+from dagster_smt.spark import sql as F
+from dagster_smt.spark.columns import BITS, CHANGES, PROBLEM_TYPE, RECORD_COLUMNS, TARGET, UNREADABLE_TIMESTAMP
+from dagster_smt.spark.environment import is_connect
+from dagster_smt.spark.executors import on_a_cluster
+from dagster_smt.spark.records.arrow_map import READ_COLUMNS, ArrowMap
+from dagster_smt.spark.sql import Column, select
+
+_OLDEST_JAVA = 17
+_NONE = "-9223372036854775807L - 1L"
+"""``Row.NONE``: stands for a number that is not there."""
+
+
+def connect_setup(session: SparkSession, job: ArrowMap) -> str | None:
+    """Returns the setup of Java's ``ConnectStages``; None if a job or a session needs the host."""
+    if not runs_in_jvm(job.chain, job.key, job.value) or job.rewritten or job.registered or not _takes(session):
+        return None
+    classes = classes_for(job.chain.foreign)
+    if any("\n" in str(jar) for jar in classes.connect):
+        return None
+    return _setup(job, classes.connect)
+
+
+def _takes(session: SparkSession) -> bool:
+    """Returns whether the executors are this machine's, with a Java that Connect's classes run on."""
+    if is_connect(session) or on_a_cluster(session.conf.get("spark.master", "local")) or not has_lane(session):
+        return False
+    version = session._jvm.java.lang.System.getProperty("java.specification.version")  # type: ignore[union-attr]
+    return version.isdigit() and int(version) >= _OLDEST_JAVA
+
+
+def _setup(job: ArrowMap, jars: Sequence[Path]) -> str:
+    operations = [operation(index, stage, ()) for index, stage in enumerate(job.chain.stages)]
+    stages = base64.b64encode(encoder.encode([job.key.kind, job.value.kind, operations])).decode()
+    numbers = [BITS, job.words, *first_entries(job.chain)]
+    return "\n".join([stages, ",".join(map(str, numbers)), *map(str, jars)])
+
+
+def evaluate_in_connect(frame: DataFrame, job: ArrowMap, setup: str) -> DataFrame:
+    """Returns the columns of ``spark.columns``; rows with the status ``LEFT`` are as they were read."""
+    numbers = (F.col("partition").cast("bigint"), F.col("offset"), F.call_function("unix_micros", F.col("timestamp")))
+    known = [F.coalesce(number, Column(_NONE)) for number in numbers]
+    kind = F.coalesce(F.col("timestampType"), F.lit(-1))
+    # a record without a topic is left: so is one with headers, or whose timestamp the source could not read
+    plain = (kind != UNREADABLE_TIMESTAMP) & (F.coalesce(F.size(F.col("headers")), F.lit(0)) <= 0)
+    arguments = [F.col("key"), F.col("value"), F.when(plain, F.col("topic")), *known, kind, F.lit(setup)]
+    call = Column(f"{CATALOG}.connect_records({', '.join(argument.text for argument in arguments)})")
+    called = select(frame, *map(F.col, READ_COLUMNS), call.alias("__connect"))
+    return select(
+        called,
+        *(F.col(name).alias(f"__{name}") for name in ("topic", "partition", "offset")),
+        _of_call("status").alias("__status"),
+        _of_call("stage").alias("__stage"),
+        F.lit(None).cast(PROBLEM_TYPE).alias("__problem"),
+        F.coalesce(_of_call("words"), F.array_repeat(F.lit(0).cast("bigint"), F.lit(job.words))).alias("__touched"),
+        _of_call("changes").alias(CHANGES),
+        _record(job).alias("__out"),
+    )
+
+
+def _record(job: ArrowMap) -> Column:
+    """Returns the record that comes out, with the columns that ``evaluate_records`` gives it."""
+    out = {name: F.col(name) for name in RECORD_COLUMNS if name != "source_topic"}
+    for name in ("key", "value", "topic"):
+        out[name] = _of_call(name)
+    out["source_topic"] = F.col("topic")
+    out["timestamp"] = F.call_function("timestamp_micros", _of_call("timestamp"))
+    out["headers"] = F.coalesce(_of_call("headers"), F.col("headers"))
+    if job.chain.writes_partition:
+        out[TARGET] = F.lit(None).cast("int")  # Kafka's own transforms choose no partition
+    return F.struct(*(column.alias(name) for name, column in out.items()))
+
+
+def _of_call(name: str) -> Column:
+    return F.col("__connect").getField(name)

@@ -1,0 +1,181 @@
+"""Kafka's own classes in Spark's JVM give what the same classes give in the host: rows, ledger, changes, outcomes."""
+
+import json
+import random
+from unittest import mock
+
+import pytest
+
+from dagster_smt.chain import parse_chain, plan_chain
+from dagster_smt.chain.plan import ledger_entries
+from dagster_smt.errors import EngineError
+from dagster_smt.foreign.kafkas_classes import runs_in_jvm
+from dagster_smt.jvm.availability import VARIABLE
+from dagster_smt.model.topics.format import Format, Formats
+from dagster_smt.spark.columns import LEFT
+from dagster_smt.spark.evaluate import evaluate
+from dagster_smt.spark.records import connect_records
+from dagster_smt.spark.records.change_texts import MARK, mark_of
+from dagster_smt.spark.ways import RECORDS_IN_KAFKAS_CLASSES, RECORDS_IN_PYTHON
+from tests.foreign.jar import KAFKA, chain_of
+from tests.foreign.test_batches import ENVELOPES, ODD, spelled
+from tests.foreign.test_random import CONNECT, RECORDS, engine_of_connect
+from tests.jvm.random_records import chains
+from tests.spark.test_jvm_records import frame_of, physical_plan
+
+CALL = "dagstersmt.ConnectRecords.invoke("
+
+
+def chain_of_kafka(*stages, **more):
+    listed = [{"alias": f"s{n}", "type": KAFKA + name, "options": options} for n, (name, options) in enumerate(stages)]
+    return parse_chain({"stages": listed, "engine": "connect", **more})
+
+
+def evaluated(frame, chain, value="json", key="string", *, whole=True):
+    """Returns the evaluated frame and the way that it takes."""
+    ways = []
+    plan = plan_chain(chain, None, None, topics=("raw.eu", "raw.us"), typed=False)
+    formats = Formats(Format(key), Format(value))
+    return evaluate(frame, plan, formats, "records", whole=whole, note=ways.append), ways[0]
+
+
+def rows_of(frame):
+    """Returns the rows in order, with texts for marks; lost records have no ``__out``."""
+    rows = [row.asDict(recursive=True) for row in sorted(frame.collect(), key=lambda row: row["__offset"])]
+    texts = {}
+    for row in rows:
+        if not row["__changes"].startswith(MARK):
+            texts[mark_of(row["__changes"])] = row["__changes"]
+    results = []
+    for row in rows:
+        changes = sorted(texts.get(row["__changes"], row["__changes"]).split("\n"))
+        assert not changes[0].startswith(MARK)
+        out = None if row["__status"] else spelled(row["__out"])
+        if out is not None:
+            out["headers"] = out["headers"] or None
+        results.append({**row, "__changes": changes, "__out": out, "__touched": list(row["__touched"])})
+    return results
+
+
+def check_ways(spark, chain, values, monkeypatch, form="json", key_form="string", **others):
+    """Compares both ways; returns the rows of Spark's JVM."""
+    frame = frame_of(spark, values, **{"headers": None, **others})
+    there, way = evaluated(frame, chain, form, key_form)
+    assert way is RECORDS_IN_KAFKAS_CLASSES and CALL in physical_plan(there)
+    rows = rows_of(there)
+    with monkeypatch.context() as patch:
+        patch.setenv(VARIABLE, "off")
+        here, way = evaluated(frame, chain, form, key_form)
+        assert way is RECORDS_IN_PYTHON and CALL not in physical_plan(here)
+        assert rows == rows_of(here)
+    return rows
+
+
+FLAT = chain_of_kafka(
+    ("MaskField$Value", {"fields": "b"}),
+    ("Cast$Value", {"spec": "a:float64"}),
+    ("InsertHeader", {"header": "h", "value.literal": "7"}),
+    (
+        "InsertField$Value",
+        {"static.field": "o", "static.value": '\u00fc"', "offset.field": "n", "timestamp.field": "t"},
+    ),
+    ("TimestampRouter", {"topic.format": "${topic}-${timestamp}", "timestamp.format": "yyyy"}),
+    ("ReplaceField$Value", {"exclude": "c"}),
+)
+
+
+def test_kafkas_classes_in_sparks_jvm(spark, monkeypatch):
+    """Records that Kafka refuses, and those with headers, are run by the host; all others by Spark's JVM."""
+    values = [*RECORDS, *ODD]
+    rows = check_ways(spark, FLAT, values, monkeypatch)
+    assert {row["__status"] for row in rows} == {0, 2}
+    lane, _ = evaluated(frame_of(spark, values, headers=None), FLAT, whole=False)
+    left = {row["__offset"] for row in lane.collect() if row["__status"] == LEFT}
+    assert left == {row["__offset"] for row in rows if row["__status"]}
+
+
+@pytest.mark.long
+def test_records_without_what_they_have_elsewhere(spark, monkeypatch):
+    for others in (
+        {"headers": [("x", bytearray(b"1"))]},
+        {"partition": None},
+        {"timestamp": None},
+        {"timestampType": -2},
+        {"key": None},
+        {"topic": None},
+    ):
+        check_ways(spark, FLAT, RECORDS[:3], monkeypatch, **others)
+
+
+@pytest.mark.long
+def test_other_formats(spark, monkeypatch):
+    stages = [("MaskField$Value", {"fields": "b"}), ("InsertField$Value", {"static.field": "s", "static.value": "1"})]
+    check_ways(spark, chain_of_kafka(*stages), ENVELOPES, monkeypatch, "envelope")
+    check_ways(
+        spark, chain_of_kafka(("HoistField$Value", {"field": "v"})), [b"a", b"\xff", None], monkeypatch, "string"
+    )
+    check_ways(spark, chain_of_kafka(("HoistField$Value", {"field": "v"})), [b"a", None], monkeypatch, "bytes", "json")
+    many = [("MaskField$Value", {"fields": "b"})] * 40
+    assert len(ledger_entries(chain_of_kafka(*many))) == 40
+    check_ways(spark, chain_of_kafka(*many * 2), RECORDS[:3], monkeypatch)  # two words of the ledger
+
+
+@pytest.mark.long
+def test_predicates_and_dropped_records(spark, monkeypatch):
+    filters = {
+        "transforms": "f",
+        "transforms.f.type": f"{KAFKA}Filter",
+        "transforms.f.predicate": "p",
+        "predicates": "p",
+        "predicates.p.type": f"{KAFKA}predicates.RecordIsTombstone",
+        "engine": "connect",
+    }
+    rows = check_ways(spark, parse_chain(filters), RECORDS, monkeypatch)
+    assert [row["__status"] for row in rows].count(1) == 2
+
+
+@pytest.mark.long
+def test_random_chains(spark, monkeypatch):
+    random.seed(36)
+    compared = 0
+    for _ in range(60):
+        chain = engine_of_connect(chains(CONNECT).example())
+        if not runs_in_jvm(chain, Format("string"), Format()):
+            continue
+        try:
+            check_ways(spark, chain, [*RECORDS, *ODD], monkeypatch)
+        except EngineError as error:
+            assert error.problems[0].code == "SMT646"  # Kafka's class refuses options that ours accepts
+        compared += 1
+    assert compared > 10
+
+
+def test_what_needs_the_host(jar):
+    """A class of a jar, a pattern that may never end, and a format that only Python reads."""
+    form = Format("string"), Format()
+    assert runs_in_jvm(FLAT, *form)
+    assert not runs_in_jvm(FLAT, Format("string"), Format("csv", parse_schema()))
+    assert not runs_in_jvm(chain_of(jar, "Same"), *form)
+    assert not runs_in_jvm(chain_of(jar, f"{KAFKA}HoistField$Value", engine="connect"), *form)
+    pattern = ("RegexRouter", {"regex": "(a+)+$", "replacement": "b"})
+    assert not runs_in_jvm(chain_of_kafka(pattern), *form)
+    assert not runs_in_jvm(parse_chain({"transforms": "", "engine": "connect"}), *form)
+
+
+def parse_schema():
+    from dagster_smt.tables.ddl import parse_ddl
+
+    return parse_ddl("a STRING")
+
+
+@pytest.mark.long
+def test_stages_that_cannot_open_leave_every_record(spark):
+    """An executor without Connect's jars: the host says what is wrong, or runs the records."""
+    frame = frame_of(spark, RECORDS, headers=None)
+    with mock.patch.object(connect_records, "_setup", lambda job, jars: "AAAA\n62,1,0\n/nowhere.jar"):
+        lane, _ = evaluated(frame, FLAT, whole=False)
+        assert {row["__status"] for row in lane.collect()} == {LEFT}
+        whole, _ = evaluated(frame, FLAT)
+        assert [json.loads(row["__out"]["value"])["o"] for row in whole.collect() if row["__offset"] == 0] == [
+            '\u00fc"'
+        ]
