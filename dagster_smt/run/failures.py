@@ -119,7 +119,7 @@ def _file_system(error: OSError, place: str) -> Problem:
     where = str(error.filename or place)
     code, hint = "SMT622", "check that the place exists and that this process may read and write it; run again"
     if error.errno is not None and _FULL.search(error.strerror or ""):
-        code, hint = "SMT623", "make room and run again"
+        code, hint = "SMT623", "free space, then run again"
     return Problem(code, where, f"the file system refused: {error.strerror or type(error).__name__}", hint)
 
 
@@ -134,7 +134,7 @@ def _of_spark(error: Exception, place: str) -> Problem:
         if re.search(pattern, text):
             return Problem(code, place, statement, hint)
     if _FULL.search(text):
-        return Problem("SMT623", place, "a disk is full that Spark writes to", "make room and run again")
+        return Problem("SMT623", place, "a disk that Spark writes to is full", "free space, then run again")
     if _DENIED.search(text):
         hint = "check the rights of Spark's user on the topics, the table and spark.local.dir; run again"
         return Problem("SMT622", place, "the file system refused access", hint)

@@ -132,7 +132,7 @@ def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) ->
     """
     if node is None:
         if not schema.optional:
-            raise refuse("SMT443", f"column {name} is NOT NULL, the records' schema has no such field", _HINT)
+            raise refuse("SMT443", f"column {name} is NOT NULL, but the schema of the records has no such field", _HINT)
         return Cell(schema, Const(None, schema), frozenset(), nullable=True)
     if schema.type is Type.STRUCT and node.schema.type is Type.STRUCT:
         group = open_struct(node)

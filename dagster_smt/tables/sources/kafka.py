@@ -148,7 +148,8 @@ class KafkaReader(BaseSource):
         return map_in_arrow(numbers, read, EPOCH_SCHEMA if epochs else KAFKA_SCHEMA)
 
     def client_reading(self, ranges: Sequence[Range], *, epochs: bool) -> ReadByClient:
-        """Returns how confluent-kafka's client reads ranges. ``epochs`` adds leader epochs."""
+        """Returns a function for Spark that reads ranges with confluent-kafka's client. ``epochs`` adds leader
+        epochs."""
         config = self.client.consumer_config(
             "dagster_smt.records",
             **{

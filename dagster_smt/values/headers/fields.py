@@ -172,7 +172,8 @@ class HasHeaderRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class HasHeaderOrNull(ValueRule):
-    """True if the record has a header of exactly this name, else null, as ledger entries count."""
+    """True if the record has a header of exactly this name, else null: ledger entries count values that are not
+    null."""
 
     name: str
 

@@ -33,7 +33,7 @@ class Pick(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class AnyThere(ValueRule):
-    """True if one of the values is not null, else null: the presence of a struct that comes from one of two structs."""
+    """True if one of the values is not null, else null: a struct built from several structs is present in this case."""
 
     def python(self, *values: Any) -> bool | None:
         return any(value is not None for value in values) or None
