@@ -20,7 +20,7 @@ _NUMBERS = {
 
 @dataclass(frozen=True)
 class ForeignSettings:
-    """How a chain runs classes from jars.
+    """The settings of a chain for classes from jars.
 
     Attributes:
         jars: ``smt_jars``: files, folders as in ``plugin.path``, and Maven coordinates.

@@ -73,7 +73,7 @@ FORM = "f"
 
 @dataclass(frozen=True)
 class FormsPlan(Plan):
-    """A plan for many tables: rows of different schemas stay apart, for no table has them all.
+    """A plan for many tables: rows of different schemas stay apart, because no table has rows of all schemas.
 
     ``rows`` is a struct with one field for each schema that values have after the chain; a row fills one of them.
     """
@@ -90,12 +90,12 @@ class FormsPlan(Plan):
 
     @cached_property
     def after(self) -> Schema | None:
-        """The fields of all schemas by name, for display. Of two types of a field it has the first."""
+        """The fields of all schemas by name, for display. If a field has two types, the first one counts."""
         return merged_schemas(self.values_after)
 
     @cached_property
     def key_after(self) -> Schema | None:
-        """The same of keys."""
+        """The fields of all schemas of keys by name, as in ``after``."""
         return merged_schemas(self.keys_after)
 
     @cached_property
@@ -105,7 +105,7 @@ class FormsPlan(Plan):
 
     @cached_property
     def row_keys(self) -> Schema | None:
-        """The same of keys."""
+        """The struct of the keys' schemas, as in ``rows``."""
         return forms_apart(self.keys_after)
 
     def of_forms(self, values: Collection[int], keys: Collection[int], last: RunReport | None) -> Plan:

@@ -36,5 +36,5 @@ def of_topic(place: str, config: Path | None, topic: str, limit: int, start: int
     """
     topics = topics_at(place, config)
     if not topic:
-        raise ConfigError(Problem("SMT042", place, "no topic is named", "name one with --topic"))
+        raise ConfigError(Problem("SMT042", place, "no topic is given", "give a topic with --topic"))
     return samples(topics, topic, limit, start)

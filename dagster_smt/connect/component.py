@@ -169,7 +169,7 @@ def written_component(
 
 @dataclass
 class _Parts:
-    """What the component of a table and that of topics have in common."""
+    """The parts that the component of a table shares with the component of topics."""
 
     name: str
     connector: Connector

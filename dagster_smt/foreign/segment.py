@@ -47,7 +47,7 @@ class Lost(NamedTuple):
 
 
 class _Changes(NamedTuple):
-    """What the stages of a segment changed in a record: bits of the ledger, and a text that names the fields."""
+    """The changes of a segment's stages to a record: bits of the ledger, and a text that names the fields."""
 
     bits: int
     text: str

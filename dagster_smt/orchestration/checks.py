@@ -585,7 +585,7 @@ def contract_of(checks: SmtChecks, sink: Sink, name: str) -> Schema | None:
     """
     if checks.contract is not None and sink.kind != "columns":
         hint = "write columns, or leave the contract out"
-        raise ConfigError(Problem("SMT044", f"{name} checks.contract", "records have Kafka's columns only", hint))
+        raise ConfigError(Problem("SMT044", f"{name} checks.contract", "records have only Kafka's columns", hint))
     if checks.contract is not None:
         return parse_ddl(checks.contract, place=f"{name} checks.contract")
     return None

@@ -148,7 +148,7 @@ class _Writing:
 
     @cached_property
     def reads_again(self) -> bool:
-        """Whether tables without a record in the window may have rows that go, or are of another chain."""
+        """Returns True if tables without a record in the window may have rows to delete, or rows of another chain."""
         spec, before = self.attempt.spec, self.draft.before
         window = spec.window
         if window.fixed or window.redrive or window.repair or spec.rebuild or spec.settle or self.draft.over:

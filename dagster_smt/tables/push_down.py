@@ -1,4 +1,4 @@
-"""What of a window need not be read: records that the first stages of a chain drop for where they are (decision 16).
+"""Finds records that a run need not read, because the first stages drop them by topic, partition or time (decision 16).
 
 The effects of a stage show which records it keeps (``effects.passing``). Before a record is read, a run knows its
 topic, partition and offset. Of its timestamp, the run knows only one fact: records before the first offset at a time

@@ -1,4 +1,4 @@
-"""What a run reads and writes: topic tables, formats and sinks, as plain data (no pyspark here)."""
+"""The sources and targets of a run as plain data: topic tables, formats and sinks (no pyspark here)."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -142,7 +142,7 @@ class TopicTable:
         problems = [] if self.columns else self._undescribed()
         if is_change(self.key):
             hint = "choose json, string or bytes"
-            problems.append(Problem("SMT269", f"key.format {self.key.kind}", "keys cannot be messages", hint))
+            problems.append(Problem("SMT269", f"key.format {self.key.kind}", "a key cannot be a change event", hint))
         if is_change(self.value) and not self.columns:
             hint = "declare the columns of the rows"
             problems.append(Problem("SMT269", f"value.format {self.value.kind}", "needs columns", hint))

@@ -28,7 +28,7 @@ def written_formats(table: TopicTable, sink: Sink) -> Formats:
     problems = list(_rows(formats, table))
     if is_change(formats.key):
         hint = "choose json or string"
-        problems.append(Problem("SMT905", f"key.format {formats.key.kind}", "keys cannot be messages", hint))
+        problems.append(Problem("SMT905", f"key.format {formats.key.kind}", "a key cannot be a change event", hint))
     if is_change(formats.value) and is_change(table.value):
         hint = "give the sink another format: value=Format('json')"
         statement = "deleted rows would be written as new rows"

@@ -208,7 +208,7 @@ def schema_id(
 
 @dataclass(frozen=True)
 class Contract:
-    """What producers under a subject must do: the latest version of its schema, with rules.
+    """The duties of producers under a subject: the latest version of its schema, with rules.
 
     Attributes:
         rules: The rules that producers apply.

@@ -22,7 +22,7 @@ def _same(data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class SubjectSealing:
-    """How records of a schema are written under a subject.
+    """The way in which records of a schema are written under a subject.
 
     Attributes:
         parts: More parts of the schema, for its registration.

@@ -73,7 +73,7 @@ def _counts(report: RunReport, sink: Sink, rows: int, lag: int | None) -> str:
 
 
 def _keys(report: RunReport) -> str:
-    """What the events did to the rows of a table with keys."""
+    """Returns the effects of the events on the rows of a table with keys."""
     if not report.keyed:
         return ""
     names = ["inserted", "updated", "deleted", "superseded", "incomplete", "without_row"]

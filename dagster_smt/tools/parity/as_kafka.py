@@ -81,7 +81,7 @@ class KafkaReplaceField(CodeTransform, ReplaceField):
 
 
 class HashedReplaceField(KafkaReplaceField):
-    """The same defect on objects without a schema: of two fields with one name, the last one in the hash map stays."""
+    """The same defect on objects without a schema: if two fields have one name, the last one in the hash map stays."""
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         renames = dict(self.renames)

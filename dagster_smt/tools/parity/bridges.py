@@ -297,7 +297,7 @@ def unordered(data: bytes) -> list[Any]:
 
 
 def _fieldless(want: Any, got: Any) -> bool:
-    """Whether a null has the schema of a struct that has lost its fields (ExtractNewRecordState), and here has them."""
+    """Returns True if Connect gives a null the schema of a struct without fields (ExtractNewRecordState), unlike us."""
     both = isinstance(want, tuple) and isinstance(got, tuple) and want[0] == got[0] == "schema"
     if not both or want[2] is not None or got[2] is not None or want[1].get("fields") != []:
         return False

@@ -1,4 +1,4 @@
-"""How Kafka's ``JsonConverter`` reads JSON: the coercions of Jackson's tree that the project refuses (difference D5).
+"""Reads JSON as Kafka's ``JsonConverter``, with the coercions of Jackson's tree that we refuse (difference D5).
 
 This reader follows the documentation of ``JsonNode.intValue`` and similar methods, not our own reader. With it, the
 judge decides whether D5 explains one of our refusals.
