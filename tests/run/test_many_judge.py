@@ -23,11 +23,20 @@ from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sinks.protocol import Replaced
 from dagster_smt.tables.sources.file_writer import NewRecord
 from dagster_smt.tables.spec import DeltaSink, IcebergSink, WindowRequest
+from dagster_smt.transforms.debezium.events.examples import outbox_event
 from tests.run.dying import Died, dying_at
 from tests.run.many_world import PATH, ManyWorld
 
 NAMES = ["orders", "customers", "a/b", "späte", "refunds"]
 KEY = Format("json_schema", parse_ddl("id INT"))
+
+
+OUTBOX = {
+    "transforms": "outbox",
+    "transforms.outbox.type": "io.debezium.transforms.outbox.EventRouter",
+    "transforms.outbox.route.topic.replacement": "$1",
+    "transforms.outbox.table.expand.json.payload": "true",
+}
 
 
 class History:
@@ -140,6 +149,49 @@ class History:
 @pytest.mark.parametrize("mode", ["append", "upsert", "scd2"])
 def test_every_history_ends_in_the_same_tables(spark, tmp_path, seed, mode):
     History(seed, ManyWorld(tmp_path, spark), mode=mode).play(6)
+
+
+class OutboxHistory(History):
+    """Events of an outbox, which EventRouter sends to the tables: rows that are inserted; other events do nothing."""
+
+    def sink_of(self, kind="records", **options):
+        return self.sink(self.world.lake / PATH, kind=kind, value=Format("json"), **options)
+
+    def add(self) -> None:
+        rng = self.rng
+        known = NAMES[: 2 + len(self.records) // 8]
+        for _ in range(rng.randrange(1, 9)):
+            number, amount, table = rng.randrange(8), len(self.records), rng.choice(known)
+            topic, partition = f"events.{number % 2}", number % 3
+            offset = self.ends[topic, partition]
+            self.ends[topic, partition] += 1
+            op = rng.choice("cccccdu")
+            event = json.loads(outbox_event(op, json.dumps({"id": number, "amount": amount})))
+            for image in ("before", "after"):
+                if event["payload"][image] is not None:
+                    event["payload"][image]["aggregatetype"] = table
+            value = None if rng.random() < 0.1 else json.dumps(event).encode()
+            self.world.add(NewRecord(None, value), topic=topic, partition=partition)
+            if op == "c" and value is not None:
+                self.records.append((topic, partition, offset, table, number, amount))
+
+    def run(self, **changes):
+        return self.world.run(OUTBOX, kind="records", value=Format("envelope"), options={}, **changes)
+
+    def rows(self, table: str) -> list[dict]:
+        rows = []
+        for row in super().rows(table):
+            columns = {"topic": "source_topic", "partition": "partition", "offset": "offset"}
+            place = {f"_source_{name}": row[column] for name, column in columns.items()}
+            rows.append({**place, "amount": json.loads(row["value"])["amount"]})
+        return rows
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("sink", [DeltaSink, IcebergSink])
+def test_every_history_of_an_outbox(spark, tmp_path, seed, sink):
+    OutboxHistory(seed, ManyWorld(tmp_path, spark), sink).play(6)
 
 
 @pytest.mark.long

@@ -4,7 +4,9 @@ import json
 from dataclasses import replace
 
 import pytest
+from deltalake import DeltaTable as DeltaReader
 
+from dagster_smt.errors import PlanError
 from dagster_smt.model.topics.format import Format
 from dagster_smt.model.topics.table_names import name_in_path, topic_of_name
 from dagster_smt.model.windows.window import Range, Window
@@ -194,6 +196,42 @@ def test_each_table_has_the_schema_of_its_own_records(world):
     world.add(envelope(orders, {"id": 2, "table": "orders", "price": 2.5}))
     world.run(value=Format("envelope"))
     assert world.ids("orders") == [1, 2]
+
+
+@pytest.mark.long
+def test_each_table_has_the_layout_of_the_sink(world):
+    """A table that lacks the column of the layout fails alone, and its records wait."""
+
+    def envelope(fields, payload):
+        schema = {"type": "struct", "fields": [{"field": n, "type": t, "optional": True} for n, t in fields]}
+        return NewRecord(None, json.dumps({"schema": schema, "payload": payload}).encode(), ())
+
+    orders = [("id", "int32"), ("table", "string"), ("region", "string")]
+    people = [("id", "int32"), ("table", "string")]
+    world.add(
+        envelope(orders, {"id": 1, "table": "orders", "region": "north"}),
+        envelope(people, {"id": 2, "table": "people"}),
+        envelope(orders, {"id": 3, "table": "refunds", "region": "south"}),
+    )
+    layout = {"partition_by": ["region"], "properties": {"delta.checkpointInterval": "7"}, "comment": "of a topic"}
+    report = world.run(value=Format("envelope"), options=layout)
+    assert status(report) == {"orders": "written", "people": "failed", "refunds": "written"}
+    assert [p.code for one in report.destinations for p in one.problems] == ["SMT559"]
+    for name in ("orders", "refunds"):
+        metadata = DeltaReader(str(world.lake / name)).metadata()
+        assert (metadata.partition_columns, metadata.description) == (["region"], "of a topic")
+        assert metadata.configuration["delta.checkpointInterval"] == "7"
+    assert world.state.waiting.records == 1
+    report = world.run(value=Format("envelope"))
+    assert status(report)["people"] == "written" and not world.state.waiting
+    assert [world.ids(name) for name in ("orders", "people", "refunds")] == [[1], [2], [3]]
+
+
+@pytest.mark.long
+def test_a_declared_schema_without_the_column_of_the_layout_is_refused(world):
+    world.add(row(1, "orders"))
+    with pytest.raises(PlanError, match="SMT559"):
+        world.run(options={"partition_by": ["region"]})
 
 
 @pytest.mark.long
