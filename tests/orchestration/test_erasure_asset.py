@@ -10,9 +10,11 @@ import pytest
 import yaml
 
 from dagster_smt import DeltaSink, FileTopics, FileTopicSink, SmtErasure, SmtTable, TopicTable, build_erasure_asset
-from dagster_smt.errors import ConfigError
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.reports.erasure_report import ErasedPlace, ErasureReport, Scan
 from dagster_smt.model.topics.format import Format
 from dagster_smt.orchestration import build_smt_asset
+from dagster_smt.orchestration.definitions import erasure_asset
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from tests.orchestration.test_component import LEAST, loaded
@@ -93,20 +95,33 @@ def test_the_page_erases_a_person_and_nothing_that_dagster_keeps_names_one(spark
     assert PERSON not in record.read_text() and PERSON not in record.with_suffix(".md").read_text()
 
 
-@pytest.mark.long
-def test_a_place_that_fails_is_in_the_record_and_the_step_fails(spark, tmp_path):
-    asset = orders(tmp_path, erasure=erasure(tmp_path, columns=["nobody"]))
-    add(tmp_path, PERSON)
-    erasures = build_erasure_asset([asset])
-    (tmp_path / "ids").write_text(PERSON)
-    config = {"ops": {"erasures": {"config": {"subjects": {"file": str(tmp_path / "ids")}}}}}
+class Session:
+    """Something that looks like a session. Nothing asks it for anything."""
+
+    conf = createDataFrame = None
+
+
+def test_a_place_that_fails_is_in_the_record_and_the_step_fails(tmp_path, monkeypatch):
+    problem = Problem("SMT758", "lake", "the table has no column nobody", "correct the columns")
+    done = ErasedPlace("lake/orders", "dead letters", "dead", "emptied", 2, scan=Scan(0, 10, 3))
+    places = (ErasedPlace("lake/orders", "table", "lake", problems=(problem,)), done)
+    report = ErasureReport("ab12", 1700000000000, "run", ("person",), 1, 1, 0, ("erased",), places)
+    monkeypatch.setattr(erasure_asset, "run_cancellable", lambda *args, **kwargs: report)
+    asset = orders(tmp_path)
+    erasures = build_erasure_asset([asset], records=tmp_path / "records")
+    config = {"ops": {"erasures": {"config": {"subjects": {"environment": "IDS"}}}}}
     with dg.instance_for_test() as instance:
-        arguments = {"instance": instance, "resources": {"spark": spark}, "raise_on_error": False}
-        assert dg.materialize([asset], **arguments).success
+        arguments = {"instance": instance, "resources": {"spark": Session()}, "raise_on_error": False}
         result = dg.materialize([asset, erasures], config, selection=[erasures], **arguments)
-    assert not result.success
-    (check,) = result.get_asset_check_evaluations()
-    assert not check.passed and "SMT758" in check.description
+        (event,) = [e for e in result.all_events if e.is_step_failure]
+    assert not result.success and not report.proven
+    metadata = event.step_failure_data.user_failure_data.metadata
+    assert metadata["dagster_smt/rows_erased"].value == 2 and metadata["dagster_smt/proven"].value is False
+    assert [row.data["result"] for row in metadata["dagster_smt/places"].records] == [
+        "failed: SMT758",
+        "no value is left",
+    ]
+    assert "SMT758" in (tmp_path / "records/ab12.md").read_text()
 
 
 def test_definitions_load_and_a_component_has_the_asset(tmp_path):

@@ -26,6 +26,7 @@ PERSON, OTHER = "anna.with.a.long.name.4711@example.org", "zoe.with.a.long.name.
 TRANSFORMS = "org.apache.kafka.connect.transforms."
 CAST = {"transforms": "c", "transforms.c.type": TRANSFORMS + "Cast$Value", "transforms.c.spec": "amount:int32"}
 COLUMNS = Format("json_schema", parse_ddl("id INT, mail STRING, amount STRING"))
+FLAGGED = Format("json_schema", parse_ddl("id INT, mail STRING, amount STRING, __deleted STRING"))
 KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
 
@@ -60,7 +61,8 @@ class Lake:
 
     @property
     def topic_table(self):
-        return TopicTable(self.topics, ("orders",), value=COLUMNS if self.sink.kind == "columns" else Format())
+        columns = FLAGGED if self.sink.keyed is not None else COLUMNS
+        return TopicTable(self.topics, ("orders",), value=columns if self.sink.kind == "columns" else Format())
 
     def add(self, *records):
         return append_records(self.topics, "orders", records)
@@ -279,6 +281,41 @@ def test_records_and_letters_in_tables(spark, tmp_path, sink):
     lake.run(window=REDRIVE)
     assert not lake.bytes_left("table", "dead")
     assert lake.table.read().count() == 1 and open_table(spark, lake.letters["dead_letters"]).read().count() == 1
+
+
+@pytest.mark.long
+def test_many_tables_of_one_run(spark, tmp_path):
+    """Each table has a place in the record, and the progress of all has the note that stops a run without erasure."""
+    lake = Lake(tmp_path, spark, IcebergSink(f"{tmp_path}/lake/{{topic}}", "columns"))
+    fill(lake)
+    report = lake.erase()
+    assert report.proven, report.to_markdown()
+    assert [(place.kind, place.rows) for place in report.places] == [("table", 4), ("dead letters", 1)]
+    lake.add(record(10, PERSON), record(11))
+    assert lake.run().erased == 1 and not lake.bytes_left("lake", "topics/orders.dead")
+    table = open_table(spark, lake.sink.of_topic("orders"))
+    assert {row.mail for row in table.read().collect()} == {OTHER} and table.state().rows == {"orders": 5}
+    with pytest.raises(SmtError) as refused:
+        lake.run(erasure=None)
+    assert refused.value.problems[0].code == "SMT756"
+
+
+@pytest.mark.long
+def test_a_table_with_keys_and_the_deletions_that_it_remembers(spark, tmp_path):
+    """A remembered deletion holds the key of a person. The person is gone from both tables, and stays away."""
+    options = {"mode": "upsert", "keys": ["mail"], "sequence_by": "id"}
+    lake = Lake(tmp_path, spark, DeltaSink(tmp_path / "table", "columns", **options))
+    gone = {"id": 2, "mail": PERSON, "amount": "5", "__deleted": "true"}
+    lake.add(record(0, PERSON), record(1), NewRecord(None, json.dumps(gone).encode(), (), 1700000000002))
+    lake.run()
+    lake.add(record(3, "third.with.a.long.name@example.org"))
+    lake.run()
+    assert lake.bytes_left("table__deleted")
+    report = lake.erase()
+    assert report.proven, report.to_markdown()
+    assert PERSON not in lake.mails() and not lake.bytes_left("table", "table__deleted")
+    lake.run(rebuild=True)
+    assert PERSON not in lake.mails() and not lake.bytes_left("table", "table__deleted")
 
 
 @pytest.mark.long

@@ -14,7 +14,7 @@ from dagster_smt.orchestration.definitions.planned import PlannedAsset
 from dagster_smt.orchestration.metadata.table_values import problem_table, table
 from dagster_smt.orchestration.pipes.pipes_spark import PipesSpark
 from dagster_smt.orchestration.resources import spark_session_of
-from dagster_smt.orchestration.runs.failures import problems_as_failure
+from dagster_smt.orchestration.runs.failures import SmtFailure, problems_as_failure
 from dagster_smt.orchestration.runs.guard import run_cancellable
 from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
 from dagster_smt.tables.erasure.subjects import SubjectSource
@@ -184,14 +184,14 @@ def _erased(
     report = run_cancellable(session, f"dagster-{run}", work, log=lambda line: context.log.info(visible(line)))
     if records is not None:
         write_record(report, Path(records))
+    if report.problems:
+        raise _failure(report)
     for observed in tables:
         of_table = [place for place in report.places if place.asset == observed.name]
         rows = sum(place.rows for place in of_table)
         metadata: dict[str, Any] = {"dagster_smt/erasure": report.erasure, "dagster_smt/rows_erased": rows}
         yield dg.AssetObservation(observed.key, metadata=metadata)
     yield dg.MaterializeResult(key, metadata=erasure_metadata(report), check_results=[_check(report, key)])
-    if report.problems:
-        raise TableError(report.problems)
 
 
 def _work(
@@ -247,6 +247,13 @@ def erasure_metadata(report: ErasureReport) -> dict[str, Any]:
     if report.problems:
         metadata["dagster_smt/problems"] = problem_table(report.problems)
     return metadata
+
+
+def _failure(report: ErasureReport) -> dg.Failure:
+    """Returns the failure of the step: its metadata are the record, because a step that fails yields no event."""
+    failure = SmtFailure(description=str(TableError(report.problems)), metadata=erasure_metadata(report))
+    failure.foreseen = all(problem.code != "SMT591" for problem in report.problems)
+    return failure
 
 
 def _check(report: ErasureReport, key: dg.AssetKey) -> dg.AssetCheckResult:
