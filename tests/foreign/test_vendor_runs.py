@@ -187,6 +187,7 @@ OURS = Jar("acme.Upper", {"option": "name"}, b'{"id":7,"name":"ann"}', {"id": 7,
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("way", ["connector", pytest.param("yaml", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("way", ["connector", "yaml"])
 def test_a_jar_of_the_users_own_runs(way, jar, tmp_path, spark):
     check_run(way, OURS, [str(jar)], tmp_path, spark)
