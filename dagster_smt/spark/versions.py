@@ -44,6 +44,7 @@ SINCE_4 = {
     "fromDDL of types": "``struct_of_ddl``",
     "getAll of settings": "``settings_of``",
     "createDataFrame of an Arrow table": "``frame_of_arrow``",
+    "MERGE WITH SCHEMA EVOLUTION": "new columns are added before: ``append_new`` of Delta tables",
     "expressions in CALL": "the arguments of procedures are literals: ``procedure_argument`` of sinks",
 }
 """What this package uses of Spark 4, by name, with its equivalent in Spark 3.5."""

@@ -20,7 +20,9 @@ from dagster_smt.spark.versions import (
     settings_of,
     struct_of_ddl,
 )
+from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.sql import procedure_argument
+from dagster_smt.tables.spec import DeltaSink
 
 
 def session_of(version, scala=None):
@@ -166,3 +168,15 @@ def test_arguments_of_procedures_are_literals_in_spark_3(spark, monkeypatch):
     assert procedure_argument(session, names[0]) == f"'{names[0]}'"
     with pytest.raises(UnsupportedError, match="SMT664"):
         procedure_argument(session, names[1])
+
+
+def test_letters_merge_into_a_delta_table_in_spark_3(spark, tmp_path, monkeypatch):
+    """There a MERGE adds no columns."""
+    monkeypatch.setattr("dagster_smt.tables.sinks.delta.missing", lambda: frozenset(SINCE_4))
+    table = DeltaTable(spark, DeltaSink(tmp_path / "letters"))
+    table.append_new(spark.createDataFrame([("a", 1), ("a", 2)], "topic STRING, n INT"), ["topic", "n"])
+    wider = spark.createDataFrame([("a", 2, "x"), ("a", 3, "y")], "topic STRING, n INT, more STRING")
+    table.append_new(wider, ["topic", "n"])
+    table.append_new(spark.createDataFrame([("a", 4)], "topic STRING, n INT"), ["topic", "n"])
+    rows = sorted((row.n, row.more) for row in table.read().collect())
+    assert rows == [(1, None), (2, None), (3, "y"), (4, None)]

@@ -26,6 +26,7 @@ from dagster_smt.spark.packages import SETTINGS, remedy
 from dagster_smt.spark.sql import quoted
 from dagster_smt.spark.sql import text as sql_text
 from dagster_smt.spark.types import nullable
+from dagster_smt.spark.versions import missing
 from dagster_smt.tables.layout_problems import layout_problems
 from dagster_smt.tables.schemas import all_structs, case_twins, nul_names
 from dagster_smt.tables.sinks import delta_layout
@@ -389,13 +390,18 @@ class DeltaTable:
         rows = f"dagster_smt_{secrets.token_hex(8)}"
         frame.createOrReplaceTempView(rows)
         same = " AND ".join(f"there.{quoted(name)} <=> new.{quoted(name)}" for name in key)
-        merge = f"MERGE WITH SCHEMA EVOLUTION INTO {self.name} AS there USING {rows} AS new ON {same}"
+        evolves = "MERGE WITH SCHEMA EVOLUTION" not in missing()
+        evolution = " WITH SCHEMA EVOLUTION" if evolves else ""
+        merge = f"MERGE{evolution} INTO {self.name} AS there USING {rows} AS new ON {same}"
         try:
             for _ in range(_TRIES):
                 try:
                     if not self._make_empty(frame) and self.schema() is None:
                         self._save(frame.limit(0).write.format("delta").mode("append"))
-                    self.session.sql(f"{merge} WHEN NOT MATCHED THEN INSERT {self._inserted(frame.columns)}").collect()
+                    if not evolves:
+                        self._add_columns(frame.schema)
+                    inserted = self._inserted(frame.columns, star=evolves)
+                    self.session.sql(f"{merge} WHEN NOT MATCHED THEN INSERT {inserted}").collect()
                     return
                 except Exception as error:  # of PySpark or of Py4J, as the case may be
                     if not _CONFLICT.search(str(error)):
@@ -404,9 +410,9 @@ class DeltaTable:
             self.session.catalog.dropTempView(rows)
         raise always_changed(self.spec.place, _TRIES)
 
-    def _inserted(self, columns: Sequence[str]) -> str:
+    def _inserted(self, columns: Sequence[str], *, star: bool) -> str:
         """Returns the columns that a MERGE inserts. A star would include generated columns, which the rows lack."""
-        if not delta_layout.generated_columns(self.spec.layout):
+        if star and not delta_layout.generated_columns(self.spec.layout):
             return "*"
         names = [quoted(name) for name in columns]
         return f"({', '.join(names)}) VALUES ({', '.join(f'new.{name}' for name in names)})"
