@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegralType, LongType, StringType, StructType
 
 from dagster_smt.errors import Problem, TableError
-from dagster_smt.spark.sql import quoted
+from dagster_smt.spark.sql import quoted, text
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tables.erasure.matching import RECORD_SCHEMA, MatchBatches, RecordMatch
 from dagster_smt.tables.erasure.spec import SmtErasure
@@ -178,8 +178,8 @@ def erase_deletions(session: SparkSession, table: LakeTable, erasure: RowErasure
         return 0
     count = 0
     for path in erasure.spec.columns:
-        name = column_parts(path)[-1].replace("'", "\\'")
-        of_row = f"get_json_object(now.key, '$.{name}')"
+        # a path of get_json_object would take a dot or a bracket in the name for a step
+        of_row = f"from_json(now.key, 'MAP<STRING, STRING>')[{text(column_parts(path)[-1])}]"
         matching = table.read().alias("now").join(erasure.frame(), F.expr(f"{of_row} = subject"), "left_semi").count()
         if not matching:
             continue
