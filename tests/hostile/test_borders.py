@@ -117,7 +117,8 @@ PLACES = {
         lambda name, node: name in ("F.expr", "expr") or name.endswith("selectExpr"),
         "certify/spark_ways.py run/counts.py run/time_parts.py spark/reading/avro_columns.py "
         "spark/reading/window_forms.py spark/sql.py tables/keyed/events.py tables/sinks/append_once.py "
-        "tables/sources/table.py tables/erasure/row_erasure.py tables/erasure/subjects.py",  # of quoted names and columns
+        "tables/sources/table.py tables/erasure/row_erasure.py "
+        "tables/erasure/subjects.py",  # of quoted names and columns
     ),
     "processes": (
         lambda name, node: name.startswith(("subprocess.", "os.system", "os.popen", "os.exec", "os.spawn")),

@@ -242,6 +242,7 @@ def test_markdown_is_made_in_known_places_only():
         "connect/takeover/audit_record.py",
         "connect/takeover/shadow.py",
         "interpret/examples.py",
+        "model/reports/erasure_report.py",
         "orchestration/metadata/report_page.py",
         "orchestration/metadata/schema_metadata.py",
         "orchestration/automation/sensors.py",
