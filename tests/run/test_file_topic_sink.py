@@ -62,10 +62,10 @@ def test_each_group_has_its_progress(world):
     world.add(order(1), order(2))
     assert world.run().records_out == 2 and world.run().status == "empty"
     assert not any("Python" in line for line in world.lines)
-    flat = {"transforms": "f", "transforms.f.type": "Flatten$Value"}
-    assert world.run(flat, group="other").records_out == 2
+    routed = {"transforms": "t", "transforms.t.type": "TimestampRouter", "transforms.t.timestamp.format": "z"}
+    assert world.run(routed, group="other").records_out == 2
     slower = "records run in Python, which takes several times as long"
-    assert f"{slower}: transforms.f (Flatten$Value) has Python code" in world.lines
+    assert f"{slower}: transforms.t (TimestampRouter) has dates with rarely used letters" in world.lines
     assert len(world.written()) == 4
 
 
