@@ -56,16 +56,16 @@ def samples_after(
         place = sample.topic, sample.partition, sample.offset, sample.timestamp
         records.append(Record(*place, "CreateTime", headers=headers, number=number))
     try:
-        done = interpreter.run_all(records, [sample.key for sample in samples], [sample.value for sample in samples])
+        results = interpreter.run_all(records, [sample.key for sample in samples], [sample.value for sample in samples])
     finally:
         interpreter.close()
-    assert done.keys is not None
+    assert results.keys is not None
     left = []
     for number, (sample, record) in enumerate(zip(samples, records, strict=True)):
-        outcome = done.lost.get(number)
+        outcome = results.lost.get(number)
         if outcome is None:
             headers_left = tuple((header.key, header_bytes(header)) for header in record.headers)
-            left.append(replace(sample, key=done.keys[number], value=done.values[number], headers=headers_left))
+            left.append(replace(sample, key=results.keys[number], value=results.values[number], headers=headers_left))
         elif outcome.status == FAILED and outcome.stage < 0:
             left.append(sample)
     return left

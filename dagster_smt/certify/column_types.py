@@ -89,8 +89,8 @@ def _columns(session: SparkSession, comparison: ChainComparison, key: Schema | N
     plan = plan_chain(comparison.pair.ours, key, value, topics=topics, typed=True)
     frame = session.createDataFrame([], RECORD_DDL)
     form = Format("string") if key is None else Format("json_schema", key)
-    done = evaluate(frame, plan, Formats(form, Format("json_schema", value)), "columns")
-    out = done.schema["__out"].dataType
+    evaluated = evaluate(frame, plan, Formats(form, Format("json_schema", value)), "columns")
+    out = evaluated.schema["__out"].dataType
     assert isinstance(out, T.StructType)
     return out
 

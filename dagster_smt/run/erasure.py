@@ -174,7 +174,7 @@ class _Erasure:
             yield from self._file_topics(target, FileTopics(sink.path))  # type: ignore[arg-type]
         if isinstance(sink, KafkaSink):
             for topic in target.erasure.topics:
-                yield self._kafka_topic(target, sink.topics, topic, "topic", written_formats(target.table, sink))
+                yield self._topic_of(target, sink.topics, topic, "topic", written_formats(target.table, sink))
 
     # --- tables ---
 
@@ -291,10 +291,10 @@ class _Erasure:
         formats = Formats(target.table.key, target.table.value)
         if isinstance(letters, TableSink):
             yield self._letter_table(target, letters)
-        elif isinstance(letters, FileTopics) and target.dead_letter_topic in of_topics.file_topics(letters):
-            yield self._file_topic(target, letters, target.dead_letter_topic, "dead letters", formats)
-        elif isinstance(letters, KafkaTopics):
-            yield self._kafka_topic(target, letters, target.dead_letter_topic, "dead letters", formats)
+        elif isinstance(letters, FileTopics) and target.dead_letter_topic not in of_topics.file_topics(letters):
+            return  # no record has failed yet
+        elif isinstance(letters, FileTopics | KafkaTopics):
+            yield self._topic_of(target, letters, target.dead_letter_topic, "dead letters", formats)
 
     def _letter_table(self, target: ErasureTarget, letters: TableSink) -> ErasedPlace:
         place = ErasedPlace(target.name, "dead letters", letters.place)
@@ -317,20 +317,17 @@ class _Erasure:
         formats = written_formats(target.table, target.sink)
         for topic in of_topics.file_topics(topics):
             if topic != target.dead_letter_topic:
-                yield self._file_topic(target, topics, topic, "topic", formats)
+                yield self._topic_of(target, topics, topic, "topic", formats)
 
-    def _file_topic(
-        self, target: ErasureTarget, topics: FileTopics, topic: str, kind: PlaceKind, formats: Formats
+    def _topic_of(
+        self, target: ErasureTarget, topics: FileTopics | KafkaTopics, topic: str, kind: PlaceKind, formats: Formats
     ) -> ErasedPlace:
         paths = target.erasure.records if kind == "dead letters" else target.erasure.paths_written
-        erase_topic = partial(of_topics.erase_in_files, topics, topic, self.match(target.erasure, paths, formats))
-        return self._topic(target, f"{topics.place}: {topic}", kind, erase_topic)
-
-    def _kafka_topic(
-        self, target: ErasureTarget, topics: KafkaTopics, topic: str, kind: PlaceKind, formats: Formats
-    ) -> ErasedPlace:
-        paths = target.erasure.records if kind == "dead letters" else target.erasure.paths_written
-        erase_topic = partial(of_topics.erase_in_kafka, topics, topic, self.match(target.erasure, paths, formats))
+        match = self.match(target.erasure, paths, formats)
+        if isinstance(topics, KafkaTopics):
+            erase_topic = partial(of_topics.erase_in_kafka, topics, topic, match)
+        else:
+            erase_topic = partial(of_topics.erase_in_files, topics, topic, match)
         return self._topic(target, f"{topics.place}: {topic}", kind, erase_topic)
 
     def _topic(
@@ -396,10 +393,10 @@ class _TableErasure:
             raise self._never_alone()
         more, residue, scan = self.erasure.without_past(self.target, self.table, frozenset(self.rows.values))
         past += more
-        done: Action = "re-keyed" if spec.mode == "rekey" and self.sink.kind == "columns" else "deleted"
+        action: Action = "re-keyed" if spec.mode == "rekey" and self.sink.kind == "columns" else "deleted"
         return replace(
             place,
-            action=done if total else "nothing to do",
+            action=action if total else "nothing to do",
             rows=total,
             rounds=rounds,
             past=tuple(dict.fromkeys(filter(None, past))),

@@ -16,17 +16,16 @@ from dagster_smt.foreign.check import classes_for
 from dagster_smt.foreign.kafkas_classes import runs_in_jvm
 from dagster_smt.foreign.segment import operation
 from dagster_smt.foreign.wire import encoder
-from dagster_smt.jvm.availability import CATALOG, has_lane
+from dagster_smt.jvm.availability import has_lane
 from dagster_smt.spark import sql as F
-from dagster_smt.spark.columns import BITS, CHANGES, PROBLEM_TYPE, RECORD_COLUMNS, TARGET, UNREADABLE_TIMESTAMP
+from dagster_smt.spark.columns import BITS, CHANGES, RECORD_COLUMNS, TARGET, UNREADABLE_TIMESTAMP
 from dagster_smt.spark.environment import is_connect
 from dagster_smt.spark.executors import on_a_cluster
-from dagster_smt.spark.records.arrow_map import READ_COLUMNS, ArrowMap
-from dagster_smt.spark.sql import Column, select
+from dagster_smt.spark.records.arrow_map import ArrowMap
+from dagster_smt.spark.records.java_calls import call_java, of_call, outcome_columns, record_numbers
+from dagster_smt.spark.sql import Column
 
 _OLDEST_JAVA = 17
-_NONE = "-9223372036854775807L - 1L"
-"""``Row.NONE``: stands for a number that is not there."""
 
 
 def connect_setup(session: SparkSession, job: ArrowMap) -> str | None:
@@ -56,38 +55,23 @@ def _setup(job: ArrowMap, jars: Sequence[Path]) -> str:
 
 def evaluate_in_connect(frame: DataFrame, job: ArrowMap, setup: str) -> DataFrame:
     """Returns the columns of ``spark.columns``; rows with the status ``LEFT`` are as they were read."""
-    numbers = (F.col("partition").cast("bigint"), F.col("offset"), F.call_function("unix_micros", F.col("timestamp")))
-    known = [F.coalesce(number, Column(_NONE)) for number in numbers]
     kind = F.coalesce(F.col("timestampType"), F.lit(-1))
     # a record without a topic is left: so is one with headers, or whose timestamp the source could not read
     plain = (kind != UNREADABLE_TIMESTAMP) & (F.coalesce(F.size(F.col("headers")), F.lit(0)) <= 0)
-    arguments = [F.col("key"), F.col("value"), F.when(plain, F.col("topic")), *known, kind, F.lit(setup)]
-    call = Column(f"{CATALOG}.connect_records({', '.join(argument.text for argument in arguments)})")
-    called = select(frame, *map(F.col, READ_COLUMNS), call.alias("__connect"))
-    return select(
-        called,
-        *(F.col(name).alias(f"__{name}") for name in ("topic", "partition", "offset")),
-        _of_call("status").alias("__status"),
-        _of_call("stage").alias("__stage"),
-        F.lit(None).cast(PROBLEM_TYPE).alias("__problem"),
-        F.coalesce(_of_call("words"), F.array_repeat(F.lit(0).cast("bigint"), F.lit(job.words))).alias("__touched"),
-        _of_call("changes").alias(CHANGES),
-        _record(job).alias("__out"),
-    )
+    arguments = [F.col("key"), F.col("value"), F.when(plain, F.col("topic")), *record_numbers(), kind, F.lit(setup)]
+    touched = F.coalesce(of_call("words"), F.array_repeat(F.lit(0).cast("bigint"), F.lit(job.words)))
+    called = call_java(frame, "connect_records", arguments)
+    return outcome_columns(called, touched, _record(job), of_call("changes").alias(CHANGES))
 
 
 def _record(job: ArrowMap) -> Column:
     """Returns the record that comes out, with the columns that ``evaluate_records`` gives it."""
     out = {name: F.col(name) for name in RECORD_COLUMNS if name != "source_topic"}
     for name in ("key", "value", "topic"):
-        out[name] = _of_call(name)
+        out[name] = of_call(name)
     out["source_topic"] = F.col("topic")
-    out["timestamp"] = F.call_function("timestamp_micros", _of_call("timestamp"))
-    out["headers"] = F.coalesce(_of_call("headers"), F.col("headers"))
+    out["timestamp"] = F.call_function("timestamp_micros", of_call("timestamp"))
+    out["headers"] = F.coalesce(of_call("headers"), F.col("headers"))
     if job.chain.writes_partition:
         out[TARGET] = F.lit(None).cast("int")  # Kafka's own transforms choose no partition
     return F.struct(*(column.alias(name) for name, column in out.items()))
-
-
-def _of_call(name: str) -> Column:
-    return F.col("__connect").getField(name)

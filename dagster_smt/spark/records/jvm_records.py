@@ -7,23 +7,21 @@ only these rows, and only if there are any.
 from pyspark.sql import DataFrame, SparkSession
 
 from dagster_smt.interpret.interpreter import reads_keys
-from dagster_smt.jvm.availability import CATALOG, has_lane
+from dagster_smt.jvm.availability import has_lane
 from dagster_smt.jvm.program import KeptOut, kept_out, program_of
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.columns import (
     HEADERS_DDL,
     LEFT,
     LEFT_RECORD,
-    PROBLEM_TYPE,
     RECORD_COLUMNS,
     UNREADABLE_TIMESTAMP,
 )
 from dagster_smt.spark.records.arrow_map import COMMON, READ_COLUMNS, ArrowMap, changes_column, evaluate_records
+from dagster_smt.spark.records.java_calls import call_java, of_call, outcome_columns, record_numbers
 from dagster_smt.spark.sql import Column, select
 
 _OTHER_FORMATS = "keys of another format, formats with options, or another format that is written"
-_NONE = "-9223372036854775807L - 1L"
-"""``Row.NONE``: stands for a number that is not there."""
 
 
 def lane_program(session: SparkSession, job: ArrowMap) -> str | None:
@@ -66,7 +64,6 @@ def _formats(job: ArrowMap) -> tuple[str, str]:
 def evaluate_in_lane(frame: DataFrame, job: ArrowMap, program: str) -> DataFrame:
     """Returns the columns of ``spark.columns``. Rows with the status ``LEFT`` hold the records as they were read."""
     key = F.col("key") if _is_read(job) else F.lit(None).cast("binary")
-    numbers = (F.col("partition").cast("bigint"), F.col("offset"), F.call_function("unix_micros", F.col("timestamp")))
     # the lane leaves a record without a topic: so it does one whose timestamp the source could not read
     readable = F.coalesce(F.col("timestampType") != UNREADABLE_TIMESTAMP, F.lit(True))
     topic = F.when(readable, F.col("topic"))
@@ -74,33 +71,19 @@ def evaluate_in_lane(frame: DataFrame, job: ArrowMap, program: str) -> DataFrame
         headers = F.col("headers")
     else:
         headers = F.lit(None).cast(HEADERS_DDL)
-    arguments = [key, F.col("value"), topic, *map(_number, numbers), headers, F.lit(program)]
-    call = Column(f"{CATALOG}.records({', '.join(argument.text for argument in arguments)})")
-    called = select(frame, *map(F.col, READ_COLUMNS), call.alias("__lane"))
-    return select(
-        called,
-        *(F.col(name).alias(f"__{name}") for name in ("topic", "partition", "offset")),
-        _of_lane("status").alias("__status"),
-        _of_lane("stage").alias("__stage"),
-        F.lit(None).cast(PROBLEM_TYPE).alias("__problem"),
-        _touched(job).alias("__touched"),
-        _record(job).alias("__out"),
-    )
+    arguments = [key, F.col("value"), topic, *record_numbers(), headers, F.lit(program)]
+    return outcome_columns(call_java(frame, "records", arguments), _touched(job), _record(job))
 
 
 def _is_read(job: ArrowMap) -> bool:
     return reads_keys(job.chain, job.key)
 
 
-def _number(column: Column) -> Column:
-    return F.coalesce(column, Column(_NONE))
-
-
 def _touched(job: ArrowMap) -> Column:
     if job.words > 1:
-        return _of_lane("words")
+        return of_call("words")
     if job.words:
-        return F.array(_of_lane("touched"))
+        return F.array(of_call("touched"))
     return F.array_repeat(F.lit(0).cast("bigint"), F.lit(0))
 
 
@@ -110,18 +93,14 @@ def _record(job: ArrowMap) -> Column:
     for name in RECORD_COLUMNS:
         if name != "source_topic":
             out[name] = F.col(name)
-    out |= {"value": _of_lane("value"), "topic": _of_lane("topic"), "source_topic": F.col("topic")}
+    out |= {"value": of_call("value"), "topic": of_call("topic"), "source_topic": F.col("topic")}
     if _is_read(job):
-        out["key"] = _of_lane("key")
+        out["key"] = of_call("key")
     if job.chain.reads_headers:
-        out["headers"] = _of_lane("headers")
+        out["headers"] = of_call("headers")
     if job.chain.writes_timestamp:
-        out["timestamp"] = F.call_function("timestamp_micros", _of_lane("timestamp"))
+        out["timestamp"] = F.call_function("timestamp_micros", of_call("timestamp"))
     return F.struct(*(column.alias(name) for name, column in out.items()))
-
-
-def _of_lane(name: str) -> Column:
-    return F.col("__lane").getField(name)
 
 
 def run_left(lane: DataFrame, job: ArrowMap) -> DataFrame:

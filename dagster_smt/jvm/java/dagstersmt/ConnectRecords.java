@@ -80,30 +80,30 @@ public final class ConnectRecords implements ScalarFunction<InternalRow> {
     Long micros = timestamp == Row.NONE ? null : timestamp;
     ConnectStages stages = STAGES.get().of(setup);
     Function<Object[], Object[]> connect = stages.connect();
-    Object[] done = null;
+    Object[] result = null;
     if (topic != null && connect != null) {
       Long millis = micros == null ? null : Math.floorDiv(micros, MILLI);
       int type = Math.max(-1, Math.min(1, timestampType)) + 1; // as the ordinals of TimestampType
-      done = connect.apply(
+      result = connect.apply(
           new Object[] {key, value, stages.text(topic), (int) partition, offset, millis, type});
     }
-    if (done == null || !stages.isTopic((String) done[5])) {
+    if (result == null || !stages.isTopic((String) result[5])) {
       return new GenericInternalRow(
           new Object[] {Program.LEFT, -1, null, ConnectChanges.NONE, key, value, topic, micros, null});
     }
-    ConnectChanges changes = stages.changes((Object[]) done[2]);
-    Long after = (Long) done[6];
+    ConnectChanges changes = stages.changes((Object[]) result[2]);
+    Long after = (Long) result[6];
     return new GenericInternalRow(
         new Object[] {
-          ((Integer) done[0]).byteValue(),
-          done[1],
+          ((Integer) result[0]).byteValue(),
+          result[1],
           changes.words,
           changes.text(task(), partition, offset),
-          done[3],
-          done[4],
-          stages.bytes(topic, (String) done[5]),
+          result[3],
+          result[4],
+          stages.bytes(topic, (String) result[5]),
           after == null ? null : after * MILLI,
-          headers((Object[]) done[7])
+          headers((Object[]) result[7])
         });
   }
 

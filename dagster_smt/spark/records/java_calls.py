@@ -1,0 +1,52 @@
+"""Calls of the Java functions that take a record: their common arguments, and the columns of their results."""
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+
+from dagster_smt.jvm.availability import CATALOG
+from dagster_smt.spark import sql as F
+from dagster_smt.spark.columns import PROBLEM_TYPE
+from dagster_smt.spark.records.arrow_map import READ_COLUMNS
+from dagster_smt.spark.sql import Column, select
+
+_NONE = "-9223372036854775807L - 1L"
+"""``Row.NONE``: stands for a number that is not there."""
+
+
+def record_numbers() -> list[Column]:
+    """Returns partition, offset and timestamp (microseconds) of a record, with ``Row.NONE`` for nulls."""
+    numbers = (F.col("partition").cast("bigint"), F.col("offset"), F.call_function("unix_micros", F.col("timestamp")))
+    return [F.coalesce(number, Column(_NONE)) for number in numbers]
+
+
+def call_java(frame: DataFrame, function: str, arguments: Sequence[Column]) -> DataFrame:
+    """Returns the columns of a record, and the result of a function of the catalog: see ``of_call``."""
+    call = Column(f"{CATALOG}.{function}({', '.join(argument.text for argument in arguments)})")
+    return select(frame, *map(F.col, READ_COLUMNS), call.alias("__call"))
+
+
+def of_call(name: str) -> Column:
+    """Returns a field of the function's result."""
+    return F.col("__call").getField(name)
+
+
+def outcome_columns(called: DataFrame, touched: Column, out: Column, *more: Column) -> DataFrame:
+    """Returns the columns of ``spark.columns`` after a call.
+
+    Args:
+        called: The result of ``call_java``.
+        touched: The ledger's bits.
+        out: The record that comes out.
+        more: Further columns, which come before the record.
+    """
+    return select(
+        called,
+        *(F.col(name).alias(f"__{name}") for name in ("topic", "partition", "offset")),
+        of_call("status").alias("__status"),
+        of_call("stage").alias("__stage"),
+        F.lit(None).cast(PROBLEM_TYPE).alias("__problem"),
+        touched.alias("__touched"),
+        *more,
+        out.alias("__out"),
+    )
