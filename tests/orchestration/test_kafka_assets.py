@@ -16,6 +16,8 @@ HIDE = {"alias": "hide", "type": "MaskField$Value", "options": {"fields": ["name
 ROUTE = {"alias": "route", "type": "RegexRouter", "options": {"regex": "(.*)", "replacement": "clean.$1"}}
 DAYS = dg.DailyPartitionsDefinition(start_date="2026-01-01", end_date="2026-01-05")
 SERVERS = "SMT_TEST_KAFKA_SERVERS"
+NO_LOG_FILES = {"module": "dagster._core.storage.noop_compute_log_manager", "class": "NoOpComputeLogManager"}
+"""Steps write to stderr directly. Otherwise a ``tail`` does, which Dagster ends before it has written every line."""
 
 
 def at(day, hour=12):
@@ -51,7 +53,7 @@ def test_a_broker_that_is_not_there_is_a_few_lines(tmp_path, monkeypatch, capfd)
     people = build_smt_asset(SmtTable(key=["lake", "people"], chain=[HIDE], table=table, sink=DeltaSink(tmp_path)))
     op = build_smt_op(SmtTable(chain=[HIDE], table=table, sink=DeltaSink(tmp_path)), name="people_op")
     job = dg.GraphDefinition("people_job", node_defs=[op]).to_job(resource_defs={"spark": SparkSessionResource()})
-    with dg.instance_for_test() as instance:
+    with dg.instance_for_test(overrides={"compute_logs": NO_LOG_FILES}) as instance:
         for run in (
             lambda: materialize(people, instance, SparkSessionResource(), raise_on_error=False),
             lambda: job.execute_in_process(instance=instance, raise_on_error=False),

@@ -221,14 +221,17 @@ class DeltaTable:
         """Returns the latest commits, the last one first; none if there is no table. Each look lists the whole log."""
         if limit == 1 and (last := last_commit(self.session, str(self.spec.path), self.spec.table)) is not None:
             return [last]
-        suffix = f" LIMIT {limit}" if limit else ""
         try:
-            rows = self.session.sql(f"DESCRIBE HISTORY {self.name}{suffix}")
-            commits = rows.withColumn("millis", F.unix_millis("timestamp")).drop("timestamp").collect()
+            return self._described_history(limit)
         except PySparkException:
             if self.schema() is None:
                 return []
-            raise
+        return self._described_history(limit)  # another run has created the table since
+
+    def _described_history(self, limit: int | None) -> list[Commit]:
+        suffix = f" LIMIT {limit}" if limit else ""
+        rows = self.session.sql(f"DESCRIBE HISTORY {self.name}{suffix}")
+        commits = rows.withColumn("millis", F.unix_millis("timestamp")).drop("timestamp").collect()
         return [commit_of(row) for row in commits]
 
     def _decode(self, text: str | None) -> TableState | None:

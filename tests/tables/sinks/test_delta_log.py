@@ -78,3 +78,18 @@ def test_a_session_without_these_classes(spark, tables, monkeypatch):
     table = delta.DeltaTable(spark, DeltaSink(tables["path"]))
     assert without_moment(table._history(1)) == as_history_says(spark, f"delta.`{tables['path']}`")
     assert table.next_number(None) == 6
+
+
+def test_a_table_that_another_run_creates_between_two_looks_has_its_history(spark, tmp_path, monkeypatch):
+    """``DESCRIBE HISTORY`` fails, then the table is there: this is no failure of Spark, but another run that won."""
+    table = delta.DeltaTable(spark, DeltaSink(tmp_path / "orders"))
+    schema = delta.DeltaTable.schema
+
+    def created_before_the_look(table):
+        rows = spark.range(1).write.format("delta").option("userMetadata", "no state")
+        rows.save(str(table.spec.path))
+        return schema(table)
+
+    assert table._history(1) == []
+    monkeypatch.setattr(delta.DeltaTable, "schema", created_before_the_look)
+    assert [commit.user_metadata for commit in table._history(1)] == ["no state"]
