@@ -12,9 +12,6 @@ PARALLEL ?= -n 3 --dist worksteal
 # What a new class owes, and the house rules: seconds, without Spark.
 OWED := tests/transforms tests/effects tests/authoring tests/test_project.py tests/test_problem_codes.py tests/test_benchmarks.py
 
-# What has to be the same on every version of Spark: recorded cases, both evaluators, runs into Delta
-CORE := tests/spark/test_versions.py tests/spark/test_parity_on_spark.py tests/spark/test_evaluators_agree.py tests/run/test_batch.py
-
 # Spark's Python workers must be this environment's; the JVM needs no other interface than the local one.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export VIRTUAL_ENV := $(CURDIR)/$(ENV)
@@ -70,8 +67,8 @@ kafka-stop: setup ## Stop that broker
 test: setup ## Run all tests
 	@$(BIN)/python -m pytest -q $(PARALLEL) $(ARGS)
 
-test-versions: ## Run the core of the tests on the oldest and the newest version of Spark (minutes, in .venv-3.5 and .venv-4.1)
-	@for version in 3.5 4.1; do $(MAKE) -s test SPARK=$$version PARALLEL= ARGS="$(CORE) $(ARGS)" || exit 1; done
+test-versions: setup ## Run a core of the tests on the oldest and the newest version of Spark
+	@sh .ci/versions.sh
 
 test-long: setup ## Run the tests that take minutes: clusters, kills, two writers at every step
 	@$(BIN)/python -m pytest -q -m long $(ARGS)

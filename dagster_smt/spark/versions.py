@@ -45,6 +45,7 @@ SINCE_4 = {
     "getAll of settings": "``settings_of``",
     "createDataFrame of an Arrow table": "``frame_of_arrow``",
     "MERGE WITH SCHEMA EVOLUTION": "new columns are added before: ``append_new`` of Delta tables",
+    "mergeInto of frames": "``merge_changes`` of tables writes the statement",
     "expressions in CALL": "the arguments of procedures are literals: ``procedure_argument`` of sinks",
 }
 """What this package uses of Spark 4, by name, with its equivalent in Spark 3.5."""

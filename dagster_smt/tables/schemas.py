@@ -209,3 +209,20 @@ def all_structs(kind: DataType, path: str = "") -> Iterator[tuple[str, StructTyp
         yield from all_structs(kind.elementType, f"{path}[]")
     elif isinstance(kind, MapType):
         yield from all_structs(kind.valueType, f"{path}.value")
+
+
+def changed_types(old: DataType, new: DataType, path: str) -> Iterator[tuple[str, DataType]]:
+    """Yields the columns, and the parts of columns, whose type differs, each by its path in ``ALTER TABLE``."""
+    if isinstance(old, StructType) and isinstance(new, StructType):
+        known = {f.name: f.dataType for f in old.fields}
+        for column in new.fields:
+            if column.name in known:
+                place = f"{path}.{quoted(column.name)}" if path else quoted(column.name)
+                yield from changed_types(known[column.name], column.dataType, place)
+    elif isinstance(old, ArrayType) and isinstance(new, ArrayType):
+        yield from changed_types(old.elementType, new.elementType, f"{path}.element")
+    elif isinstance(old, MapType) and isinstance(new, MapType):
+        yield from changed_types(old.keyType, new.keyType, f"{path}.key")
+        yield from changed_types(old.valueType, new.valueType, f"{path}.value")
+    elif old != new:
+        yield path, new

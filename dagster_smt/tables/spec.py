@@ -572,7 +572,24 @@ def keyed_problems(sink: TableSink) -> list[Problem]:
     if sink.mode == "scd2" and sink.deletes == "soft":
         hint = "leave deletes out: a deletion closes the version, and the row stays"
         problems.append(Problem("SMT700", "deletes", "'soft' is for mode 'upsert'", hint))
+    return problems + _append_only_problems(sink)
+
+
+def _append_only_problems(sink: TableSink) -> list[Problem]:
+    """Returns a problem if a table whose rows change is to forbid changes. Delta reads its properties in any case."""
+    problems: list[Problem] = []
+    if sink.storage != "delta":
+        return problems
+    for name, value in sink.properties.items():
+        if name.lower() == APPEND_ONLY.lower() and str(value).strip().lower() == "true":
+            hint = "leave the property out, or use mode='append'"
+            statement = f"a table of mode '{sink.mode}' changes rows, which this property forbids"
+            problems.append(Problem("SMT700", f"properties: {name}", statement, hint))
     return problems
+
+
+APPEND_ONLY = "delta.appendOnly"
+"""The property with which Delta refuses every statement that changes or removes rows."""
 
 
 @dataclass(frozen=True)

@@ -110,14 +110,14 @@ PLACES = {
         "connect/takeover/connector_table.py connect/takeover/shadow.py "
         "tables/locations.py tables/maintenance/delta.py tables/maintenance/iceberg.py tables/sinks/delta.py "
         "tables/sinks/iceberg.py tables/sinks/iceberg_history.py tables/sinks/iceberg_layout.py "
-        "tables/sinks/iceberg_states.py "
+        "tables/sinks/iceberg_states.py tables/sinks/merge.py "
         "tables/sources/table.py run/erasure.py tables/erasure/past.py tables/erasure/row_erasure.py",
     ),
     "expressions of SQL": (
         lambda name, node: name in ("F.expr", "expr") or name.endswith("selectExpr"),
         "certify/spark_ways.py run/counts.py run/time_parts.py spark/reading/avro_columns.py "
         "spark/reading/window_forms.py spark/sql.py tables/keyed/events.py tables/sinks/append_once.py "
-        "tables/sources/table.py tables/erasure/row_erasure.py "
+        "tables/sources/table.py tables/erasure/row_erasure.py tables/sinks/merge.py "
         "tables/erasure/subjects.py",  # of quoted names and columns
     ),
     "processes": (

@@ -345,6 +345,19 @@ CHAIN = [
 ]
 
 
+def test_a_table_that_forbids_changes_takes_new_rows_only(spark, tmp_path):
+    place = Place(spark, tmp_path, "delta")
+    forbids = {"properties": {"delta.appendOnly": "true"}}
+    place.add(1, 2)
+    place.run(**forbids)
+    place.add(3)
+    place.run(**forbids)
+    again = WindowRequest(explicit=Window((Range("orders", 0, 0, 2),)))
+    with pytest.raises(TableError, match=r"SMT707 .* accepts only new rows"):
+        place.run(window=again, **forbids)
+    assert place.ids() == [1, 2, 3]
+
+
 LONG_KEYED = [pytest.param(*case, marks=pytest.mark.long) for case in KEYED]
 
 

@@ -37,6 +37,16 @@ def test_options_that_do_not_fit(options, kind):
     assert all(problem.hint for problem in error.value.problems)
 
 
+def test_a_table_of_keys_that_forbids_changes():
+    options = {"kind": "columns", **UPSERT, "properties": {"Delta.appendonly": "TRUE"}}
+    for place in ("lake/people", "lake/{topic}"):
+        with pytest.raises(ConfigError, match=r"SMT700 properties: Delta\.appendonly"):
+            DeltaSink(place, **options)
+    IcebergSink("lake/people", **options)  # a word without a meaning there
+    DeltaSink("lake/people", **{**options, "properties": {"delta.appendOnly": "false"}})
+    DeltaSink("lake/people", kind="columns", properties={"delta.appendOnly": "true"})
+
+
 VALUE = Format("json_schema", parse_ddl("id BIGINT, name STRING, seq BIGINT, done BOOLEAN, at STRUCT<x: INT>"))
 KEY = Format("json_schema", parse_ddl("id BIGINT"))
 HOISTED = [{"alias": "only", "type": "ExtractField$Value", "options": {"field": "name"}}]

@@ -20,7 +20,7 @@ from dagster_smt.tables.erasure.matching import RECORD_SCHEMA, MatchBatches, Rec
 from dagster_smt.tables.erasure.spec import SmtErasure
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.iceberg import IcebergTable
-from dagster_smt.tables.sinks.merge import undisturbed, view_of
+from dagster_smt.tables.sinks.merge import Clause, can_merge_frames, merge_frame, row_name, undisturbed, view_of
 from dagster_smt.tables.spec import SourceColumns
 
 LakeTable = DeltaTable | IcebergTable
@@ -155,14 +155,35 @@ def erase_records(session: SparkSession, table: LakeTable, match: RecordMatch, p
         if not count:
             return 0
         names = (*place.names, "key", "value")
-        pairs = zip(names, ("topic", "partition", "offset", "key", "value"), strict=True)
-        on = " AND ".join(f"{_stored(table, name)} <=> person.{quoted(own)}" for name, own in pairs)
-        with view_of(records.distinct()) as view, undisturbed(session):
-            statement = f"MERGE INTO {table.name} AS now USING {view} AS person ON {on} WHEN MATCHED THEN DELETE"
-            session.sql(statement).collect()
+        own_names = ("topic", "partition", "offset", "key", "value")
+        with undisturbed(session):
+            _delete_records(session, table, records.distinct(), dict(zip(names, own_names, strict=True)))
         return count
     finally:
         records.unpersist()
+
+
+def _delete_records(session: SparkSession, table: LakeTable, records: DataFrame, names: Mapping[str, str]) -> None:
+    """Deletes the rows of some records.
+
+    Args:
+        session: The Spark session.
+        table: The table.
+        records: The records, with their places.
+        names: By column of the table the column of ``records``.
+    """
+    if isinstance(table, IcebergTable) and can_merge_frames():
+        on = _same_record(row_name(table.name), names)
+        merge_frame(table.name, records, "person", on, [Clause("delete")])
+        return
+    with view_of(records) as view:
+        on = _same_record("now", names)
+        statement = f"MERGE INTO {table.name} AS now USING {view} AS person ON {on} WHEN MATCHED THEN DELETE"
+        session.sql(statement).collect()
+
+
+def _same_record(now: str, names: Mapping[str, str]) -> str:
+    return " AND ".join(f"{_stored(now, name)} <=> person.{quoted(own)}" for name, own in names.items())
 
 
 def matching_records(table: LakeTable, match: RecordMatch, place: SourceColumns) -> DataFrame:
@@ -191,9 +212,9 @@ def erase_deletions(session: SparkSession, table: LakeTable, erasure: RowErasure
     return count
 
 
-def _stored(table: LakeTable, name: str) -> str:
-    """Returns a column of a table; texts as bytes, as records have them."""
-    column = f"now.{quoted(name)}"
+def _stored(now: str, name: str) -> str:
+    """Returns a column of a table's row as SQL; texts as bytes, as records have them."""
+    column = f"{now}.{quoted(name)}"
     if name in ("key", "value"):
         return f"CAST({column} AS BINARY)"
     return column

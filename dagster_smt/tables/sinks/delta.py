@@ -17,7 +17,7 @@ from functools import partial
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameWriter, Row, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+from pyspark.sql.types import StructType
 
 from dagster_smt.errors import Problem, TableError, UnsupportedError
 from dagster_smt.model.topics.state import TableState
@@ -28,7 +28,7 @@ from dagster_smt.spark.sql import text as sql_text
 from dagster_smt.spark.types import nullable
 from dagster_smt.spark.versions import missing
 from dagster_smt.tables.layout_problems import layout_problems
-from dagster_smt.tables.schemas import all_structs, case_twins, nul_names
+from dagster_smt.tables.schemas import all_structs, case_twins, changed_types, nul_names
 from dagster_smt.tables.sinks import delta_layout
 from dagster_smt.tables.sinks.delta_history import Commit, Standing, commit_of, foreign, standing
 from dagster_smt.tables.sinks.delta_log import last_commit
@@ -39,6 +39,7 @@ from dagster_smt.tables.sinks.protocol import (
     Replaced,
     Written,
     always_changed,
+    append_only,
     check_expected,
     other_layout,
     replaced_by_others,
@@ -53,8 +54,14 @@ APPLICATION = "dagster_smt"
 PROPERTY = "dagster_smt.state"
 _CLEAN_UP = "delta.enableExpiredLogCleanup"
 _EMPTY_COMMITS = "spark.databricks.delta.skipRecordingEmptyCommits"
-_OWN_SOURCE = {"spark.databricks.delta.merge.materializeSource": "none"}
-"""Delta would copy the changes before a ``MERGE`` reads them twice. The run keeps them already."""
+_OWN_SOURCE = {
+    "spark.databricks.delta.merge.materializeSource": "none",
+    "spark.databricks.delta.merge.failSourceCachedAfterMaterialization": "false",
+}
+"""Delta would copy the changes before a ``MERGE`` reads them twice. The run keeps them already.
+
+Delta 4.1 refuses a source that is cached and not copied, because somebody could have cached it in the middle.
+"""
 _MAPPED = re.compile(r"[ ,;{}()\n\t=]")
 _MAPPING = {
     "delta.columnMapping.mode": "name",
@@ -62,8 +69,9 @@ _MAPPING = {
     "delta.minWriterVersion": "5",
 }
 _CONFLICT = re.compile(
-    r"Concurrent\w+Exception|MetadataChangedException|ProtocolChangedException|DELTA_CONCURRENT_|DELTA_METADATA_CHANGED"
-    r"|DELTA_PROTOCOL_CHANGED|DELTA_TABLE_ALREADY_EXISTS|TABLE_OR_VIEW_ALREADY_EXISTS|DELTA_MULTIPLE_CONFLICTS"
+    r"\b(Delta)?Concurrent\w+Exception|MetadataChangedException|ProtocolChangedException|DELTA_CONCURRENT_"
+    r"|DELTA_METADATA_CHANGED|DELTA_PROTOCOL_CHANGED|DELTA_TABLE_ALREADY_EXISTS|TABLE_OR_VIEW_ALREADY_EXISTS"
+    r"|DELTA_MULTIPLE_CONFLICTS"
 )
 _NO_TABLE = re.compile(
     r"DELTA_MISSING_DELTA_TABLE|DELTA_TABLE_NOT_FOUND|DELTA_PATH_DOES_NOT_EXIST|PATH_NOT_FOUND|TABLE_OR_VIEW_NOT_FOUND"
@@ -522,7 +530,7 @@ class DeltaTable:
         properties = {}
         if _odd_names(schema) and self._properties().get("delta.columnMapping.mode") is None:
             properties.update(_MAPPING)
-        wider = list(_widened(table, schema, ""))
+        wider = list(changed_types(table, schema, ""))
         if wider:
             properties["delta.enableTypeWidening"] = "true"
         if properties:
@@ -544,6 +552,8 @@ class DeltaTable:
         except Exception as error:  # of PySpark or of Py4J, as the case may be
             if _CONFLICT.search(str(error)):
                 raise taken(self.spec.place) from None
+            if "DELTA_CANNOT_MODIFY_APPEND_ONLY" in str(error):
+                raise append_only(self.spec.place) from None
             self._refuse_without_delta(error)
             raise
 
@@ -605,20 +615,3 @@ def _holds_columns(columns: StructType, others: StructType) -> bool:
 def _odd_names(schema: StructType) -> bool:
     """Returns True if a name needs column mapping: Parquet's own names cannot have these characters."""
     return any(_MAPPED.search(name) for _, struct in all_structs(schema) for name in struct.names)
-
-
-def _widened(old: DataType, new: DataType, path: str) -> Iterator[tuple[str, DataType]]:
-    """Returns columns and parts of them whose type is another now, as ALTER TABLE names them."""
-    if isinstance(old, StructType) and isinstance(new, StructType):
-        known = {f.name: f.dataType for f in old.fields}
-        for column in new.fields:
-            if column.name in known:
-                place = f"{path}.{quoted(column.name)}" if path else quoted(column.name)
-                yield from _widened(known[column.name], column.dataType, place)
-    elif isinstance(old, ArrayType) and isinstance(new, ArrayType):
-        yield from _widened(old.elementType, new.elementType, f"{path}.element")
-    elif isinstance(old, MapType) and isinstance(new, MapType):
-        yield from _widened(old.keyType, new.keyType, f"{path}.key")
-        yield from _widened(old.valueType, new.valueType, f"{path}.value")
-    elif old != new:
-        yield path, new

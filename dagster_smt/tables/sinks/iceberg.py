@@ -46,7 +46,7 @@ from dagster_smt.tables.sinks.iceberg_states import (
     IcebergStates,
     number_of,
 )
-from dagster_smt.tables.sinks.merge import Merge, merge_statement, view_of
+from dagster_smt.tables.sinks.merge import Merge, merge_changes
 from dagster_smt.tables.sinks.protocol import (
     Replaced,
     Written,
@@ -187,8 +187,7 @@ class IcebergTable(IcebergStates):
 
     def _merge_into(self, branch: "_Branch", changes: DataFrame, merge: Merge) -> None:
         self._evolve(merge.columns, branch.base)
-        with view_of(changes) as view:
-            self.session.sql(merge_statement(branch.of(self.name), view, merge)).collect()
+        merge_changes(self.session, branch.of(self.name), changes, merge)
         # A statement has no option for the mark of the run, so an empty snapshot after it carries the mark.
         self._to(self.session.table(self.name).limit(0), branch).append()
 

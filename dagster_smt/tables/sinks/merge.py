@@ -1,18 +1,21 @@
 """The ``MERGE`` of a window's changes into a table with keys, the same statement for Delta and Iceberg."""
 
+import re
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from dagster_smt.spark.environment import is_connect
 from dagster_smt.spark.sql import quoted, text
-from dagster_smt.spark.versions import settings_of
+from dagster_smt.spark.versions import missing, settings_of
 
+_PART = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 _SETTINGS = threading.RLock()
 """Held while the settings of a session are those of one ``MERGE``."""
 
@@ -34,6 +37,21 @@ class Merge:
     actions: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True)
+class Clause:
+    """A clause of a ``MERGE``.
+
+    Attributes:
+        action: ``update``, ``delete`` or ``insert``.
+        condition: Its condition as SQL; empty: none.
+        values: The new values as SQL, by quoted column.
+    """
+
+    action: str
+    condition: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
 def merge_statement(table: str, changes: str, merge: Merge) -> str:
     """Returns the statement.
 
@@ -42,25 +60,91 @@ def merge_statement(table: str, changes: str, merge: Merge) -> str:
         changes: The view with the changes: ``row``, ``unchanged`` and ``action`` (``tables.keyed.changes``).
         merge: The rules.
     """
-    matches = " AND ".join(f"now.{quoted(name)} = change.row.{quoted(name)}" for name in merge.matched_by)
-    names = [quoted(name) for name in merge.columns.names]
-    updates = ", ".join(f"now.{quoted(name)} = {_new_value(name, merge)}" for name in merge.columns.names)
-    values = ", ".join(f"change.row.{name}" for name in names)
-    clauses = {
-        "delete": "WHEN MATCHED AND change.action = 'delete' THEN DELETE",
-        "update": f"WHEN MATCHED AND change.action = 'update' THEN UPDATE SET {updates}",
-        "insert": f"WHEN NOT MATCHED AND change.action = 'insert' THEN INSERT ({', '.join(names)}) VALUES ({values})",
-    }
+    on, clauses = _keyed(merge, "now")
+    return f"MERGE INTO {table} AS now USING {changes} AS change ON {on} {' '.join(map(_clause_text, clauses))}"
+
+
+def merge_changes(session: SparkSession, table: str, changes: DataFrame, merge: Merge) -> None:
+    """Merges changes into an Iceberg table.
+
+    Args:
+        session: The Spark session.
+        table: The table's name as SQL.
+        changes: ``row``, ``unchanged`` and ``action``.
+        merge: The rules.
+    """
+    if can_merge_frames():
+        merge_frame(table, changes, "change", *_keyed(merge, row_name(table)))
+        return
+    with view_of(changes) as view:
+        session.sql(merge_statement(table, view, merge)).collect()
+
+
+def can_merge_frames() -> bool:
+    """Returns True if ``merge_frame`` runs here.
+
+    Spark 4.1 cannot plan a ``MERGE`` into an Iceberg table from a view that reads one ("No plan for TableReference").
+    Spark 3.5 has nothing but the statement.
+    """
+    return "mergeInto of frames" not in missing()
+
+
+def row_name(table: str) -> str:
+    """Returns the name by which ``merge_frame`` refers to a row of a table: the last part of the table's name."""
+    return _PART.findall(table)[-1]
+
+
+def merge_frame(table: str, source: DataFrame, alias: str, on: str, clauses: Sequence[Clause]) -> None:
+    """Merges a frame into a table without a view.
+
+    Args:
+        table: The table's name as SQL.
+        source: The frame.
+        alias: The name of its rows in the condition and in the clauses. Rows of the table have ``row_name``.
+        on: The condition that matches rows.
+        clauses: The clauses, in their order.
+    """
+    writer = source.alias(alias).mergeInto(table, F.expr(on))
+    for clause in clauses:
+        condition = F.expr(clause.condition) if clause.condition else None
+        values = {name: F.expr(value) for name, value in clause.values.items()}
+        if clause.action == "delete":
+            writer = writer.whenMatched(condition).delete()
+        elif clause.action == "update":
+            writer = writer.whenMatched(condition).update(values)
+        else:
+            writer = writer.whenNotMatched(condition).insert(values)
+    writer.merge()
+
+
+def _keyed(merge: Merge, now: str) -> tuple[str, list[Clause]]:
+    """Returns the condition that matches a change to its row, and the clauses that the changes need."""
+    matches = " AND ".join(f"{now}.{quoted(name)} = change.row.{quoted(name)}" for name in merge.matched_by)
+    names = merge.columns.names
+    clauses = [
+        Clause("delete", "change.action = 'delete'"),
+        Clause("update", "change.action = 'update'", {quoted(n): _new_value(n, merge, now) for n in names}),
+        Clause("insert", "change.action = 'insert'", {quoted(n): f"change.row.{quoted(n)}" for n in names}),
+    ]
     # Without insertions both formats need no full outer join, and without other changes they read no row of the table.
-    needed = [clause for action, clause in clauses.items() if not merge.actions or action in merge.actions]
-    return f"MERGE INTO {table} AS now USING {changes} AS change ON {matches} {' '.join(needed)}"
+    return matches, [clause for clause in clauses if not merge.actions or clause.action in merge.actions]
 
 
-def _new_value(name: str, merge: Merge) -> str:
+def _new_value(name: str, merge: Merge, now: str) -> str:
     value = f"change.row.{quoted(name)}"
     if name not in merge.partial:
         return value
-    return f"CASE WHEN array_contains(change.unchanged, {text(name)}) THEN now.{quoted(name)} ELSE {value} END"
+    return f"CASE WHEN array_contains(change.unchanged, {text(name)}) THEN {now}.{quoted(name)} ELSE {value} END"
+
+
+def _clause_text(clause: Clause) -> str:
+    if clause.action == "delete":
+        return f"WHEN MATCHED AND {clause.condition} THEN DELETE"
+    if clause.action == "update":
+        updates = ", ".join(f"now.{name} = {value}" for name, value in clause.values.items())
+        return f"WHEN MATCHED AND {clause.condition} THEN UPDATE SET {updates}"
+    columns, values = ", ".join(clause.values), ", ".join(clause.values.values())
+    return f"WHEN NOT MATCHED AND {clause.condition} THEN INSERT ({columns}) VALUES ({values})"
 
 
 @contextmanager

@@ -102,6 +102,13 @@ def taken(place: str) -> TableError:
     return TableError(Problem("SMT528", place, statement, "run again: the next run reads the new records"))
 
 
+def append_only(place: str) -> TableError:
+    """Returns the error of a run that replaces or changes rows of a table that accepts only new rows."""
+    statement = "the table accepts only new rows (delta.appendOnly), and this run changes rows; no row was written"
+    hint = "remove the property: ALTER TABLE ... UNSET TBLPROPERTIES ('delta.appendOnly'), or write to another table"
+    return TableError(Problem("SMT707", place, statement, hint))
+
+
 def always_changed(place: str, tries: int) -> TableError:
     """Returns the error of a commit for which another writer's commit came first in every attempt."""
     statement = f"others changed the table {tries} times while this run was about to commit; no row was written"
