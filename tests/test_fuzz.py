@@ -135,21 +135,30 @@ ROW_TYPES = [
     "ARRAY<INT>",
 ]
 HEADERS = ODD | st.recursive(ODD, lambda v: st.lists(v, max_size=4).map(lambda x: f"[{','.join(x)}]"), max_leaves=6)
-EVENTS = st.fixed_dictionaries(
-    {},
-    optional={
-        "op": st.sampled_from(["c", "d", "u", "r", "t", "x", 1, None, []]),
-        "before": st.none() | st.dictionaries(st.sampled_from("ab"), ODD) | ODD,
-        "after": st.none() | st.dictionaries(st.sampled_from("ab"), ODD) | ODD,
-        "source": st.none() | st.dictionaries(ODD, ODD, max_size=2) | ODD,
-        "transaction": st.integers() | ODD,
-        "type": st.sampled_from(["INSERT", "DELETE", "CREATE", 7, None]),
-        "data": st.none() | st.lists(st.none() | st.dictionaries(st.sampled_from("ab"), ODD), max_size=2) | ODD,
-        "old": st.none() | st.lists(ODD, max_size=2) | ODD,
-        "isDdl": st.booleans() | ODD,
-        "es": st.integers() | ODD,
-    },
-)
+ROWS = st.none() | st.dictionaries(st.sampled_from("ab"), ODD) | ODD
+MORE = {
+    "before": ROWS,
+    "after": ROWS,
+    "source": st.none() | st.dictionaries(st.sampled_from(["ts_ms", "db", "schema", "table"]) | ODD, ODD) | ODD,
+    "transaction": st.integers() | ODD,
+    "ts_ms": st.integers() | ODD,
+    "old": st.none() | st.lists(ODD, max_size=2) | ODD,
+    "isDdl": st.booleans() | ODD,
+    "es": st.integers() | ODD,
+}
+EVENTS = {
+    "debezium-json": st.fixed_dictionaries(
+        {"op": st.sampled_from(["c", "d", "u", "r", "t", "x", 1, None, [], {}])}, optional=MORE
+    ),
+    "canal-json": st.fixed_dictionaries(
+        {
+            "type": st.sampled_from(["INSERT", "DELETE", "CREATE", 7, None, [], {}]),
+            "data": st.none() | st.lists(st.none() | st.dictionaries(st.sampled_from("ab"), ODD), max_size=2) | ODD,
+        },
+        optional=MORE,
+    ),
+}
+"""Messages with what their format looks at first: a text without it is drawn as JSON."""
 GOOD = {"debezium-json": b'{"op":"c","after":{"a":null}}', "canal-json": b'{"type":"INSERT","data":[{"a":null}]}'}
 
 
@@ -159,7 +168,9 @@ def test_odd_records_have_a_verdict_and_harm_no_others(column, kind, data):
     """Headers, lines, messages, bytes: a record is kept, dropped or failed, and those around it are as without it."""
     envelope = kind == "envelope"
     beside = {"source": "MAP<STRING, STRING> METADATA FROM 'value.source.properties'",
-              "transaction": "MAP<STRING, STRING> METADATA FROM 'value.transaction'"}  # fmt: skip
+              "at": "TIMESTAMP METADATA FROM 'value.source.timestamp'",
+              "db": "STRING METADATA FROM 'value.source.database'",
+              "name": "STRING METADATA FROM 'value.source.table'"}  # fmt: skip
     if kind == "canal-json":
         beside = {"old": "MAP<STRING, STRING> METADATA FROM 'value.old'", "es": "TIMESTAMP METADATA FROM 'value.es'"}
     columns = {} if envelope else {"a": column, **(beside if kind in GOOD else {})}
@@ -167,11 +178,23 @@ def test_odd_records_have_a_verdict_and_harm_no_others(column, kind, data):
     interpreter = Interpreter(DROPS_A_HEADER, Format("bytes"), table.value)
     odd, text = data.draw(_odd_value(kind)), data.draw(HEADERS)
     good = GOOD.get(kind, b'{"a":null}')
+    event = json.loads(odd) if kind in GOOD else None
     fate, alone = _fates(interpreter, [good, odd, good], text), _fates(interpreter, [good, good], text)
     assert [fate[0], fate[2]] == alone
+    if event is not None and fate[1] is KEPT_OUTCOME:
+        assert _has_row(kind, event), event
     if fate[1].problem is not None:
         assert fate[1].problem.code != "SMT430", fate[1].problem
         assert text == "" or len(text) < 8 or text not in str(fate[1].problem)
+
+
+def _has_row(kind, event):
+    """Whether a message is the change of one row: no other may become a row, which would be one of nulls."""
+    if kind == "canal-json":
+        rows = event["data"]
+        changes = event["type"] in ("INSERT", "UPDATE", "DELETE") and event.get("isDdl") is not True
+        return changes and isinstance(rows, list) and len(rows) == 1 and isinstance(rows[0], dict)
+    return event["op"] in ("c", "r", "u", "d") and isinstance(event.get("before" if event["op"] == "d" else "after"), dict)
 
 
 def _odd_value(kind):
@@ -180,7 +203,7 @@ def _odd_value(kind):
     if kind == "csv":
         return ODD.map(lambda text: text.encode("utf-8", "surrogatepass"))
     if kind in GOOD:
-        return EVENTS.map(lambda event: json.dumps(event).encode())
+        return EVENTS[kind].map(lambda event: json.dumps(event).encode())
     if kind == "envelope":
         schema = '{"schema":{"type":"struct","fields":[{"field":"a","type":"double","default":%s}]},"payload":{"a":%s}}'
         return st.tuples(ODD, ODD).map(lambda pair: (schema % pair).encode("utf-8", "surrogatepass"))

@@ -32,7 +32,7 @@ def parsed(text: str) -> Any:
     """Returns parsed JSON with its numbers as they are written, or the text itself if it is not JSON."""
     try:
         return json.loads(text, parse_float=Number, parse_int=Number)
-    except ValueError:
+    except (ValueError, RecursionError):  # the second: brackets beyond what the parser reads
         return text
 
 

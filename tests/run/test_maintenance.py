@@ -4,7 +4,9 @@ import os
 import threading
 import time
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from pyspark.sql import functions
@@ -13,6 +15,7 @@ from dagster_smt.errors import ConfigError, TableError
 from dagster_smt.run import maintenance
 from dagster_smt.run.maintenance import maintain
 from dagster_smt.spark.sql import quoted
+from dagster_smt.tables.maintenance import iceberg as maintenance_of_iceberg
 from dagster_smt.tables.maintenance.delta import DeltaMaintenance
 from dagster_smt.tables.maintenance.iceberg import IcebergMaintenance
 from dagster_smt.tables.maintenance.options import STEPS, STEPS_OF, SmtMaintenance, check_table
@@ -239,6 +242,14 @@ def forget_older_metadata(lake):
 def marks(lake):
     rows = lake.session.sql(f"SELECT summary FROM {lake.table.name}.snapshots").collect()
     return [row.summary[MARK] for row in rows if MARK in row.summary]
+
+
+def test_what_was_made_in_this_very_second_is_old_enough(monkeypatch):
+    """Iceberg has milliseconds. A fast session makes and compacts a table within a second."""
+    moment = datetime(2026, 11, 26, 12, 0, 0, 999_000, timezone.utc)
+    monkeypatch.setattr(maintenance_of_iceberg, "datetime", SimpleNamespace(now=lambda zone: moment))
+    assert maintenance_of_iceberg._before(0) == "older_than => TIMESTAMP '2026-11-26 12:00:00.999000+00:00'"
+    assert maintenance_of_iceberg._before(1.5) == "older_than => TIMESTAMP '2026-11-26 10:30:00.999000+00:00'"
 
 
 @pytest.mark.long

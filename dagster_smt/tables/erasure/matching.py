@@ -13,6 +13,7 @@ import msgspec
 import pyarrow as pa
 
 from dagster_smt.authoring.stage import Chain
+from dagster_smt.errors import problem_of_record
 from dagster_smt.interpret.leaves import parsed
 from dagster_smt.interpret.preview import Sample, preview
 from dagster_smt.model.key_references import KeyReference
@@ -22,7 +23,6 @@ from dagster_smt.privacy.field_paths import covers, path_steps, value_paths
 from dagster_smt.tables.erasure.spec import reference_of
 
 _TOKEN = re.compile(r"[\w.@+~-]+")
-_MOST_TOKENS = 10_000
 _PLAIN_JSON = ("json", "json_schema", "envelope")
 _REMEMBERED = 100_000
 """Ids of which a process remembers whether they are erased."""
@@ -65,16 +65,14 @@ class SubjectPaths:
     def subjects(self, sample: Sample) -> set[str]:
         """Returns the ids that a record names.
 
-        Of a record that cannot be read, every word of its key and value counts: it may be the id.
+        Of a record that cannot be read, every word of its key and value counts: it may be the id. The same holds for a
+        header.
         """
-        try:
-            ids = set(self._of_sides(sample))
-        except UnreadableRecord:
-            ids = set(_words(sample))
+        ids = _ids_or_words(self._of_sides(sample), sample.key, sample.value)
         for (name,) in self.steps.get("headers", ()):
             for header, content in sample.headers:
                 if header == name and content is not None:
-                    ids.update(_texts(parsed(content.decode(errors="replace"))))
+                    ids |= _ids_or_words(_texts(parsed(content.decode(errors="replace"))), content)
         return ids
 
     def _of_sides(self, sample: Sample) -> Iterator[str]:
@@ -144,14 +142,21 @@ def _texts(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-def _words(sample: Sample) -> Iterator[str]:
-    for data in (sample.key, sample.value):
-        text = (data or b"").decode(errors="replace")
-        for number, match in enumerate(_TOKEN.finditer(text)):
-            if number == _MOST_TOKENS:
-                return
-            yield match[0]
-            yield match[0].strip(".-")
+def _ids_or_words(ids: Iterator[str], *contents: bytes | None) -> set[str]:
+    """Returns the ids; if they cannot be read, every word of the contents. So one odd record ends no run.
+
+    Raises:
+        Exception: An error that no record is to blame for, such as a registry that does not answer.
+    """
+    try:
+        return set(ids)
+    except Exception as error:  # noqa: BLE001 - whatever it is, this record has it
+        problem_of_record(error)
+    words = set()
+    for data in contents:
+        for match in _TOKEN.finditer((data or b"").decode(errors="replace")):
+            words |= {match[0], match[0].strip(".-")}
+    return words
 
 
 @dataclass

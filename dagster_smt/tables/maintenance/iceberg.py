@@ -118,5 +118,6 @@ def expire_now(session: SparkSession, table: IcebergTable) -> int:
 
 
 def _before(hours: float) -> str:
+    """Returns the argument for everything that is older. In whole seconds, it would leave what this second made."""
     moment = datetime.now(timezone.utc) - timedelta(hours=float(hours))
-    return f"older_than => TIMESTAMP '{moment:%Y-%m-%d %H:%M:%S}+00:00'"
+    return f"older_than => TIMESTAMP '{moment:%Y-%m-%d %H:%M:%S.%f}+00:00'"

@@ -56,6 +56,43 @@ def test_each_word_of_a_record_that_cannot_be_read_may_be_the_id():
     assert {"4711", "x"} <= subjects("value.id", b"[4711; x.")
 
 
+HOSTILE = {
+    "brackets": b"[" * 20_000 + b"]" * 20_000,
+    "objects": b'{"id":' * 20_000 + b"1" + b"}" * 20_000,
+    "brackets that a parser reads and Python does not": b"[" * 980 + b"]" * 980,
+    "an id in brackets": b'{"id":' + b"[" * 980 + b'"a"' + b"]" * 980 + b"}",
+    "a long number": b"9" * 20_000,
+    "a number that no double holds": b'{"id":1e99999}',
+    "half a character": b'{"id":"\\ud800"}',
+    "no text": b"\xff\xfe\x00",
+    "a large magic byte": b"\0\xff\xff\xff\xff" + b"\x7f" * 3_000,
+    "nothing": b"",
+}
+FORMS = {
+    "json": Format(),
+    "declared": ROW,
+    "envelope": Format("envelope"),
+    "csv": CSV,
+    "string": Format("string"),
+    "avro": Format("avro", parse_ddl("id STRING")),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_record_ends_a_run_that_looks_for_persons(text, form):
+    """Each of these once raised, or might: in a key, a value or a header, at each kind of path."""
+    content = HOSTILE[text]
+    paths = ("key", "value.id", "value.**.id", "value.user[*].id", "headers.user")
+    form_ = FORMS[form]
+    sample = Sample("t", key=content, value=content, headers=(("user", content), ("user", None), ("user", b"a")))
+    assert "a" in SubjectPaths(paths, Format("string"), form_).subjects(sample)
+
+
+def test_the_last_word_of_a_long_record_that_cannot_be_read_may_be_the_id():
+    assert "4711" in subjects("value.id", b'{"a": ' + b"x, " * 50_000 + b"4711")
+
+
 def test_a_person_is_known_by_a_keyed_hash_in_any_process():
     (key,) = SPEC.keys
     known = references(key, "person", ["a"])
