@@ -197,7 +197,8 @@ def _has_row(kind, event):
         rows = event["data"]
         changes = event["type"] in ("INSERT", "UPDATE", "DELETE") and event.get("isDdl") is not True
         return changes and isinstance(rows, list) and len(rows) == 1 and isinstance(rows[0], dict)
-    return event["op"] in ("c", "r", "u", "d") and isinstance(event.get("before" if event["op"] == "d" else "after"), dict)
+    row = event.get("before" if event["op"] == "d" else "after")
+    return event["op"] in ("c", "r", "u", "d") and isinstance(row, dict)
 
 
 def _odd_value(kind):

@@ -6,11 +6,12 @@ import pytest
 
 from dagster_smt.model.windows.window import Window
 from dagster_smt.run.facts import table_facts
-from dagster_smt.tables.kafka.client import Committed
+from dagster_smt.tables.kafka.client import Committed, KafkaClient
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.sources.file_writer import NewRecord
 from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, KafkaSink
+from tests.run.dying import Died
 from tests.run.test_kafka import World, lose, refused, transaction
 from tests.run.world import ROUTE, order
 
@@ -168,3 +169,35 @@ def test_a_group_with_an_open_transaction_says_so(world):
     producer.abort_transaction(30)
     assert world.run(spec).records_in == 1
     consumer.close()
+
+
+class DyingProducer:
+    """A producer whose process is gone when it should commit: its transaction stays open."""
+
+    def __init__(self, producer):
+        self.producer = producer
+
+    def __getattr__(self, name):
+        return getattr(self.producer, name)
+
+    def commit_transaction(self, timeout):
+        raise Died
+
+
+@pytest.mark.long
+def test_a_run_that_died_between_offsets_and_commit_holds_the_group_up_for_seconds_only(world, monkeypatch):
+    """The brokers end its transaction before the next run stops waiting; as shipped they would take a minute."""
+    world.add(order(0))
+    spec = world.spec(ROUTE, sink=KafkaSink(world.topics, f"group-{world.id}"))
+    make, made = KafkaClient.producer, []
+
+    def dying(client, **settings):
+        made.append(DyingProducer(make(client, **settings)))
+        return made[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(KafkaClient, "producer", dying)
+        with pytest.raises(Died):
+            world.run(spec)
+    assert made
+    assert world.run(spec).records_in == 1
