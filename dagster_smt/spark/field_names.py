@@ -15,6 +15,7 @@ from dagster_smt.privacy.field_scan import fields_only
 from dagster_smt.privacy.stages import PolicyStage
 from dagster_smt.privacy.tags import Part
 from dagster_smt.spark.workers import map_in_arrow
+from dagster_smt.visible import visible
 
 _SCHEMA = pa.schema([("topic", pa.string()), ("part", pa.string()), ("path", pa.string()), ("records", pa.int64())])
 _DDL = "`topic` STRING, `part` STRING, `path` STRING, `records` BIGINT"
@@ -48,7 +49,7 @@ class _HeldBack:
                     if value not in (None, [], {}):  # nothing is lost
                         paths.add(fields_only(steps))
                 for path in undecided(self.stages, topic, part, sorted(paths, key=str)):
-                    yield topic, part, path
+                    yield topic, part, visible(path)  # Arrow holds no half of a character
         headers: Any = row["headers"] or ()
         for name in undecided_headers(self.stages, topic, [header["key"] for header in headers]):
             yield topic, "headers", name

@@ -7,6 +7,7 @@ from dagster_smt.errors import Problem, TableError
 from dagster_smt.orchestration import SmtChecks, SmtTable, build_smt_op
 from dagster_smt.orchestration.checks import CHECKS, NEEDED
 from dagster_smt.orchestration.runs.afterwards import UNSEEN
+from dagster_smt.run import facts
 from dagster_smt.tables.spec import DeltaSink
 from tests.orchestration.test_assets import DROP, HIDE, KEY, PERSON, append, asset, checks, events, table
 
@@ -91,6 +92,25 @@ def test_a_committed_run_succeeds_whatever_fails_after_it(spark, instance, peopl
         assert UNSEEN in message.metadata
     assert message.metadata["dagster_smt/status"].value == "committed"
     assert SECRET not in str([e.to_json() if hasattr(e, "to_json") else e for e in result.all_events])
+
+
+def test_a_session_that_is_gone_after_the_commit_fails_nothing(spark, instance, people, monkeypatch):
+    """Whatever a run asks its session for, it has asked before it commits, or it does without."""
+    root, built = people
+    append(root, "people", PERSON)
+    look, conf = facts.table_facts, type(spark.conf)
+
+    def last_look(*args, **more):
+        result = look(*args, **more)
+        monkeypatch.setattr(conf, "get", raising(ConnectionRefusedError(SECRET)))
+        return result
+
+    monkeypatch.setattr(facts, "table_facts", last_look)
+    result = dg.materialize([built], instance=instance, resources={"spark": spark}, raise_on_error=False)
+    assert result.success
+    (message,) = events(result)
+    assert message.metadata["dagster_smt/status"].value == "committed"
+    assert message.metadata["dagster_smt/spark_app_id"].value.startswith("local-")
 
 
 def test_an_op_succeeds_too(spark, tmp_path, monkeypatch):

@@ -171,6 +171,33 @@ def test_a_chain_cannot_carry_a_value_past_the_policy(applied):
     assert steps[-1].record.key == '{"plain":""}'
 
 
+ODD_RECORDS = {
+    "half a character": b'{"id": 1, "\\ud800": 1}',
+    "half a character inside": b'{"customer": {"\\udfff": 1}}',
+    "brackets": b"[" * 20_000,
+    "objects": b'{"a":' * 20_000 + b"1" + b"}" * 20_000,
+    "no text": b"\xff\xfe",
+    "a control character": b'{"\\u001b[2J": 1}',
+}
+
+
+@pytest.mark.parametrize("record", ODD_RECORDS)
+def test_one_odd_record_does_not_hide_which_fields_are_held_back(applied, record):
+    import pyarrow as pa
+
+    from dagster_smt.spark.field_names import _HeldBack
+
+    rows = [
+        {"topic": "orders", "key": None, "value": value, "headers": []}
+        for value in (ODD_RECORDS[record], b'{"new": 1}')
+    ]
+    header = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+    schema = pa.schema([("topic", pa.string()), ("key", pa.binary()), ("value", pa.binary()), ("headers", header)])
+    (counts,) = _HeldBack(applied().stages)([pa.RecordBatch.from_pylist(rows, schema=schema)])
+    paths = counts.column("path").to_pylist()
+    assert "new" in paths and all(path.isprintable() for path in paths)
+
+
 def test_nulls_and_missing_fields_stay_as_they_are(applied):
     chain = applied().on(parse_chain(NOTHING))
     assert values(chain, None, "{}", '{"customer":null,"iban":null,"items":[]}') == [

@@ -189,15 +189,15 @@ def test_a_run_that_died_between_offsets_and_commit_holds_the_group_up_for_secon
     """The brokers end its transaction before the next run stops waiting; as shipped they would take a minute."""
     world.add(order(0))
     spec = world.spec(ROUTE, sink=KafkaSink(world.topics, f"group-{world.id}"))
-    make, made = KafkaClient.producer, []
+    make, producers = KafkaClient.producer, []
 
     def dying(client, **settings):
-        made.append(DyingProducer(make(client, **settings)))
-        return made[-1]
+        producers.append(DyingProducer(make(client, **settings)))
+        return producers[-1]
 
     with monkeypatch.context() as patch:
         patch.setattr(KafkaClient, "producer", dying)
         with pytest.raises(Died):
             world.run(spec)
-    assert made
+    assert producers
     assert world.run(spec).records_in == 1

@@ -143,6 +143,7 @@ def _run(work: RunWork, session: Any, state: RunProgress, progress: Progress) ->
 
     table, batches = work.table, work.settings.micro_batch
     spec = run_spec(table, work.settings, work.key)
+    app_id = session.conf.get("spark.app.id", "")  # now: after the commit, a session that is gone must fail nothing
     if batches is None:
         reports = [run(spec, session, say, begun=state.begun)]
     else:
@@ -160,7 +161,7 @@ def _run(work: RunWork, session: Any, state: RunProgress, progress: Progress) ->
         small_below=table.small_below,
     )
     destination_facts = _destination_facts(table, spec, session, window, facts, reports)
-    result = RunResult(reports, facts, destination_facts, session.conf.get("spark.app.id", ""))
+    result = RunResult(reports, facts, destination_facts, app_id)
     if table.certified_records is None:
         return result
     state.phase = "comparing a sample with Kafka Connect"

@@ -49,7 +49,7 @@ def test_no_message_without_a_row_becomes_one_and_none_is_unforeseen(kind):
     """Every combination of parts: a row of nulls would be a row that nobody has written."""
     table = TopicTable(FileTopics("unused"), ("t",), value=Format(kind), columns={"id": "INT", **BESIDE[kind]})
     read = side_codec(table.value).read
-    names, kept = list(PARTS[kind]), 0
+    names, rows = list(PARTS[kind]), 0
     for values in itertools.product(*PARTS[kind].values()):
         message = dict(zip(names, values, strict=True))
         try:
@@ -59,6 +59,6 @@ def test_no_message_without_a_row_becomes_one_and_none_is_unforeseen(kind):
         except DataError as error:
             assert error.problem.code in ("SMT414", "SMT438", "SMT439", "SMT447", "SMT448"), message
         else:
-            kept += 1
+            rows += 1
             assert has_row(kind, message), message
-    assert kept > 20
+    assert rows > 20
