@@ -36,6 +36,7 @@ def payloads(records):
     return [None if value is None else json.loads(value).get("payload") for _, _, value, _ in records]
 
 
+@pytest.mark.long
 def test_icebergs_copy_value():
     values = [envelope(struct("orders", id=INT64), {"id": 7})]
     records = results(
@@ -103,6 +104,7 @@ def test_debeziums_changed_fields():
     assert records[0][2] == values[0]
 
 
+@pytest.mark.long
 def test_debeziums_own_unwrap_is_ours():
     """The same class, ours and of_kafka, on the same event."""
     if reason := missing_vendor("debezium"):

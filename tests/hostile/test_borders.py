@@ -60,7 +60,8 @@ def test_an_expression_of_others_is_one_or_is_refused(text_):
 
 @pytest.mark.parametrize("name", ["chain.json", "chain.yaml"])
 def test_a_file_that_is_nested_too_deeply(tmp_path, name):
-    (tmp_path / name).write_text("[" * 20_000)
+    depth = 20_000 if name == "chain.json" else 3_000  # a scanner of YAML takes the square of it
+    (tmp_path / name).write_text("[" * depth)
     with pytest.raises(SmtError, match="SMT003"):
         parse_chain(tmp_path / name)
     with pytest.raises(SmtError, match="SMT003"):

@@ -62,7 +62,7 @@ def names(spark, tmp_path):
 
 @pytest.mark.parametrize(
     "window",
-    [FIXED, pytest.param({"since": "2000-01-01T00:00:00Z"}, marks=pytest.mark.long), {"rebuild": True}],
+    [FIXED, *(pytest.param(w, marks=pytest.mark.long) for w in ({"since": "2000-01-01T00:00:00Z"}, {"rebuild": True}))],
     ids=str,
 )
 def test_a_fixed_request_that_succeeded_runs_again_with_the_mended_chain(runs, spark, tmp_path, window):

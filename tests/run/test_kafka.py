@@ -413,6 +413,7 @@ def test_partitions_are_added(world):
     assert world.offsets() == [(3, 0)]
 
 
+@pytest.mark.long
 def test_a_record_of_ten_megabytes(world):
     world.there.make(world.orders, max_message_bytes=str(12 * 2**20))
     world.add(NewRecord(b"k", b'{"name":"x","big":"%s"}' % (b"x" * 10_000_000)))

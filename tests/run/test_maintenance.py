@@ -408,10 +408,9 @@ def test_progress_that_goes_back_is_noticed(by_path, monkeypatch):
 
 
 STEPS_BY_KIND = [
-    ("delta path", "compact"),
     ("iceberg path", "expire"),
     *(pytest.param("iceberg path", step, marks=pytest.mark.long) for step in STEPS if step != "expire"),
-    *(pytest.param("delta path", step, marks=pytest.mark.long) for step in STEPS_OF["delta"] if step != "compact"),
+    *(pytest.param("delta path", step, marks=pytest.mark.long) for step in STEPS_OF["delta"]),
 ]
 
 

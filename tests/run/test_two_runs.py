@@ -13,6 +13,7 @@ from tests import kafka
 from tests.run.world import CHAIN, World, mixed, order
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+LONG = ("iceberg", "file topics")
 FAILED = [("orders", 2), ("orders", 7)]
 
 
@@ -79,7 +80,7 @@ class InKafka(Letters):
 PLACES = {"file topics": Letters, "delta": InDelta, "iceberg": InIceberg, "kafka": InKafka}
 
 
-@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.long] if name == "iceberg" else []) for name in PLACES])
+@pytest.fixture(params=[pytest.param(name, marks=[pytest.mark.long] if name in LONG else []) for name in PLACES])
 def letters(request, spark, tmp_path):
     more = [request.getfixturevalue("broker").servers] if request.param == "kafka" else []
     return PLACES[request.param](spark, tmp_path, *more)
