@@ -1,14 +1,11 @@
 """Chains whose stages are all Kafka's own classes: they are known to return and to leave the process alone."""
 
 from dagster_smt.authoring.foreign_settings import ForeignSettings
-from dagster_smt.authoring.options import Options
 from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.foreign.segment import tested_by_host
 from dagster_smt.model.topics.format import Format
 
 _KAFKA = "org.apache.kafka.connect.transforms."
-_PATTERNS = ("RegexRouter", "TopicNameMatches")
-"""Classes that run a regular expression of the user, which may never end: the host has a clock for that."""
 _FORMATS = ("json", "envelope", "string", "bytes")
 
 
@@ -27,9 +24,4 @@ def _is_special(settings: ForeignSettings) -> bool:
 def _is_kafkas(stage: Stage) -> bool:
     if not stage.transform.foreign or not tested_by_host(stage):
         return False
-    return all(part is None or _returns(part) for part in (stage.transform, stage.predicate))
-
-
-def _returns(part: Options) -> bool:
-    name = part.connect_class
-    return name.startswith(_KAFKA) and name.rpartition(".")[2].partition("$")[0] not in _PATTERNS
+    return all(part is None or part.connect_class.startswith(_KAFKA) for part in (stage.transform, stage.predicate))

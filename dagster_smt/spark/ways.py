@@ -81,7 +81,7 @@ RECORDS_IN_JVM = Way(
 RECORDS_IN_KAFKAS_CLASSES = Way(
     "records in Kafka's classes",
     "The sink holds records, every stage is a class of Kafka's own, and Spark runs on this machine.",
-    "Spark's JVM calls Kafka's converters and transforms. Records that they refuse, or with headers, go to Python.",
+    "Spark's JVM calls Kafka's converters and transforms. Records that a converter refuses go to Python.",
     lambda facts: facts.records_out and facts.jvm_runs_kafkas_classes,
 )
 RECORDS_IN_PYTHON = Way(

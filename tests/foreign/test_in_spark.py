@@ -84,20 +84,64 @@ FLAT = chain_of_kafka(
 )
 
 
+ROUTES = chain_of_kafka(
+    ("InsertHeader", {"header": "n", "value.literal": "[1, 2]"}),
+    ("DropHeaders", {"headers": "old"}),
+    ("RegexRouter", {"regex": "raw\\.(.*)", "replacement": "clean.$1"}),
+    ("HeaderFrom$Value", {"fields": "b", "headers": "b", "operation": "copy"}),
+    ("RegexRouter", {"regex": "(.*)us", "replacement": "${1}u s"}),
+)
+HEADERS = [
+    ("old", bytearray(b"1")),
+    ("a", bytearray(b'{"x": 1}')),
+    ("empty", bytearray()),
+    ("none", None),
+    ("a", bytearray(b"\xff")),
+    ("\u00fc", bytearray(b"2020-01-01")),
+]
+
+
 def test_kafkas_classes_in_sparks_jvm(spark, monkeypatch):
-    """Records that Kafka refuses, and those with headers, are run by the host; all others by Spark's JVM."""
+    """Records that no converter of Kafka reads are run by the host; all others by Spark's JVM."""
     values = [*RECORDS, *ODD]
     rows = check_ways(spark, FLAT, values, monkeypatch)
     assert {row["__status"] for row in rows} == {0, 2}
     lane, _ = evaluated(frame_of(spark, values, headers=None), FLAT, whole=False)
     left = {row["__offset"] for row in lane.collect() if row["__status"] == LEFT}
-    assert left == {row["__offset"] for row in rows if row["__status"]}
+    assert left == {row["__offset"] for row in rows if row["__stage"] < -1}
+    assert any(row["__stage"] >= 0 for row in rows)
+
+
+def test_topics_and_headers(spark, monkeypatch):
+    """The second router gives half of the records a topic that Kafka does not take."""
+    rows = check_ways(spark, ROUTES, [*RECORDS, b"{"], monkeypatch, headers=HEADERS)
+    assert {row["__out"]["topic"] for row in rows if row["__out"]} == {"clean.eu"}
+    (headers,) = {str(row["__out"]["headers"][:4]) for row in rows if row["__out"]}
+    assert "'key': 'a'" in headers and "old" not in headers
+
+
+@pytest.mark.long
+def test_a_pattern_without_an_end_is_left_to_the_clock_of_the_host(spark, monkeypatch):
+    """Spark's JVM tries the pattern on each topic for a moment; the host stops the class and fails the record."""
+    endless = ("RegexRouter", {"regex": "(([a-z]+)+)+!", "replacement": "b"})
+    chain = chain_of_kafka(("MaskField$Value", {"fields": "b"}), endless, **{"stage.timeout.ms": 3000})
+    values = [b'{"b":"x"}'] * 2
+    rows = check_ways(spark, chain, values, monkeypatch, topic="a" * 60)
+    assert [row["__problem"]["code"] for row in rows] == ["SMT491"] * 2
+    frame = frame_of(spark, values, headers=None, topic="a" * 60)
+    lane, _ = evaluated(frame, chain, whole=False)
+    assert {row["__status"] for row in lane.collect()} == {LEFT}
+    predicate = {"name": "p", "type": "TopicNameMatches", "options": {"pattern": "(([a-z]+)+)+!"}}
+    stage = {"alias": "m", "type": f"{KAFKA}MaskField$Value", "options": {"fields": "b"}, "predicate": predicate}
+    lane, _ = evaluated(frame, parse_chain({"stages": [stage], "engine": "connect"}), whole=False)
+    assert {row["__status"] for row in lane.collect()} == {LEFT}
 
 
 @pytest.mark.long
 def test_records_without_what_they_have_elsewhere(spark, monkeypatch):
     for others in (
-        {"headers": [("x", bytearray(b"1"))]},
+        {"headers": HEADERS},
+        {"headers": []},
         {"partition": None},
         {"timestamp": None},
         {"timestampType": -2},
@@ -151,14 +195,12 @@ def test_random_chains(spark, monkeypatch):
 
 
 def test_what_needs_the_host(jar):
-    """A class of a jar, a pattern that may never end, and a format that only Python reads."""
+    """A class of a jar, and a format that only Python reads."""
     form = Format("string"), Format()
     assert runs_in_jvm(FLAT, *form)
     assert not runs_in_jvm(FLAT, Format("string"), Format("csv", parse_schema()))
     assert not runs_in_jvm(chain_of(jar, "Same"), *form)
     assert not runs_in_jvm(chain_of(jar, f"{KAFKA}HoistField$Value", engine="connect"), *form)
-    pattern = ("RegexRouter", {"regex": "(a+)+$", "replacement": "b"})
-    assert not runs_in_jvm(chain_of_kafka(pattern), *form)
     assert not runs_in_jvm(parse_chain({"transforms": "", "engine": "connect"}), *form)
 
 

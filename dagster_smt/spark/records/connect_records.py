@@ -1,8 +1,8 @@
 """Kafka's own stages in Spark's JVM: chains of ``engine: connect`` without a class from a jar (decision 35).
 
 Kafka's classes are known to return, and to leave the process alone, so they need no process of their own. Spark calls
-them from its generated code, and no record goes to Python. A record that a stage or a converter refuses, or that has
-headers, is left: its row has the status ``LEFT``, and Python runs it with the same classes in the host.
+them from its generated code, and no record goes to Python. A record that a converter refuses is left: its row has the
+status ``LEFT``, and Python runs it with the same classes in the host.
 """
 
 import base64
@@ -14,11 +14,11 @@ from pyspark.sql import DataFrame, SparkSession
 from dagster_smt.chain.plan import first_entries
 from dagster_smt.foreign.check import classes_for
 from dagster_smt.foreign.kafkas_classes import runs_in_jvm
-from dagster_smt.foreign.segment import operation
+from dagster_smt.foreign.segment import operation, thrown
 from dagster_smt.foreign.wire import encoder
 from dagster_smt.jvm.availability import has_lane
 from dagster_smt.spark import sql as F
-from dagster_smt.spark.columns import BITS, CHANGES, RECORD_COLUMNS, TARGET, UNREADABLE_TIMESTAMP
+from dagster_smt.spark.columns import BITS, CHANGES, PROBLEM_TYPE, RECORD_COLUMNS, TARGET, UNREADABLE_TIMESTAMP
 from dagster_smt.spark.environment import is_connect
 from dagster_smt.spark.executors import on_a_cluster
 from dagster_smt.spark.records.arrow_map import ArrowMap
@@ -56,12 +56,26 @@ def _setup(job: ArrowMap, jars: Sequence[Path]) -> str:
 def evaluate_in_connect(frame: DataFrame, job: ArrowMap, setup: str) -> DataFrame:
     """Returns the columns of ``spark.columns``; rows with the status ``LEFT`` are as they were read."""
     kind = F.coalesce(F.col("timestampType"), F.lit(-1))
-    # a record without a topic is left: so is one with headers, or whose timestamp the source could not read
-    plain = (kind != UNREADABLE_TIMESTAMP) & (F.coalesce(F.size(F.col("headers")), F.lit(0)) <= 0)
-    arguments = [F.col("key"), F.col("value"), F.when(plain, F.col("topic")), *record_numbers(), kind, F.lit(setup)]
+    # a record without a topic is left: so is one whose timestamp the source could not read
+    topic = F.when(kind != UNREADABLE_TIMESTAMP, F.col("topic"))
+    arguments = [F.col("key"), F.col("value"), topic, *record_numbers(), F.col("headers"), kind, F.lit(setup)]
     touched = F.coalesce(of_call("words"), F.array_repeat(F.lit(0).cast("bigint"), F.lit(job.words)))
     called = call_java(frame, "connect_records", arguments)
-    return outcome_columns(called, touched, _record(job), of_call("changes").alias(CHANGES))
+    changes = of_call("changes").alias(CHANGES)
+    return outcome_columns(called, touched, _record(job), changes, problem=_problem())
+
+
+def _problem() -> Column:
+    """Returns the problem of a record whose stage threw an exception; null for other records."""
+    words = thrown("", None)
+    parts = {
+        "code": F.lit(words.code),
+        "statement": F.concat(F.lit(words.statement), of_call("thrown")),
+        "hint": F.lit(words.hint),
+        "connect_class": of_call("thrown"),
+    }
+    problem = F.struct(*(column.alias(name) for name, column in parts.items()))
+    return F.when(of_call("thrown").isNotNull(), problem).cast(PROBLEM_TYPE)
 
 
 def _record(job: ArrowMap) -> Column:
@@ -73,5 +87,5 @@ def _record(job: ArrowMap) -> Column:
     out["timestamp"] = F.call_function("timestamp_micros", of_call("timestamp"))
     out["headers"] = F.coalesce(of_call("headers"), F.col("headers"))
     if job.chain.writes_partition:
-        out[TARGET] = F.lit(None).cast("int")  # Kafka's own transforms choose no partition
+        out[TARGET] = of_call("partition")
     return F.struct(*(column.alias(name) for name, column in out.items()))

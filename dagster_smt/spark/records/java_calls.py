@@ -13,6 +13,8 @@ from dagster_smt.spark.sql import Column, select
 _NONE = "-9223372036854775807L - 1L"
 """``Row.NONE``: stands for a number that is not there."""
 
+_NO_PROBLEM = F.lit(None).cast(PROBLEM_TYPE)
+
 
 def record_numbers() -> list[Column]:
     """Returns partition, offset and timestamp (microseconds) of a record, with ``Row.NONE`` for nulls."""
@@ -31,7 +33,9 @@ def of_call(name: str) -> Column:
     return F.col("__call").getField(name)
 
 
-def outcome_columns(called: DataFrame, touched: Column, out: Column, *more: Column) -> DataFrame:
+def outcome_columns(
+    called: DataFrame, touched: Column, out: Column, *more: Column, problem: Column = _NO_PROBLEM
+) -> DataFrame:
     """Returns the columns of ``spark.columns`` after a call.
 
     Args:
@@ -39,13 +43,14 @@ def outcome_columns(called: DataFrame, touched: Column, out: Column, *more: Colu
         touched: The ledger's bits.
         out: The record that comes out.
         more: Further columns, which come before the record.
+        problem: The problem of a record that failed.
     """
     return select(
         called,
         *(F.col(name).alias(f"__{name}") for name in ("topic", "partition", "offset")),
         of_call("status").alias("__status"),
         of_call("stage").alias("__stage"),
-        F.lit(None).cast(PROBLEM_TYPE).alias("__problem"),
+        problem.alias("__problem"),
         touched.alias("__touched"),
         *more,
         out.alias("__out"),

@@ -1,13 +1,13 @@
 package dagstersmt;
 
 /** A text that a pattern can look at only so often: some patterns would never come to an end. */
-final class Bounded implements CharSequence {
+public final class Bounded implements CharSequence {
   private static final int MOST = 5_000_000;
 
   private final CharSequence text;
   private final int[] looks;
 
-  Bounded(CharSequence text) {
+  public Bounded(CharSequence text) {
     this(text, new int[1]);
   }
 

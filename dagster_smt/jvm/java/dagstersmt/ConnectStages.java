@@ -8,8 +8,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Function;
 import java.util.regex.Pattern;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
@@ -20,11 +21,13 @@ import org.apache.spark.unsafe.types.UTF8String;
  * with commas, after the bits of a word and the number of words; and the jars.
  */
 final class ConnectStages {
+  private static final String SHARED = "dagstersmt.ConnectRow";
   private static final String MAIN = "dagstersmt.foreign.LocalStages";
   private static final Pattern TOPIC = Pattern.compile("[a-zA-Z0-9._-]{1,249}");
   /** By jars. A loader stays, so that Java compiles the classes once. */
   private static final Map<List<String>, ClassLoader> LOADERS = new ConcurrentHashMap<>();
-  private final Function<Object[], Object[]> connect;
+  private final ConnectRow.Stages connect;
+  private final ConnectRow row = new ConnectRow();
   private final int bitsOfWord;
   private final int words;
   private final int[] bits;
@@ -45,17 +48,35 @@ final class ConnectStages {
     connect = opened(lines.get(0), lines.subList(2, lines.size()));
   }
 
-  /** Returns the stages; null if they cannot be opened here, so that every record is left. */
-  Function<Object[], Object[]> connect() {
-    return connect;
+  /** Returns the record that {@link #run} runs, to be filled in. */
+  ConnectRow row() {
+    return row;
   }
 
-  @SuppressWarnings("unchecked") // the class implements it
-  private static Function<Object[], Object[]> opened(String stages, List<String> jars) {
+  /** Runs the record; returns false if it is left. */
+  boolean run(ArrayData headers) {
+    if (connect == null) {
+      return false; // the stages cannot be opened here
+    }
+    row.headers = headers == null || headers.numElements() == 0 ? null : parts(headers);
+    return connect.run(row) && isTopic(row.topic);
+  }
+
+  private static Object[] parts(ArrayData headers) {
+    Object[] parts = new Object[2 * headers.numElements()];
+    for (int n = 0; n < headers.numElements(); n++) {
+      InternalRow header = headers.getStruct(n, 2);
+      parts[2 * n] = header.getUTF8String(0).toString();
+      parts[2 * n + 1] = header.isNullAt(1) ? null : header.getBinary(1);
+    }
+    return parts;
+  }
+
+  private static ConnectRow.Stages opened(String stages, List<String> jars) {
     ClassLoader outer = Thread.currentThread().getContextClassLoader();
     try {
       Class<?> type = Class.forName(MAIN, true, LOADERS.computeIfAbsent(jars, ConnectStages::loader));
-      return (Function<Object[], Object[]>) type.getConstructor(String.class).newInstance(stages);
+      return (ConnectRow.Stages) type.getConstructor(String.class).newInstance(stages);
     } catch (ReflectiveOperationException | LinkageError | RuntimeException e) {
       return null;
     } finally {
@@ -73,18 +94,21 @@ final class ConnectStages {
         throw new IllegalStateException(e);
       }
     }
-    return new URLClassLoader(urls.toArray(new URL[0]), new JavaAndLogging());
+    return new URLClassLoader(urls.toArray(new URL[0]), new JavaAndShared());
   }
 
-  /** Finds Java's own classes, and Spark's logging: Kafka's log lines go where Spark's go, as Connect has it, too. */
-  private static final class JavaAndLogging extends ClassLoader {
-    JavaAndLogging() {
+  /**
+   * Finds Java's own classes, the record that both sides share, and Spark's logging: Kafka's log lines go where Spark's
+   * go, as Connect has it, too.
+   */
+  private static final class JavaAndShared extends ClassLoader {
+    JavaAndShared() {
       super(ClassLoader.getPlatformClassLoader());
     }
 
     @Override
     protected Class<?> findClass(String name) throws ClassNotFoundException {
-      if (name.startsWith("org.slf4j.")) {
+      if (name.startsWith("org.slf4j.") || name.equals(SHARED) || name.startsWith(SHARED + "$")) {
         return Class.forName(name, false, ConnectStages.class.getClassLoader());
       }
       throw new ClassNotFoundException(name);
@@ -107,7 +131,8 @@ final class ConnectStages {
   }
 
   /** Returns the topic after the stages. */
-  UTF8String bytes(UTF8String read, String after) {
+  UTF8String bytes(UTF8String read) {
+    String after = row.topic;
     if (after == null) {
       return null;
     }
@@ -121,8 +146,9 @@ final class ConnectStages {
     return lastTopicBytes;
   }
 
-  /** Returns what was changed; {@code LocalStages} keeps it for the next record that is changed alike. */
-  ConnectChanges changes(Object[] of) {
+  /** Returns the changes of the record; {@code LocalStages} keeps them for the next record that is changed alike. */
+  ConnectChanges changes() {
+    Object[] of = row.changes;
     if (of[1] == null) {
       of[1] = new ConnectChanges((List<?>) of[0], bits, bitsOfWord, words);
     }

@@ -3,65 +3,23 @@ package dagstersmt;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
-import org.apache.spark.sql.connector.catalog.functions.ScalarFunction;
-import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
-/**
- * The function {@code records}: a record of JSON without a schema goes through a chain.
- *
- * <p>Arguments: key, value, topic, partition, offset, timestamp in microseconds ({@link Row#NONE} for those that are
- * not there; numbers that Spark has as null arrive as 0), headers where a stage looks at them, and the program. Spark calls {@link #invoke} from its
- * generated code.
- */
-public final class Records implements ScalarFunction<InternalRow> {
+/** The function {@code records}: a record of JSON without a schema goes through a chain. */
+public final class Records extends RecordFunction {
   private static final long serialVersionUID = 1L;
   private static final ThreadLocal<Programs<Program>> PROGRAMS =
       ThreadLocal.withInitial(() -> new Programs<>(Program::new));
 
-  @Override
-  public String name() {
-    return "records";
-  }
-
-  @Override
-  public String canonicalName() {
-    return "dagstersmt.records";
-  }
-
-  @Override
-  public DataType[] inputTypes() {
-    return new DataType[] {
-      DataTypes.BinaryType,
-      DataTypes.BinaryType,
-      DataTypes.StringType,
-      DataTypes.LongType,
-      DataTypes.LongType,
-      DataTypes.LongType,
-      Headers.type(),
-      DataTypes.StringType
-    };
-  }
-
-  @Override
-  public DataType resultType() {
-    return new StructType()
-        .add("status", DataTypes.ByteType, false)
-        .add("stage", DataTypes.IntegerType, false)
-        .add("touched", DataTypes.LongType, false)
-        .add("words", DataTypes.createArrayType(DataTypes.LongType, false))
-        .add("key", DataTypes.BinaryType)
-        .add("value", DataTypes.BinaryType)
-        .add("topic", DataTypes.StringType)
-        .add("timestamp", DataTypes.LongType)
-        .add("headers", Headers.type());
-  }
-
-  @Override
-  public boolean isResultNullable() {
-    return false;
+  /** The function; it has no arguments of its own. */
+  public Records() {
+    super(
+        "records",
+        new StructType()
+            .add("touched", DataTypes.LongType, false)
+            .add("words", DataTypes.createArrayType(DataTypes.LongType, false)));
   }
 
   /** Spark's "magic method". */

@@ -6,7 +6,7 @@ import java.nio.ByteOrder;
 import java.util.concurrent.ThreadLocalRandom;
 
 /** Looks at eight bytes of a text at once, the first of them lowest in a word. */
-final class Words {
+public final class Words {
   private static final VarHandle WORD = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
   private static final long ONES = 0x0101010101010101L;
   private static final long HIGH = 0x80 * ONES;
@@ -34,7 +34,7 @@ final class Words {
   }
 
   /** The position of the first byte that does not stand for itself in a string of JSON, or {@code end}. */
-  static int afterPlain(byte[] text, int at, int end) {
+  public static int afterPlain(byte[] text, int at, int end) {
     while (at + 8 <= end) {
       long word = (long) WORD.get(text, at);
       long odd = odd(word);
@@ -65,7 +65,7 @@ final class Words {
   }
 
   /** A hash of bytes. Names of one object are told apart by their bytes: the hash only finds them. */
-  static int hash(byte[] text, int start, int end) {
+  public static int hash(byte[] text, int start, int end) {
     long hash = SEED + end - start;
     int at = start;
     while (at + 8 <= end) {

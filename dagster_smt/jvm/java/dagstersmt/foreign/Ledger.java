@@ -28,9 +28,14 @@ final class Ledger {
     private final Map<Change, Integer> changes = new HashMap<>();
     private final Map<List<Integer>, Integer> sets = new HashMap<>();
     private final List<Object> fresh = new ArrayList<>();
-    private final List<Change> numbered = new ArrayList<>();
+    private final List<Change> all = new ArrayList<>();
     private final List<List<Integer>> numberedSets = new ArrayList<>();
-    private final List<Integer> current = new ArrayList<>();
+    private int[] current = new int[16];
+    private int count;
+    /** The changes of the record before, which most records repeat, and their number. */
+    private int[] last = {};
+    private int lastNumber;
+    private boolean repeats;
     private int stage;
     private String side = "";
     private boolean key;
@@ -48,7 +53,7 @@ final class Ledger {
             this.record = record;
             key = deep ? copy(record.key()) : record.key();
             value = deep ? copy(record.value()) : record.value();
-            headers = list(record.headers());
+            headers = Segment.list(record.headers());
         }
     }
 
@@ -71,8 +76,11 @@ final class Ledger {
                 return false;
             }
             Change that = (Change) other;
-            return stage == that.stage && action.equals(that.action) && side.equals(that.side)
-                    && path.equals(that.path);
+            return is(that.stage, that.action, that.side, that.path);
+        }
+
+        boolean is(int ofStage, String ofAction, String ofSide, String ofPath) {
+            return stage == ofStage && path.equals(ofPath) && action.equals(ofAction) && side.equals(ofSide);
         }
 
         @Override
@@ -82,7 +90,8 @@ final class Ledger {
     }
 
     void begin() {
-        current.clear();
+        count = 0;
+        repeats = true;
         key = false;
         value = false;
     }
@@ -99,17 +108,25 @@ final class Ledger {
 
     /** Returns the number of the set of changes since {@code begin}; 0 for none. */
     int end() {
-        if (current.isEmpty()) {
+        if (!Arrays.equals(current, 0, count, last, 0, last.length)) {
+            last = Arrays.copyOf(current, count);
+            lastNumber = numberOf(last);
+        }
+        return lastNumber;
+    }
+
+    private int numberOf(int[] changed) {
+        if (changed.length == 0) {
             return 0;
         }
-        Integer known = sets.get(current);
-        if (known == null) {
-            known = sets.size() + 1;
-            List<Integer> set = new ArrayList<>(current);
-            sets.put(set, known);
-            fresh.add(set);
+        List<Integer> set = new ArrayList<>();
+        for (int number : changed) {
+            set.add(number);
         }
-        return known;
+        return sets.computeIfAbsent(set, key -> {
+            fresh.add(key);
+            return sets.size() + 1;
+        });
     }
 
     /** Writes the changes and sets that got a number since the last answer: they are numbered in this order. */
@@ -138,9 +155,7 @@ final class Ledger {
     List<Object[]> changesOf(int set) {
         List<Object[]> parts = new ArrayList<>();
         for (Object one : fresh) {
-            if (one instanceof Change) {
-                numbered.add((Change) one);
-            } else {
+            if (!(one instanceof Change)) {
                 List<Integer> numbers = new ArrayList<>();
                 ((List<?>) one).forEach(number -> numbers.add((Integer) number));
                 numberedSets.add(numbers);
@@ -148,7 +163,7 @@ final class Ledger {
         }
         fresh.clear();
         for (int number : set == 0 ? List.<Integer>of() : numberedSets.get(set - 1)) {
-            Change change = numbered.get(number);
+            Change change = all.get(number);
             parts.add(new Object[] {change.stage, change.action, change.side, change.path});
         }
         return parts;
@@ -156,22 +171,40 @@ final class Ledger {
 
     private void add(String action, String path) {
         found = true;
-        Change change = new Change(stage, action, side, path);
+        if (repeats && count < last.length && all.get(last[count]).is(stage, action, side, path)) {
+            put(last[count]);
+            return;
+        }
+        int number = number(new Change(stage, action, side, path));
+        for (int n = 0; n < count; n++) {
+            if (current[n] == number) {
+                return;
+            }
+        }
+        repeats = false;
+        put(number);
+    }
+
+    private void put(int number) {
+        if (count == current.length) {
+            current = Arrays.copyOf(current, 2 * count);
+        }
+        current[count++] = number;
+    }
+
+    private int number(Change change) {
         Integer known = changes.get(change);
+        if (known == null && all.size() >= MOST) {
+            change = new Change(stage, change.action, side, "(more fields)");
+            known = changes.get(change);
+        }
         if (known == null) {
-            if (changes.size() >= MOST) {
-                change = new Change(stage, action, side, "(more fields)");
-                known = changes.get(change);
-            }
-            if (known == null) {
-                known = changes.size();
-                changes.put(change, known);
-                fresh.add(change);
-            }
+            known = all.size();
+            changes.put(change, known);
+            all.add(change);
+            fresh.add(change);
         }
-        if (!current.contains(known)) {
-            current.add(known);
-        }
+        return known;
     }
 
     void compare(int of, Before before, ConnectRecord<?> after) {
@@ -205,7 +238,7 @@ final class Ledger {
             return;
         }
         Map<String, List<Object>> old = byName(before);
-        Map<String, List<Object>> now = byName(list(after));
+        Map<String, List<Object>> now = byName(Segment.list(after));
         Set<String> names = new HashSet<>(old.keySet());
         names.addAll(now.keySet());
         for (String name : names) {
@@ -304,51 +337,45 @@ final class Ledger {
     private void maps(String path, Map<?, ?> old, Map<?, ?> now, Schema oldSchema, Schema newSchema) {
         Schema before = oldSchema == null ? null : oldSchema.valueSchema();
         Schema after = newSchema == null ? null : newSchema.valueSchema();
-        if (before == after && old.size() == now.size() && sameKeys(path, old, now, newSchema)) {
-            return;
-        }
+        // most stages copy a map, and a copy has its entries in nearly the same order: so little is looked up
+        Iterator<? extends Map.Entry<?, ?>> others = old.entrySet().iterator();
+        Map.Entry<?, ?> other = next(others);
         int same = 0;
         for (Map.Entry<?, ?> entry : now.entrySet()) {
-            Object was = old.get(entry.getKey());
-            if (was == null && !old.containsKey(entry.getKey())) {
-                add("added", key(path, entry.getKey(), newSchema));
+            Object key = entry.getKey();
+            while (other != null && other.getKey() != key && !now.containsKey(other.getKey())) {
+                other = next(others);
+            }
+            Object was;
+            if (other != null && other.getKey() == key) {
+                was = other.getValue();
+                other = next(others);
+            } else if (old.containsKey(key)) {
+                was = old.get(key);
+            } else {
+                add("added", key(path, key, newSchema));
                 continue;
             }
             same++;
             if (was != entry.getValue() || before != after) {
-                value(key(path, entry.getKey(), newSchema), was, entry.getValue(), before, after);
+                value(key(path, key, newSchema), was, entry.getValue(), before, after);
             }
         }
-        if (same == old.size()) {
-            return;
-        }
-        for (Object key : old.keySet()) {
-            if (!now.containsKey(key)) {
-                add("dropped", key(path, key, oldSchema));
-            }
+        if (same < old.size()) {
+            drops(path, old, now, oldSchema);
         }
     }
 
-    /**
-     * Compares a map with a copy of it, entry by entry. Most stages copy a map before they change it, and a copy has its
-     * entries in the same order, so nothing has to be looked up. Returns false at the first key that is another one.
-     */
-    private boolean sameKeys(String path, Map<?, ?> old, Map<?, ?> now, Schema schema) {
-        Iterator<? extends Map.Entry<?, ?>> others = old.entrySet().iterator();
-        for (Map.Entry<?, ?> entry : now.entrySet()) {
-            if (others.next().getKey() != entry.getKey()) {
-                return false;
+    private static <T> T next(Iterator<T> all) {
+        return all.hasNext() ? all.next() : null;
+    }
+
+    private void drops(String path, Map<?, ?> old, Map<?, ?> now, Schema schema) {
+        for (Object key : old.keySet()) {
+            if (!now.containsKey(key)) {
+                add("dropped", key(path, key, schema));
             }
         }
-        Schema values = schema == null ? null : schema.valueSchema();
-        others = old.entrySet().iterator();
-        for (Map.Entry<?, ?> entry : now.entrySet()) {
-            Object was = others.next().getValue();
-            if (was != entry.getValue()) {
-                value(key(path, entry.getKey(), schema), was, entry.getValue(), values, values);
-            }
-        }
-        return true;
     }
 
     /** Returns the path of an entry. The keys of a map with a schema are data, so no report may show them. */
@@ -366,15 +393,6 @@ final class Ledger {
         for (int n = 0; n < old.size(); n++) {
             value(path + "[]", old.get(n), now.get(n), before, after);
         }
-    }
-
-    private static List<Header> list(Headers headers) {
-        if (headers.size() == 0) {
-            return List.of();
-        }
-        List<Header> list = new ArrayList<>(headers.size());
-        headers.forEach(list::add);
-        return list;
     }
 
     private static Object copy(Object value) {

@@ -1,9 +1,10 @@
 package dagstersmt.foreign;
 
+import dagstersmt.ConnectRow;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
-import java.util.function.Function;
+import java.util.Objects;
 import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.connect.data.SchemaAndValue;
 import org.apache.kafka.connect.header.ConnectHeaders;
@@ -12,15 +13,10 @@ import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.storage.SimpleHeaderConverter;
 
 /**
- * Kafka's own stages in the JVM of the caller, one record at a time. Only for classes that are known to return and to
- * leave the process alone.
- *
- * <p>The caller has none of Kafka's classes, and a loader of its own loads this one. So both share types of Java alone:
- * a record is an array of key, value, topic, partition, offset, timestamp (milliseconds or null) and the number of the
- * timestamp's type; the result is an array of status, stage, changes, key, value, topic, timestamp, headers (names and
- * bytes, or null). The result is null for a record that the caller has to run elsewhere.
+ * Stages in the JVM of the caller, one record at a time. Only for classes that are known to return and to leave the
+ * process alone.
  */
-public final class LocalStages implements Function<Object[], Object[]> {
+public final class LocalStages implements ConnectRow.Stages {
     private final String keyFormat;
     private final String valueFormat;
     private final Segment segment;
@@ -40,6 +36,7 @@ public final class LocalStages implements Function<Object[], Object[]> {
         for (int n = in.array(); n > 0; n--) {
             Operation operation = Operation.read(in, List.of());
             check.create(operation);
+            operation.tryTopics();
             operations.add(operation);
         }
         for (Check.Problem problem : check.problems) {
@@ -47,50 +44,95 @@ public final class LocalStages implements Function<Object[], Object[]> {
                 throw new IllegalStateException("a class refuses its options");
             }
         }
-        segment = new Segment(operations, new Watch(), 0, 0, false);
+        segment = new Segment(operations, Watch.NONE, 0, 0, false);
     }
 
     @Override
-    public Object[] apply(Object[] record) {
+    public boolean run(ConnectRow row) {
         ClassLoader outer = Thread.currentThread().getContextClassLoader();
         try {
-            return run(record);
+            return runs(row);
         } catch (RuntimeException | StackOverflowError | LinkageError e) {
-            return null; // the host runs the record again, and says what is wrong with it
+            return false; // the host runs the record again, and says what is wrong with it
         } finally {
             Thread.currentThread().setContextClassLoader(outer);
         }
     }
 
-    private Object[] run(Object[] record) {
-        byte[] key = (byte[]) record[0];
-        byte[] value = (byte[]) record[1];
-        String topic = (String) record[2];
-        SchemaAndValue readKey = sides.read(keyFormat, topic, key, 0, key == null ? -1 : key.length);
-        SchemaAndValue readValue = sides.read(valueFormat, topic, value, 0, value == null ? -1 : value.length);
-        SinkRecord before = new SinkRecord(topic, (Integer) record[3], readKey.schema(), readKey.value(),
-                readValue.schema(), readValue.value(), (Long) record[4], (Long) record[5],
-                TimestampType.values()[(Integer) record[6]], new ConnectHeaders());
-        int status = segment.run(before);
-        if (status == Segment.DROPPED) {
-            return new Object[] {status, segment.stage(), changes(), null, null, null, null, null};
+    @Override
+    public void close() {
+        segment.close();
+    }
+
+    private boolean runs(ConnectRow row) {
+        SinkRecord before = read(row);
+        List<Header> read = Segment.list(before.headers());
+        row.status = segment.run(before);
+        row.stage = row.status == Segment.KEPT ? -1 : segment.stage();
+        row.thrown = null;
+        if (row.status == Segment.KEPT) {
+            write(row, before, read, segment.result());
+        } else if (row.status == Segment.DROPPED) {
+            lose(row);
+        } else if (row.status == Segment.FAILED && isPlain(segment.error())) {
+            lose(row);
+            row.thrown = segment.error().getClass().getName();
+        } else {
+            return false;
         }
-        if (status != Segment.KEPT) {
-            return null;
+        row.changes = changes();
+        return true;
+    }
+
+    /** Returns whether an exception says something of the record, and not of this JVM. */
+    private static boolean isPlain(Throwable error) {
+        if (error instanceof InterruptedException) {
+            Thread.currentThread().interrupt(); // Spark ends the task
+            return false;
         }
-        SinkRecord after = segment.result();
-        if (!java.util.Objects.equals(before.kafkaPartition(), after.kafkaPartition())) {
-            return null;
+        return !(error instanceof VirtualMachineError) && !(error instanceof LinkageError)
+                && !(error instanceof Operation.EndlessPattern);
+    }
+
+    private SinkRecord read(ConnectRow row) {
+        SchemaAndValue key = sides.read(keyFormat, row.topic, row.key, 0, length(row.key));
+        SchemaAndValue value = sides.read(valueFormat, row.topic, row.value, 0, length(row.value));
+        ConnectHeaders all = new ConnectHeaders();
+        for (int n = 0; row.headers != null && n < row.headers.length; n += 2) {
+            String name = (String) row.headers[n];
+            SchemaAndValue header = headers.toConnectHeader(row.topic, name, (byte[]) row.headers[n + 1]);
+            all.add(name, header.value(), header.schema());
         }
+        return new SinkRecord(row.topic, row.partition, key.schema(), key.value(), value.schema(), value.value(),
+                row.offset, row.timestamp, TimestampType.values()[row.timestampType], all);
+    }
+
+    private static int length(byte[] bytes) {
+        return bytes == null ? -1 : bytes.length;
+    }
+
+    private void write(ConnectRow row, SinkRecord before, List<Header> read, SinkRecord after) {
+        String topic = after.topic();
         if (segment.ledger.changesKey() || sides.hasDefaults(keyFormat, before.keySchema())) {
-            key = sides.write(keyFormat, after.topic(), after.keySchema(), after.key());
+            row.key = sides.write(keyFormat, topic, after.keySchema(), after.key());
         }
         if (segment.ledger.changesValue() || sides.hasDefaults(valueFormat, before.valueSchema())) {
-            value = sides.write(valueFormat, after.topic(), after.valueSchema(), after.value());
+            row.value = sides.write(valueFormat, topic, after.valueSchema(), after.value());
         }
-        return new Object[] {
-            status, -1, changes(), key, value, after.topic(), after.timestamp(), headers(after)
-        };
+        boolean moved = !Objects.equals(before.kafkaPartition(), after.kafkaPartition());
+        row.partition = moved ? after.kafkaPartition() : null;
+        row.topic = topic;
+        row.timestamp = after.timestamp();
+        row.headers = headers(row.headers, read, after);
+    }
+
+    private static void lose(ConnectRow row) {
+        row.key = null;
+        row.value = null;
+        row.topic = null;
+        row.partition = null;
+        row.timestamp = null;
+        row.headers = null;
     }
 
     private Object[] changes() {
@@ -101,14 +143,17 @@ public final class LocalStages implements Function<Object[], Object[]> {
         return changes.get(set);
     }
 
-    private Object[] headers(SinkRecord after) {
-        if (after.headers().size() == 0) {
+    /** Returns all headers if a stage changed any, else null. Headers as read keep their bytes. */
+    private Object[] headers(Object[] bytes, List<Header> read, SinkRecord after) {
+        if (!Segment.changes(read, after.headers())) {
             return null;
         }
         List<Object> parts = new ArrayList<>();
         for (Header header : after.headers()) {
+            int number = Segment.number(header, read);
             parts.add(header.key());
-            parts.add(headers.fromConnectHeader(after.topic(), header.key(), header.schema(), header.value()));
+            parts.add(number >= 0 ? bytes[2 * number + 1]
+                    : headers.fromConnectHeader(after.topic(), header.key(), header.schema(), header.value()));
         }
         return parts.toArray();
     }

@@ -13,23 +13,32 @@ final class Operation {
     final boolean negate;
     final Part<Transformation<SinkRecord>> transform;
     final Part<Predicate<SinkRecord>> predicate;
+    private TopicPattern ofTransform;
+    private TopicPattern ofPredicate;
+
+    /** Thrown if nobody knows whether a pattern comes to an end with a topic. */
+    static final class EndlessPattern extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+    }
 
     /** An object of a plug-in, with the loader of its classes. */
     static final class Part<T> {
         final String name;
         final Map<String, String> config;
         final ClassLoader loader;
+        private final boolean kafkas;
         T object;
 
         Part(String name, Map<String, String> config, ClassLoader loader) {
             this.name = name;
             this.config = config;
             this.loader = loader;
+            kafkas = name.startsWith("org.apache.kafka.connect.transforms.");
         }
 
-        /** Kafka's own transforms never change a record in place. */
-        boolean copies() {
-            return object.getClass().getName().startsWith("org.apache.kafka.connect.transforms.");
+        /** Returns whether the class is Kafka's own. Such transforms never change a record in place. */
+        boolean isKafkas() {
+            return kafkas;
         }
     }
 
@@ -66,15 +75,34 @@ final class Operation {
         return new Part<>(name, config, plugin < 0 ? Operation.class.getClassLoader() : plugins.get(plugin));
     }
 
+    /** Tries the patterns of Kafka's own classes on each topic first, where no clock stops a class. */
+    void tryTopics() {
+        ofTransform = pattern(transform, "RegexRouter", "regex");
+        ofPredicate = pattern(predicate, "predicates.TopicNameMatches", "pattern");
+    }
+
+    private static TopicPattern pattern(Part<?> part, String name, String option) {
+        boolean has = part != null && part.name.equals("org.apache.kafka.connect.transforms." + name);
+        return has ? new TopicPattern(part.config.get(option)) : null;
+    }
+
+    private static void check(TopicPattern pattern, SinkRecord record) {
+        if (pattern != null && !pattern.ends(record.topic())) {
+            throw new EndlessPattern();
+        }
+    }
+
     boolean applies(SinkRecord record) {
         if (predicate == null) {
             return true;
         }
+        check(ofPredicate, record);
         Thread.currentThread().setContextClassLoader(predicate.loader);
         return predicate.object.test(record) != negate;
     }
 
     SinkRecord apply(SinkRecord record) {
+        check(ofTransform, record);
         Thread.currentThread().setContextClassLoader(transform.loader);
         return transform.object.apply(record);
     }

@@ -1,8 +1,11 @@
 package dagstersmt.foreign;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import org.apache.kafka.connect.errors.RetriableException;
+import org.apache.kafka.connect.header.Header;
+import org.apache.kafka.connect.header.Headers;
 import org.apache.kafka.connect.sink.SinkRecord;
 
 /** Adjacent stages of jars. Runs records through them, and says what became of each. */
@@ -76,7 +79,7 @@ final class Segment {
     }
 
     private boolean apply(Operation operation) throws InterruptedException {
-        Ledger.Before before = new Ledger.Before(result, !operation.transform.copies());
+        Ledger.Before before = new Ledger.Before(result, !operation.transform.isKafkas());
         SinkRecord after = applied(operation);
         if (after == null) {
             return false;
@@ -88,11 +91,15 @@ final class Segment {
 
     /** Applies a stage, again and again while it throws RetriableException, as Connect's errors.retry.* allow. */
     private SinkRecord applied(Operation operation) throws InterruptedException {
-        long began = System.currentTimeMillis();
+        // without a retry nobody needs the time, which takes longer to read than some stages take
+        long began = retryTimeout > 0 ? System.currentTimeMillis() : 0;
         for (int attempt = 0;; attempt++) {
             try {
                 return operation.apply(result);
             } catch (RetriableException e) {
+                if (retryTimeout == 0) {
+                    throw e;
+                }
                 long left = retryTimeout < 0 ? Long.MAX_VALUE : began + retryTimeout - System.currentTimeMillis();
                 if (left <= 0) {
                     throw e;
@@ -111,6 +118,40 @@ final class Segment {
             delay = ThreadLocalRandom.current().nextLong(Math.max(retryDelay, 1)) + 1;
         }
         return delay;
+    }
+
+    /** Returns the headers that a record has now. */
+    static List<Header> list(Headers headers) {
+        if (headers.size() == 0) {
+            return List.of();
+        }
+        List<Header> list = new ArrayList<>(headers.size());
+        headers.forEach(list::add);
+        return list;
+    }
+
+    /** Returns whether headers are others than before. A header is never changed, but another takes its place. */
+    static boolean changes(List<Header> before, Headers after) {
+        if (before.size() != after.size()) {
+            return true;
+        }
+        int n = 0;
+        for (Header header : after) {
+            if (header != before.get(n++)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Returns the number of a header among others; -1 if it is none of them. */
+    static int number(Header header, List<Header> others) {
+        for (int n = others.size() - 1; n >= 0; n--) {
+            if (others.get(n) == header) {
+                return n;
+            }
+        }
+        return -1;
     }
 
     void close() {

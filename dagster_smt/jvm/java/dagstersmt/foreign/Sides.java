@@ -59,7 +59,11 @@ final class Sides {
     }
 
     private static String text(byte[] data, int start, int length) {
-        try {
+        String text = new String(data, start, length, StandardCharsets.UTF_8);
+        if (text.indexOf('\uFFFD') < 0) {
+            return text;
+        }
+        try { // Java has put that character in place of bytes, unless the bytes are its own
             return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(data, start, length)).toString();
         } catch (java.nio.charset.CharacterCodingException e) {
             throw new DataException("not UTF-8");

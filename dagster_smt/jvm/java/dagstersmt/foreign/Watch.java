@@ -10,6 +10,8 @@ import java.io.OutputStream;
 final class Watch {
     private static final long STEP = 50;
     private static final int STEPS_OF_PARENT = 20;
+    /** A watch that nobody looks at: for stages that are known to return. */
+    static final Watch NONE = new Watch();
     private final OutputStream out;
     private volatile int record = -1;
     private volatile int stage = -1;
@@ -28,8 +30,7 @@ final class Watch {
         thread.start();
     }
 
-    /** A watch that nobody looks at: for stages that are known to return. */
-    Watch() {
+    private Watch() {
         out = null;
         parent = 0;
     }
@@ -46,6 +47,9 @@ final class Watch {
     }
 
     void stage(int number) {
+        if (out == null) {
+            return; // writing what other threads can see takes its time
+        }
         stage = number;
         if (paused) {
             since = System.currentTimeMillis();

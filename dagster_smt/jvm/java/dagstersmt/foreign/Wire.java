@@ -61,8 +61,7 @@ final class Wire {
     private void one(Unpack in, Pack out) {
         Unpack record = new Unpack(in.binary());
         SinkRecord before = read(record);
-        List<Header> given = new ArrayList<>(before.headers().size());
-        before.headers().forEach(given::add);
+        List<Header> given = Segment.list(before.headers());
         int status = segment.run(before);
         if (status == Segment.FAILED) {
             failed(out, segment.stage(), segment.error());
@@ -122,7 +121,7 @@ final class Wire {
     }
 
     private void kept(Pack out, SinkRecord before, List<Header> given, SinkRecord after) {
-        boolean headers = changed(given, after.headers());
+        boolean headers = Segment.changes(given, after.headers());
         int flags = (segment.ledger.changesKey() ? KEY : 0)
                 | (segment.ledger.changesValue() ? VALUE : 0)
                 | (same(before.topic(), after.topic()) ? 0 : TOPIC)
@@ -157,19 +156,6 @@ final class Wire {
         return java.util.Objects.equals(one, other);
     }
 
-    private static boolean changed(List<Header> given, Headers after) {
-        if (given.size() != after.size()) {
-            return true;
-        }
-        int n = 0;
-        for (Header header : after) {
-            if (header != given.get(n++)) {
-                return true;
-            }
-        }
-        return false;
-    }
-
     private static void number(Pack out, Number value) {
         if (value == null) {
             out.nil();
@@ -191,12 +177,7 @@ final class Wire {
     private void headers(Pack out, List<Header> given, SinkRecord after) {
         out.array(after.headers().size());
         for (Header header : after.headers()) {
-            int number = -1;
-            for (int n = 0; n < given.size(); n++) {
-                if (given.get(n) == header) {
-                    number = n;
-                }
-            }
+            int number = Segment.number(header, given);
             if (number >= 0) {
                 out.integer(number);
                 continue;
