@@ -133,6 +133,7 @@ def test_switches_of_commands(capsys):
         "parity",
         "takeover",
         "shadow",
+        "erase",
     )
     for command in commands:
         assert is_command(command)

@@ -188,13 +188,19 @@ class Plan:
 
     @cached_property
     def masked(self) -> frozenset[str]:
-        """The output columns whose values a MaskField stage replaced."""
+        """The output columns whose values a stage has masked, and no later stage has opened."""
         cells = []
         for record in self.results.values():
             for pair in columns(record.value):
                 cells.append(pair)
-        marks = ((path, *split_mark(mark)) for path, cell in cells for mark in cell.marks)
-        return frozenset(path + inside for path, word, inside in marks if word == "masked")
+        masked, opened = set(), set()
+        for path, cell in cells:
+            for word, inside in map(split_mark, cell.marks):
+                if word == "masked":
+                    masked.add(path + inside)
+                elif word == "opened":
+                    opened.add(path + inside)
+        return frozenset(masked - opened)
 
 
 def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:

@@ -9,10 +9,17 @@ from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.authoring.transform import Entry
 from dagster_smt.chain.plan import first_entries, ledger_entries
 from dagster_smt.chain.stages import as_text
+from dagster_smt.effects.effect import Change
+from dagster_smt.effects.rule import Protection
+from dagster_smt.effects.text_rules import TextRules
 from dagster_smt.model.reports.run_report import LedgerEntry
 
 HIDES = ("masked", "dropped")
 """Actions that take values away."""
+WHOLLY = "wholly"
+"""The form of a drop, and of a mask that writes a constant: nothing of the value is left."""
+_PATH_OPTIONS = ("fields", "field.syntax.version", "strict_paths")
+"""Options that say which fields a stage masks, not how."""
 
 
 def fingerprints(chain: Chain) -> tuple[str, ...]:
@@ -36,25 +43,58 @@ def fingerprints(chain: Chain) -> tuple[str, ...]:
 def less_hidden(chain: Chain, defined: Chain) -> tuple[LedgerEntry, ...]:
     """Returns the masks and drops of a definition's chain that another chain does not have.
 
-    A mask without its former predicate hides at least as much, so the result does not have it. Paths are compared as
-    text: if the chain hides the same fields under other paths, the result has the masks of the definition.
+    A mask without its former predicate hides at least as much, so the result does not have it. The same holds for a
+    drop, and for a constant in the place of a mask that leaves a part of the value. Paths are compared as text: if the
+    chain hides the same fields under other paths, the result has the masks of the definition. If the chain opens
+    encrypted values or tokens, and the definition's chain does not, the result has all encryptions of the definition.
     """
-    present = {target for _, target, _ in _hidden(chain)}
+    present = {(target, form) for _, target, form, _ in _hidden(chain)}
+    opens_more = bool(_openings(chain) - _openings(defined))
     entries = ledger_entries(defined)
     missing = []
-    for number, target, unconditional in _hidden(defined):
-        if target not in present and unconditional not in present:
+    for number, target, form, seals in _hidden(defined):
+        ways = [(t, f) for t in (target, (*target[:-1], "")) for f in (form, WHOLLY)]
+        if present.isdisjoint(ways) or (opens_more and seals):
             missing.append(entries[number])
     return tuple(missing)
 
 
-def _hidden(chain: Chain) -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]:
-    """Yields each mask and drop: its number, its target with its condition, and its target without a condition."""
+def _hidden(chain: Chain) -> Iterator[tuple[int, tuple[str, ...], str, bool]]:
+    """Yields each mask and drop: its number, its target with its condition, its form, and whether a key opens it."""
     for first, stage in zip(first_entries(chain), chain.stages, strict=True):
+        form, seals = _form_of(stage), _has_rule(stage, "seals")
         for number, effect in enumerate(stage.transform.ledger(), first):
             if effect.action in HIDES:
-                target = _target_of(stage, effect)
-                yield number, (*target, _condition_text(stage)), (*target, "")
+                target = (*_target_of(stage, effect), _condition_text(stage))
+                yield number, target, WHOLLY if effect.action == "dropped" else form, seals
+
+
+def _openings(chain: Chain) -> set[tuple[str, ...]]:
+    """Returns the stages that open encrypted values or tokens: each with its options and its condition."""
+    openings: set[tuple[str, ...]] = set()
+    for stage in chain.stages:
+        if _has_rule(stage, "opens"):
+            options = {key: as_text(value) for key, value in stage.transform.configured().items()}
+            openings.add((stage.connect_class, json.dumps(options, sort_keys=True), _condition_text(stage)))
+    return openings
+
+
+def _has_rule(stage: Stage, protection: Protection) -> bool:
+    effects = stage.transform.effects()
+    return any(isinstance(effect, Change) and effect.rule.protection == protection for effect in effects)
+
+
+def _form_of(stage: Stage) -> str:
+    """Returns how a stage masks: ``WHOLLY``, or its class, and for texts also its options."""
+    masks = [e for e in stage.transform.effects() if isinstance(e, Change) and e.action == "masked"]
+    if masks and all(mask.rule.constant for mask in masks):
+        return WHOLLY
+    options = {}
+    if isinstance(stage.transform, TextRules):
+        for key, value in stage.transform.configured().items():
+            if key not in _PATH_OPTIONS:
+                options[key] = as_text(value)
+    return json.dumps([stage.connect_class, options], sort_keys=True)
 
 
 def _target_of(stage: Stage, effect: Entry) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """``dagster-smt``: commands for chains, records, topics and parity cases.
 
-Only ``parity --spark``, ``takeover`` and ``shadow`` need Spark; ``certify`` uses Spark if it is installed.
+Only ``parity --spark``, ``takeover``, ``shadow`` and ``erase`` need Spark; ``certify`` uses Spark if it is installed.
 """
 
 import argparse
@@ -11,6 +11,7 @@ from dagster_smt.cli import (
     certify_command,
     chain_commands,
     connector_commands,
+    erase_command,
     parity,
     preview_command,
     privacy_command,
@@ -52,6 +53,7 @@ def argument_parser() -> argparse.ArgumentParser:
         topic_commands,
         scan_command,
         privacy_command,
+        erase_command,
         parity,
     )
     for room in rooms:

@@ -39,7 +39,7 @@ from dagster_smt.effects.effect import (
     numbered,
     only,
 )
-from dagster_smt.effects.rule import Constant, masked
+from dagster_smt.effects.rule import Constant, masked, opened
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION
 from dagster_smt.model.cell import UNSET, Call, Cell, Const, Expr, Group, Node, open_struct, with_fields
 from dagster_smt.model.schema import STRING, Schema, Type, optional
@@ -103,17 +103,12 @@ def _change(changes: tuple[Change, ...], node: Node, at: Planning, settings: Set
         if after is target.node:
             return after
         target.touch()
-        if effect.action == "masked":
-            return masked(after, target.node)
-        return after
+        return _marked(effect, after, target.node)
 
     first = changes[0]
     if not first.path.steps:
         at.touch(0, present(node))
-        after = first.rule.on_node(Target(0, "", node, None, at, whole=True))
-        if first.action == "masked":
-            return masked(after, node)
-        return after
+        return _marked(first, first.rule.on_node(Target(0, "", node, None, at, whole=True)), node)
     if first.in_maps and isinstance(node, Cell) and _is_text_map(node.schema):
         return _change_entries(changes, node, at)
     group = struct_of(node, settings.purpose)
@@ -123,6 +118,15 @@ def _change(changes: tuple[Change, ...], node: Node, at: Planning, settings: Set
         raise refuse("SMT205", "a struct with a default value cannot be changed", "drop the default")
     paths = tuple(change.path for change in changes)
     return edited(group, paths, change, settings.replace_nulls, at, settings.strict)
+
+
+def _marked(change: Change, after: Node, before: Node) -> Node:
+    """Returns a changed field with the marks of a mask, or of a value that was opened."""
+    if change.action == "masked":
+        return masked(after, before, change.rule.protection)
+    if change.rule.protection == "opens":
+        return opened(after, before)
+    return after
 
 
 def _change_in_place(

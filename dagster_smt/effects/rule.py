@@ -1,7 +1,7 @@
 """Rules that change the value of a field: one declaration for records with and without a schema."""
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from dagster_smt.authoring.fields.edit import Target, refused
 from dagster_smt.errors import DataError
@@ -9,6 +9,9 @@ from dagster_smt.model.cell import Cell, Const, Node, Rule
 from dagster_smt.model.runtime import kind_of_schema
 from dagster_smt.model.schema import Schema
 from dagster_smt.values.basic import KeepNull
+
+Protection = Literal["", "seals", "opens"]
+"""``seals``: the new value can be opened with a key; ``opens``: the rule opens such values; empty: neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,11 @@ class FieldRule:
     """The name of the rule for engines that are not Python; empty for a rule that only Python can run."""
     constant: ClassVar[bool] = False
     """True if ``of_kind`` gives a ``Constant`` for every kind that it does not refuse."""
+
+    @property
+    def protection(self) -> Protection:
+        """Whether the rule seals values that a key opens, or opens sealed values."""
+        return ""
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -78,9 +86,30 @@ class FieldRule:
         return node.call(rule, after, nullable=node.nullable)
 
 
-def masked(after: Node, before: Node) -> Node:
-    """Returns a field with the mark ``masked``, added to its marks before the change."""
+def masked(after: Node, before: Node, protection: Protection) -> Node:
+    """Returns a field with the mark ``masked``, added to its marks before the change.
+
+    The mark ``sealed`` beside it says that a key opens the value. A value that lost its contents before stays masked,
+    even if a stage seals it and another stage opens it again.
+    """
     if not isinstance(after, Cell):
         return after
-    marks = before.marks if isinstance(before, Cell) else frozenset[str]()
-    return replace(after, marks=marks | {"masked"})
+    marks = _marks(before)
+    opens_to_clear = protection == "seals" and not _is_masked_for_good(marks)
+    sealed = frozenset({"sealed"} if opens_to_clear else ())
+    return replace(after, marks=(marks - {"sealed", "opened"}) | {"masked"} | sealed)
+
+
+def opened(after: Node, before: Node) -> Node:
+    """Returns a field that a stage has opened. It is not masked any more, unless its contents were lost before."""
+    if not isinstance(after, Cell) or _is_masked_for_good(_marks(before)):
+        return after
+    return replace(after, marks=(_marks(before) - {"masked", "sealed"}) | {"opened"})
+
+
+def _marks(node: Node) -> frozenset[str]:
+    return node.marks if isinstance(node, Cell) else frozenset[str]()
+
+
+def _is_masked_for_good(marks: frozenset[str]) -> bool:
+    return "masked" in marks and "sealed" not in marks

@@ -9,7 +9,7 @@ from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, 
 from dagster_smt.authoring.options import Names, option
 from dagster_smt.authoring.transform import Transform
 from dagster_smt.effects.effect import Change, Effect
-from dagster_smt.effects.rule import FieldRule
+from dagster_smt.effects.rule import FieldRule, Protection
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Rule
 from dagster_smt.model.paths.connect import FieldPath
@@ -32,6 +32,12 @@ class TextField(FieldRule):
     kinds: tuple[str, ...]
     verb: str
 
+    @property
+    def protection(self) -> Protection:
+        """See ``FieldRule``."""
+        protection: Protection = self.rule.protection
+        return protection
+
     def of_kind(self, kind: str) -> Rule:
         if kind not in self.kinds:
             hint = f"name a field of a type that can be: {', '.join(self.kinds)}; or cast it to string first"
@@ -46,6 +52,8 @@ class TextRules(NullDefaults, NestedPaths, Transform):
     null = "pass"
     action: ClassVar[str] = "masked"
     """The word of the ledger for the change."""
+    opens: ClassVar[bool] = False
+    """True if the transform gives back values that were sealed with a key."""
     form: ClassVar[str] = ""
     """The form of the new value, as the ledger shows it."""
     kinds: ClassVar[tuple[str, ...]] = ("string",)

@@ -1,7 +1,7 @@
 """``TokenRules``, the base of the transforms that put texts through format-preserving encryption."""
 
 from collections.abc import Iterator
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from dagster_smt.authoring.key_options import KEY_RING, Keys, domain_of
 from dagster_smt.authoring.options import Int, Text, option
@@ -17,8 +17,6 @@ class TokenRules(Keys, TextRules):
 
     references = (KEY_RING,)
     key_use = "aes"
-    opens: ClassVar[bool] = False
-    """True to turn tokens into texts."""
     alphabet: Annotated[Text, one_of(*ALPHABETS)] = option(
         "The characters that change: `digits`, `hex` (0 to f), `lowercase`, `uppercase`, `any_case` (both), "
         "`uppercase_alphanumeric` (digits, too) or `alphanumeric` (digits and letters of both cases).",

@@ -1,15 +1,16 @@
-"""The edges of column lineage: identity, transformation or masking, with the stages that made the difference."""
+"""The edges of column lineage: what became of a value, and the stages that made the difference."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.chain.plan import Plan, Step, columns
 from dagster_smt.model.cell import Cell, Ref, split_mark
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.reports.run_report import RunReport
 
-EdgeKind = Literal["identity", "transformation", "masking", "partly masked", "unknown"]
+EdgeKind = Literal["identity", "transformation", "masking", "partly masked", "opened", "unknown"]
 WHOLE_VALUE = "value"
 """The field of an edge whose value may come from any part of the record's value."""
 Place = tuple[str, str]
@@ -25,6 +26,7 @@ class Edge:
         field: The path of the field in the topic, with its part: ``value.customer.email``.
         kind: ``identity``: the value is the same; ``transformation``: the value depends on the field; ``masking``: a
             stage hides the value; ``partly masked``: a stage hides the value in some records, or a part of it;
+            ``opened``: a stage decrypts the value, or turns a token back, and no later stage hides the value;
             ``unknown``: the schema came with the records, or a stage from a jar made the column; then ``field`` is
             ``value``, the whole value.
         stages: The aliases of the stages that changed the value, in order.
@@ -66,21 +68,41 @@ def _edges_after_foreign(plan: Plan) -> Iterator[Edge]:
         yield Edge(path, WHOLE_VALUE, "unknown", stages)
 
 
-def edges_of_report(report: RunReport) -> tuple[Edge, ...]:
-    """Returns the edges of a run whose records brought their schemas. They name no stages."""
+def edges_of_report(report: RunReport, chain: Chain) -> tuple[Edge, ...]:
+    """Returns the edges of a run whose records brought their schemas. They name no stages.
+
+    Nobody knows which stage masked a column. So a mask is certain only if no mask of the chain has a predicate.
+
+    Args:
+        report: The report of the run.
+        chain: The chain of the run.
+    """
+    certain = all(stage.predicate is None for stage in chain.stages if _masks(stage))
     edges = []
     for path, sources in report.lineage.items():
-        kind: EdgeKind = "masking" if path in report.masked else "unknown"
+        kind: EdgeKind = "unknown"
+        if path in report.masked:
+            kind = "masking" if certain else "partly masked"
         edges += [Edge(path, source, kind) for source in sorted(sources)]
     return tuple(edges)
 
 
 def _kind(cell: Cell, stages: Sequence[str], always: frozenset[str]) -> EdgeKind:
-    if "masked" in cell.marks and always.intersection(stages):
+    marks = {split_mark(mark) for mark in cell.marks}
+    opened = {place for word, place in marks if word == "opened"}
+    masked = {place for word, place in marks if word == "masked"}
+    if "" in masked and "" not in opened and always.intersection(stages):
         return "masking"
-    if any(split_mark(mark)[0] == "masked" for mark in cell.marks):
+    # in the elements of a map, the order of a mask and its opening is unknown
+    if "" in masked or masked - opened:
         return "partly masked"
+    if opened:
+        return "opened"
     return "identity" if cell.copied else "transformation"
+
+
+def _masks(stage: Stage) -> bool:
+    return any(entry.action == "masked" for entry in stage.transform.ledger())
 
 
 def _always_masking(plan: Plan) -> frozenset[str]:
@@ -88,7 +110,7 @@ def _always_masking(plan: Plan) -> frozenset[str]:
     conditional = {step.plan.stage.alias for step in plan.steps if step.plan.condition is not True}
     aliases = set()
     for stage in plan.chain.stages:
-        if stage.alias not in conditional and any(e.action == "masked" for e in stage.transform.ledger()):
+        if stage.alias not in conditional and _masks(stage):
             aliases.add(stage.alias)
     return frozenset(aliases)
 
@@ -123,8 +145,8 @@ def _changed(before: PlanRecord, after: PlanRecord, alias: str, stages: Stages) 
     results: dict[Place, tuple[str, ...]] = {}
     for place, cell in _cells(after):
         same = [other for other, one in cells if _contents(one) == _contents(cell)]
-        masked_again = "masked" in cell.marks and not isinstance(cell.expr, Ref)
-        if same and not masked_again:
+        changed_again = not cell.marks.isdisjoint({"masked", "opened"}) and not isinstance(cell.expr, Ref)
+        if same and not changed_again:
             own: Iterable[str] = ()
             origins = [place] if place in same else same
         else:

@@ -20,6 +20,7 @@ SUBTYPES = {
     "transformation": "TRANSFORMATION",
     "masking": "TRANSFORMATION",
     "partly masked": "TRANSFORMATION",
+    "opened": "TRANSFORMATION",
 }
 
 

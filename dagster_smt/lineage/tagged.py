@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from dagster_smt.authoring.stage import Chain, Stage
+from dagster_smt.effects.effect import Change
 from dagster_smt.lineage.edges import WHOLE_VALUE, Edge
 from dagster_smt.model.paths.extended import extended_steps
 from dagster_smt.model.paths.steps import Step
@@ -23,9 +25,10 @@ class TaggedColumn:
             holds the field, or nobody knows which.
         field: The path of the field in the topic.
         tags: Its tags.
-        state: ``unmasked``: the value as in the topic; ``masked``; ``partly masked``: in some records, or in a part of
-            the value; ``transformed``: the chain or the policy changed the value, which may still reveal something;
-            ``unknown``: a stage from a jar may have put the value into any column; or ``not in the table``.
+        state: ``unmasked``: the value as in the topic, or a value that a stage has opened; ``masked``; ``partly
+            masked``: in some records, or in a part of the value; ``transformed``: the chain or the policy changed the
+            value, which may still reveal something; ``unknown``: a stage from a jar may have put the value into any
+            column, or a stage of the chain may have opened the value; or ``not in the table``.
         stages: The stages that changed the value.
     """
 
@@ -40,24 +43,32 @@ class TaggedColumn:
         return {**asdict(self), "tags": list(self.tags), "stages": list(self.stages)}
 
 
-def tagged_columns(policy: AppliedPolicy, edges: Sequence[Edge], *, has_columns: bool) -> tuple[TaggedColumn, ...]:
+def tagged_columns(
+    policy: AppliedPolicy, edges: Sequence[Edge], *, has_columns: bool, chain: Chain
+) -> tuple[TaggedColumn, ...]:
     """Returns the columns of all tagged fields of the value.
 
     Args:
         policy: The policy, with the decisions of a run.
         edges: The edges of the column lineage; empty if records have no schema.
         has_columns: True if the table has columns, False if it holds records.
+        chain: The chain of the run. In a table of records, a stage of it may open what the policy sealed.
     """
+    opening = tuple(stage.alias for stage in chain.stages if getattr(stage.transform, "opens", False))
     rows: dict[TaggedColumn, None] = {}
     for decision in policy.decisions:
         if decision.part == "value" and decision.tags:
-            for one in _of_decision(decision, policy, edges, has_columns):
+            for one in _of_decision(decision, policy, edges, has_columns, opening):
                 rows[one] = None
     return tuple(rows)
 
 
 def _of_decision(
-    decision: Decision, policy: AppliedPolicy, edges: Sequence[Edge], has_columns: bool
+    decision: Decision,
+    policy: AppliedPolicy,
+    edges: Sequence[Edge],
+    has_columns: bool,
+    opening: tuple[str, ...],
 ) -> Iterator[TaggedColumn]:
     tags, steps = tuple(tag.name for tag in decision.tags), path_steps(decision.path, "")
     own = [edge for edge in edges if covers(steps, _steps_of(edge.field))]
@@ -67,7 +78,7 @@ def _of_decision(
             state = "masked"
         elif edge.kind == "partly masked":
             state = "partly masked"
-        elif edge.kind == "identity" or (edge.kind == "unknown" and decision.action == KEEP):
+        elif edge.kind in ("identity", "opened") or (edge.kind == "unknown" and decision.action == KEEP):
             state = "unmasked"
         yield TaggedColumn(edge.column, decision.path, tags, state, edge.stages)
     if own:
@@ -85,7 +96,14 @@ def _of_decision(
     column = "" if has_columns else _below_value(decision.path)
     if foreign and state != "masked":
         state = "unknown"
+    if opening and any(_seals(s) for s in policy.stages if s.alias in stages):
+        state, stages = "unknown", (*stages, *opening)
     yield TaggedColumn(column, decision.path, tags, state, (*stages, *foreign))
+
+
+def _seals(stage: Stage) -> bool:
+    """Returns whether a key opens what a stage has written."""
+    return any(isinstance(e, Change) and e.rule.protection == "seals" for e in stage.transform.effects())
 
 
 def _is_after_foreign(edge: Edge) -> bool:

@@ -109,6 +109,7 @@ class Cell:
         copied: True if the value is an unchanged copy of its one source.
         nullable: True if the value can be null although the schema says required.
         marks: What stages did to the value, such as ``masked``, or to one of its elements, such as ``masked.key``.
+            ``sealed`` beside ``masked``: a key opens the value; ``opened``: a stage did.
         items: The node of every element, if the cell is an array or map and a stage has changed all elements.
     """
 

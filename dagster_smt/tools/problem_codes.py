@@ -27,7 +27,9 @@ AREAS = {
     "9": "Not supported, or a mistake in a class",
 }
 SHARED = {
-    "SMT754": "orchestration/definitions/erasure_asset tables/erasure/spec",
+    "SMT654": "orchestration/definitions/loading orchestration/pipes/external",
+    "SMT753": "formats/registry/data_keys formats/registry/sealed_json",
+    "SMT754": "orchestration/definitions/erasure_asset orchestration/erase tables/erasure/spec",
     "SMT767": "orchestration/definitions/policies privacy/applied privacy/registry_tags",
     "SMT700": "run/spec tables/spec",
     "SMT730": "model/topics/table_names run/spec tables/spec",

@@ -310,12 +310,6 @@ def test_options(registry, case):
         form_of(registry, **options)
 
 
-@pytest.mark.parametrize("kind", ["protobuf-confluent", "json-confluent"])
-def test_only_avro_is_opened(kind):
-    with pytest.raises(ConfigError, match=r"SMT272 .*rules: is unknown"):
-        Format(kind, options={"url": "http://localhost", "rules": "open", "kms.keys": "local-kms://one"})
-
-
 @pytest.mark.parametrize(("algorithm", "days"), WAYS)
 @pytest.mark.parametrize("subject", ["people-value", "copies-value"], ids=["with a data key", "without"])
 def test_consumers_open_what_is_written(registry, algorithm, days, subject):

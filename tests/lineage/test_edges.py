@@ -1,5 +1,7 @@
 """Edges of column lineage: what happened to a value, by which stages; and the columns of tagged fields."""
 
+import pytest
+
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.chain.after_foreign import plan_after
 from dagster_smt.chain.forms import Form
@@ -51,14 +53,66 @@ def test_a_mask_under_a_predicate_is_no_mask_for_an_auditor():
 
 def test_a_token_is_a_mask_and_its_opening_is_none():
     ring = {"fields": ["who"], "key.ring": "k1=${env:EXAMPLE_KEY}"}
-    for kind, expected in (("Tokenize", "masking"), ("Encrypt", "masking"), ("Detokenize", "transformation")):
+    for kind, expected in (("Tokenize", "masking"), ("Encrypt", "masking"), ("Detokenize", "opened")):
         stage = {"alias": "it", "type": f"{kind}$Value", "options": ring}
         assert {edge.column: edge.kind for edge in edges_of(plan(parse_chain([stage])))}["who"] == expected
 
 
+OPENED = {
+    "Encrypt, Decrypt": "opened",
+    "Tokenize, Detokenize": "opened",
+    "Decrypt, Pseudonymize": "masking",
+    "Encrypt, Decrypt, MaskPart": "masking",
+    "Encrypt, MaskPart, Decrypt": "masking",  # nobody opens a text that lost a part
+    "Pseudonymize, Encrypt, Decrypt": "masking",
+    "Encrypt, Decrypt, Encrypt": "masking",
+    "Encrypt, Decrypt?": "partly masked",
+    "Encrypt?, Decrypt": "opened",
+    "Decrypt, MaskPart?": "partly masked",
+    "Encrypt, Decrypt?, MaskPart": "masking",
+    "Encrypt, Decrypt, Cast": "opened",
+}
+
+
+@pytest.mark.parametrize("names", OPENED)
+def test_what_a_stage_opens_is_masked_no_more(names):
+    """A question mark: the stage has a predicate."""
+    stages = []
+    for number, name in enumerate(names.split(", ")):
+        kind, some = name.rstrip("?"), {"predicate": SOME} if name.endswith("?") else {}
+        options = {"spec": "who:string"} if kind == "Cast" else {"fields": ["who"]}
+        if kind not in ("Cast", "MaskPart"):
+            options["key.ring"] = "k1=${env:EXAMPLE_KEY}"
+        stages.append({"alias": f"s{number}", "type": f"{kind}$Value", "options": options, **some})
+    planned = plan(parse_chain(stages))
+    (edge,) = [edge for edge in edges_of(planned) if edge.column == "who"]
+    assert edge.kind == OPENED[names]
+    assert planned.masked == (frozenset({"who"}) if edge.kind == "masking" else frozenset())
+
+
+@pytest.mark.parametrize("path", ["tags[*]", "at.city"])
+def test_parts_of_a_value_that_a_stage_opens(path):
+    options = {"fields": [path], "key.ring": "k1=${env:EXAMPLE_KEY}", **EXTENDED}
+    stages = [{"alias": k.lower(), "type": f"{k}$Value", "options": options} for k in ("Encrypt", "Decrypt")]
+    kinds = {edge.column: edge.kind for edge in edges_of(plan(parse_chain(stages)))}
+    assert kinds[path.replace("[*]", "[]")] == "opened"
+    assert plan(parse_chain(stages)).masked == frozenset()
+
+
+def test_an_entry_of_a_map_that_a_stage_opens_counts_as_opened():
+    options = {"fields": ["m.k"], "key.ring": "k1=${env:EXAMPLE_KEY}", **EXTENDED}
+    stages = [{"alias": k.lower(), "type": f"{k}$Value", "options": options} for k in ("Encrypt", "Decrypt")]
+    of_map = parse_ddl("m MAP<STRING, STRING>")
+    assert edges_of(plan(parse_chain(stages[:1]), of_map))[0].kind == "partly masked"
+    assert edges_of(plan(parse_chain(stages), of_map))[0].kind == "opened"
+
+
 def test_schemas_of_records_leave_the_kind_open():
     report = RunReport("r", Window(), lineage={"a": ("value.x",), "b": ("value.y",)}, masked=frozenset({"b"}))
-    assert edges_of_report(report) == (Edge("a", "value.x", "unknown"), Edge("b", "value.y", "masking"))
+    chain = parse_chain(CHAIN[:2])
+    assert edges_of_report(report, chain) == (Edge("a", "value.x", "unknown"), Edge("b", "value.y", "masking"))
+    some = parse_chain(CHAIN[:3])
+    assert edges_of_report(report, some)[1] == Edge("b", "value.y", "partly masked"), "a predicate may have decided"
 
 
 def plan_of_jars(policy=None):
@@ -91,7 +145,7 @@ def states(columns):
 def test_tagged_columns_of_a_table_of_columns(tmp_path):
     policy = applied(tmp_path, VALUE)
     chain = policy.on(parse_chain(CHAIN[3:5]))
-    columns = tagged_columns(policy, edges_of(plan(chain)), has_columns=True)
+    columns = tagged_columns(policy, edges_of(plan(chain)), has_columns=True, chain=chain)
     assert states(columns) == {
         "who": ("who", "masked", ("policy_mask",)),
         "at.city": ("at_city", "unmasked", ()),
@@ -103,7 +157,8 @@ def test_tagged_columns_of_a_table_of_columns(tmp_path):
 def test_tagged_columns_after_a_stage_of_a_jar(tmp_path):
     """The class may have copied a field into any column, so no field is said to be gone."""
     policy = applied(tmp_path, VALUE)
-    columns = tagged_columns(policy, edges_of(plan_of_jars(policy)), has_columns=True)
+    jars = plan_of_jars(policy)
+    columns = tagged_columns(policy, edges_of(jars), has_columns=True, chain=jars.chain)
     assert states(columns) == {
         "who": ("", "masked", ("policy_mask", "hide")),
         "at.city": ("", "unknown", ("hide",)),
@@ -113,10 +168,28 @@ def test_tagged_columns_after_a_stage_of_a_jar(tmp_path):
 
 
 def test_tagged_columns_of_a_table_of_records(tmp_path):
-    columns = tagged_columns(applied(tmp_path, None), (), has_columns=False)
+    policy = applied(tmp_path, None)
+    columns = tagged_columns(policy, (), has_columns=False, chain=policy.on(parse_chain(CHAIN[3:4])))
     assert states(columns) == {
         "who": ("value.who", "masked", ("policy_mask",)),
         "at.city": ("value.at.city", "unmasked", ()),
         "note": ("", "not in the table", ()),
         "price": ("value.price", "unmasked", ()),
     }
+
+
+@pytest.mark.parametrize("has_columns", [True, False])
+def test_a_chain_that_opens_what_a_policy_sealed_is_no_mask(tmp_path, has_columns):
+    """Whoever writes the definition may do so; an auditor sees it."""
+    ring = {"key.ring": "k1=${env:EXAMPLE_KEY}"}
+    actions = {"seal": {"type": "Encrypt", "options": ring}}
+    rules = {"PII.name": "seal", "PII": "drop", "public": "keep", "num": "keep"}
+    policy = applied(tmp_path, VALUE if has_columns else None, rules=rules, actions=actions)
+    opening = {"alias": "open", "type": "Decrypt$Value", "options": {"fields": ["who"], **ring}}
+    for own, expected in (([], "masked"), ([opening], "unmasked" if has_columns else "unknown")):
+        chain = policy.on(parse_chain(own))
+        edges = edges_of(plan(chain)) if has_columns else ()
+        (who,) = [
+            one for one in tagged_columns(policy, edges, has_columns=has_columns, chain=chain) if one.field == "who"
+        ]
+        assert (who.state, who.stages[-1]) == (expected, "open" if own else "policy_seal")

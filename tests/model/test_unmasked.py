@@ -116,6 +116,44 @@ def test_what_a_chain_hides_less_than_another(stages, expected):
     assert [entry.path for entry in less_hidden(parse_chain(stages), parse_chain([mask()]))] == expected
 
 
+RING = {"key.ring": "k1=${env:EXAMPLE_KEY}"}
+
+
+def of(kind, alias="it", **more):
+    options = {"fields": "email", **({} if kind == "MaskPart" else RING), **more.pop("options", {})}
+    return {"alias": alias, "type": f"{kind}$Value", "options": options, **more}
+
+
+WEAKER = [
+    ("the same", [of("Encrypt")], [of("Encrypt")], False),
+    ("opened again", [of("Encrypt")], [of("Encrypt"), of("Decrypt", "open")], True),
+    (
+        "opened where the definition opens",
+        [of("Encrypt"), of("Decrypt", "open")],
+        [of("Encrypt"), of("Decrypt", "o")],
+        False,
+    ),
+    (
+        "opened in more records",
+        [of("Encrypt"), of("Decrypt", "o", predicate=WHEN)],
+        [of("Encrypt"), of("Decrypt", "o")],
+        True,
+    ),
+    ("a token turned back", [of("Tokenize")], [of("Tokenize"), of("Detokenize", "open")], True),
+    ("nothing to open", [mask()], [mask(), of("Decrypt", "open", options={"fields": "phone"})], False),
+    ("a part instead of nothing", [mask()], [of("MaskPart")], True),
+    ("nothing instead of a part", [of("MaskPart")], [mask()], False),
+    ("a larger part", [of("MaskPart")], [of("MaskPart", options={"count": "9"})], True),
+    ("another key", [of("Pseudonymize")], [of("Pseudonymize", options={"key.ring": "k2=${env:EXAMPLE_KEY}"})], True),
+    ("more fields", [of("MaskPart")], [of("MaskPart", options={"fields": "email,phone"})], False),
+]
+
+
+@pytest.mark.parametrize(("defined", "run", "less"), [case[1:] for case in WEAKER], ids=[case[0] for case in WEAKER])
+def test_a_weaker_mask_of_the_same_field_hides_less(defined, run, less):
+    assert bool(less_hidden(parse_chain(run), parse_chain(defined))) == less
+
+
 def test_a_mask_without_its_predicate_hides_more():
     guarded = parse_chain([mask(predicate=WHEN)])
     assert not less_hidden(parse_chain([mask()]), guarded) and not less_hidden(guarded, guarded)

@@ -95,15 +95,21 @@ def check_read(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], num
     choice = settings.get(RULES, "refuse")
     for rule in rules:
         if choice == "refuse" and rule.is_encryption:
-            hint = f"with {RULES}=sealed, they stay encrypted; with {RULES}=open, those of Avro are decrypted"
+            hint = f"with {RULES}=sealed, they stay encrypted; with {RULES}=open, they are decrypted"
             raise _refused(f"schema {number} has {rule.words}, which encrypts fields", hint)
         if not rule.is_encryption:
             hint = "let a consumer with this rule write another topic, and read that one"
             raise _refused(f"schema {number} has {rule.words}, which this package does not apply", hint)
 
 
-def check_write(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], subject: str) -> None:
+def check_write(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], subject: str, *, seals: bool) -> None:
     """Checks that records may be written under a subject.
+
+    Args:
+        settings: The options of the format.
+        rules: The rules of producers.
+        subject: The subject.
+        seals: True if this package can encrypt fields in the format.
 
     Raises:
         DataError: SMT752, producers apply a rule, for example encrypt fields, and this package would not.
@@ -112,7 +118,7 @@ def check_write(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], su
     if choice == "sealed":
         return
     for rule in rules:
-        if choice == "open" and rule.is_encryption:
+        if choice == "open" and rule.is_encryption and seals:
             continue
         statement = f"producers apply {rule.words} under {subject}, and this package does not"
         hint = f"set {RULES}=open to encrypt fields of Avro, or {RULES}=sealed to write values as they are"

@@ -14,12 +14,18 @@ from dagster_smt.formats.protobuf.read import protobuf_of
 from dagster_smt.formats.protobuf.text import proto_files
 from dagster_smt.formats.registry.client import RegistrySchema, SchemaKind, schema_by_id, version_of
 from dagster_smt.formats.registry.data_keys import DataKeys
-from dagster_smt.formats.registry.rules import check_read
+from dagster_smt.formats.registry.rules import RegistryRule, check_read
 from dagster_smt.formats.registry.sealed_fields import opener
+from dagster_smt.formats.registry.sealed_json import json_opener
+from dagster_smt.formats.registry.sealed_protobuf import protobuf_opener
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.topics.format import RULES, Format
 
 KeyOrValue = Literal["key", "value"]
+Opened = Callable[[bytes], bytes]
+"""Returns a value with decrypted fields."""
+Opening = Callable[[str], Opened]
+"""Returns the function that opens values under a subject."""
 HEADER = 5
 """The number of bytes before an Avro value."""
 KINDS: dict[str, SchemaKind] = {"avro-confluent": "AVRO", "protobuf-confluent": "PROTOBUF", "json-confluent": "JSON"}
@@ -76,7 +82,7 @@ class Registered:
     read: Callable[[bytes], Any]
     name: str | None
     with_version: Callable[[int], Schema | None]
-    opening: Callable[[str], Callable[[bytes], bytes]] | None = None
+    opening: "Opening | None" = None
 
     def reading(self, form: Format, side: KeyOrValue, topic: str) -> Callable[[bytes], Any]:
         """Returns ``read`` for the records of a topic, whose encrypted fields are opened before."""
@@ -101,13 +107,23 @@ def registered_schema(form: Format, header: bytes) -> Registered:
     place = f"schema {number}"
     if kind == "JSON":
         return _json(source, form, place)
+    return _protobuf(source, form, place, read_indexes(header, HEADER)[0])
+
+
+def _protobuf(source: RegistrySchema, form: Format, place: str, indexes: Sequence[int]) -> Registered:
     try:
         files = proto_files(source.text, source.references, place)
-        message = protobuf_of(files, read_indexes(header, HEADER)[0], place)
+        message = protobuf_of(files, indexes, place)
     except ConfigError as error:
         raise DataError(error.problems[0]) from None
     stamped = cache(lambda version: message.schema.with_(version=version))
-    return Registered(message.schema, message.read, message.name, stamped)
+    opening: Opening | None = None
+    if _opens(source, form):
+
+        def opening(subject: str) -> Opened:
+            return protobuf_opener(files, indexes, source.rules, source.tags, _keys(form, subject))
+
+    return Registered(message.schema, message.read, message.name, stamped, opening)
 
 
 def _json(source: RegistrySchema, form: Format, place: str) -> Registered:
@@ -116,7 +132,14 @@ def _json(source: RegistrySchema, form: Format, place: str) -> Registered:
     except ConfigError as error:
         raise DataError(error.problems[0]) from None
     stamped = cache(lambda version: document.schema.with_(version=version))
-    return Registered(document.schema, document.read, document.name, stamped)
+    opening: Opening | None = None
+    if _opens(source, form):
+        others = dict(source.references)
+
+        def opening(subject: str) -> Opened:
+            return json_opener(source.text, others, source.rules, source.tags, _keys(form, subject))
+
+    return Registered(document.schema, document.read, document.name, stamped, opening)
 
 
 def _avro(source: RegistrySchema, form: Format, number: int) -> tuple[Registered, Avro | None]:
@@ -126,13 +149,22 @@ def _avro(source: RegistrySchema, form: Format, number: int) -> tuple[Registered
         avro = avro_of(source.text, [text for _, text in source.references], f"schema {number}")
     except ConfigError as error:
         raise DataError(error.problems[0]) from None
-    opening = _opening(source, avro, form) if form.settings.get(RULES) == "open" and source.rules else None
+    opening: Opening | None = None
+    if _opens(source, form):
+
+        def opening(subject: str) -> Opened:
+            return opener(avro, source.rules, source.tags, _keys(form, subject))
+
     return Registered(avro.schema, avro.read, avro.name, cache(partial(with_version, avro)), opening), avro
 
 
-def _opening(source: RegistrySchema, avro: Avro, form: Format) -> Callable[[str], Callable[[bytes], bytes]]:
+def _opens(source: RegistrySchema, form: Format) -> bool:
+    return form.settings.get(RULES) == "open" and bool(source.rules)
+
+
+def _keys(form: Format, subject: str) -> Callable[[RegistryRule], DataKeys]:
     options = tuple(form.settings.items())
-    return lambda subject: opener(avro, source.rules, source.tags, lambda rule: DataKeys(options, rule, subject))
+    return lambda rule: DataKeys(options, rule, subject)
 
 
 def versioned(registered: Registered, form: Format, header: bytes, side: KeyOrValue, topic: str) -> Schema | None:

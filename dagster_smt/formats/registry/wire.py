@@ -167,7 +167,7 @@ class RegistryWriter:
         register = self.settings.get("auto.register.schemas", "true").lower() == "true"
         options = tuple(self.settings.items())
         contract = contract_of(options, subject)
-        check_write(self.settings, contract.rules, subject)
+        check_write(self.settings, contract.rules, subject, seals=self.kind == "AVRO")
         sealing = SubjectSealing()
         if contract.rules and self.settings.get(RULES) == "open":
             sealing = sealing_of(options, subject, text, contract)

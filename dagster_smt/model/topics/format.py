@@ -154,10 +154,9 @@ class Format:
 
     def _of_rules(self) -> Iterator[Problem]:
         place, settings = f"{self.kind}.", self.settings
-        choices = RULE_CHOICES if self.kind == "avro-confluent" else RULE_CHOICES[:-1]
         choice = settings.get(RULES, RULE_CHOICES[0])
-        if choice not in choices:
-            yield Problem("SMT272", f"{place}{RULES}", "is unknown", f"use {', '.join(choices)}")
+        if choice not in RULE_CHOICES:
+            yield Problem("SMT272", f"{place}{RULES}", "is unknown", f"use {', '.join(RULE_CHOICES)}")
         keys = [key for key in settings if key.startswith(KMS)]
         if choice == "open" and "://" not in settings.get(KMS_KEYS, ""):
             hint = "set it to the beginnings of addresses, such as hcvault://vault.example.com:8200/transit/keys/"

@@ -180,7 +180,7 @@ def _erased(
     config = context.op_execution_context.op_config
     source = subject_source(config["subjects"])
     run = f"{context.run.run_id}-{context.op_execution_context.op_handle}"
-    work = partial(_work, tables, source, session, run, bool(config["no_writers"]))
+    work = partial(erase_persons, tables, source, session, run, bool(config["no_writers"]))
     report = run_cancellable(session, f"dagster-{run}", work, log=lambda line: context.log.info(visible(line)))
     if records is not None:
         write_record(report, Path(records))
@@ -194,10 +194,19 @@ def _erased(
     yield dg.MaterializeResult(key, metadata=erasure_metadata(report), check_results=[_check(report, key)])
 
 
-def _work(
+def erase_persons(
     tables: Sequence[PlannedAsset], source: SubjectSource, session: Any, run: str, no_writers: bool, say: Any
 ) -> ErasureReport:
-    """Erases persons, in the thread that ``run_cancellable`` starts."""
+    """Erases persons from tables, their dead letters and their topics.
+
+    Args:
+        tables: The tables. Each has an ``erasure``.
+        source: The place of the ids.
+        session: The Spark session.
+        run: The name of the run in the record.
+        no_writers: True if no run is at work.
+        say: Receives lines about the progress; it may raise to stop.
+    """
     from dagster_smt.run.erasure import ErasureTarget, erase  # loads PySpark
 
     targets = []

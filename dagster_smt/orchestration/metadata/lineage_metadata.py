@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from dagster_smt.chain import Plan
+from dagster_smt.chain import Chain, Plan
 from dagster_smt.lineage.edges import Edge, edges_of, edges_of_report
 from dagster_smt.lineage.tagged import TaggedColumn, tagged_columns
 from dagster_smt.model.reports.run_report import RunReport
@@ -20,14 +20,16 @@ def run_edges(plan: Plan, report: RunReport | None) -> tuple[Edge, ...]:
     """Returns the edges of a run: from its plan, or from a report if the records brought their schemas."""
     if plan.typed:
         return edges_of(plan)
-    return edges_of_report(report) if report is not None else ()
+    return edges_of_report(report, plan.chain) if report is not None else ()
 
 
-def run_columns(policy: AppliedPolicy | None, edges: tuple[Edge, ...], sink: Sink) -> tuple[TaggedColumn, ...]:
+def run_columns(
+    policy: AppliedPolicy | None, edges: tuple[Edge, ...], sink: Sink, chain: Chain
+) -> tuple[TaggedColumn, ...]:
     """Returns the columns with values of tagged fields; none without a policy."""
     if policy is None:
         return ()
-    return tagged_columns(policy, edges, has_columns=sink.kind == "columns")
+    return tagged_columns(policy, edges, has_columns=sink.kind == "columns", chain=chain)
 
 
 def lineage_metadata(plan: Plan, report: RunReport | None, policy: AppliedPolicy | None, sink: Sink) -> Metadata:
@@ -36,6 +38,6 @@ def lineage_metadata(plan: Plan, report: RunReport | None, policy: AppliedPolicy
     if edges and sink.kind == "columns":
         metadata[EDGES] = dg.MetadataValue.json([edge.to_json() for edge in edges[:MOST_EDGES]])
     if policy is not None:
-        columns = [column.to_json() for column in run_columns(policy, edges, sink)]
+        columns = [column.to_json() for column in run_columns(policy, edges, sink, plan.chain)]
         metadata[TAGGED] = dg.MetadataValue.json(columns)
     return metadata

@@ -5,14 +5,13 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from types import FrameType
 from typing import Any
 
-import dagster as dg
 from dagster_pipes import PipesContext, PipesEnvVarParamsLoader, open_dagster_pipes
 
 from dagster_smt.errors import ConfigError, Problem, SmtError
+from dagster_smt.orchestration.definitions.loading import load_definitions
 from dagster_smt.orchestration.definitions.planned import PlannedAsset, PlannedTable, planned_tables
 from dagster_smt.orchestration.pipes.messages import (
     ANSWER,
@@ -94,7 +93,8 @@ def _table(definitions: str, name: str) -> PlannedTable:
     Raises:
         ConfigError: The definitions are wrong; SMT654, they cannot be loaded, or have no such table.
     """
-    loaded = _load(definitions)
+    hint = "install the code location in the process elsewhere; --py-files of spark-submit ships modules"
+    loaded = load_definitions(definitions, hint)
     tables = planned_tables(name)
     if not tables:
         hint = "name the module of the code location; install the same code on both sides"
@@ -105,28 +105,6 @@ def _table(definitions: str, name: str) -> PlannedTable:
         raise ConfigError(Problem("SMT654", definitions, statement, "give each asset and op a name of its own"))
     del loaded  # kept until here: tables live as long as their definitions
     return tables[-1]
-
-
-def _load(definitions: str) -> list[object]:
-    """Imports a module and makes its definitions, as ``dg dev -m`` does."""
-    module_name, _, attribute = definitions.partition(":")
-    hint = "install the code location in the process elsewhere; --py-files of spark-submit ships modules"
-    try:
-        module = import_module(module_name)
-        objects = [getattr(module, attribute)] if attribute else list(vars(module).values())
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(Problem("SMT654", definitions, f"cannot be loaded: {error}", hint)) from None
-    return [value() if _is_lazy(value) else value for value in objects]
-
-
-def _is_lazy(value: object) -> bool:
-    """Returns True for a function with the decorator ``@dg.definitions``."""
-    return isinstance(value, type(_no_definitions))
-
-
-@dg.definitions
-def _no_definitions() -> dg.Definitions:
-    return dg.Definitions()
 
 
 @contextmanager

@@ -23,6 +23,7 @@ class Decrypt(Keys, TextRules):
     connect_class = "dagster_smt.privacy.Decrypt"
     purpose = "decrypt fields"
     action = "changed"
+    opens = True
     references = (KEY_RING,)
     verb = "decrypted"
     form = "decrypted"

@@ -34,6 +34,7 @@ class Sealing(TextRule):
     key: KeyReference
     mode: str
     context: str
+    protection = "seals"
 
     def of_text(self, text: str) -> str:
         head = f"{_VERSION}:{self.mode}:{self.key.id}:"
@@ -58,6 +59,7 @@ class Opening(TextRule):
     context: str
     passes_others: bool
     may_fail = True
+    protection = "opens"
 
     def of_text(self, text: str) -> str:
         match = _SEALED.fullmatch(text)

@@ -18,6 +18,8 @@ class TextRule(PythonRule):
     """
 
     returns: ClassVar[Schema | None] = STRING
+    protection: ClassVar[str] = ""
+    """``seals``: a key opens the result; ``opens``: the rule opens such texts; empty: neither."""
 
     def of_text(self, text: str) -> str:
         """Returns the result for a text."""

@@ -62,6 +62,11 @@ class Token(TextRule):
     opens: bool
     may_fail = True
 
+    @property
+    def protection(self) -> str:  # type: ignore[override]
+        """See ``TextRule``."""
+        return "opens" if self.opens else "seals"
+
     def of_text(self, text: str) -> str:
         try:
             return self._token(text)

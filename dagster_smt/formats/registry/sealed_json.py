@@ -1,0 +1,225 @@
+"""Opens encrypted fields inside the text of a JSON value, before the value is read.
+
+The text is walked along its JSON Schema. Only objects and arrays around encrypted texts are taken apart: everything
+else is copied as it is, so no number changes on the way. Which texts a rule concerns follows Confluent's clients
+(``json_schema.transform``): the tags are those of the nearest property around the text.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from dagster_smt.errors import DataError, data_error, needs_extras
+from dagster_smt.formats.registry.data_keys import DataKeys
+from dagster_smt.formats.registry.rules import RegistryRule
+from dagster_smt.model.schema_size import MAX_LEVELS
+
+Tags = tuple[tuple[str, tuple[str, ...]], ...]
+_INLINE = "confluent:tags"
+_ROOT = "$"
+Change = Callable[[bytes, bool], bytes]
+Walk = Callable[[msgspec.Raw, Change], msgspec.Raw]
+"""Returns a value with changed texts; the second argument changes a text."""
+_decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_decode_text = msgspec.json.Decoder(str).decode
+_encode = msgspec.json.Encoder().encode
+
+
+def json_opener(
+    text: str,
+    references: Mapping[str, str],
+    rules: Iterable[RegistryRule],
+    tags: Tags,
+    keys: Callable[[RegistryRule], DataKeys],
+) -> Callable[[bytes], bytes]:
+    """Returns a function from the text of a value to the same text with opened fields.
+
+    Args:
+        text: The JSON Schema.
+        references: The texts of other documents, by the name that ``$ref`` has.
+        rules: The rules, in the order in which consumers apply them.
+        tags: The tags in the metadata of the schema.
+        keys: Returns the keys of a rule.
+
+    Raises:
+        DataError: SMT753, a union has several types that a value with encrypted fields could have.
+    """
+    documents = {name: json.loads(other) for name, other in {**references, "": text}.items()}
+    steps = []
+    for rule in rules:
+        walk = _Walks(documents, rule, tags).of(documents[""], "", _ROOT, None, 0)
+        if walk is not None:
+            steps.append((walk, keys(rule).opened, rule.may_fail))
+
+    def opened(data: bytes) -> bytes:
+        for walk, change, may_fail in steps:
+            try:
+                data = bytes(walk(msgspec.Raw(data), change))
+            except (msgspec.DecodeError, RecursionError):
+                statement = "fields cannot be decrypted: the value is not JSON"
+                raise data_error("SMT753", statement, "check the producer") from None
+            except DataError:
+                if not may_fail:
+                    raise
+        return data
+
+    return opened
+
+
+class _Walks:
+    """A builder of walks for one rule. A walk is None where the rule concerns nothing inside."""
+
+    def __init__(self, documents: Mapping[str, Any], rule: RegistryRule, tags: Tags):
+        self.documents, self.rule, self.tags = documents, rule, tags
+
+    def of(self, node: Any, document: str, path: str, concerned: bool | None, level: int) -> Walk | None:
+        """Returns the walk of a schema.
+
+        Args:
+            node: The schema.
+            document: The document of the schema, for references.
+            path: The full name of the nearest property around, such as ``$.customer.mail``.
+            concerned: True if the rule concerns that property; None outside of properties.
+            level: The number of schemas around.
+        """
+        if not isinstance(node, dict) or level > 4 * MAX_LEVELS:
+            return None
+        if "$ref" in node:
+            name, target = self._referred(str(node["$ref"]), document)
+            return self.of(target, name, path, concerned, level + 1)
+        walks = [self._of_union(branches, document, path, concerned, level) for branches in _unions(node)]
+        walks += [self.of(one, document, path, concerned, level + 1) for one in node.get("allOf") or ()]
+        walks.append(self._typed(node, document, path, concerned, level))
+        return _in_turn([walk for walk in walks if walk is not None])
+
+    def _referred(self, reference: str, document: str) -> tuple[str, Any]:
+        name, _, pointer = reference.partition("#")
+        name = name or document
+        node = self.documents.get(name)
+        for part in filter(None, pointer.split("/")):
+            key = part.replace("~1", "/").replace("~0", "~")
+            node = node.get(key) if isinstance(node, dict) else None
+        return name, node
+
+    def _of_union(
+        self, branches: Sequence[Any], document: str, path: str, concerned: bool | None, level: int
+    ) -> Walk | None:
+        """Returns the walk of the one branch that a rule concerns. Null needs no walk.
+
+        Confluent's clients validate a value against each branch. Here, a union in which several types contain encrypted
+        fields is refused, because the wrong type would leave a field encrypted, or open another one.
+        """
+        walks = [(branch, self.of(branch, document, path, concerned, level + 1)) for branch in branches]
+        concerned_walks = [walk for _, walk in walks if walk is not None]
+        if not concerned_walks:
+            return None
+        others = [branch for branch, _ in walks if not (isinstance(branch, dict) and branch.get("type") == "null")]
+        kinds = {_json_kind(self._resolved(branch, document)) for branch in others}
+        if len(concerned_walks) > 1 or len(kinds) < len(others):
+            statement = f"{path} has several types that a value with encrypted fields could have"
+            hint = "with rules=sealed, fields stay encrypted"
+            raise data_error("SMT753", f"fields of a union cannot be decrypted: {statement}", hint)
+        return concerned_walks[0]
+
+    def _resolved(self, node: Any, document: str) -> Any:
+        for _ in range(MAX_LEVELS):
+            if not isinstance(node, dict) or "$ref" not in node:
+                return node
+            document, node = self._referred(str(node["$ref"]), document)
+        return None
+
+    def _typed(
+        self, node: Mapping[str, Any], document: str, path: str, concerned: bool | None, level: int
+    ) -> Walk | None:
+        walks = []
+        items = self.of(node.get("items"), document, path, concerned, level + 1)
+        if items is not None:
+            walks.append(_of_items(items))
+        properties = node.get("properties")
+        fields = {}
+        for name, child in (properties if isinstance(properties, dict) else {}).items():
+            full = f"{path}.{name}"
+            walk = self.of(child, document, full, self._concerns(full, child), level + 1)
+            if walk is not None:
+                fields[name] = walk
+        if fields:
+            walks.append(_of_fields(fields))
+        if concerned and node.get("type") == "string" and "enum" not in node and "const" not in node:
+            walks.append(_text)
+        return _in_turn(walks)
+
+    def _concerns(self, name: str, node: Any) -> bool:
+        if not self.rule.tags:
+            return True
+        with needs_extras():
+            from confluent_kafka.schema_registry.wildcard_matcher import wildcard_match
+        inline = node.get(_INLINE) or () if isinstance(node, dict) else ()
+        names = {inline} if isinstance(inline, str) else set(inline)
+        for pattern, more in self.tags:
+            if wildcard_match(name, pattern):
+                names.update(more)
+        return not names.isdisjoint(self.rule.tags)
+
+
+def _unions(node: Mapping[str, Any]) -> list[Sequence[Any]]:
+    """Returns the unions of a node. A list of types is one, too."""
+    unions = [node[word] for word in ("oneOf", "anyOf") if isinstance(node.get(word), list)]
+    kinds = node.get("type")
+    if isinstance(kinds, list):
+        unions.append([{**node, "type": kind} for kind in kinds])
+    return unions
+
+
+def _json_kind(node: Any) -> str:
+    """Returns the kind of JSON that a schema describes; integers and numbers are one kind."""
+    if not isinstance(node, dict):
+        return ""
+    kind = node.get("type", "object" if "properties" in node else "")
+    return "number" if kind == "integer" else str(kind)
+
+
+def _in_turn(walks: Sequence[Walk]) -> Walk | None:
+    if len(walks) < 2:
+        return walks[0] if walks else None
+
+    def walk(value: msgspec.Raw, change: Change) -> msgspec.Raw:
+        for one in walks:
+            value = one(value, change)
+        return value
+
+    return walk
+
+
+def _first(value: msgspec.Raw) -> bytes:
+    return bytes(value).lstrip()[:1]
+
+
+def _text(value: msgspec.Raw, change: Change) -> msgspec.Raw:
+    if _first(value) != b'"':
+        return value  # null, or a value that the reader refuses
+    return msgspec.Raw(_encode(change(_decode_text(value).encode(), True).decode()))
+
+
+def _of_items(item: Walk) -> Walk:
+    def walk(value: msgspec.Raw, change: Change) -> msgspec.Raw:
+        if _first(value) != b"[":
+            return value
+        return msgspec.Raw(_encode([item(one, change) for one in _decode_array(value)]))
+
+    return walk
+
+
+def _of_fields(fields: Mapping[str, Walk]) -> Walk:
+    def walk(value: msgspec.Raw, change: Change) -> msgspec.Raw:
+        if _first(value) != b"{":
+            return value
+        data = _decode_object(value)
+        for name, own in fields.items():
+            if name in data:
+                data[name] = own(data[name], change)
+        return msgspec.Raw(_encode(data))
+
+    return walk

@@ -1,0 +1,125 @@
+"""Opens encrypted fields inside the bytes of a Protobuf message, before the message is read.
+
+Which fields a rule concerns follows Confluent's clients (``protobuf.transform``): texts and bytes, single or repeated,
+with a tag of the rule in the field's options or in the metadata of the schema. The entries of a map of texts stay.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from google.protobuf import message_factory
+from google.protobuf.message import DecodeError
+
+from dagster_smt.errors import DataError, needs_extras
+from dagster_smt.formats.protobuf.files import MESSAGE, field_tags, message_of, pool_of
+from dagster_smt.formats.protobuf.kinds import unreadable
+from dagster_smt.formats.registry.data_keys import DataKeys
+from dagster_smt.formats.registry.rules import RegistryRule
+from dagster_smt.formats.registry.sealed_json import Change, Tags
+
+_STRING, _BYTES = 9, 12
+"""Numbers of types in ``FieldDescriptorProto``."""
+
+
+def protobuf_opener(
+    files: Sequence[bytes],
+    message: str | Sequence[int],
+    rules: Iterable[RegistryRule],
+    tags: Tags,
+    keys: Callable[[RegistryRule], DataKeys],
+) -> Callable[[bytes], bytes]:
+    """Returns a function from the bytes of a message to the same message with opened fields.
+
+    Args:
+        files, message: As in ``protobuf_of``.
+        rules: The rules, in the order in which consumers apply them.
+        tags: The tags in the metadata of the schema.
+        keys: Returns the keys of a rule.
+    """
+    pool, file = pool_of(files, "protobuf")
+    descriptor = message_of(pool, file, message, "protobuf")
+    parse = message_factory.GetMessageClass(descriptor).FromString
+    steps = [(_Fields(rule, tags), keys(rule).opened, rule.may_fail) for rule in rules]
+
+    def opened(data: bytes) -> bytes:
+        try:
+            value = parse(data)
+        except (DecodeError, RecursionError):
+            raise unreadable() from None
+        for fields, change, may_fail in steps:
+            before = value.SerializePartialToString() if may_fail else b""
+            try:
+                fields.change(value, change)
+            except DataError:
+                if not may_fail:
+                    raise
+                value = parse(before)
+        result: bytes = value.SerializePartialToString()
+        return result
+
+    return opened
+
+
+class _Fields:
+    """The fields that a rule concerns, by the full name of their message."""
+
+    def __init__(self, rule: RegistryRule, tags: Tags):
+        self.rule, self.tags = rule, tags
+        self.known: dict[str, tuple[list[Any], list[Any]]] = {}
+
+    def change(self, message: Any, change: Change) -> None:
+        """Changes the texts and bytes of a message, and of the messages inside."""
+        concerned, inner = self._of(message.DESCRIPTOR)
+        for field in concerned:
+            if not (field.has_presence and not message.HasField(field.name)):
+                _set(message, field, change)
+        for field in inner:
+            for one in _messages(message, field):
+                self.change(one, change)
+
+    def _of(self, descriptor: Any) -> tuple[list[Any], list[Any]]:
+        """Returns the fields of a message that the rule concerns, and the fields with messages."""
+        known = self.known.get(descriptor.full_name)
+        if known is None:
+            fields = list(descriptor.fields)
+            texts = [field for field in fields if field.type in (_STRING, _BYTES) and self._concerns(field)]
+            known = self.known[descriptor.full_name] = texts, [field for field in fields if field.type == MESSAGE]
+        return known
+
+    def _concerns(self, field: Any) -> bool:
+        if not self.rule.tags:
+            return True
+        with needs_extras():
+            from confluent_kafka.schema_registry.wildcard_matcher import wildcard_match
+        names = set(field_tags(field))
+        for pattern, more in self.tags:
+            if wildcard_match(field.full_name, pattern):
+                names.update(more)
+        return not names.isdisjoint(self.rule.tags)
+
+
+def _set(message: Any, field: Any, change: Change) -> None:
+    value = getattr(message, field.name)
+    if field.is_repeated:
+        values = [_changed(one, field, change) for one in value]
+        del value[:]
+        value.extend(values)
+    else:
+        setattr(message, field.name, _changed(value, field, change))
+
+
+def _changed(value: Any, field: Any, change: Change) -> Any:
+    if field.type == _STRING:
+        return change(value.encode(), True).decode()
+    return change(value, False)
+
+
+def _messages(message: Any, field: Any) -> Iterable[Any]:
+    """Returns the messages of a field: one, several, or the values of a map."""
+    value = getattr(message, field.name)
+    if field.message_type.GetOptions().map_entry:
+        values = field.message_type.fields_by_name["value"]
+        return list(value.values()) if values.type == MESSAGE else ()
+    if field.is_repeated:
+        return list(value)
+    return [value] if message.HasField(field.name) else ()

@@ -1,0 +1,70 @@
+"""Loads the definitions of a code location in a process that Dagster has not started."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+import dagster as dg
+
+from dagster_smt.errors import ConfigError, Problem
+
+
+def load_definitions(place: str, hint: str) -> list[object]:
+    """Imports a module and makes its definitions, as ``dg dev -m`` and ``dg dev -f`` do.
+
+    Args:
+        place: A module (``my_location.definitions``), a module and an attribute (``my_location:defs``), or a file
+            (``definitions.py``).
+        hint: What to do if the module cannot be loaded.
+
+    Returns:
+        The objects of the module, or the attribute. Tables live as long as these objects.
+
+    Raises:
+        ConfigError: SMT654, the definitions cannot be loaded; or what is wrong with them.
+    """
+    name, _, attribute = place.partition(":")
+    try:
+        module = _file(Path(name)) if name.endswith(".py") else import_module(name)
+        objects = [getattr(module, attribute)] if attribute else list(vars(module).values())
+    except (ImportError, AttributeError, FileNotFoundError) as error:
+        raise ConfigError(Problem("SMT654", place, f"cannot be loaded: {error}", hint)) from None
+    return [value() if _is_lazy(value) else value for value in objects]
+
+
+def assets_in(objects: Iterable[object]) -> Iterator[dg.AssetsDefinition]:
+    """Yields the assets among the objects of a module and in their ``Definitions``, each once."""
+    seen: set[int] = set()
+    for one in objects:
+        assets = one.assets or () if isinstance(one, dg.Definitions) else [one]
+        for asset in assets:
+            if isinstance(asset, dg.AssetsDefinition) and id(asset) not in seen:
+                seen.add(id(asset))
+                yield asset
+
+
+def _file(path: Path) -> ModuleType:
+    spec = spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python file")
+    module = module_from_spec(spec)
+    sys.modules.setdefault(path.stem, module)
+    sys.path.insert(0, str(path.parent.resolve()))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.pop(0)
+    return module
+
+
+def _is_lazy(value: object) -> bool:
+    """Returns True for a function with the decorator ``@dg.definitions``."""
+    return isinstance(value, type(_no_definitions))
+
+
+@dg.definitions
+def _no_definitions() -> dg.Definitions:
+    return dg.Definitions()

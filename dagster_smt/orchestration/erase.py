@@ -1,0 +1,139 @@
+"""Erasure without a launch of Dagster: the work of the command ``dagster-smt erase``.
+
+The command runs the same code as the asset of erasures, for the tables of a code location. Its record is a file.
+"""
+
+import getpass
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import dagster as dg
+
+from dagster_smt.errors import ConfigError, Problem, UnsupportedError
+from dagster_smt.model.reports.erasure_report import ErasureReport
+from dagster_smt.orchestration.definitions.erasure_asset import erase_persons, write_record
+from dagster_smt.orchestration.definitions.loading import assets_in, load_definitions
+from dagster_smt.orchestration.definitions.planned import PlannedAsset
+from dagster_smt.orchestration.pipes.pipes_spark import PipesSpark
+from dagster_smt.orchestration.resources import SparkSessionResource, spark_session_of, submitted_session
+from dagster_smt.orchestration.runs.guard import Progress, run_cancellable
+from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
+from dagster_smt.tables.erasure.subjects import SubjectSource
+from dagster_smt.tables.spec import FileTopicSink, KafkaSink
+
+_SUBMIT = "run the command with spark-submit, where Spark is: docs/how-to/erase-a-person.md"
+
+
+class ErasableTables:
+    """The tables of a code location that have an ``erasure``.
+
+    Attributes:
+        place: The module or file of the definitions.
+        tables: The tables.
+    """
+
+    def __init__(self, place: str, names: Sequence[str] = ()):
+        """Loads the definitions.
+
+        Args:
+            place: As in ``load_definitions``.
+            names: Asset keys with slashes; empty: all tables with an ``erasure``.
+
+        Raises:
+            ConfigError: SMT654, the definitions cannot be loaded; SMT754, no table has an ``erasure``, or a name is
+                not one of them.
+        """
+        hint = "name a module, or a Python file, with the definitions; run the command where it can be imported"
+        self.place = place
+        self._objects = load_definitions(place, hint)  # tables live as long as their definitions
+        self._spark_keys: set[str] = set()
+        self.tables = self._erasable(names)
+
+    def _erasable(self, names: Sequence[str]) -> list[PlannedAsset]:
+        tables: dict[str, PlannedAsset] = {}
+        for asset in assets_in(self._objects):
+            for table in TABLES_OF_OPS.get(asset.op, {}).values():
+                if table.definition.erasure is not None and (not names or table.name in names):
+                    tables[table.name] = table
+                    self._spark_keys |= asset.op.required_resource_keys
+        if missing := [name for name in names if name not in tables]:
+            hint = "name the asset key, as in lake/orders, of a table with an erasure"
+            statement = "the definitions have no such table with an erasure"
+            raise ConfigError(Problem("SMT754", name, statement, hint) for name in missing)
+        if not tables:
+            hint = "give an SmtTable an erasure: SmtErasure(register_table=…, key_ring=…, records=…, columns=…)"
+            raise ConfigError(Problem("SMT754", self.place, "no table of the definitions has an erasure", hint))
+        return list(tables.values())
+
+    def erase(
+        self, source: SubjectSource, *, no_writers: bool = False, records: Path | None = None, log: Progress
+    ) -> ErasureReport:
+        """Erases persons, and writes the record.
+
+        Args:
+            source: The place of the ids.
+            no_writers: True if no run is at work.
+            records: A folder for the record; None: no file.
+            log: Receives lines about the progress, without ids.
+
+        Raises:
+            UnsupportedError: SMT754, the definitions start Spark elsewhere, and this process is not there.
+        """
+        run = f"command by {getpass.getuser()} {uuid4()}"
+        with self._session() as session:
+            work = partial(erase_persons, self.tables, source, session, run, no_writers)
+            report: ErasureReport = run_cancellable(session, f"erase-{uuid4()}", work, log=log)
+        if records is not None:
+            write_record(report, records)
+        return report
+
+    @contextmanager
+    def _session(self) -> Iterator[Any]:
+        """Yields the session of ``spark-submit``, or that of the definitions, or a local session if they have none."""
+        if "PYSPARK_GATEWAY_PORT" in os.environ:
+            yield submitted_session()
+            return
+        resources = self._resources()
+        if not resources:
+            yield SparkSessionResource().spark_session
+            return
+        with dg.build_resources(resources) as built:
+            spark = getattr(built, next(iter(resources)))
+            if isinstance(spark, PipesSpark):
+                statement = "the definitions start Spark elsewhere, and ids do not leave this process"
+                raise UnsupportedError(Problem("SMT754", self.place, statement, _SUBMIT))
+            yield spark_session_of(spark)
+
+    def _resources(self) -> dict[str, Any]:
+        resources: dict[str, Any] = {}
+        for one in self._objects:
+            if isinstance(one, dg.Definitions):
+                for key in self._spark_keys & (one.resources or {}).keys():
+                    resources[key] = (one.resources or {})[key]
+        if len(set(map(id, resources.values()))) > 1:
+            hint = "name tables of one session with --asset"
+            statement = f"the tables have several Spark sessions: {', '.join(sorted(resources))}"
+            raise ConfigError(Problem("SMT754", self.place, statement, hint))
+        return resources
+
+
+def places_of(table: PlannedAsset) -> list[str]:
+    """Returns the places that an erasure of a table reads and changes."""
+    definition = table.definition
+    assert definition.erasure is not None
+    places = []
+    if isinstance(table.sink, KafkaSink):
+        places += [f"topic {topic} of {table.sink.topics.place}" for topic in definition.erasure.topics]
+    else:
+        kind = "topics below" if isinstance(table.sink, FileTopicSink) else "table"
+        places.append(f"{kind} {table.sink.place}")
+    if definition.dead_letters is not None or definition.dead_letter_topic:
+        letters: Any = definition.dead_letters or table.table.source
+        places.append(f"dead letters {definition.dead_letter_topic} {letters.place}".replace("  ", " "))
+    places.append(f"register {definition.erasure.register_table.place}")
+    return places
