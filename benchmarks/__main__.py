@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from benchmarks import avro, beside_connect, file_topics, kafka, keyed, many_tables, runs, transforms
 from benchmarks.cases import CASES, Case
 from benchmarks.data import Settings
-from benchmarks.measure import Result, measure, ratios, ratios_to_connect, table
+from benchmarks.measure import Result, measure, micros, ratios, ratios_to_connect, table
 from benchmarks.processes import worker_megabytes
 from dagster_smt.interpret.examples import set_example_key
 from dagster_smt.orchestration.resources import SESSION_CONF
@@ -98,7 +98,7 @@ def machine(spark: SparkSession, folder: Path) -> dict[str, object]:
 
 def as_json(results: Sequence[Result], facts: dict[str, object], count: int, summary: Sequence[str] = ()) -> str:
     """The results for programs; ``benchmarks.page`` makes a table of several."""
-    bare, connect = ratios(results), ratios_to_connect(results)
+    bare, connect, costs = ratios(results), ratios_to_connect(results), micros(results)
     cases = [
         {
             "name": r.case.name,
@@ -107,6 +107,7 @@ def as_json(results: Sequence[Result], facts: dict[str, object], count: int, sum
             "targets": asdict(r.case.target),
             "to_bare": bare[r.case.name],
             "to_connect": connect[r.case.name],
+            "micros": costs[r.case.name],
         }
         for r in results
     ]

@@ -103,11 +103,13 @@ class Target:
         bare: Times the bare case.
         connect: Times the case of Kafka Connect.
         seconds: Seconds.
+        micros: Microseconds of CPU time for each record, beyond those of the bare case.
     """
 
     bare: float | None = None
     connect: float | None = None
     seconds: float | None = None
+    micros: float | None = None
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,7 @@ class Case:
         rounds: It runs in so many rounds at most; 0 for all.
         connect: Name of the case of Kafka Connect it is compared with, if any.
         target: What it is to take at most.
+        alone: True for one stage beside no stage: the table shows the cost of the stage for each record.
     """
 
     name: str
@@ -131,6 +134,7 @@ class Case:
     rounds: int = 0
     connect: str = ""
     target: "Target" = field(default_factory=lambda: Target())
+    alone: bool = False
 
 
 def bare_json(setting: Setting) -> None:

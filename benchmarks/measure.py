@@ -77,6 +77,25 @@ def ratios_to_connect(results: Sequence[Result]) -> dict[str, float | None]:
     return {r.case.name: _by(r.median, medians.get(r.case.connect)) for r in results}
 
 
+def micros(results: Sequence[Result]) -> dict[str, float | None]:
+    """Per case of one stage: its microseconds of CPU time for each record; wall time where no clock tells CPU time.
+
+    They are those beyond the case without a stage; a stage that costs next to nothing may come out below zero.
+    """
+    by_name = {r.case.name: r for r in results}
+    costs: dict[str, float | None] = {}
+    for r in results:
+        bare = by_name.get(r.case.bare)
+        if not r.case.alone or bare is None:
+            costs[r.case.name] = None
+            continue
+        mine, others = r.cpu_median, bare.cpu_median
+        if mine is None or others is None:
+            mine, others = r.median, bare.median
+        costs[r.case.name] = (mine - others * r.records / bare.records) * 1e6 / r.records
+    return costs
+
+
 def _by(seconds: float, bare: float | None) -> float | None:
     return seconds / bare if bare else None
 
@@ -95,12 +114,15 @@ def table(results: Sequence[Result]) -> str:
     times_bare, times_connect = ratios(results), ratios_to_connect(results)
     head = ["case", "median s", "min", "max", "CPU s", "k rec/s", "x bare"]
     compared = any(r.case.connect for r in results)
-    rows = [head + (["x Connect"] if compared else [])]
+    costs = micros(results)
+    alone = any(r.case.alone for r in results)
+    rows = [head + (["x Connect"] if compared else []) + (["us/rec"] if alone else [])]
     for r in results:
         to_bare = _shown(times_bare[r.case.name], r.case.target.bare)
         row = [r.case.name, _shown(r.median, r.case.target.seconds), _shown(min(r.seconds)), _shown(max(r.seconds))]
         row += [_shown(r.cpu_median), f"{r.records / r.median / 1000:.0f}", to_bare]
-        rows.append(row + ([_shown(times_connect[r.case.name], r.case.target.connect)] if compared else []))
+        row += [_shown(times_connect[r.case.name], r.case.target.connect)] if compared else []
+        rows.append(row + ([_shown(costs[r.case.name], r.case.target.micros)] if alone else []))
     widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
     return "\n".join("  ".join(_cells(row, widths)) for row in rows)
 

@@ -14,7 +14,7 @@ from benchmarks.__main__ import ALL, arguments, as_json, chosen
 from benchmarks.cases import Case, Setting, Taken, Target
 from benchmarks.connect.in_memory import passes
 from benchmarks.data import DATA, Settings
-from benchmarks.measure import Result, measure, ratios, ratios_to_connect, table
+from benchmarks.measure import Result, measure, micros, ratios, ratios_to_connect, table
 from benchmarks.nested_records import nested_schema, nested_value
 from benchmarks.page import page
 from benchmarks.wide_records import wide_schema, wide_value
@@ -113,6 +113,25 @@ def test_results_say_how_many_times_bare_spark_a_case_takes():
     assert ratios(results[1:]) == {"ours": None}
     assert table(results).splitlines()[-1].split() == ["ours", "3.00", "3.00", "3.00", "-", "2", "1.50"]
     assert json.loads(as_json(results, {}, 6000))["cases"][1]["to_bare"] == 1.5
+
+
+def test_results_say_the_cost_of_one_stage_for_each_record():
+    bare, stage = Case("none", print), Case("hash", print, "none", target=Target(micros=1.0), alone=True)
+    results = [Result(bare, (2.0,), 10**6, (3.0,)), Result(stage, (9.0,), 10**6, (3.5,))]
+    assert micros(results) == {"none": None, "hash": 0.5}
+    head, first, second = table(results).splitlines()
+    assert head.split()[-1] == "us/rec" and first.split()[-1] == "-" and second.endswith("0.50 <= 1.00")
+    walls = [Result(bare, (2.0,), 10**6), Result(stage, (4.0,), 10**6)]  # no clock tells CPU time
+    assert micros(walls)["hash"] == 2.0 and micros(walls[1:]) == {"hash": None}
+    assert json.loads(as_json(results, {}, 10**6))["cases"][1]["micros"] == 0.5
+
+
+def test_every_transform_with_a_key_has_a_cost():
+    names = {case.name for case in transforms.CASES if case.alone}
+    kinds = ("Coarsen", "Decrypt", "Detokenize", "Encrypt", "MaskPart", "Pseudonymize", "Redact", "Tokenize")
+    assert {f"{word} JSON, {kind}$Value" for word in ("lazy", "declared") for kind in kinds} <= names
+    (target,) = {case.target.micros for case in transforms.CASES if case.target.micros}
+    assert target == 1.0
 
 
 def run_of(*seconds, **facts):
