@@ -44,7 +44,7 @@ from dagster_smt.jvm.availability import VARIABLE
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.format import Format
 from dagster_smt.run.batch import run
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.spark.garbage import no_collection
 from dagster_smt.spark.records.arrow_map import ArrowMap

@@ -18,7 +18,7 @@ from benchmarks.records import TOPIC, value_schema
 from dagster_smt.chain import parse_chain
 from dagster_smt.model.topics.format import Format
 from dagster_smt.run.batch import run
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.kafka.client import KafkaClient
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
 from dagster_smt.tables.spec import DeltaSink, IcebergSink, KafkaSink, SinkKind, TopicTable

@@ -15,7 +15,7 @@ from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.offsets import offsets_of
 from dagster_smt.model.windows.window import Range
 from dagster_smt.run.batch import run
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import Replaced
 from dagster_smt.tables.sources.frame_writer import append_frame

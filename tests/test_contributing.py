@@ -37,7 +37,7 @@ def test_the_transforms_pass_their_cases(module, name, monkeypatch):
 
 def test_the_check_judges():
     names: dict = {}
-    code = "from dagster_smt.orchestration.checks import Evidence, Judged\n"
+    code = "from dagster_smt.orchestration.checks import Evidence, CheckVerdict\n"
     exec(code + BLOCKS["dagster_smt/orchestration/checks.py"], names)
     assert names["few_dropped"](GOOD).passed
     judged = names["few_dropped"](reported(records_out=1, dropped=4))

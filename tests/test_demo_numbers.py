@@ -105,7 +105,7 @@ def done(spark, tmp_path_factory):
     """All shipped records through the demo's chain in one window: the report and the rows."""
     from dagster_smt.chain import parse_chain
     from dagster_smt.run.batch import run
-    from dagster_smt.run.spec import RunSpec
+    from dagster_smt.run.run_spec import RunSpec
     from dagster_smt.tables.sinks import open_table
     from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable
 
@@ -239,7 +239,7 @@ def test_nobody_is_left_in_the_table_of_pushes(spark, tmp_path):
     """Those of its columns that are texts are searched for everybody whom a payload names."""
     from dagster_smt.chain import parse_chain
     from dagster_smt.run.batch import run
-    from dagster_smt.run.spec import RunSpec
+    from dagster_smt.run.run_spec import RunSpec
     from dagster_smt.tables.ddl import parse_ddl
     from dagster_smt.tables.sinks import open_table
     from dagster_smt.tables.spec import DeltaSink, FileTopics, Format, TopicTable

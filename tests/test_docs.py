@@ -87,7 +87,7 @@ def test_three_spellings_of_a_topic_table_mean_the_same():
 def test_the_example_of_records_left_unread_leaves_some():
     from dagster_smt.model.windows.window import Range, Window
     from dagster_smt.tables.push_down import narrowed
-    from dagster_smt.tables.rows.stages import with_row
+    from dagster_smt.tables.rows.row_stages import with_row
 
     names: dict = {}
     (text,) = [b for b in blocks("docs/topic-tables.md", "python") if "push_down" in b]

@@ -6,7 +6,7 @@ import pytest
 
 from dagster_smt.chain.properties import read_properties
 from dagster_smt.run.batch import run
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.sources.file_writer import NewRecord
 from dagster_smt.tables.spec import DeltaSink, TopicTable
 from dagster_smt.tools import gallery

@@ -17,7 +17,7 @@ from dagster_smt.orchestration import SmtTable, build_smt_asset, spark_session_o
 from dagster_smt.orchestration.checks import MANY_FILES
 from dagster_smt.run.maintenance import _PAUSES
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.maintenance.options import SAFE_HOURS, STEPS
+from dagster_smt.tables.maintenance.maintenance_options import SAFE_HOURS, STEPS
 from dagster_smt.tables.sources.file_writer import append_records
 from dagster_smt.tables.spec import DeltaSink, FileTopics, Format, IcebergSink
 from tests.orchestration.test_assets import HIDE, PERSON, append, checks, observations, table

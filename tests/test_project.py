@@ -86,8 +86,8 @@ def test_modules_and_functions_stay_small(path):
 COMPREHENSION = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 MOST_CONDITIONALS = 25
 """Conditional expressions for each 1,000 lines of code."""
-MOST_COMPREHENSIONS = 48
-"""The same for comprehensions; the aim is 25."""
+MOST_COMPREHENSIONS = 25
+"""The same for comprehensions. A loop with a named result takes the place of one that is read twice (CONTRIBUTING)."""
 
 
 def nodes_of(text, kinds):
@@ -209,16 +209,15 @@ SAME_CLASSES = {
 """Classes of one name, each with the reason."""
 SAME_MODULES = {
     "one side of a pair: reading or writing of a format, source or sink of a kind of table": (
-        "read write file_topics kafka delta iceberg table changes"
+        "read write file_topics kafka delta iceberg"
     ),
     "one subject in rooms above each other: plain data or rules below, Spark, the run or Dagster above": (
-        "arrays cast columns dead_letters examples events failures fields keyed layout literals maintenance merge "
-        "names options output partitions primitives progress residue rules schema spec sql stages statement steps "
-        "texts topics types unmasked versions zones client vendors properties fitting "
-        "destinations many_tables"
+        "arrays cast columns dead_letters destinations examples keyed maintenance many_tables primitives properties "
+        "residue spec sql stages statement texts topics unmasked"
     ),
-    "a word of two fields: jars of connectors and of stages; Strimzi's and Dagster's resources; bytes of a registry "
-    "and of a Java process": "jars resources wire",
+    "one thing of several servers: brokers, registries, Spark, the Java process of foreign stages": (
+        "client versions wire"
+    ),
     "helpers of one transform, in its folder; transforms of two vendors": "extract_topic filter shape values",
 }
 """Modules of one name, by reason."""

@@ -103,9 +103,9 @@ def check_paths(
 
 def named_twice(option: str, paths: Iterable[FieldPath]) -> Iterator[tuple[str, str, str]]:
     """Yields the problems of paths with the same last name, if the last names become names of fields in one struct."""
-    seen: dict[str, FieldPath] = {}
+    paths_by_name: dict[str, FieldPath] = {}
     for path in paths:
-        other = seen.setdefault(path.leaf, path)
+        other = paths_by_name.setdefault(path.leaf, path)
         if other is not path:
             statement = f"'{other}' and '{path}' would both be named '{path.leaf}'"
             yield option, statement, "use one of the two, or rename one first"

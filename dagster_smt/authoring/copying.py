@@ -56,7 +56,10 @@ def filled(cell: Cell, parent: Expr | None) -> Cell:
 def _copied_group(name: str, node: Group, parent: Expr | None, replace_nulls: bool) -> Node:
     if replace_nulls and node.schema.default is not None and node.may_be_null and node.present is not None:
         default = node.schema.default
-        fields = tuple((n, _under_default(c, node, parent, default.get(n))) for n, c in node.fields)
+        children = []
+        for n, c in node.fields:
+            children.append((n, _under_default(c, node, parent, default.get(n))))
+        fields = tuple(children)
         present = _filled_presence(node.present, parent, node.schema)
         return replace(node, fields=fields, present=present)
     if node.schema.optional or node.present is None or parent is None or not node.nullable:

@@ -59,7 +59,9 @@ class Keys(BaseModel):
 
     def __getstate__(self) -> dict[Any, Any]:
         state = BaseModel.__getstate__(self)
-        checks = {reference.id: reference.sent().check for reference in self.ring.keys}
+        checks = {}
+        for reference in self.ring.keys:
+            checks[reference.id] = reference.sent().check
         return state | {"__pydantic_private__": {"_checks": checks}}
 
     key_use: ClassVar[str] = "hmac"
@@ -82,7 +84,9 @@ class Keys(BaseModel):
 
     def check_ring(self) -> Iterator[tuple[str, str, str]]:
         """Yields the problems of the ring, for ``Options.check``."""
-        ids = [_parts(item)[0] for item in self.key_ring]
+        ids = []
+        for item in self.key_ring:
+            ids.append(_parts(item)[0])
         if self.key_id and self.key_id not in ids:
             yield "key.id", f"there is no key '{self.key_id}' in the option key.ring", f"the ids are: {', '.join(ids)}"
 

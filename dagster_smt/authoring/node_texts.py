@@ -27,7 +27,9 @@ def literal_text_of(node: Node, embedded: bool = False) -> Expr:
     if isinstance(node, Cell) and node.schema.type is not Type.STRUCT:
         return Call(LiteralText(node.schema, embedded), (node.expr,))
     group = open_struct(node)
-    texts = [literal_text_of(with_default(child, group), True) for _, child in group.fields]
+    texts = []
+    for _, child in group.fields:
+        texts.append(literal_text_of(with_default(child, group), True))
     return _call(LiteralStructText(tuple(name for name, _ in group.fields), embedded), group, texts)
 
 

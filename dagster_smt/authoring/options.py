@@ -116,7 +116,8 @@ def item_texts(value: Any, form: str = "old:new") -> list[str]:
         listed = value
     for item in listed:
         if isinstance(item, dict):
-            items += [f"{a}:{b}" for a, b in item.items()]
+            for a, b in item.items():
+                items.append(f"{a}:{b}")
         elif isinstance(item, list | tuple):
             items.append(":".join(map(str, item)))
         elif isinstance(item, str):
@@ -175,7 +176,11 @@ def _item(item: Any) -> str:
     """Returns the text of an item: a name, or the parts of a pair, with a Connect type as its name."""
     if isinstance(item, str):
         return item
-    return ":".join(part if isinstance(part, str) else part.name.lower() for part in item if part is not None)
+    texts = []
+    for part in item:
+        if part is not None:
+            texts.append(part if isinstance(part, str) else part.name.lower())
+    return ":".join(texts)
 
 
 class Options(BaseModel):
@@ -208,4 +213,7 @@ class Options(BaseModel):
     @classmethod
     def keys(cls) -> tuple[str, ...]:
         """Returns all option keys, in the order of declaration."""
-        return tuple(f.alias or n for n, f in cls.model_fields.items())
+        names = []
+        for n, f in cls.model_fields.items():
+            names.append(f.alias or n)
+        return tuple(names)

@@ -66,13 +66,20 @@ class Stage:
         if self.side:
             return self.side
         reads = self.transform.reads
-        return next((side for side in ("value", "key") if side in reads), "")
+        for side in ("value", "key"):
+            if side in reads:
+                return side
+        return ""
 
     @property
     def reads(self) -> tuple[Side, ...]:
         """The sides whose fields the transform may read."""
         reads = self.transform.reads
-        return tuple(side for side in SIDES if side == self.side or side in reads)
+        sides = []
+        for side in SIDES:
+            if side == self.side or side in reads:
+                sides.append(side)
+        return tuple(sides)
 
     @property
     def connect_class(self) -> str:
@@ -116,7 +123,11 @@ class Chain:
         """True if a stage masks or drops a field, or may do so."""
         if any(stage.transform.foreign for stage in self.stages):
             return True  # nobody knows what a class from a jar hides
-        return any(e.action in ("masked", "dropped") for stage in self.stages for e in stage.transform.ledger())
+        for stage in self.stages:
+            for e in stage.transform.ledger():
+                if e.action in ("masked", "dropped"):
+                    return True
+        return False
 
     @property
     def has_foreign(self) -> bool:
@@ -145,7 +156,10 @@ class Chain:
             return True
         if any(s.side == "key" or "key" in s.transform.reads for s in self.stages):
             return True
-        return any(s.predicate is not None and "key" in s.predicate.reads for s in self.stages)
+        for s in self.stages:
+            if s.predicate is not None and "key" in s.predicate.reads:
+                return True
+        return False
 
     @property
     def writes_timestamp(self) -> bool:

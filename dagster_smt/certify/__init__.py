@@ -19,4 +19,4 @@
 """
 
 from dagster_smt.certify.certificate import Certificate as Certificate
-from dagster_smt.certify.compared import certify as certify
+from dagster_smt.certify.certify_chain import certify as certify

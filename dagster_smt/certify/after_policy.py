@@ -14,7 +14,7 @@ from dagster_smt.interpret.interpreter import FAILED, Interpreter
 from dagster_smt.interpret.preview import Sample
 from dagster_smt.model.record import Record
 from dagster_smt.model.topics.format import Format
-from dagster_smt.privacy.stages import PolicyStage
+from dagster_smt.privacy.policy_stages import PolicyStage
 from dagster_smt.values.headers.fields import header_as_read, header_bytes
 
 WHY = "a stage of the policy: Kafka Connect has none, so it runs first and the records that it leaves are compared"
@@ -52,7 +52,9 @@ def samples_after(
     interpreter = Interpreter(replace(chain, stages=tuple(policy)), key, value)
     records = []
     for number, sample in enumerate(samples):
-        headers = [header_as_read(name, raw) for name, raw in sample.headers]
+        headers = []
+        for name, raw in sample.headers:
+            headers.append(header_as_read(name, raw))
         place = sample.topic, sample.partition, sample.offset, sample.timestamp
         records.append(Record(*place, "CreateTime", headers=headers, number=number))
     try:

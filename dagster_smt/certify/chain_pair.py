@@ -112,11 +112,18 @@ def _compared(ours: Stage, connect: Stage, classes: Classes) -> tuple[Stage, str
 def _has_class(classes: Classes, name: str) -> bool:
     if plugin_with(classes.plugins, name) is not None:
         return True
-    return any(name in classes_of(jar, jar.stat().st_mtime_ns) for jar in classes.connect)
+    for jar in classes.connect:
+        if name in classes_of(jar, jar.stat().st_mtime_ns):
+            return True
+    return False
 
 
 def _no_class(plugin: Transform | Predicate, name: str) -> str:
-    known = next((hint for head, hint in _JARS.items() if name.startswith(head)), "")
+    known = ""
+    for head, hint in _JARS.items():
+        if name.startswith(head):
+            known = hint
+            break
     if known:
         return f"the jar of {name} is not here; {known}"
     if type(plugin) not in (*own(Transform), *own(Predicate)):
@@ -126,7 +133,10 @@ def _no_class(plugin: Transform | Predicate, name: str) -> str:
 
 def properties_of(chain: Chain, stages: int) -> dict[str, str]:
     """Returns the first stages of a chain as properties. Aliases are ``s1``, ``s2``, …, whatever the user's are."""
-    properties = {"transforms": ",".join(f"s{number}" for number in range(1, stages + 1))}
+    aliases = []
+    for number in range(1, stages + 1):
+        aliases.append(f"s{number}")
+    properties = {"transforms": ",".join(aliases)}
     predicates = []
     for number, stage in enumerate(chain.stages[:stages], 1):
         prefix = f"transforms.s{number}"
@@ -135,7 +145,8 @@ def properties_of(chain: Chain, stages: int) -> dict[str, str]:
         if _SYNTAX in options and _STRICT in type(stage.transform).keys():
             # recorded cases are as strict as Kafka's paths by default; this chain is as strict as its user says
             options.setdefault(_STRICT, getattr(stage.transform, _STRICT))
-        properties |= {f"{prefix}.{key}": text for key, text in options.items()}
+        for key, text in options.items():
+            properties[f"{prefix}.{key}"] = text
         if stage.predicate is None:
             continue
         name = f"p{number}"

@@ -14,9 +14,10 @@ from dagster_smt.chain.plan import plan_chain
 from dagster_smt.errors import PlanError, UnsupportedError
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.format import Format, Formats
-from dagster_smt.spark.columns import RECORD_DDL
+from dagster_smt.model.windows.window import topics_of
 from dagster_smt.spark.evaluate import evaluate
-from dagster_smt.spark.types import spark_type
+from dagster_smt.spark.outcome_columns import RECORD_DDL
+from dagster_smt.spark.types import spark_type, types_by_name
 
 PART = "type of a column"
 
@@ -85,7 +86,7 @@ def _schema_after(comparison: ChainComparison, result: Result) -> Schema | None:
 
 def _columns(session: SparkSession, comparison: ChainComparison, key: Schema | None, value: Schema) -> T.StructType:
     """Returns the type of the rows that Spark makes of records with these schemas."""
-    topics = tuple({sample.topic for sample in comparison.readings.samples})
+    topics = tuple(topics_of(comparison.readings.samples))
     plan = plan_chain(comparison.pair.ours, key, value, topics=topics, typed=True)
     frame = session.createDataFrame([], RECORD_DDL)
     form = Format("string") if key is None else Format("json_schema", key)
@@ -98,7 +99,7 @@ def _columns(session: SparkSession, comparison: ChainComparison, key: Schema | N
 def _differences(path: str, want: T.DataType, got: T.DataType) -> Iterator[tuple[str, str, str]]:
     """Yields (path, Connect's type, Spark's type) where types differ. Whether a null may stand there does not count."""
     if isinstance(want, T.StructType) and isinstance(got, T.StructType):
-        types = {one.name: one.dataType for one in got.fields}
+        types = types_by_name(got)
         for one in want.fields:
             below = f"{path}.{one.name}".lstrip(".")
             if one.name not in types:

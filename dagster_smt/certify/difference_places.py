@@ -117,7 +117,9 @@ def _of_records(want: Mapping[str, Any], got: Mapping[str, Any]) -> Iterator[_Di
     for side in ("key", "value"):
         yield from _of_datums(side, want[side], got[side])
     if len(want["headers"]) != len(got["headers"]):
-        counts = [f"{len(headers)} headers" for headers in (want["headers"], got["headers"])]
+        counts = []
+        for headers in (want["headers"], got["headers"]):
+            counts.append(f"{len(headers)} headers")
         yield _Difference("headers", "", len(want["headers"]), len(got["headers"]), *counts)
     for number, (one, other) in enumerate(zip(want["headers"], got["headers"], strict=False), 1):
         if one[0] != other[0]:
@@ -161,7 +163,10 @@ def _of_schemas(part: str, path: str, want: Any, got: Any) -> Iterator[_Differen
             yield from _of_schemas(part, _below(path, f"({name})"), one, other)
         elif one != other:
             shown = name not in ("default", "doc")
-            texts = [f"{name} {_attribute(value)}" if shown else _presence(name, value) for value in (one, other)]
+            texts = []
+            for value in (one, other):
+                texts.append(f"{name} {_attribute(value)}" if shown else _presence(name, value))
+            # defaults and docs are not shown, so both sides may have the same text
             if texts[0] == texts[1]:
                 texts[1] = f"another {name}"
             yield _Difference(part, path, one, other, *texts)
@@ -179,7 +184,10 @@ def _of_schemas(part: str, path: str, want: Any, got: Any) -> Iterator[_Differen
 
 
 def _fields_of(schema: Mapping[str, Any]) -> dict[str, Any]:
-    return {field["field"]: field for field in schema.get("fields", ())}
+    fields = {}
+    for field in schema.get("fields", ()):
+        fields[field["field"]] = field
+    return fields
 
 
 def _field_or_none(name: str, fields: Mapping[str, Any]) -> str:
@@ -216,13 +224,21 @@ def _children(want: Any, got: Any) -> list[tuple[str, Any, Any]] | None:
     """Returns the children of two arrays or of two structs beyond JSON; None for other values."""
     if isinstance(want, list) and isinstance(got, list):
         both = zip_longest(want, got, fillvalue=_MISSING)
-        return [(f"[{n}]", one, other) for n, (one, other) in enumerate(both)]
+        children = []
+        for n, (one, other) in enumerate(both):
+            children.append((f"[{n}]", one, other))
+        return children
     if not (isinstance(want, tuple) and isinstance(got, tuple) and want[0] == got[0]):
         return None
     if want[0] == "struct":
-        fields = [dict(one[1]) for one in (want, got)]
+        fields = []
+        for one in (want, got):
+            fields.append(dict(one[1]))
         names = dict.fromkeys((*fields[0], *fields[1]))
-        return [(name, fields[0].get(name, _MISSING), fields[1].get(name, _MISSING)) for name in names]
+        members = []
+        for name in names:
+            members.append((name, fields[0].get(name, _MISSING), fields[1].get(name, _MISSING)))
+        return members
     if want[0] == "list":
         return _children(want[1], got[1])
     return None
@@ -260,7 +276,11 @@ def _unwrapped(value: Any) -> Any:
     if isinstance(value, tuple) and len(value) == 2:
         return _unwrapped(value[1])
     if isinstance(value, dict):
-        return {name: _unwrapped(child) for name, child in value.items() if child is not _MISSING}
+        members = {}
+        for name, child in value.items():
+            if child is not _MISSING:
+                members[name] = _unwrapped(child)
+        return members
     if isinstance(value, list):
         return [_unwrapped(child) for child in value]
     return value

@@ -65,11 +65,11 @@ class ChainComparison:
     def add(self, way: ComparedWay) -> CertifiedWay:
         """Compares a way, and returns its line in the certificate. The differences are in ``findings``."""
         last = way.after(len(self.connect))
-        taken = sum(result is not None for result in last)
+        records = sum(result is not None for result in last)
         verdicts = StageJudge(self, len(self.connect)).verdicts(last)
         if way.stepwise or any(verdicts):
             self._by_stage(way, verdicts)
-        return CertifiedWay(way.name, taken, "" if taken else "no record can take this way")
+        return CertifiedWay(way.name, records, "" if records else "no record can take this way")
 
     def _by_stage(self, way: ComparedWay, last: Sequence[str]) -> None:
         """Notes for each record the stage after which it differs first."""
@@ -78,7 +78,9 @@ class ChainComparison:
             results, verdicts = way.after(stages), last
             if stages < len(self.connect):
                 verdicts = StageJudge(self, stages).verdicts(results)
-            fresh = [_fresh(old, verdict) for old, verdict in zip(before, verdicts, strict=True)]
+            fresh = []
+            for old, verdict in zip(before, verdicts, strict=True):
+                fresh.append(_fresh(old, verdict))
             self._note(way.name, stages - 1, results, fresh, last)
             before = verdicts
 
@@ -94,13 +96,17 @@ class ChainComparison:
             got = results[first]
             assert got is not None
             place = self._place(first, self.connect[stage][first], got)
-            lasting = sum(last[number] == DIFFERENT for number in of_verdict)
+            lasting = 0
+            for number in of_verdict:
+                lasting += last[number] == DIFFERENT
             decision = "" if verdict == DIFFERENT else verdict
             self.findings.append(Finding(way, stage, decision, len(of_verdict), lasting, place))
 
     def _place(self, number: int, want: Result, got: Result) -> DifferencePlace:
         """Returns the first place in which a record differs, with the user's names of the stages."""
-        aliases = {f"s{n}": stage.alias for n, stage in enumerate(self.pair.ours.stages, 1)}
+        aliases = {}
+        for n, stage in enumerate(self.pair.ours.stages, 1):
+            aliases[f"s{n}"] = stage.alias
         want, got = (_with_alias(result, aliases) for result in (want, got))
         return first_place(self.readings.samples[number], want, got, values=self.show_values)
 

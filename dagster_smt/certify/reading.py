@@ -60,7 +60,9 @@ class Reader:
 
     def read(self, sample: Sample) -> tuple[Record, int, Problem | None]:
         """Returns a record before the first stage, or the place and the problem of a failure."""
-        headers = [header_as_read(name, raw) for name, raw in sample.headers]
+        headers = []
+        for name, raw in sample.headers:
+            headers.append(header_as_read(name, raw))
         record = Record(sample.topic, sample.partition, sample.offset, sample.timestamp, "CreateTime", headers=headers)
         record.leader_epoch = sample.leader_epoch
         outcome = self.interpreter.read(record, sample.key, sample.value, keys=self.keys)

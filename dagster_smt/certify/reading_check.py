@@ -86,7 +86,9 @@ def refused_by_connect(pair: ChainPair, samples: Sequence[Sample], key: str, val
     """
     segment = ForeignSegment([], {}, pair.classes, pair.connect.foreign)
     count = len(samples)
-    times = [_NO_TIME if sample.timestamp is None else sample.timestamp for sample in samples]
+    times = []
+    for sample in samples:
+        times.append(_NO_TIME if sample.timestamp is None else sample.timestamp)
     request = [
         key or "bytes",
         value,
@@ -114,5 +116,7 @@ def _column(data: Sequence[bytes | None]) -> list[bytes] | None:
     """Returns bytes as the host reads a column: the lengths, -1 for null, and all bytes."""
     if all(one is None for one in data):
         return None
-    lengths = [-1 if one is None else len(one) for one in data]
+    lengths = []
+    for one in data:
+        lengths.append(-1 if one is None else len(one))
     return [struct.pack(f"<{len(lengths)}i", *lengths), b"".join(one or b"" for one in data)]

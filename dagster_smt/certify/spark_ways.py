@@ -18,8 +18,9 @@ from dagster_smt.interpret.interpreter import DROPPED_STATUS, PASSED
 from dagster_smt.interpret.preview import Sample
 from dagster_smt.jvm.availability import has_lane
 from dagster_smt.model.topics.format import Formats
-from dagster_smt.spark.columns import LEFT
+from dagster_smt.model.windows.window import topics_of
 from dagster_smt.spark.evaluate import evaluate
+from dagster_smt.spark.outcome_columns import LEFT
 from dagster_smt.spark.packages import session_settings
 from dagster_smt.spark.versions import frame_of_arrow
 from dagster_smt.spark.ways import COLUMNS_IN_JVM, COLUMNS_IN_PYTHON, RECORDS_IN_JVM, Way
@@ -61,7 +62,10 @@ def samples_of_frame(frame: DataFrame) -> list[Sample]:
     for row in frame.selectExpr(*columns).collect():
         millis = None if row["micros"] is None else row["micros"] // 1000
         key, value = _bytes(row["key"]), _bytes(row["value"])
-        headers = tuple((header["key"], _bytes(header["value"])) for header in row["headers"] or ())
+        pairs = []
+        for header in row["headers"] or ():
+            pairs.append((header["key"], _bytes(header["value"])))
+        headers = tuple(pairs)
         samples.append(Sample(row["topic"], row["partition"], row["offset"], millis, key, value, headers))
     return sorted(samples, key=lambda sample: (sample.topic, sample.partition, sample.offset))
 
@@ -147,7 +151,7 @@ def _evaluated(session: SparkSession, comparison: ChainComparison, stages: int, 
     pair, reader = comparison.pair, comparison.reader
     chain: Chain = replace(pair.ours, stages=pair.ours.stages[:stages])
     samples = comparison.readings.samples
-    plan = plan_chain(chain, None, None, topics=tuple({sample.topic for sample in samples}), typed=False)
+    plan = plan_chain(chain, None, None, topics=tuple(topics_of(samples)), typed=False)
     frame = frame_of_arrow(session, _table(samples))
     return evaluate(frame, plan, Formats(reader.key, reader.value), "records", whole=False, note=note)
 
@@ -165,8 +169,12 @@ def _table(samples: Sequence[Sample]) -> pa.Table:
         "timestampType": [0] * len(samples),
         "headers": headers,
     }
-    micros = [None if sample.timestamp is None else 1000 * sample.timestamp for sample in samples]
-    arrays = {name: pa.array(column, RECORD_FRAME.field(name).type) for name, column in columns.items()}
+    micros = []
+    for sample in samples:
+        micros.append(None if sample.timestamp is None else 1000 * sample.timestamp)
+    arrays = {}
+    for name, column in columns.items():
+        arrays[name] = pa.array(column, RECORD_FRAME.field(name).type)
     arrays["timestamp"] = pa.array(micros, pa.int64()).cast(RECORD_FRAME.field("timestamp").type)
     return pa.table({name: arrays[name] for name in RECORD_FRAME.names}, schema=RECORD_FRAME)
 
@@ -181,7 +189,9 @@ def _result(row: Any, number: int, comparison: ChainComparison) -> Result | None
     reader = comparison.reader
     key, value = _bytes(out["key"]), _bytes(out["value"])
     headers = comparison.readings.samples[number].headers
-    known = {raw: datum["value"] for (_, raw), datum in zip(headers, case["headers"], strict=True)}
+    known = {}
+    for (_, raw), datum in zip(headers, case["headers"], strict=True):
+        known[raw] = datum["value"]
     record = {
         **case,
         "topic": out["topic"],

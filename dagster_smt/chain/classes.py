@@ -49,7 +49,9 @@ def find_class(
         return ClassMatch(known[text])  # an inner class without sides, such as ExtractTopic$Header
     name = text.partition("$")[0]
     # if several classes share a short name, Kafka's class wins
-    shorts = {c.__name__: c for c in reversed(list(known.values()))}
+    shorts = {}
+    for c in reversed(list(known.values())):
+        shorts[c.__name__] = c
     cls = known.get(name) or shorts.get(name)
     if name not in known and cls is not None and not is_kafkas(cls.connect_class):
         same = []
@@ -79,7 +81,10 @@ def _class_with_side(
             if other.startswith(f"{cls.connect_class}$"):
                 inners.append(other.rpartition("$")[2])
         statement = f"'{text}' does not say whether it acts on key or value"
-        hint = f"write {' or '.join(f'{name}${word}' for word in (*SIDES, *inners))}"
+        choices = []
+        for word in (*SIDES, *inners):
+            choices.append(f"{name}${word}")
+        hint = f"write {' or '.join(choices)}"
         return ClassMatch(problem=config_problem("SMT010", place, statement, hint))
     if not sided and inner:
         same = []

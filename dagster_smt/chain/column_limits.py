@@ -17,7 +17,7 @@ def column_warnings(stage: Stage, nodes: Iterable[Node | None]) -> Iterator[Prob
     """
     for node in nodes:
         for path, cell in _cells(node, ""):
-            if any(_prints_decimals(call) for call in calls_in(cell)):
+            if any(map(_prints_decimals, calls_in(cell))):
                 statement = (
                     f"in a table of columns the texts of '{path or 'value'}' have all decimal places of its column"
                 )

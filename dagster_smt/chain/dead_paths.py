@@ -108,7 +108,11 @@ def _in_schema(plan: Plan) -> Iterator[Problem]:
                 acting.append(step.plan)
         if not acting:
             continue
-        touched = {touch.entry for step in acting if step.after is not None for touch in step.after.touched}
+        touched = set()
+        for planned_stage in acting:
+            if planned_stage.after is not None:
+                for touch in planned_stage.after.touched:
+                    touched.add(touch.entry)
         for number, effect in enumerate(stage.transform.ledger(), first):
             if effect.relied_on and stage.relied_on and number not in touched:
                 yield from _dead(plan, acting, effect.path, number - first)
@@ -132,7 +136,11 @@ def _dead(plan: Plan, acting: Sequence[StagePlan], path: str, effect: int) -> It
             hint = "an earlier stage renames or moves the field: use its new name, or put this stage before that stage"
             yield Problem("SMT303", stage.place, f"no record has the field '{path}' any more", hint)
         return
-    miss = next((m for m in acting[0].missing if m.path == path), None)
+    miss = None
+    for m in acting[0].missing:
+        if m.path == path:
+            miss = m
+            break
     if miss is not None:
         yield missing_problem(stage, miss)
         return
@@ -169,4 +177,5 @@ def _contents(cell: Cell) -> tuple[object, ...]:
 
 def _cells(record: PlanRecord) -> Iterator[tuple[tuple[str, str], Cell]]:
     for side, node in (("key", record.key), ("value", record.value)):
-        yield from (((side, path), cell) for path, cell in columns(node))
+        for path, cell in columns(node):
+            yield ((side, path), cell)

@@ -84,7 +84,8 @@ def _step(step: Step, full: bool) -> list[str]:
     parts = _parts(after)
     lines = []
     if full:
-        lines += [f"  {place}: {part}" for place, part in parts.items()]
+        for place, part in parts.items():
+            lines.append(f"  {place}: {part}")
     else:
         lines += _changes(_parts(step.plan.before), parts)
     if after.dropped:
@@ -98,7 +99,8 @@ def _changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
     for place, part in after.items():
         if before.get(place) != part:
             lines.append(f"  {place}: {part}")
-    lines += [f"  {place}: gone" for place in sorted(before.keys() - after.keys())]
+    for place in sorted(before.keys() - after.keys()):
+        lines.append(f"  {place}: gone")
     return lines
 
 
@@ -115,4 +117,7 @@ def _parts(record: PlanRecord) -> dict[str, str]:
 
 
 def _schema(side: str, labels: dict[str, str]) -> list[str]:
-    return [f"  {side} {path}: {label}" for path, label in labels.items()]
+    lines = []
+    for path, label in labels.items():
+        lines.append(f"  {side} {path}: {label}")
+    return lines

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from dagster_smt.authoring.stage import Chain
-from dagster_smt.chain.merge import merge
 from dagster_smt.chain.plan import Plan, fold_chain, ledger_entries
+from dagster_smt.chain.schema_merge import merge
 from dagster_smt.errors import PlanError, Problem
+from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.reports.run_report import LedgerEntry, RunReport
 from dagster_smt.model.schema import Schema, Type, optional
 
@@ -81,12 +82,20 @@ class FormsPlan(Plan):
     @cached_property
     def values_after(self) -> tuple[Schema, ...]:
         """The schemas of values after the chain."""
-        return tuple(dict.fromkeys(record.value.schema for record in self.results.values() if record.value is not None))
+        schemas = []
+        for record in self.results.values():
+            if record.value is not None:
+                schemas.append(record.value.schema)
+        return tuple(dict.fromkeys(schemas))
 
     @cached_property
     def keys_after(self) -> tuple[Schema, ...]:
         """The schemas of keys after the chain."""
-        return tuple(dict.fromkeys(record.key.schema for record in self.results.values() if record.key is not None))
+        schemas = []
+        for record in self.results.values():
+            if record.key is not None:
+                schemas.append(record.key.schema)
+        return tuple(dict.fromkeys(schemas))
 
     @cached_property
     def after(self) -> Schema | None:
@@ -135,9 +144,10 @@ def forms_apart(schemas: Sequence[Schema]) -> Schema | None:
     """Returns a struct with a field for each schema; None if there is none."""
     if not schemas:
         return None
-    return Schema(
-        Type.STRUCT, fields=tuple((f"{FORM}{number}", optional(schema)) for number, schema in enumerate(schemas))
-    )
+    fields = []
+    for number, schema in enumerate(schemas):
+        fields.append((f"{FORM}{number}", optional(schema)))
+    return Schema(Type.STRUCT, fields=tuple(fields))
 
 
 def plan_forms(
@@ -165,10 +175,9 @@ def plan_forms(
     """
     plans = [_plan_of_form(chain, form) for form in forms]
     passed = [plan for plan in plans if not plan.refused]
-    records = []
+    records: list[PlanRecord] = []
     for plan in passed:
-        for record in plan.results.values():
-            records.append(record)
+        records.extend(plan.results.values())
     if last is not None and last.after is not None and all(record.value is None for record in records):
         entries = ledger_entries(chain)
         return EmptyPlan(chain, None, last.before, True, tuple(topics), (), {}, entries, chain.warnings, last=last)
@@ -228,7 +237,11 @@ def _entries(plans: Sequence[Plan]) -> tuple[LedgerEntry, ...]:
 def _common_warnings(plans: Sequence[Plan]) -> tuple[Problem, ...]:
     """Returns the warnings that every form has. Their hints may differ."""
     everywhere = set.intersection(*(set(map(_without_hint, plan.warnings)) for plan in plans))
-    return tuple(w for w in plans[0].warnings if _without_hint(w) in everywhere)
+    warnings = []
+    for w in plans[0].warnings:
+        if _without_hint(w) in everywhere:
+            warnings.append(w)
+    return tuple(warnings)
 
 
 def _without_hint(problem: Problem) -> tuple[str, str, str]:

@@ -65,7 +65,10 @@ def parse_chain(
     problems += exception_problems + dead_path_problems + settings_problems + jar_problems
     lenient = unknown_options == "warn"
     chain, stage_problems = assemble(drafts, lenient, as_kafka, classes)
-    warnings = [p for p in problems if lenient and p.code == "SMT007"]
+    warnings = []
+    for p in problems:
+        if lenient and p.code == "SMT007":
+            warnings.append(p)
     problems = [p for p in problems if p not in warnings] + stage_problems
     if problems:
         raise ConfigError(_placed(p, place) for p in dict.fromkeys(problems))
@@ -91,7 +94,10 @@ def _drafts(source: Any) -> tuple[list[StageDraft], list[Problem]]:
     if isinstance(source, Mapping) and isinstance(source.get("stages"), Sequence):
         source = source["stages"]
     if isinstance(source, Mapping):
-        return drafts_from_properties({str(key): value for key, value in source.items()})
+        texts = {}
+        for key, value in source.items():
+            texts[str(key)] = value
+        return drafts_from_properties(texts)
     if isinstance(source, Sequence) and not isinstance(source, str):
         return drafts_from_list(source)
     statement = "a chain is a mapping of properties or a list of stages"

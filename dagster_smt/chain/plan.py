@@ -141,18 +141,26 @@ class Plan:
     @cached_property
     def after(self) -> Schema | None:
         """The schema of the value after the chain, with all variants merged by name; None if schemaless."""
-        from dagster_smt.chain.merge import merged_schema
+        from dagster_smt.chain.schema_merge import merged_schema
 
         if self.typed:
-            return merged_schema([r.value for r in self.results.values() if r.value is not None])
+            schemas = []
+            for r in self.results.values():
+                if r.value is not None:
+                    schemas.append(r.value)
+            return merged_schema(schemas)
         return None
 
     @cached_property
     def key_after(self) -> Schema | None:
         """Schema of the key after the chain, variants merged by name; None if no record has a key with a schema."""
-        from dagster_smt.chain.merge import merged_schema
+        from dagster_smt.chain.schema_merge import merged_schema
 
-        return merged_schema([r.key for r in self.results.values() if r.key is not None])
+        schemas = []
+        for r in self.results.values():
+            if r.key is not None:
+                schemas.append(r.key)
+        return merged_schema(schemas)
 
     @property
     def rows(self) -> Schema | None:
@@ -175,7 +183,10 @@ class Plan:
         for record in self.results.values():
             for path, cell in columns(record.value):
                 sources_by_path.setdefault(path, set()).update(cell.sources or unknown)
-        return {path: tuple(sorted(fields)) for path, fields in sources_by_path.items()}
+        lineage = {}
+        for path, fields in sources_by_path.items():
+            lineage[path] = tuple(sorted(fields))
+        return lineage
 
     @cached_property
     def key_lineage(self) -> dict[str, tuple[str, ...]]:
@@ -184,7 +195,10 @@ class Plan:
         for record in self.results.values():
             for path, cell in columns(record.key):
                 sources_by_path.setdefault(path, set()).update(cell.sources)
-        return {path: tuple(sorted(fields)) for path, fields in sources_by_path.items()}
+        lineage = {}
+        for path, fields in sources_by_path.items():
+            lineage[path] = tuple(sorted(fields))
+        return lineage
 
     @cached_property
     def masked(self) -> frozenset[str]:
@@ -216,8 +230,7 @@ def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:
         return [(prefix or WHOLE, node)]
     results = []
     for name, child in node.fields:
-        for pair in leaves(child, below(prefix, name)):
-            results.append(pair)
+        results.extend(leaves(child, below(prefix, name)))
     return results
 
 
@@ -225,8 +238,7 @@ def columns(node: Node | None) -> list[tuple[str, Cell]]:
     """Returns the cells of a node as ``leaves`` does, and the fields of the structs that no stage took apart."""
     results = []
     for path, cell in leaves(node):
-        for pair in _inside("" if cell is node else path, cell):
-            results.append(pair)
+        results.extend(_inside("" if cell is node else path, cell))
     return results
 
 
@@ -353,7 +365,11 @@ def _is_guarded(stage: Stage, before: PlanRecord, after: PlanRecord) -> bool:
 def plan_test(predicate: Predicate, record: PlanRecord) -> Expr | bool:
     """Returns the condition of a predicate. A predicate on a side is false if that side is null."""
     name, reads = type(predicate).__name__, predicate.reads
-    first_side = next((side for side in SIDES if side in reads), None)
+    first_side = None
+    for side in SIDES:
+        if side in reads:
+            first_side = side
+            break
     if first_side is not None and getattr(record, first_side) is None:
         return False
     seen = hidden(record, {side: undeclared(name, side) for side in SIDES if side not in reads})
@@ -518,12 +534,14 @@ class _Fold:
             self.steps.append(Step(variant, plan, None, variant))
             return {variant: plan.before}
         after = next_record(plan.after)
+        # rows that the stage changed and rows that it skipped have the same columns: they stay one variant
         if same_schemas(plan.before, after):
             self.steps.append(Step(variant, plan, variant, variant))
             return {variant: joined(plan.before, after)}
         if _spares_nulls(plan):
             self.steps.append(Step(variant, plan, variant, variant))
             return {variant: _nullable(after, plan.stage.acts_on)}
+        # data decides whether the stage acts, and the stage changes the schema: from here on there are two variants
         taken, self.count = self.count, self.count + 1
         self.steps.append(Step(variant, plan, taken, variant))
         return {variant: plan.before, taken: after}
@@ -534,10 +552,9 @@ class _Fold:
         for s in self.steps:
             if s.plan.after is not None:
                 sides_by_stage.append((s.plan.stage, (s.plan.after.key, s.plan.after.value)))
-        results = []
+        results: list[Problem] = []
         for stage, nodes in sides_by_stage:
-            for problem in column_warnings(stage, nodes):
-                results.append(problem)
+            results.extend(column_warnings(stage, nodes))
         return results
 
     def missing(self) -> list[Problem]:
@@ -559,7 +576,10 @@ class _Fold:
         for step in self.steps:
             for number, fields in step.plan.matches.items():
                 routes.setdefault(number, {}).update(dict.fromkeys(fields))
-        return tuple(replace(e, matched=tuple(routes.get(n, ()))) for n, e in enumerate(entries))
+        matched_entries = []
+        for n, e in enumerate(entries):
+            matched_entries.append(replace(e, matched=tuple(routes.get(n, ()))))
+        return tuple(matched_entries)
 
 
 def missing_problem(stage: Stage, miss: Missing) -> Problem:
@@ -595,10 +615,10 @@ def _nullable(record: PlanRecord, side: str) -> PlanRecord:
 
 def same_schemas(before: PlanRecord, after: PlanRecord) -> bool:
     """Returns True if a stage changes neither the schema of the key nor that of the value."""
-    return all(
-        (a is None) == (b is None) and (a is None or b is None or a.schema == b.schema)
-        for a, b in ((before.key, after.key), (before.value, after.value))
-    )
+    for a, b in ((before.key, after.key), (before.value, after.value)):
+        if not ((a is None) == (b is None) and (a is None or b is None or a.schema == b.schema)):
+            return False
+    return True
 
 
 def joined(before: PlanRecord, after: PlanRecord) -> PlanRecord:
@@ -615,7 +635,10 @@ def _either(a: Node | None, b: Node | None) -> Node | None:
         return b
     if isinstance(b, Group):
         old = dict(field_nodes(a))
-        fields = tuple((n, _either(old.get(n), child) or child) for n, child in b.fields)
+        children = []
+        for n, child in b.fields:
+            children.append((n, _either(old.get(n), child) or child))
+        fields = tuple(children)
         return replace(b, fields=fields, nullable=a.nullable or b.nullable)
     same = isinstance(a, Cell) and a.sources == b.sources and a.copied and b.copied
     cells = [cell for _, cell in leaves(a)]

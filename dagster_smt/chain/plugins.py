@@ -27,19 +27,27 @@ def transforms() -> dict[str, type[Transform]]:
 
     An entry point may name a class, a tuple of classes, or a package (``listed``).
     """
-    return {c.connect_class: c for c in (*own(Transform), *_plugins(TRANSFORM_GROUP, Transform))}
+    classes = {}
+    for c in (*own(Transform), *_plugins(TRANSFORM_GROUP, Transform)):
+        classes[c.connect_class] = c
+    return classes
 
 
 @cache
 def predicates() -> dict[str, type[Predicate]]:
     """Returns the predicates by full class name."""
-    return {c.connect_class: c for c in (*own(Predicate), *_plugins(PREDICATE_GROUP, Predicate))}
+    classes = {}
+    for c in (*own(Predicate), *_plugins(PREDICATE_GROUP, Predicate)):
+        classes[c.connect_class] = c
+    return classes
 
 
 def own(base: type[PluginT]) -> tuple[type[PluginT], ...]:
     """Returns our own classes, Kafka's first."""
     package = own_transforms if issubclass(Transform, base) else own_predicates
-    classes = [_checked(cls, base, package.__name__) for cls in listed(package)]
+    classes = []
+    for cls in listed(package):
+        classes.append(_checked(cls, base, package.__name__))
     return tuple(sorted(classes, key=_is_of_a_vendor))
 
 
@@ -62,7 +70,8 @@ def _plugins(group: str, base: type[PluginT]) -> list[type[PluginT]]:
         if isinstance(loaded, ModuleType):
             loaded = tuple(listed(loaded))
         classes = loaded if isinstance(loaded, tuple) else (loaded,)
-        classes_of_points += [_checked(cls, base, f"entry point {point.name} of {group}") for cls in classes]
+        for cls in classes:
+            classes_of_points.append(_checked(cls, base, f"entry point {point.name} of {group}"))
     return classes_of_points
 
 

@@ -19,7 +19,9 @@ def config_problem(code: str, place: str, statement: str, hint: str = "") -> Pro
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     """Returns ``did you mean 'x'?``; without a similar name ``otherwise``, or else the known names."""
     names = list(known)
-    lower = {n.lower(): n for n in names}
+    lower = {}
+    for n in names:
+        lower[n.lower()] = n
     close = get_close_matches(name.lower(), lower, n=1, cutoff=0.6)
     if close:
         return f"did you mean '{lower[close[0]]}'?"
@@ -28,8 +30,12 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
 def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
     """Returns the known names that are similar to an unknown name, or ``otherwise`` if no name is similar."""
-    names = {n.lower(): n for n in known}
-    close = [names[n] for n in get_close_matches(name.lower(), names, n=3, cutoff=0.6)]
+    names = {}
+    for n in known:
+        names[n.lower()] = n
+    close = []
+    for n in get_close_matches(name.lower(), names, n=3, cutoff=0.6):
+        close.append(names[n])
     if len(close) < 2:
         if close:
             return f"did you mean '{close[0]}'?"
@@ -95,7 +101,8 @@ def build(
     try:
         built = cls.model_validate(known)
     except ValidationError as error:
-        problems += [_from_pydantic(dict(e), place) for e in error.errors(include_input=False, include_url=False)]
+        for e in error.errors(include_input=False, include_url=False):
+            problems.append(_from_pydantic(dict(e), place))
         return None, problems, [*renamed, *(unknown if lenient else [])]
     problems += _check(built, place)
     return built, problems, [*renamed, *(unknown if lenient else [])]
@@ -103,7 +110,10 @@ def build(
 
 def _todays(cls: type[Options], options: dict[str, Any], place: str) -> tuple[dict[str, Any], list[Problem]]:
     """Returns the options under today's keys. If a chain has both keys, today's key wins, as it did in Kafka."""
-    former = {old: new for old, new in cls.former_options if old in options}
+    former = {}
+    for old, new in cls.former_options:
+        if old in options:
+            former[old] = new
     today = {}
     for key, value in options.items():
         if key not in former:

@@ -15,7 +15,10 @@ def written_property(key: str, value: str) -> str:
 
 def _escaped(text: str, more: str = "") -> str:
     marks = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f", **{c: f"\\{c}" for c in more}}
-    escaped = "".join(marks.get(char) or _printable(char) for char in text)
+    chars = []
+    for char in text:
+        chars.append(marks.get(char) or _printable(char))
+    escaped = "".join(chars)
     return f"\\{escaped}" if escaped.startswith((" ", "#", "!")) else escaped
 
 

@@ -36,7 +36,10 @@ def fingerprints(chain: Chain) -> tuple[str, ...]:
             text = json.dumps([before, own, effect.action, effect.path, effect.side])
             digits.append(hashlib.sha256(text.encode()).hexdigest()[:16])
         if type(stage) is Stage:  # subclasses are stages of the topic table's columns, which rename nothing
-            before.append([own, {key: as_text(value) for key, value in stage.transform.configured().items()}])
+            options = {}
+            for key, value in stage.transform.configured().items():
+                options[key] = as_text(value)
+            before.append([own, options])
     return tuple(digits)
 
 
@@ -107,7 +110,9 @@ def _target_of(stage: Stage, effect: Entry) -> tuple[str, ...]:
 def _condition_text(stage: Stage) -> str:
     if stage.predicate is None:
         return ""
-    options = {key: as_text(value) for key, value in stage.predicate.configured().items()}
+    options = {}
+    for key, value in stage.predicate.configured().items():
+        options[key] = as_text(value)
     return json.dumps([stage.predicate.connect_class, options, stage.negate], sort_keys=True)
 
 

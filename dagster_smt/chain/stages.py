@@ -12,8 +12,8 @@ from dagster_smt.authoring.transform import Transform
 from dagster_smt.chain import plugins
 from dagster_smt.chain.classes import find_class
 from dagster_smt.chain.foreign_classes import ForeignClasses, foreign_plugin
+from dagster_smt.chain.plugin_versions import version_problems
 from dagster_smt.chain.problems import build, config_problem, did_you_mean
-from dagster_smt.chain.versions import version_problems
 from dagster_smt.errors import Problem
 from dagster_smt.model.java_text import trim
 
@@ -85,7 +85,10 @@ def _predicate_problems(
 ) -> list[Problem]:
     """Returns the problems of predicates that no stage uses, which Kafka reads too, and of versions."""
     problems = []
-    used = {draft.predicate[0] for draft in drafts if draft.predicate}
+    used = set()
+    for draft in drafts:
+        if draft.predicate:
+            used.add(draft.predicate[0])
     for name in names:
         options = _below(properties, _PREDICATE, name, names)
         problems += version_problems(options.pop("plugin.version", None), f"{_PREDICATE}{name}")
@@ -98,7 +101,11 @@ def _predicate_problems(
 def _aliases(properties: Mapping[str, Any], key: str, problems: list[Problem]) -> list[str]:
     value = properties.get(key) or ""
     names = [str(v) for v in value] if isinstance(value, list | tuple) else split_list(str(value))
-    for name in dict.fromkeys(n for n in names if n and names.count(n) > 1):
+    repeated = []
+    for n in names:
+        if n and names.count(n) > 1:
+            repeated.append(n)
+    for name in dict.fromkeys(repeated):
         problems.append(config_problem("SMT005", key, f"the alias '{name}' appears twice", "choose two names"))
     if "" in names:
         problems.append(config_problem("SMT006", key, "an alias is empty", "remove the extra comma"))
@@ -108,8 +115,16 @@ def _aliases(properties: Mapping[str, Any], key: str, problems: list[Problem]) -
 def _below(properties: Mapping[str, Any], root: str, name: str, names: Sequence[str]) -> dict[str, Any]:
     """Returns the options of an alias, without those of longer aliases with the same start (``a`` and ``a.b``)."""
     prefix = f"{root}{name}."
-    others = tuple(f"{root}{other}." for other in names if other.startswith(f"{name}."))
-    return {k[len(prefix) :]: v for k, v in properties.items() if k.startswith(prefix) and not k.startswith(others)}
+    prefixes = []
+    for other in names:
+        if other.startswith(f"{name}."):
+            prefixes.append(f"{root}{other}.")
+    others = tuple(prefixes)
+    options = {}
+    for k, v in properties.items():
+        if k.startswith(prefix) and not k.startswith(others):
+            options[k[len(prefix) :]] = v
+    return options
 
 
 def _strays(properties: Mapping[str, Any], prefix: str, names: Sequence[str]) -> list[Problem]:
@@ -123,12 +138,17 @@ def _strays(properties: Mapping[str, Any], prefix: str, names: Sequence[str]) ->
         if k.startswith(prefix) and not k.startswith(prefixes):
             strays.add(k[len(prefix) :].split(".")[0])
     listed = prefix.rstrip(".")
-    return [
-        Problem(
-            "SMT007", f"{prefix}{s}", f"the alias is not in '{listed}'", did_you_mean(s, names, f"add it to {listed}")
+    problems = []
+    for s in sorted(strays):
+        problems.append(
+            Problem(
+                "SMT007",
+                f"{prefix}{s}",
+                f"the alias is not in '{listed}'",
+                did_you_mean(s, names, f"add it to {listed}"),
+            )
         )
-        for s in sorted(strays)
-    ]
+    return problems
 
 
 def drafts_from_list(stages: Sequence[Any]) -> tuple[list[StageDraft], list[Problem]]:
@@ -166,7 +186,10 @@ def _keys(data: Mapping[Any, Any], known: Sequence[str], place: str, problems: l
             problems.append(config_problem("SMT008", place, f"unknown key '{key}'", hint))
     options = data.get("options") or {}
     if isinstance(options, Mapping):
-        return {str(key): value for key, value in options.items()}
+        texts = {}
+        for key, value in options.items():
+            texts[str(key)] = value
+        return texts
     problems.append(
         config_problem("SMT008", f"{place} options", "options are a mapping", "write each as 'name: value'")
     )
@@ -182,7 +205,10 @@ def _name_predicates(drafts: Sequence[StageDraft]) -> list[Problem]:
         name, type_, options = draft.predicate
         if not name:
             short = str(type_ or "predicate").rsplit(".", 1)[-1]
-            free = (short, *(f"{short}{n}" for n in range(2, len(drafts) + 2)))
+            numbered = []
+            for n in range(2, len(drafts) + 2):
+                numbered.append(f"{short}{n}")
+            free = (short, *numbered)
             name = next(n for n in free if known.get(n, (type_, options)) == (type_, options))
             draft.predicate = (name, type_, options)
         if known.setdefault(name, (type_, options)) != (type_, options):
@@ -225,13 +251,15 @@ def assemble(
 
 def _plain_names(draft: StageDraft) -> list[Problem]:
     names = (draft.alias, draft.predicate[0]) if draft.predicate else (draft.alias,)
-    return [
-        config_problem(
-            "SMT006", draft.place, f"the name '{name}' has a comma, or blanks around it", "choose another name"
-        )
-        for name in names
-        if "," in name or name != trim(name)
-    ]
+    problems = []
+    for name in names:
+        if "," in name or name != trim(name):
+            problems.append(
+                config_problem(
+                    "SMT006", draft.place, f"the name '{name}' has a comma, or blanks around it", "choose another name"
+                )
+            )
+    return problems
 
 
 def _references(draft: StageDraft, takes: Collection[str]) -> list[Problem]:
@@ -313,7 +341,10 @@ def canonical(chain: Chain) -> dict[str, str]:
     for stage in chain.stages:
         prefix = f"{_TRANSFORM}{stage.alias}."
         properties[f"{prefix}type"] = stage.connect_class
-        properties.update({prefix + k: as_text(v) for k, v in stage.transform.configured().items()})
+        options = {}
+        for k, v in stage.transform.configured().items():
+            options[prefix + k] = as_text(v)
+        properties.update(options)
         if stage.predicate is None:
             continue
         properties[f"{prefix}predicate"] = stage.predicate_name
@@ -321,7 +352,10 @@ def canonical(chain: Chain) -> dict[str, str]:
             properties[f"{prefix}negate"] = "true"
         prefix = f"{_PREDICATE}{stage.predicate_name}."
         properties[f"{prefix}type"] = stage.predicate.connect_class
-        properties.update({prefix + k: as_text(v) for k, v in stage.predicate.configured().items()})
+        options_of_predicate = {}
+        for k, v in stage.predicate.configured().items():
+            options_of_predicate[prefix + k] = as_text(v)
+        properties.update(options_of_predicate)
     names = dict.fromkeys(s.predicate_name for s in chain.stages if s.predicate is not None)
     if names:
         return {**properties, "predicates": ",".join(names)}

@@ -48,7 +48,11 @@ def vendor_of(connect_class: str) -> str:
     """Returns the vendor of a class; for an unknown vendor, the package of the class."""
     if is_kafkas(connect_class):
         return "Apache Kafka"
-    known = next((v for prefix, v in _VENDORS.items() if connect_class.startswith(prefix)), None)
+    known = None
+    for prefix, v in _VENDORS.items():
+        if connect_class.startswith(prefix):
+            known = v
+            break
     return known or connect_class.rpartition(".")[0]
 
 
@@ -71,7 +75,11 @@ def vendor_hint(name: str, known: Iterable[str] = ()) -> str:
     """
     if "." not in name or is_kafkas(name):
         return ""
-    vendor = next((v for prefix, v in _VENDORS.items() if name.startswith(prefix)), None)
+    vendor = None
+    for prefix, v in _VENDORS.items():
+        if name.startswith(prefix):
+            vendor = v
+            break
     nearest = _CLOSE.get(name)
     if vendor:
         statement = f"it is {_possessive(vendor)}"
@@ -83,7 +91,9 @@ def vendor_hint(name: str, known: Iterable[str] = ()) -> str:
             same_vendor.append(other)
     if same_vendor:
         statement += f"; installed from this vendor: {', '.join(same_vendor)}"
-        shorts = [other.rpartition(".")[2] for other in same_vendor]
+        shorts = []
+        for other in same_vendor:
+            shorts.append(other.rpartition(".")[2])
         nearest = nearest or did_you_mean(name.rpartition(".")[2], shorts, "-").removeprefix("-")
     return f"{statement}: {f'{nearest}; or ' if nearest else ''}{_WRITE}"
 

@@ -103,7 +103,10 @@ def _not_compared(certificate: Certificate) -> str:
 def _warnings(certificate: Certificate) -> str:
     if not certificate.warnings:
         return ""
-    items = "".join(f"<li>{escape(f'{p.code} {p.place}: {p.statement}')}</li>" for p in certificate.warnings)
+    lines = []
+    for p in certificate.warnings:
+        lines.append(f"<li>{escape(f'{p.code} {p.place}: {p.statement}')}</li>")
+    items = "".join(lines)
     return f"<h2>Options that Connect's classes do not know</h2><ul>{items}</ul>"
 
 

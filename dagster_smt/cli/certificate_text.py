@@ -25,10 +25,16 @@ def _parts(certificate: Certificate) -> Iterator[str]:
         yield "\n".join(_findings(certificate, group) for group in groups)
     if certificate.not_compared:
         yield "## Not comparable"
-        yield "\n".join(f"- {code(stage.alias)}: {plain(stage.same)}." for stage in certificate.not_compared)
+        reasons = []
+        for stage in certificate.not_compared:
+            reasons.append(f"- {code(stage.alias)}: {plain(stage.same)}.")
+        yield "\n".join(reasons)
     if certificate.warnings:
         yield "## Options that Connect's classes do not know"
-        yield "\n".join(f"- {plain(f'{p.code} {p.place}: {p.statement}')}" for p in certificate.warnings)
+        warnings = []
+        for p in certificate.warnings:
+            warnings.append(f"- {plain(f'{p.code} {p.place}: {p.statement}')}")
+        yield "\n".join(warnings)
 
 
 def of_kinds(certificate: Certificate) -> Iterator[tuple[str, list[list[Finding]]]]:

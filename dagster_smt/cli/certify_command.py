@@ -22,7 +22,7 @@ from dagster_smt.model.topics.format import Format
 
 if TYPE_CHECKING:
     from dagster_smt.certify.certificate import Certificate
-    from dagster_smt.certify.compared import MoreWays
+    from dagster_smt.certify.certify_chain import MoreWays
 
 _KINDS = ("string", "json", "envelope", "bytes")
 _FORMS = {".html": "html", ".htm": "html", ".json": "json"}
@@ -122,7 +122,9 @@ def _format(side: str, kind: str | None, properties: Mapping[str, Any], default:
     from dagster_smt.connect.connectors import Connector
     from dagster_smt.connect.converters import converter_format
 
-    config = {str(name): str(text) for name, text in properties.items()}
+    config = {}
+    for name, text in properties.items():
+        config[str(name)] = str(text)
     return Format(**converter_format(Connector("", config), side).format)
 
 

@@ -27,8 +27,8 @@ from dagster_smt.model.cell import Const
 from dagster_smt.model.topics.columns import describe_columns
 from dagster_smt.model.topics.format import SELF_DESCRIBED, Format
 from dagster_smt.model.topics.table_names import unfit_topics
-from dagster_smt.privacy.applied import AppliedPolicy
-from dagster_smt.privacy.stages import OTHER_HEADERS
+from dagster_smt.privacy.applied_policy import AppliedPolicy
+from dagster_smt.privacy.policy_stages import OTHER_HEADERS
 from dagster_smt.spark.ways import PlannedFacts, possible_ways
 from dagster_smt.tables.push_down import explained
 from dagster_smt.tables.spec import DeltaSink, TopicTable
@@ -90,7 +90,10 @@ def _lint(arguments: argparse.Namespace) -> int:
             plan = planned(chain, schema, table, arguments.topic)
         except PlanError as error:
             failed = True
-            say("\n".join(str(problem.at(f"{path.name}:")) for problem in error.problems))
+            lines = []
+            for problem in error.problems:
+                lines.append(str(problem.at(f"{path.name}:")))
+            say("\n".join(lines))
             continue
         except SmtError as error:
             failed = True
@@ -222,7 +225,9 @@ def _list(arguments: argparse.Namespace) -> int:
             for name in names:
                 _class(classes[name], full=bool(arguments.name))
     if not shown:
-        names = [c.__name__ for c in (*transforms().values(), *predicates().values())]
+        names = []
+        for known in (*transforms().values(), *predicates().values()):
+            names.append(known.__name__)
         hint = did_you_mean(arguments.name, names)
         raise ConfigError(Problem("SMT010", arguments.name, "there is no such transform or predicate", hint))
     return 0

@@ -25,8 +25,8 @@ from dagster_smt.connect import (
     written_component,
 )
 from dagster_smt.connect.connector_sources import is_address
+from dagster_smt.connect.option_rules import OUTCOMES
 from dagster_smt.connect.report import REPORT, Imported
-from dagster_smt.connect.rules import OUTCOMES
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.visible import visible
 
@@ -109,7 +109,9 @@ def _imported(arguments: argparse.Namespace) -> list[Imported]:
     for place in arguments.source:
         cluster = cluster_at(place) if is_address(place) else None
         group = arguments.group or ("connect" if cluster is not None else "")
-        parts = [part for connector in connectors_at(place) for part in by_table(connector)]
+        parts = []
+        for connector in connectors_at(place):
+            parts.extend(by_table(connector))
         for connector in parts:
             component = written_component(
                 connector,
@@ -128,9 +130,9 @@ def _imported(arguments: argparse.Namespace) -> list[Imported]:
 
 def _name_apart(component: ConnectorComponent, others: list[Imported]) -> None:
     """Gives a folder another name if one of the others has it: ``a.b`` and ``a-b`` are both ``a_b``."""
-    taken = {item.component.folder for item in others}
+    folders = {item.component.folder for item in others}
     name, number = component.folder, 2
-    while component.folder in taken:
+    while component.folder in folders:
         component.folder = f"{name}_{number}"
         number += 1
     if component.folder != name and component.attributes:
@@ -189,7 +191,9 @@ def print_report(connector: Connector, written: ConnectorComponent, *, as_json: 
     line = f"{visible(connector.label)}{visible(state)}: {', '.join(notes)}"
     say(f"{line}; options: {', '.join(told_of_options)}" if told_of_options else line)
     if verdicts:
-        rows = [(f"  {v.part}", v.verdict, v.type.rsplit(".", 1)[-1]) for v in verdicts]
+        rows = []
+        for v in verdicts:
+            rows.append((f"  {v.part}", v.verdict, v.type.rsplit(".", 1)[-1]))
         for text, v in zip(grid(rows, 3).split("\n"), verdicts, strict=True):
             say(text)
             if v.text:

@@ -52,7 +52,10 @@ def page(plan: Plan, name: str, *, full: bool = False) -> str:
 
 
 def _warnings(plan: Plan) -> str:
-    items = "".join(f"<li class='warning'>{escape(str(problem))}</li>" for problem in plan.warnings)
+    lines = []
+    for problem in plan.warnings:
+        lines.append(f"<li class='warning'>{escape(str(problem))}</li>")
+    items = "".join(lines)
     if items:
         return f"<h2>Warnings</h2><ul>{items}</ul>"
     return ""
@@ -86,7 +89,10 @@ def _changes(diff: Sequence[FieldChange]) -> str:
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     def line(cells: Iterable[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(c).replace(chr(10), '<br>')}</{tag}>" for c in cells) + "</tr>"
+        texts = []
+        for c in cells:
+            texts.append(f"<{tag}>{escape(c).replace(chr(10), '<br>')}</{tag}>")
+        return "<tr>" + "".join(texts) + "</tr>"
 
     return f"<table>{line(head, 'th')}{''.join(line(row, 'td') for row in rows)}</table>"
 
@@ -104,11 +110,16 @@ def _ways(plan: Plan) -> str:
         used.update(origins)
         names.update(dict.fromkeys(origins))
     left, right = list(names), list(ways)
-    at = {name: n for n, name in enumerate(left)}
-    drawn = [_name(n, name, 0, "" if _is_used(name, used) else "gone") for n, name in enumerate(left)]
+    at = {}
+    for n, name in enumerate(left):
+        at[name] = n
+    drawn = []
+    for n, name in enumerate(left):
+        drawn.append(_name(n, name, 0, "" if _is_used(name, used) else "gone"))
     for n, column in enumerate(right):
         kind = "masked" if column in plan.masked else ""
-        drawn += [_way(at[source], n, kind, f"{source} → {column}") for source in ways[column]]
+        for source in ways[column]:
+            drawn.append(_way(at[source], n, kind, f"{source} → {column}"))
         drawn.append(_name(n, column, _NAMES + _GAP, kind))
     size = f"width='{2 * _NAMES + _GAP}' height='{(max(len(left), len(right)) + 1) * _LINE}'"
     note = "<p>Red: masked. Grey: in no column.</p>"
@@ -117,7 +128,10 @@ def _ways(plan: Plan) -> str:
 
 def _is_used(field: str, used: Iterable[str]) -> bool:
     """Returns True if a column comes from a field, or from the elements of the field's array or map."""
-    return any(source == field or source.startswith(f"{field}[") for source in used)
+    for source in used:
+        if source == field or source.startswith(f"{field}["):
+            return True
+    return False
 
 
 def _name(line: int, name: str, x: int, kind: str) -> str:

@@ -12,8 +12,12 @@ def grid(rows: Sequence[Sequence[object]], left: int = 1) -> str:
         rows: The head and the rows; None is shown as a dash.
         left: The number of text columns; all other columns are aligned to the right.
     """
-    texts = [list(map(_text, row)) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    texts = []
+    for row in rows:
+        texts.append(list(map(_text, row)))
+    widths = []
+    for column in zip(*texts, strict=True):
+        widths.append(max(map(len, column)))
     lines = []
     for row in texts:
         cells = (t.ljust(w) if n < left else t.rjust(w) for n, (t, w) in enumerate(zip(row, widths, strict=True)))

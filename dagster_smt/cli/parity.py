@@ -38,7 +38,7 @@ def _parity(arguments: argparse.Namespace) -> int:
     if arguments.report == "json":
         say(json.dumps(report.to_json(), ensure_ascii=False))
     else:
-        from dagster_smt.tools.parity.table import report_table
+        from dagster_smt.tools.parity.report_table import report_table
 
         say(report_table(report))
     return int(report.count("different") > 0)

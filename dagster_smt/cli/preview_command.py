@@ -16,7 +16,7 @@ from dagster_smt.cli.terminal import shown
 from dagster_smt.foreign.check import check_options
 from dagster_smt.interpret.keyed_rows import table_changes
 from dagster_smt.interpret.leaves import Number, leaves
-from dagster_smt.interpret.preview import Previewed, RecordSnapshot, Sample, Shown, preview, previewed_records
+from dagster_smt.interpret.preview import Previewed, RecordSnapshot, Sample, StageResult, preview, previewed_records
 from dagster_smt.model.reports.run_report import sum_of_keys
 from dagster_smt.model.topics.format import Format
 from dagster_smt.model.topics.keyed import DELETES, RECORD_KEY, KeyedRows
@@ -64,7 +64,11 @@ def _add_table_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
+    names = []
+    for name in text.split(","):
+        if name.strip():
+            names.append(name.strip())
+    return tuple(names)
 
 
 def _table_of(arguments: argparse.Namespace) -> TableSink:
@@ -138,7 +142,7 @@ def _preview_keyed(console: Console, records: Sequence[Previewed], keyed: KeyedR
     return int(failed)
 
 
-def lines_of(sample: Sample, steps: list[Shown]) -> Iterator[Text]:
+def lines_of(sample: Sample, steps: list[StageResult]) -> Iterator[Text]:
     """Returns a record as lines: the whole record before and after the chain, and the changes of each stage."""
     yield _line(sample.place, style="bold")
     before: RecordSnapshot | None = None
@@ -187,7 +191,10 @@ def _changes(before: RecordSnapshot, after: RecordSnapshot) -> Iterator[Text]:
 def _texts(record: RecordSnapshot) -> dict[str, str]:
     """Returns the parts of a record as JSON, with the spelling of numbers; topic and headers as they are."""
     plain = ("topic", "header[")
-    return {path: _shown(value, quoted=not path.startswith(plain)) for path, value in leaves(record).items()}
+    texts = {}
+    for path, value in leaves(record).items():
+        texts[path] = _shown(value, quoted=not path.startswith(plain))
+    return texts
 
 
 def _shown(value: object, *, quoted: bool) -> str:

@@ -111,7 +111,10 @@ def _by_partition(history: Iterable[RunColumns]) -> dict[str, list[RunColumns]]:
 
 def _same_state(column: dict[str, Any], others: Iterable[dict[str, Any]]) -> bool:
     state = _state_of(column)
-    return any(_state_of(other) == state for other in others)
+    for other in others:
+        if _state_of(other) == state:
+            return True
+    return False
 
 
 def _state_of(column: dict[str, Any]) -> tuple[Any, ...]:

@@ -22,9 +22,19 @@ def of_file(path: Path, topic: str, limit: int, *, whole: bool) -> list[Sample]:
     """
     if whole:
         records = read_records(path)[:limit]
-        return [Sample(topic, 0, n, r.timestamp or 0, r.key, r.value, tuple(r.headers)) for n, r in enumerate(records)]
-    lines = [line for line in path.read_bytes().splitlines() if line.strip()][:limit]
-    return [Sample(topic, 0, number, value=line) for number, line in enumerate(lines)]
+        samples = []
+        for n, r in enumerate(records):
+            samples.append(Sample(topic, 0, n, r.timestamp or 0, r.key, r.value, tuple(r.headers)))
+        return samples
+    all_lines = []
+    for line in path.read_bytes().splitlines():
+        if line.strip():
+            all_lines.append(line)
+    lines = all_lines[:limit]
+    line_samples = []
+    for number, line in enumerate(lines):
+        line_samples.append(Sample(topic, 0, number, value=line))
+    return line_samples
 
 
 def of_topic(place: str, config: Path | None, topic: str, limit: int, start: int | None) -> list[Sample]:

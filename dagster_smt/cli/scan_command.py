@@ -52,7 +52,10 @@ def _scan(arguments: argparse.Namespace) -> int:
 
 
 def _row(one: FieldScan) -> tuple[str, str, str, str]:
-    kinds = ", ".join(f"{kind} {number}" for kind, number in sorted(one.kinds.items()))
+    counts = []
+    for kind, number in sorted(one.kinds.items()):
+        counts.append(f"{kind} {number}")
+    kinds = ", ".join(counts)
     name = f"{one.part} {one.path or '(whole)'}"
     return name, str(one.values), kinds, ", ".join(one.tags)
 

@@ -9,7 +9,7 @@ from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.topics.format import Format
-from dagster_smt.privacy.applied import AppliedPolicy, Subject, apply_policy
+from dagster_smt.privacy.applied_policy import AppliedPolicy, Subject, apply_policy
 from dagster_smt.privacy.policy import read_policy
 from dagster_smt.tables.planning import declared_values, plan_table
 from dagster_smt.tables.spec import FileTopics, TopicTable

@@ -16,7 +16,8 @@ def shadow_page(report: ShadowReport) -> str:
     parts += [_table((), facts_of(report)), "<h2>Offsets</h2>"]
     offsets = []
     for topic, partitions in report.window.items():
-        offsets += [(topic, str(partition), str(start), str(end)) for partition, (start, end) in partitions.items()]
+        for partition, (start, end) in partitions.items():
+            offsets.append((topic, str(partition), str(start), str(end)))
     parts += [_table(("topic", "partition", "from", "to"), offsets), "<h2>Columns</h2>"]
     parts.append(_table(("column", "type"), report.rows["columns"].items()))
     head = "<meta charset='utf-8'><meta name='viewport' content='width=device-width, initial-scale=1'>"
@@ -34,12 +35,13 @@ def _verdict(report: ShadowReport) -> str:
 def _differences(report: ShadowReport) -> str:
     parts = []
     if report.columns:
-        rows = [(c["column"], c["kind"], c["text"]) for c in report.columns]
+        rows = []
+        for c in report.columns:
+            rows.append((c["column"], c["kind"], c["text"]))
         parts += ["<h2>Columns that differ</h2>", _table(("column", "difference", "text"), rows)]
-    first = [
-        (one["place"], str(one["rows"]), ", ".join(one["columns"]) or "no row is similar")
-        for one in report.rows["first"]
-    ]
+    first = []
+    for one in report.rows["first"]:
+        first.append((one["place"], str(one["rows"]), ", ".join(one["columns"]) or "no row is similar"))
     if first:
         names = ("record", "rows", "columns that differ from the most similar row")
         parts += ["<h2>First differences</h2>", _table(names, first)]

@@ -25,7 +25,7 @@ from dagster_smt.errors import ConfigError, Problem, needs_extras
 
 if TYPE_CHECKING:
     from dagster_smt.connect.takeover.shadow import ShadowReport
-    from dagster_smt.connect.takeover.types import TakeOverPlan
+    from dagster_smt.connect.takeover.takeover_parts import TakeOverPlan
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -120,12 +120,16 @@ def _shadow(arguments: argparse.Namespace) -> int:
         from dagster_smt.connect.takeover.shadow import Shadow, ShadowOptions
     same = True
     with _opened(arguments) as (session, plans, scratch):
+        keys = []
+        for name in arguments.keys.split(","):
+            if name.strip():
+                keys.append(name.strip())
         options = ShadowOptions(
             scratch=scratch,
             wait=arguments.wait,
             start=_bounds(arguments.from_),
             end=_bounds(arguments.to_offset_),
-            keys=[name.strip() for name in arguments.keys.split(",") if name.strip()],
+            keys=keys,
             by=arguments.by,
         )
         for plan in plans:
@@ -229,4 +233,7 @@ def _conf(settings: list[str]) -> dict[str, str]:
     pairs = [text.partition("=") for text in settings]
     if strange := [name for name, equals, _ in pairs if not equals]:
         raise ConfigError(Problem("SMT794", "--conf", f"'{strange[0]}' has no value", "write --conf NAME=VALUE"))
-    return {name.strip(): value.strip() for name, _, value in pairs}
+    conf = {}
+    for name, _, value in pairs:
+        conf[name.strip()] = value.strip()
+    return conf

@@ -89,12 +89,20 @@ def topics_at(
         lines = config.read_text(encoding="utf-8").splitlines()
     else:
         lines = []
-    pairs = [line.split("=", 1) for line in lines if line.strip() and not line.lstrip().startswith(("#", "!"))]
-    malformed = [pair for pair in pairs if len(pair) != 2]
+    pairs = []
+    for line in lines:
+        if line.strip() and not line.lstrip().startswith(("#", "!")):
+            pairs.append(line.split("=", 1))
+    malformed = []
+    for pair in pairs:
+        if len(pair) != 2:
+            malformed.append(pair)
     if malformed:
         place = config.name if config is not None else ""
         raise ConfigError(Problem("SMT003", place, f"{len(malformed)} lines are not properties", "write name=value"))
-    options = {f"kafka.{key.strip()}": _referred(key.strip(), value.strip()) for key, value in pairs}
+    options = {}
+    for key, value in pairs:
+        options[f"kafka.{key.strip()}"] = _referred(key.strip(), value.strip())
     return KafkaTopics(place, options, create=None if partitions is None else NewTopics(partitions))
 
 
@@ -140,7 +148,9 @@ def _topics(arguments: argparse.Namespace) -> int:
     else:
         width = len(_HEAD) if arguments.group else 5
         say(grid([_HEAD[:width], *(row[:width] for row in rows)]))
-        behind = sum(row[6] or 0 for row in rows)
+        behind = 0
+        for row in rows:
+            behind += row[6] or 0
         say(f"{len(names)} topics, {sum(row[4] for row in rows)} records" + f", lag {behind}" * bool(arguments.group))
     for waiting in measured.waiting:
         say(str(waiting_problem(waiting)), sys.stderr)
@@ -250,7 +260,10 @@ def _record(line: bytes, bare: bool) -> "NewRecord":
     headers = row.get("headers") or []
     if not isinstance(headers, list) or not all(isinstance(h, dict) and isinstance(h.get("key"), str) for h in headers):
         raise ValueError("headers are not a list of {key, value}")
-    pairs = tuple((h["key"], _bytes(h.get("value"), "a header's value")) for h in headers)
+    header_pairs = []
+    for h in headers:
+        header_pairs.append((h["key"], _bytes(h.get("value"), "a header's value")))
+    pairs = tuple(header_pairs)
     return NewRecord(_bytes(row.get("key"), "key"), _bytes(row.get("value"), "value"), pairs, timestamp)
 
 

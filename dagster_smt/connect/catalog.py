@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import yaml
 
-from dagster_smt.connect.rules import OUTCOMES, OptionRule
+from dagster_smt.connect.option_rules import OUTCOMES, OptionRule
 
 Goal = Literal["table", "topic", "topics"]
 """The place where a component writes the records of a connector: a table; a topic, which the connector reads; or, for

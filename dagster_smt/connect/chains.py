@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from dagster_smt.authoring.options import split_list
 from dagster_smt.connect.connectors import Connector
-from dagster_smt.connect.rules import OptionVerdict
+from dagster_smt.connect.option_rules import OptionVerdict
 from dagster_smt.connect.settings import ExtraStage
 from dagster_smt.connect.survey import BY_TOPIC, TransformVerdict, ignored_options, routers, survey
 from dagster_smt.model.secrets import is_reference, shows_secret
@@ -65,7 +65,9 @@ def written_chain(
     today, renamed = _in_todays_words(connector)
     safe, hidden = _without_secrets(today)
     stages, ignored = survey(safe, smt_jars), ignored_options(safe)
-    decided = {v.option: v for v in (*hidden, *renamed)}
+    decided = {}
+    for v in (*hidden, *renamed):
+        decided[v.option] = v
     options = []
     for k in connector.chain:
         if k in connector.config:
@@ -91,12 +93,16 @@ def _in_todays_words(connector: Connector) -> tuple[Connector, list[OptionVerdic
                 old.append(head + name)
         if config.get(f"{head}type", "").strip() != _UNWRAP or not old or head + _TODAY in config:
             continue
-        before = tuple(config.get(head + n, d).strip().lower() for n, d in ((_DELETES, "drop"), (_TOMBSTONES, "true")))
+        values = []
+        for n, d in ((_DELETES, "drop"), (_TOMBSTONES, "true")):
+            values.append(config.get(head + n, d).strip().lower())
+        before = tuple(values)
         if before not in _MODES:
             verdicts += [OptionVerdict(name, "not done", "the handling of deletions is unknown") for name in old]
             continue
         mode, difference = _MODES[before[0], before[1]]
-        verdicts += [OptionVerdict(name, "changed", f"{_TODAY}={mode}{difference}") for name in old]
+        for name in old:
+            verdicts.append(OptionVerdict(name, "changed", f"{_TODAY}={mode}{difference}"))
         config = _replaced(config, old, head + _TODAY, mode)
     return replace(connector, config=config), verdicts
 
@@ -188,6 +194,7 @@ def _option(
             owners.append(a)
     if not owners:
         return OptionVerdict(key, "not needed", "Kafka ignores it, too: a comment in the chain")
+    # an alias may contain dots: transforms.a.b.type belongs to the stage a.b, although there is a stage a
     alias = max(owners, key=len)
     name = key.removeprefix(f"transforms.{alias}.")
     if name == "type" and not to_topics and (routes := _routes(alias, connector)):

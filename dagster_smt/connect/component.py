@@ -13,6 +13,8 @@ from dagster_smt.chain.foreign_classes import absolute_entries
 from dagster_smt.chain.properties import written_comment, written_property
 from dagster_smt.connect.catalog import Goal, catalog
 from dagster_smt.connect.chains import written_chain
+from dagster_smt.connect.column_settings import fit_to_kind
+from dagster_smt.connect.connector_topics import topics_of
 from dagster_smt.connect.connectors import Connector
 from dagster_smt.connect.consumer import (
     DEAD_LETTERS,
@@ -25,20 +27,18 @@ from dagster_smt.connect.consumer import (
     topic_sink,
 )
 from dagster_smt.connect.converters import ConverterFormat, converter_format
-from dagster_smt.connect.fitting import fit_to_kind
-from dagster_smt.connect.options import family_of, option_verdicts
-from dagster_smt.connect.rules import OptionVerdict
-from dagster_smt.connect.schema import SchemaProposal, proposed_schema, seen_encodings
+from dagster_smt.connect.option_rules import OptionVerdict
+from dagster_smt.connect.option_verdicts import family_of, option_verdicts
+from dagster_smt.connect.proposed_columns import SchemaProposal, proposed_schema, sample_encodings
 from dagster_smt.connect.settings import TableSettings
 from dagster_smt.connect.settings_of_lakes import iceberg_table
 from dagster_smt.connect.survey import TransformVerdict, routers, survey
 from dagster_smt.connect.targets import goal_of, table_settings
 from dagster_smt.connect.template_text import template_text, template_texts
 from dagster_smt.connect.topic_component import PATCH_FILE, Patch, beside, without_transforms
-from dagster_smt.connect.topics import topics_of
 from dagster_smt.connect.worker import NO_WORKER, Worker
 from dagster_smt.model.topics.format import SELF_DESCRIBED
-from dagster_smt.tables.proposal.look import Look, Seen
+from dagster_smt.tables.proposal.look import Look, TopicSamples
 
 CHAIN_FILE = "chain.properties"
 ANY_CLUSTER = "${env:KAFKA_SERVERS}"
@@ -151,17 +151,20 @@ def written_component(
     connector = worker.with_usual_providers(connector)
     notes: list[TransformVerdict] = []
     topics = topics_of(connector, notes)
-    seen = look.at(topics.get("topics", ()), topics.get("pattern", "")) if look is not None else None
-    encodings = seen_encodings(seen)
+    samples = look.at(topics.get("topics", ()), topics.get("pattern", "")) if look is not None else None
+    encodings = sample_encodings(samples)
     key, value = (converter_format(connector, side, encodings.get(side), worker) for side in ("key", "value"))
     notes += [*key.notes, *value.notes]
     goal = goal_of(connector, into)
     if goal == "topic" and not connector.chain["transforms"].strip():
         return _untouched(name, connector)
     parts = _Parts(name, connector, source, topics, key, value, notes, worker, smt_jars)
-    written = _of_topics(parts) if goal == "topic" else _of_table(parts, goal, lake, seen)
+    written = _of_topics(parts) if goal == "topic" else _of_table(parts, goal, lake, samples)
     if smt_jars:
-        written.attributes["smt_jars"] = [template_text(entry) for entry in absolute_entries(smt_jars, Path())]
+        jars = []
+        for entry in absolute_entries(smt_jars, Path()):
+            jars.append(template_text(entry))
+        written.attributes["smt_jars"] = jars
     if group:
         _in_group(written, group)
     return written
@@ -235,13 +238,13 @@ def _of_topics(parts: _Parts) -> ConnectorComponent:
     )
 
 
-def _of_table(parts: _Parts, goal: Goal, lake: str, seen: Seen | None) -> ConnectorComponent:
+def _of_table(parts: _Parts, goal: Goal, lake: str, samples: TopicSamples | None) -> ConnectorComponent:
     """Returns a component that writes a table."""
     connector, name = parts.connector, parts.name
     settings = table_settings(connector, goal)
     chain = written_chain(connector, settings.stages, parts.smt_jars, to_topics=settings.many_tables)
     properties = _properties(chain.connector, chain.ignored)
-    schema = _schema(name, connector, parts.topics, parts.value.format, properties, seen)
+    schema = _schema(name, connector, parts.topics, parts.value.format, properties, samples)
     wired = schema is not None and schema.wired
     kind = "columns" if parts.value.format["kind"] in SELF_DESCRIBED or wired else "records"
     fit_to_kind(settings, kind, parts.key.format["kind"])
@@ -287,12 +290,12 @@ def _schema(
     topics: dict[str, Any],
     value: dict[str, Any],
     properties: str,
-    seen: Seen | None,
+    samples: TopicSamples | None,
 ) -> SchemaProposal | None:
     """Returns the proposed columns of JSON without a schema; None for other formats."""
-    if seen is None or value["kind"] != "json" or not connector.is_sink:
+    if samples is None or value["kind"] != "json" or not connector.is_sink:
         return None
-    return proposed_schema(f"{name}.sql", topics, properties, seen)
+    return proposed_schema(f"{name}.sql", topics, properties, samples)
 
 
 def _table(parts: _Parts, schema: SchemaProposal | None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import yaml
 
 from dagster_smt.chain.properties import read_properties
 from dagster_smt.connect.connectors import Connector, read_connectors
-from dagster_smt.connect.resources import resource_connectors
+from dagster_smt.connect.kubernetes import resource_connectors
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.secrets import without_login
 
@@ -35,17 +35,20 @@ def connectors_at(source: str) -> list[Connector]:
         ConfigError: SMT018, there is no connector; SMT002 or SMT003, a file cannot be read; SMT020, no answer.
     """
     if is_address(source):
-        return read_connectors(_asked(source), without_login(source))
+        return read_connectors(_response(source), without_login(source))
     path = Path(source)
     if path.is_dir():
-        files = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES)
+        paths = []
+        for p in path.iterdir():
+            if p.suffix in _SUFFIXES:
+                paths.append(p)
+        files = sorted(paths)
         if not files:
             statement = "the folder has no .json, .properties or .yaml file"
             raise ConfigError(Problem("SMT018", source, statement, "name another"))
         results = []
         for file in files:
-            for connector in connectors_at(str(file)):
-                results.append(connector)
+            results.extend(connectors_at(str(file)))
         return results
     return list(_of_file(path))
 
@@ -75,7 +78,10 @@ def _of_file(path: Path) -> Iterator[Connector]:
         yield Connector(data.get("name") or path.stem, data)
         return
     if isinstance(data, dict) and "transforms" in data and "connector.class" not in data:
-        yield Connector(str(data.get("name") or path.stem), {str(k): str(v) for k, v in data.items()})
+        config = {}
+        for k, v in data.items():
+            config[str(k)] = str(v)
+        yield Connector(str(data.get("name") or path.stem), config)
         return
     if path.suffix in _YAML:
         yield from resource_connectors(data, path.name)
@@ -116,10 +122,10 @@ def cluster_at(address: str) -> Cluster:
     """Returns the description of a worker's cluster. If the worker does not list its plug-ins, ``plugins`` is empty."""
     place, version, plugins = without_login(address), "", {}
     try:
-        about = _asked(address, "/")
+        about = _response(address, "/")
         if isinstance(about, dict):
             version = str(about.get("version", ""))
-        for plugin in _asked(address, _PLUGINS):
+        for plugin in _response(address, _PLUGINS):
             if isinstance(plugin, dict) and plugin.get("class"):
                 plugins[str(plugin["class"])] = str(plugin.get("version") or "")
     except (ConfigError, TypeError):
@@ -127,7 +133,7 @@ def cluster_at(address: str) -> Cluster:
     return Cluster(place, version, plugins)
 
 
-def _asked(address: str, path: str = _EXPANDED) -> Any:
+def _response(address: str, path: str = _EXPANDED) -> Any:
     """Returns the answer of a Connect REST API to a question.
 
     Raises:

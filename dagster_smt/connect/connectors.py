@@ -50,7 +50,11 @@ class Connector:
     @property
     def topics(self) -> tuple[str, ...]:
         """The topics that a sink connector names."""
-        return tuple(t.strip() for t in self.config.get("topics", "").split(",") if t.strip())
+        topics = []
+        for t in self.config.get("topics", "").split(","):
+            if t.strip():
+                topics.append(t.strip())
+        return tuple(topics)
 
     @property
     def chain(self) -> dict[str, str]:
@@ -98,7 +102,10 @@ def _connectors(data: Any, place: str) -> Iterator[Connector]:
 
 
 def _connector(name: str, config: Mapping[str, Any], state: str = "") -> Connector:
-    return Connector(name, {str(k): _text(v) for k, v in config.items()}, state)
+    texts = {}
+    for k, v in config.items():
+        texts[str(k)] = _text(v)
+    return Connector(name, texts, state)
 
 
 def _text(value: Any) -> str:

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dagster_smt.connect.connectors import Connector
-from dagster_smt.connect.options import family_of
-from dagster_smt.connect.rules import OptionVerdict
+from dagster_smt.connect.option_rules import OptionVerdict
+from dagster_smt.connect.option_verdicts import family_of
 from dagster_smt.connect.survey import TransformVerdict
 from dagster_smt.connect.template_text import template_text
 from dagster_smt.connect.worker import NO_WORKER, Worker
@@ -82,27 +82,32 @@ class ConverterFormat:
 
 
 def converter_format(
-    connector: Connector, side: str, seen: Encoding | None = None, worker: Worker = NO_WORKER
+    connector: Connector, side: str, encoding: Encoding | None = None, worker: Worker = NO_WORKER
 ) -> ConverterFormat:
     """Returns the format of one side of a connector's records.
 
     Args:
         connector: The connector.
         side: ``key`` or ``value``.
-        seen: The encoding of the last records, for a side that neither connector nor worker gives a converter.
+        encoding: The encoding of the last records, for a side that neither connector nor worker gives a converter.
         worker: The worker's properties.
     """
     own = connector.config.get(f"{side}.converter", "") or connector.config.get(_CLOUD_OPTIONS[side], "")
     if own.strip() or not worker.converter(side).get(f"{side}.converter", "").strip():
-        return _format_of(connector, side, seen)
-    other_options = {k: v for k, v in connector.config.items() if not k.startswith(f"{side}.converter")}
+        return _format_of(connector, side, encoding)
+    other_options = {}
+    for k, v in connector.config.items():
+        if not k.startswith(f"{side}.converter"):
+            other_options[k] = v
     result = _format_of(replace(connector, config={**other_options, **worker.converter(side)}), side, None)
     unknown = [v for v in result.options if v.verdict == "not done"]
-    result.options = [
-        OptionVerdict(option, "not needed", f"without {side}.converter, Kafka ignores the option, too")
-        for option in connector.config
-        if option.startswith(f"{side}.converter")
-    ]
+    ignored = []
+    for option in connector.config:
+        if option.startswith(f"{side}.converter"):
+            ignored.append(
+                OptionVerdict(option, "not needed", f"without {side}.converter, Kafka ignores the option, too")
+            )
+    result.options = ignored
     text = "the worker's converter"
     if unknown:
         text += f": {unknown[0].option} {unknown[0].text}"
@@ -111,7 +116,7 @@ def converter_format(
     return result
 
 
-def _format_of(connector: Connector, side: str, seen: Encoding | None) -> ConverterFormat:
+def _format_of(connector: Connector, side: str, encoding: Encoding | None) -> ConverterFormat:
     name, cloud = f"{side}.converter", _CLOUD_OPTIONS[side]
     config, head = connector.config, f"{side}.converter."
     type_ = config.get(name, "").strip()
@@ -122,7 +127,7 @@ def _format_of(connector: Connector, side: str, seen: Encoding | None) -> Conver
     if type_:
         result = _of_kind(name, type_, _CONVERTERS.get(type_))
     else:
-        result = _of_cloud(config.get(cloud, "").strip(), cloud, side, seen, _assumed(connector, side))
+        result = _of_cloud(config.get(cloud, "").strip(), cloud, side, encoding, _assumed(connector, side))
     if type_ and cloud in config:
         result.say(cloud, "not needed", f"{name} decides")
     if not type_ and name in config:
@@ -131,6 +136,7 @@ def _format_of(connector: Connector, side: str, seen: Encoding | None) -> Conver
         for option in own:
             result.say(head + option, "not needed", f"without {name}, Kafka ignores the option, too")
     elif result.format["kind"] == "json":
+        # Kafka's JsonConverter expects schemas by default, the formats of cloud connectors do not
         _of_json(result, own, head, "true" if type_ else "false")
     elif result.format["kind"] in REGISTERED:
         _of_registry(result, own, head)
@@ -149,12 +155,12 @@ def _assumed(connector: Connector, side: str) -> str:
     return "string"
 
 
-def _of_cloud(value: str, option: str, side: str, seen: Encoding | None, assumed: str) -> ConverterFormat:
+def _of_cloud(value: str, option: str, side: str, encoding: Encoding | None, assumed: str) -> ConverterFormat:
     if value:
         return _of_kind(option, value, _CLOUD.get(value.upper()))
-    if seen is not None and seen.kind is not None:
-        text = f"the connector uses its worker's converter; the last records are {seen.text}"
-        return _of_records(side, seen.kind, text)
+    if encoding is not None and encoding.kind is not None:
+        text = f"the connector uses its worker's converter; the last records are {encoding.text}"
+        return _of_records(side, encoding.kind, text)
     text = f"the connector uses its worker's converter: the format is assumed to be {assumed}; change it in defs.yaml"
     return ConverterFormat({"kind": assumed}, notes=[TransformVerdict(f"{side}.converter", "", "differs", text)])
 

@@ -10,7 +10,7 @@ from dagster_smt.connect.catalog import catalog
 from dagster_smt.connect.component import ConnectorComponent
 from dagster_smt.connect.connector_sources import Cluster
 from dagster_smt.connect.connectors import Connector
-from dagster_smt.connect.rules import OUTCOMES
+from dagster_smt.connect.option_rules import OUTCOMES
 from dagster_smt.connect.topic_component import PATCH_FILE
 from dagster_smt.model.reports.markdown import code, plain, table
 
@@ -106,11 +106,13 @@ def _page(imported: Imported, data: dict[str, Any]) -> str:
     lines += [f"- {line}" for line in todo] or ["Nothing."]
     if data["transforms"]:
         rows = [("part", "verdict", "type", "text")]
-        rows += [(code(t["part"]), t["verdict"], code(t["type"]), plain(t["text"])) for t in data["transforms"]]
+        for t in data["transforms"]:
+            rows.append((code(t["part"]), t["verdict"], code(t["type"]), plain(t["text"])))
         lines += ["", "## Transforms and assumptions", "", table(rows)]
     if data["options"]:
         rows3 = [("option", "verdict", "text")]
-        rows3 += [(code(o["option"]), o["verdict"], plain(o["text"])) for o in data["options"]]
+        for o in data["options"]:
+            rows3.append((code(o["option"]), o["verdict"], plain(o["text"])))
         lines += ["", "## Options", "", table(rows3)]
     if data["proposals"]:
         lines += ["", "## Proposals", "", *(f"- {plain(text)}" for text in data["proposals"])]

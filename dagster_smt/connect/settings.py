@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dagster_smt.connect.connectors import Connector
-from dagster_smt.connect.rules import OptionOutcome, OptionVerdict
+from dagster_smt.connect.option_rules import OptionOutcome, OptionVerdict
 
 ONE_TABLE = "one component writes one table: import the connector once for each of them"
 KEYLESS = "rows are added for each record: none is replaced or deleted by key (mode: upsert of the sink does it)"
@@ -89,7 +89,11 @@ def is_true(connector: Connector, option: str, default: str = "false") -> bool:
 
 def names_in(text: str) -> list[str]:
     """Returns the names in a list with commas."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+    names = []
+    for name in text.split(","):
+        if name.strip():
+            names.append(name.strip())
+    return names
 
 
 def safe_name(name: str) -> str:
@@ -139,7 +143,11 @@ def cron_of(seconds: float) -> str:
     if seconds < _HOUR:
         step = max(n for n in (1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30) if n <= minutes)
         return f"*/{step} * * * *"
-    hours = max(n for n in (1, 2, 3, 4, 6, 8, 12, 24) if n <= max(1, minutes // 60))
+    divisors = []
+    for n in (1, 2, 3, 4, 6, 8, 12, 24):
+        if n <= max(1, minutes // 60):
+            divisors.append(n)
+    hours = max(divisors)
     if hours == 24:
         return "0 0 * * *"
     if hours == 1:

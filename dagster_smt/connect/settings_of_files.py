@@ -130,7 +130,11 @@ def _template(connector: Connector, settings: TableSettings) -> None:
 
 def _pace(connector: Connector, settings: TableSettings) -> None:
     config = connector.config
-    size = next((n for n in ("flush.size", "file.max.records") if number(config.get(n, "")) > 0), "")
+    size = ""
+    for n in ("flush.size", "file.max.records"):
+        if number(config.get(n, "")) > 0:
+            size = n
+            break
     if size:
         settings.attributes["lag_sensor"] = {"min_records": int(number(config[size]))}
         settings.say(size, "used", "lag_sensor.min_records; the sensor is off until you switch it on")

@@ -59,7 +59,11 @@ def by_table(connector: Connector) -> list[Connector]:
         return [connector]
     parts = []
     for table in tables:
-        others = tuple(f"{_OF_TABLE}{other}." for other in tables if other != table)
+        prefixes = []
+        for other in tables:
+            if other != table:
+                prefixes.append(f"{_OF_TABLE}{other}.")
+        others = tuple(prefixes)
         own = f"{_OF_TABLE}{table}."
         config = {_TABLES: table}
         for option, value in connector.config.items():
@@ -82,7 +86,9 @@ def iceberg_settings(connector: Connector) -> TableSettings:
     _keys(connector, settings, own)
     for option in (f"{own}partition-by", _PARTITION):
         if config.get(option, "").strip() and "partition_by" not in settings.sink:
-            entries = [_partition(text.strip()) for text in _OUTSIDE_PARENTHESES.split(config[option])]
+            entries = []
+            for text in _OUTSIDE_PARENTHESES.split(config[option]):
+                entries.append(_partition(text.strip()))
             settings.set(option, "partition_by", entries)
     _evolution(connector, settings)
     properties = {}
@@ -137,7 +143,11 @@ def _route(connector: Connector, settings: TableSettings, option: str) -> None:
 
 def _keys(connector: Connector, settings: TableSettings, own: str) -> None:
     config = connector.config
-    option = next((n for n in (f"{own}id-columns", _IDS) if config.get(n, "").strip()), "")
+    option = ""
+    for n in (f"{own}id-columns", _IDS):
+        if config.get(n, "").strip():
+            option = n
+            break
     keys = names_in(config.get(option, ""))
     if is_true(connector, _UPSERT):
         if not keys:
@@ -187,7 +197,9 @@ def delta_settings(connector: Connector) -> TableSettings:
     for option in ("topic2table.map", "delta.lake.topic2table.map"):
         mapped_table(connector, settings, option)
     for option in ("table2partition.map", "delta.lake.table2partition.map"):
-        columns = [entry.rpartition(":")[2].strip() for entry in names_in(config.get(option, ""))]
+        columns = []
+        for entry in names_in(config.get(option, "")):
+            columns.append(entry.rpartition(":")[2].strip())
         if columns and len(connector.topics) == 1:
             settings.set(option, "partition_by", columns)
         elif columns:

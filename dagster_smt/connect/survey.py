@@ -9,7 +9,7 @@ from dagster_smt.authoring.options import split_list
 from dagster_smt.authoring.stage import Stage
 from dagster_smt.chain import parse_chain
 from dagster_smt.connect.connectors import Connector
-from dagster_smt.connect.jars import jar_of
+from dagster_smt.connect.jar_downloads import jar_of
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.foreign.check import check_options
 from dagster_smt.model.paths.connect import V1
@@ -58,10 +58,13 @@ def survey(connector: Connector, smt_jars: Jars = ()) -> list[TransformVerdict]:
         alone = _alone(chain, alias)
         verdicts.append(_verdict(alias, alone, smt_jars))
     whole = _problems(chain, smt_jars)
-    verdicts += [TransformVerdict(p.place.split(".")[1], "", "differs", _text(p)) for p in whole if p.code == STRAY]
+    for p in whole:
+        if p.code == STRAY:
+            verdicts.append(TransformVerdict(p.place.split(".")[1], "", "differs", _text(p)))
     if not any(v.verdict == "not supported" for v in verdicts):  # problems of two transforms together
         left = [p for p in whole if p.code not in (IGNORED, STRAY)]
-        verdicts += [TransformVerdict("transforms", "", "not supported", _text(p)) for p in left]
+        for p in left:
+            verdicts.append(TransformVerdict("transforms", "", "not supported", _text(p)))
     return verdicts
 
 
@@ -80,7 +83,11 @@ def routers(connector: Connector) -> dict[str, str]:
 
 def ignored_options(connector: Connector) -> list[str]:
     """Returns the properties that Kafka ignores."""
-    strays = tuple(f"{p.place}." for p in _problems(connector.chain) if p.code == STRAY)
+    places = []
+    for p in _problems(connector.chain):
+        if p.code == STRAY:
+            places.append(f"{p.place}.")
+    strays = tuple(places)
     if strays:
         ignored = [key for key in connector.chain if key.startswith(strays)]
     else:
@@ -89,17 +96,24 @@ def ignored_options(connector: Connector) -> list[str]:
         for problem in _problems(_alone(connector.chain, alias)):
             if problem.code == IGNORED:
                 name = problem.statement.split("'")[1]
-                ignored += [key for key in _keys(connector.chain, alias) if key.endswith(f".{name}")]
+                for key in _keys(connector.chain, alias):
+                    if key.endswith(f".{name}"):
+                        ignored.append(key)
     return ignored
 
 
 def _alone(chain: dict[str, str], alias: str) -> dict[str, str]:
     """Returns the properties of one transform, with its predicate."""
-    own = {"transforms": alias, **{k: chain[k] for k in _keys(chain, alias)}}
+    options = {}
+    for k in _keys(chain, alias):
+        options[k] = chain[k]
+    own = {"transforms": alias, **options}
     name = own.get(f"transforms.{alias}.predicate")
     if name:
         own |= {"predicates": name} if name in split_list(chain.get("predicates", "")) else {}
-        own |= {k: v for k, v in chain.items() if k.startswith(f"predicates.{name}.")}
+        for k, v in chain.items():
+            if k.startswith(f"predicates.{name}."):
+                own[k] = v
     return own
 
 
@@ -138,7 +152,7 @@ def _verdict(alias: str, chain: dict[str, str], smt_jars: Jars) -> TransformVerd
     if stage.foreign:
         text = "; ".join(["runs from its jar", *map(_text, more)])
         return TransformVerdict(alias, type_, "exact", text)
-    how = [*(_text(w) for w in parsed.warnings), *_differences(stage)]
+    how = [*map(_text, parsed.warnings), *_differences(stage)]
     return TransformVerdict(alias, type_, "differs" if how else "exact", "; ".join(how))
 
 

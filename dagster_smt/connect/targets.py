@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from dagster_smt.connect.catalog import Goal, catalog
 from dagster_smt.connect.connectors import Connector
-from dagster_smt.connect.options import family_of
+from dagster_smt.connect.option_verdicts import family_of
 from dagster_smt.connect.settings import ONE_TABLE, TableSettings, safe_part
 from dagster_smt.connect.settings_of_databases import (
     TABLE_NAMES,
@@ -64,10 +64,17 @@ def table_settings(connector: Connector, goal: Goal) -> TableSettings:
 
 def _for_each_topic(connector: Connector, settings: TableSettings) -> None:
     """Writes a table for each topic, if the sink does and the records have several topics."""
-    chosen = [name for name in routers(connector).values() if name not in BY_TOPIC]
+    chosen = []
+    for name in routers(connector).values():
+        if name not in BY_TOPIC:
+            chosen.append(name)
     if family_of(connector) not in _A_TABLE_EACH or settings.table or (len(connector.topics) == 1 and not chosen):
         return
-    option = next((name for name in TABLE_NAMES if connector.config.get(name, "").strip()), "")
+    option = ""
+    for name in TABLE_NAMES:
+        if connector.config.get(name, "").strip():
+            option = name
+            break
     before, _, after = connector.config.get(option, "${topic}").strip().partition("${topic}")
     if "${" in before + after:
         return

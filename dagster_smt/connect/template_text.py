@@ -28,7 +28,10 @@ def template_texts(data: Any) -> Any:
     if isinstance(data, str):
         return template_text(data)
     if isinstance(data, dict):
-        return {name: template_texts(value) for name, value in data.items()}
+        texts = {}
+        for name, value in data.items():
+            texts[name] = template_texts(value)
+        return texts
     if isinstance(data, list):
         return [template_texts(item) for item in data]
     return data

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from dagster_smt.connect.connectors import Connector
-from dagster_smt.connect.rules import OptionVerdict
+from dagster_smt.connect.option_rules import OptionVerdict
 from dagster_smt.connect.settings import ExtraStage
 from dagster_smt.connect.survey import TransformVerdict
 

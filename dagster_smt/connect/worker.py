@@ -32,7 +32,11 @@ class Worker:
     def converter(self, side: str) -> dict[str, str]:
         """Returns the converter of one side, ``key`` or ``value``, with its options."""
         name = f"{side}.converter"
-        return {k: v for k, v in self.config.items() if k == name or k.startswith(f"{name}.")}
+        options = {}
+        for k, v in self.config.items():
+            if k == name or k.startswith(f"{name}."):
+                options[k] = v
+        return options
 
     def consumer(self, option: str) -> str:
         """Returns an option of the consumers of sinks; empty if the worker leaves it to Kafka."""

@@ -48,7 +48,10 @@ def data_of(part: Any) -> Any:
     if isinstance(part, FieldRule):
         if not part.name:
             raise ValueError(f"{type(part).__name__} is Python code: it has no name for another engine")
-        return {"name": part.name, "parameters": {name: data_of(value) for name, value in part.parameters.items()}}
+        parameters = {}
+        for name, value in part.parameters.items():
+            parameters[name] = data_of(value)
+        return {"name": part.name, "parameters": parameters}
     return _data_of_value(part)
 
 
@@ -65,7 +68,8 @@ def _data_of_value(part: Any) -> Any:
         items = sorted(part) if isinstance(part, frozenset) else part
         return [data_of(item) for item in items]
     if is_dataclass(part):
-        return {"kind": type(part).__name__} | {
-            field.name: data_of(getattr(part, field.name)) for field in fields(part)
-        }
+        members = {}
+        for field in fields(part):
+            members[field.name] = data_of(getattr(part, field.name))
+        return {"kind": type(part).__name__} | members
     raise ValueError(f"{type(part).__name__} is not data")

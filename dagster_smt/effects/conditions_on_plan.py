@@ -1,8 +1,8 @@
 """Conditions on a symbolic record: an expression with a boolean result, or the result if planning knows it."""
 
 from dagster_smt.authoring.fields.edit import struct_of
+from dagster_smt.authoring.fields.field_reading import read_field
 from dagster_smt.authoring.fields.jayway_paths import planned_answer
-from dagster_smt.authoring.fields.read import read_field
 from dagster_smt.authoring.node_texts import default_of, literal_text_of
 from dagster_smt.authoring.transform import Planning, refuse
 from dagster_smt.effects.condition import (

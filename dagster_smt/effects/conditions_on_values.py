@@ -37,7 +37,9 @@ def test_function(condition: Condition, purpose: str) -> Test:
 
 def _path(condition: PathFinds, purpose: str) -> Test:
     path, answers = condition.path, condition.answers
-    problems = {refused: refusal.problem() for refused, refusal in condition.refusals}
+    problems = {}
+    for refused, refusal in condition.refusals:
+        problems[refused] = refusal.problem()
 
     def test(value: Any) -> bool:
         result = answer(path, require_map(value, purpose))

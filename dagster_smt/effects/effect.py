@@ -432,7 +432,10 @@ class SetSchema(_Effect):
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        target = ", ".join(f"{key} {value}" for key, value in self.changes.items())
+        changes = []
+        for key, value in self.changes.items():
+            changes.append(f"{key} {value}")
+        target = ", ".join(changes)
         return (Entry("renamed", "(schema)", target, explicit=False),)
 
 
@@ -546,7 +549,10 @@ def family_of(effects: Iterable[Effect]) -> set[type[Effect]]:
     Raises:
         TypeError: The effects belong to different families.
     """
-    own: list[type[Effect]] = [type(effect) for effect in effects if not isinstance(effect, _COMPANIONS)]
+    own: list[type[Effect]] = []
+    for effect in effects:
+        if not isinstance(effect, _COMPANIONS):
+            own.append(type(effect))
     family = set(own)
     if len(own) > 1 and not any(family <= kinds for kinds in _FAMILIES):
         names = ", ".join(kind.__name__ for kind in own)

@@ -54,4 +54,7 @@ class FieldRules(NullDefaults, NestedPaths, Transform):
         """
 
     def effects(self) -> tuple[Effect, ...]:
-        return tuple(Change(self.path(name), ByKind(self.rule), self.action) for name in self.fields)
+        changes = []
+        for name in self.fields:
+            changes.append(Change(self.path(name), ByKind(self.rule), self.action))
+        return tuple(changes)

@@ -18,7 +18,7 @@ from dagster_smt.authoring.fields.edit import (
     struct_of,
     under,
 )
-from dagster_smt.authoring.fields.read import read_field
+from dagster_smt.authoring.fields.field_reading import read_field
 from dagster_smt.authoring.fields.resolve import Branch, resolve
 from dagster_smt.authoring.node_texts import java_text_of
 from dagster_smt.authoring.transform import Planning, refuse
@@ -41,7 +41,7 @@ from dagster_smt.effects.effect import (
 )
 from dagster_smt.effects.rule import Constant, masked, opened
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION
-from dagster_smt.model.cell import UNSET, Call, Cell, Const, Expr, Group, Node, open_struct, with_fields
+from dagster_smt.model.cell import UNSET, Call, Cell, Const, Expr, Group, Node, open_struct, schemas_of, with_fields
 from dagster_smt.model.schema import STRING, Schema, Type, optional
 from dagster_smt.values.basic import NotNull, Refused
 from dagster_smt.values.containers import MapValue, NewName
@@ -176,7 +176,9 @@ def _restructure(effects: tuple[Effect, ...], node: Node, at: Planning, settings
     dropped, first_drop, _ = routes(Drop)
     renamed, first_rename, renames = routes(Rename)
     keeps = [(first, effect) for first, effect in numbered(effects) if isinstance(effect, Keep)]
-    branches = [resolve(group.schema, keep.paths, at, settings.strict, n, together=True) for n, keep in keeps]
+    branches = []
+    for n, keep in keeps:
+        branches.append(resolve(group.schema, keep.paths, at, settings.strict, n, together=True))
 
     def drop(target: Target) -> None:
         target.touch_place(first_drop + target.number)
@@ -203,10 +205,13 @@ def _join(join: Join, node: Node, at: Planning, settings: Settings) -> Node:
     if join.name in group.by_name:
         hint = "choose another name, or rename the old field first with ReplaceField"
         raise refuse("SMT110", f"field '{join.name}' exists already", hint, SCHEMA_BUILDER_EXCEPTION)
-    opened = tuple((name, _opened(child, name in join.names)) for name, child in group.fields)
+    children = []
+    for name, child in group.fields:
+        children.append((name, _opened(child, name in join.names)))
+    opened = tuple(children)
     old = copied_fields(group, True, opened)
     fields = (*old, (join.name, _joined(join, dict(old), at)))
-    schema = Schema(Type.STRUCT, fields=tuple((name, child.schema) for name, child in fields))
+    schema = Schema(Type.STRUCT, fields=schemas_of(fields))
     at.touch(0, group.present)
     return under(group, Group(schema, fields, group.present, group.sources))
 
@@ -309,7 +314,7 @@ class _InsertFields:
     def into(self, node: Node) -> Node:
         group, root = struct_of(node, self.settings.purpose), Branch()
         for number, insert in enumerate(self.inserts):
-            root.add(tuple(str(step) for step in insert.path.steps), number)
+            root.add(tuple(map(str, insert.path.steps)), number)
         fields = self._fields(group, root)
         if self.at.record.kind != "sink" and any(insert.source == "offset" for insert in self.inserts):
             raise refuse(*NO_OFFSET)

@@ -5,7 +5,7 @@ from typing import Literal
 
 from dagster_smt.authoring.copying import copied
 from dagster_smt.authoring.fields.edit import all_sources, field_of, present, struct_of
-from dagster_smt.authoring.fields.read import read_field
+from dagster_smt.authoring.fields.field_reading import read_field
 from dagster_smt.authoring.node_texts import with_default
 from dagster_smt.authoring.transform import Planning, Transform, null_side, refuse
 from dagster_smt.effects.code import CodeTransform
@@ -29,7 +29,7 @@ from dagster_smt.effects.effect import (
 from dagster_smt.effects.on_plan import Settings, plan_on_side
 from dagster_smt.effects.routes_on_plan import plan_route
 from dagster_smt.effects.timestamp_fields import TIMES, needed_time, no_time
-from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node
+from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, schemas_of
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import Schema, Type, optional
 from dagster_smt.values.containers import MapValue
@@ -194,5 +194,5 @@ def _make_key(effect: MakeKey, record: PlanRecord, at: Planning, settings: Setti
         field, parent = read_field(value, path, settings.strict)
         fields.append((path.leaf, copied(path.leaf, field, parent, settings.replace_nulls)))
         at.touch(number, value.present)
-    schema = Schema(Type.STRUCT, fields=tuple((name, node.schema) for name, node in fields))
+    schema = Schema(Type.STRUCT, fields=schemas_of(fields))
     return replace(record, key=Group(schema, tuple(fields), None))

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from dagster_smt.authoring.fields.edit import present, refused, struct_of
-from dagster_smt.authoring.fields.read import read_field
+from dagster_smt.authoring.fields.field_reading import read_field
 from dagster_smt.authoring.node_texts import default_of, java_text_of
 from dagster_smt.authoring.topic_texts import needed_topic, routed
 from dagster_smt.authoring.transform import Planning, refuse

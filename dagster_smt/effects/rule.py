@@ -47,7 +47,10 @@ class FieldRule:
     @property
     def parameters(self) -> dict[str, Any]:
         """The rule's parameters by name. With ``name``, another engine needs nothing else."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        values = {}
+        for field in fields(self):  # type: ignore[arg-type]  # each rule is a dataclass
+            values[field.name] = getattr(self, field.name)
+        return values
 
     def of_kind(self, kind: str) -> Rule | Constant | None:
         """Returns the rule or constant for values of a kind; None leaves the values alone.

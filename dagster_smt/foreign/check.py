@@ -38,7 +38,10 @@ def unknown_options(chain: Chain) -> list[tuple[int, str, Problem]]:
     Returns:
         The index of the stage, the option, and a warning, for each option of a transform or predicate.
     """
-    stages = {index: stage for index, stage in enumerate(chain.stages) if stage.foreign}
+    stages = {}
+    for index, stage in enumerate(chain.stages):
+        if stage.foreign:
+            stages[index] = stage
     if not stages:
         return []
     settings = chain.foreign
@@ -53,17 +56,30 @@ def unknown_options(chain: Chain) -> list[tuple[int, str, Problem]]:
         raise not_started(died) from None
     finally:
         host.end()
-    problems = class_problems([answer for answer in answers if answer[2] != "unknown"], stages)
+    refused = []
+    for answer in answers:
+        if answer[2] != "unknown":
+            refused.append(answer)
+    problems = class_problems(refused, stages)
     if problems:
         raise ConfigError(problems)
-    unknown = [answer for answer in answers if answer[2] == "unknown"]
+    unknown = []
+    for answer in answers:
+        if answer[2] == "unknown":
+            unknown.append(answer)
     warnings = class_problems(unknown, stages)
-    return [(answer[0], answer[3], warning) for answer, warning in zip(unknown, warnings, strict=True)]
+    strangers = []
+    for answer, warning in zip(unknown, warnings, strict=True):
+        strangers.append((answer[0], answer[3], warning))
+    return strangers
 
 
 def class_problems(answers: Sequence[Sequence[Any]], stages: Mapping[int, Stage]) -> list[Problem]:
     """Returns the problems that the host has found, at the places of the stages."""
-    return [_problem(*answer, stage=stages.get(answer[0])) for answer in answers]
+    problems = []
+    for answer in answers:
+        problems.append(_problem(*answer, stage=stages.get(answer[0])))
+    return problems
 
 
 def _problem(index: int, part: str, kind: str, option: str, message: str, *, stage: Stage | None) -> Problem:

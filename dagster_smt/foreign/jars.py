@@ -34,7 +34,10 @@ class Plugin:
 
     def has(self, class_name: str) -> bool:
         """Returns whether one of the jars has a class."""
-        return any(class_name in classes_of(jar, jar.stat().st_mtime_ns) for jar in self.jars)
+        for jar in self.jars:
+            if class_name in classes_of(jar, jar.stat().st_mtime_ns):
+                return True
+        return False
 
 
 def plugins_of(entries: Iterable[str], base: Path | None = None, *, fetch: bool = False) -> tuple[Plugin, ...]:
@@ -122,7 +125,10 @@ def classes_of(jar: Path, modified: int) -> frozenset[str]:
 
 def plugin_with(plugins: Sequence[Plugin], class_name: str) -> Plugin | None:
     """Returns the first plug-in that has a class; None if none has it."""
-    return next((plugin for plugin in plugins if plugin.has(class_name)), None)
+    for plugin in plugins:
+        if plugin.has(class_name):
+            return plugin
+    return None
 
 
 def connect_jars(version: str, *, fetch: bool = True) -> tuple[Path, ...]:

@@ -205,7 +205,10 @@ class ForeignSegment:
         except HostDiedError as died:
             self.host = None
             raise not_started(died) from None
-        failures = [problem for problem in problems if problem[2] != "unknown"]
+        failures = []
+        for problem in problems:
+            if problem[2] != "unknown":
+                failures.append(problem)
         if failures:
             # the options were checked before the run, so this machine has other jars than the driver
             statement = f"a class cannot be used here: {failures[0][4]}"

@@ -266,7 +266,9 @@ def _tagged(value: Any) -> Any:
     if isinstance(value, dict):
         if all(type(key) is str for key in value):
             return {key: _tagged(child) for key, child in value.items()}
-        pairs = [[_tagged(key), _tagged(child)] for key, child in value.items()]
+        pairs = []
+        for key, child in value.items():
+            pairs.append([_tagged(key), _tagged(child)])
         return msgspec.msgpack.Ext(PAIRS, encoder.encode(pairs))
     if isinstance(value, list):
         return [_tagged(child) for child in value]

@@ -5,8 +5,8 @@ from decimal import Decimal
 from typing import Any
 
 from dagster_smt.errors import DataError, data_error
+from dagster_smt.formats.database_texts import null_or, text_reader
 from dagster_smt.formats.json import Convert, misfit, reader
-from dagster_smt.formats.texts import null_or, text_reader
 from dagster_smt.model.record import DropRecord
 from dagster_smt.model.schema import JavaDate, Schema, Type
 from dagster_smt.model.topics.change_formats import ROW

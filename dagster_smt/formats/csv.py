@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from dagster_smt.errors import DATA_EXCEPTION, DataError, data_error
+from dagster_smt.formats.database_texts import null_or, text_reader
 from dagster_smt.formats.primitives import Decode, Encode
-from dagster_smt.formats.texts import null_or, text_reader
 from dagster_smt.model.java_text import trim
 from dagster_smt.model.schema import FLOATS, Schema, Type
 from dagster_smt.model.topics.csv_options import dialect, element_delimiter

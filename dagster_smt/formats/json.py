@@ -285,7 +285,10 @@ def _read_map(schema: Schema, form: Format, where: str) -> Convert:
 
 
 def _read_struct(schema: Schema, form: Format, where: str) -> Convert:
-    fields = tuple((name, reader(child, form, below(where, name))) for name, child in schema.fields)
+    readers = []
+    for name, child in schema.fields:
+        readers.append((name, reader(child, form, below(where, name))))
+    fields = tuple(readers)
 
     def read(data: Any) -> dict[str, Any]:
         if type(data) is not dict:
@@ -334,7 +337,10 @@ def _write_type(schema: Schema, form: Format, where: str) -> Convert:
     if schema.type is Type.MAP:
         return _write_map(schema, form, where)
     if schema.type is Type.STRUCT:
-        fields = tuple((name, writer(child, form, below(where, name))) for name, child in schema.fields)
+        writers = []
+        for name, child in schema.fields:
+            writers.append((name, writer(child, form, below(where, name))))
+        fields = tuple(writers)
         return lambda v: {name: write(v.get(name)) for name, write in fields}
     if schema.type in INTEGER_BITS:
         return _unboxed

@@ -46,5 +46,4 @@ def has_decimals(schema: Schema | None) -> bool:
     """Returns whether a schema or a schema inside is a decimal, whose numbers must be read exactly."""
     if schema is None:
         return False
-    inner = (schema.keys, schema.values, *(child for _, child in schema.fields))
-    return schema.logical == "Decimal" or any(map(has_decimals, inner))
+    return schema.logical == "Decimal" or any(map(has_decimals, schema.children))

@@ -109,8 +109,7 @@ def side_codec(form: Format, side: Literal["key", "value"] = "value") -> SideCod
 
 def has_defaults(schema: Schema) -> bool:
     """Returns whether a schema or a schema inside has a default, which can replace a null."""
-    inner = (schema.keys, schema.values, *(child for _, child in schema.fields))
-    return schema.default is not None or any(has_defaults(child) for child in inner if child is not None)
+    return schema.default is not None or any(map(has_defaults, schema.children))
 
 
 class SelfDescribed(Protocol):

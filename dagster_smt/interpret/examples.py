@@ -12,7 +12,7 @@ from dagster_smt.chain.plan import plan_chain
 from dagster_smt.errors import PlanError
 from dagster_smt.formats.sides import SideCodec, side_codec
 from dagster_smt.interpret.interpreter import PASSED, Interpreter
-from dagster_smt.interpret.stages import predicate_function
+from dagster_smt.interpret.stage_runs import predicate_function
 from dagster_smt.model.record import Header, Record
 from dagster_smt.model.reports.markdown import code
 from dagster_smt.model.reports.run_report import schema_diff
@@ -43,7 +43,10 @@ def example_record(example: Example) -> Record:
     if part == "topic":
         record.topic = text
     elif part == "headers":
-        record.headers = [Header(h["key"], None, h["value"], from_stage=False) for h in msgspec.json.decode(text)]
+        headers = []
+        for h in msgspec.json.decode(text):
+            headers.append(Header(h["key"], None, h["value"], from_stage=False))
+        record.headers = headers
     else:
         schema, value = _codec(text).read(text.encode())
         setattr(record, part, value)
@@ -128,13 +131,19 @@ def with_schema(cls: type[Transform], example: Example) -> str:
     except PlanError:
         return ""
     changes = schema_diff(before, plan.after)
-    return ", ".join(f"{code(c.field)} {c.change} ({' to '.join(filter(None, (c.before, c.after)))})" for c in changes)
+    texts = []
+    for c in changes:
+        texts.append(f"{code(c.field)} {c.change} ({' to '.join(filter(None, (c.before, c.after)))})")
+    return ", ".join(texts)
 
 
 def schema_of(value: Any) -> Schema:
     """Returns the Connect schema of a JSON value, with all fields required."""
     if isinstance(value, dict):
-        return Schema(Type.STRUCT, fields=tuple((name, schema_of(child)) for name, child in value.items()))
+        fields = []
+        for name, child in value.items():
+            fields.append((name, schema_of(child)))
+        return Schema(Type.STRUCT, fields=tuple(fields))
     if isinstance(value, list):
         return Schema(Type.ARRAY, values=schema_of(value[0]) if value else Schema(Type.STRING))
     kinds = {bool: Type.BOOLEAN, int: Type.INT64, float: Type.FLOAT64}

@@ -63,9 +63,9 @@ class ForeignRun:
             return self.segment.run(records)
         lost: dict[int, Lost] = {}
         if self.test is not None:
-            taken = self._tested(records, self.test, lost)
-            for place, loss in self.segment.run([records[number] for number in taken]).items():
-                lost[taken[place]] = loss
+            positions = self._tested(records, self.test, lost)
+            for place, loss in self.segment.run([records[number] for number in positions]).items():
+                lost[positions[place]] = loss
             return lost
         for number, loss in self.segment.run(records).items():
             lost[number] = loss
@@ -73,18 +73,22 @@ class ForeignRun:
         for number, record in enumerate(records):
             if number not in lost:
                 self._apply(self.apply, number, record, lost)
-        return {number: loss for number, loss in lost.items() if loss.stage != UNTESTED_STAGE}
+        losses = {}
+        for number, loss in lost.items():
+            if loss.stage != UNTESTED_STAGE:
+                losses[number] = loss
+        return losses
 
     def _tested(self, records: list[Record], test: Test, lost: dict[int, Lost]) -> list[int]:
         """Returns the positions of the records on which the stage acts."""
-        taken = []
+        positions = []
         for number, record in enumerate(records):
             try:
                 if test(record):
-                    taken.append(number)
+                    positions.append(number)
             except Exception as error:  # noqa: BLE001 - any error is a failure of this record
                 lost[number] = Lost(self.indexes[0], problem_of_record(error))
-        return taken
+        return positions
 
     def _apply(self, apply: Apply, number: int, record: Record, lost: dict[int, Lost]) -> None:
         try:

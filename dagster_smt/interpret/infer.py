@@ -47,7 +47,10 @@ def _schema(data: Any) -> Schema:
     if isinstance(data, int | float):
         return Schema(Type.INT64 if isinstance(data, int) else Type.FLOAT64)
     if isinstance(data, Mapping):
-        return Schema(Type.STRUCT, fields=tuple((name, _schema(child)) for name, child in data.items()))
+        fields = []
+        for name, child in data.items():
+            fields.append((name, _schema(child)))
+        return Schema(Type.STRUCT, fields=tuple(fields))
     if isinstance(data, list):
         items = _UNKNOWN
         for number, item in enumerate(data):

@@ -12,10 +12,10 @@ from dagster_smt.foreign.segment import Classes
 from dagster_smt.formats.cache import BySchema, Cache
 from dagster_smt.formats.sides import SideCodec, has_defaults, side_codec
 from dagster_smt.interpret.foreign import ForeignRun, foreign_runs
-from dagster_smt.interpret.stages import DROPPED, ApplyAll, Runner, functions_of, runners
+from dagster_smt.interpret.stage_runs import DROPPED, ApplyAll, Runner, functions_of, runners
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, DropRecord, Record
 from dagster_smt.model.topics.format import REGISTERED, Format, Formats, names_topic
-from dagster_smt.model.topics.names import takes_records
+from dagster_smt.model.topics.topic_names import takes_records
 
 PASSED, DROPPED_STATUS, FAILED = 0, 1, 2
 NO_STAGE, KEY_CONVERTER, VALUE_CONVERTER = -1, -2, -3
@@ -79,7 +79,11 @@ def _by_topic(written: Formats) -> int:
     converters do: readers of that topic look for the schemas under its subjects.
     """
     forms = ((KEY_DIRTY, written.key), (VALUE_DIRTY, written.value))
-    return sum(bit for bit, form in forms if form.kind in REGISTERED and names_topic(form.settings))
+    bits = 0
+    for bit, form in forms:
+        if form.kind in REGISTERED and names_topic(form.settings):
+            bits += bit
+    return bits
 
 
 NO_TOPIC = Problem(
@@ -142,8 +146,14 @@ class Interpreter:
         self.router = _router(chain)
         self.runners, self.reads_headers = runners(chain), chain.reads_headers
         self.foreign = foreign_runs(chain, lambda index: functions_of(chain, index), classes, join=join)
-        self.earlier = tuple((1 << first) - 1 for first in first_entries(chain))
-        self.dropped = tuple(Outcome(DROPPED_STATUS, n) for n in range(len(chain.stages)))
+        masks = []
+        for first in first_entries(chain):
+            masks.append((1 << first) - 1)
+        self.earlier = tuple(masks)
+        outcomes = []
+        for n in range(len(chain.stages)):
+            outcomes.append(Outcome(DROPPED_STATUS, n))
+        self.dropped = tuple(outcomes)
 
     def run(self, record: Record) -> Outcome:
         """Runs the stages on a record, which is changed in place."""

@@ -170,6 +170,7 @@ class _EventReader:
         record_key = _decoded(previewed.key) if self.keeps_key else None
         flag = value.pop(self.keyed.delete_flag, None) if value is not None else None
         is_deletion = value is None or str(flag).lower() == "true"
+        # the flag is taken out of the value first: it is no column of the table
         columns = self._key_columns(record_key, value or {})
         ignores = is_deletion and self.keyed.deletes == "ignore"
         if not columns or None in columns.values():
@@ -258,7 +259,11 @@ class _KeyState:
         incomplete = tuple(sorted(self.missing))
         if before is None:
             return RowChange("insert", incomplete=incomplete)
-        columns = tuple(name for name in {**before, **self.row} if before.get(name) != self.row.get(name))
+        names = []
+        for name in {**before, **self.row}:
+            if before.get(name) != self.row.get(name):
+                names.append(name)
+        columns = tuple(names)
         if was_deleted:
             columns = (*columns, self.keyed.soft.deleted)
         tracked = self.keyed.track or columns
@@ -275,7 +280,7 @@ class _Total:
 
 
 def _counts(events: Sequence[_Event], keyed: KeyedRows) -> dict[str, KeyCounts]:
-    """Returns the counts of one run over events, by topic, as ``tables.keyed.changes`` counts them."""
+    """Returns the counts of one run over events, by topic, as ``tables.keyed.row_changes`` counts them."""
     totals: dict[str, _Total] = {}
     by_key: dict[Key, list[_Event]] = {}
     for event in events:
@@ -285,7 +290,10 @@ def _counts(events: Sequence[_Event], keyed: KeyedRows) -> dict[str, KeyCounts]:
         _add_key(sorted(of_key, key=lambda event: event.order), keyed, totals)
     for total in totals.values():
         total.counts.superseded = max(0, total.events - total.counts.keys)
-    return {topic: total.counts for topic, total in sorted(totals.items())}
+    counts = {}
+    for topic, total in sorted(totals.items()):
+        counts[topic] = total.counts
+    return counts
 
 
 def _add_key(events: Sequence[_Event], keyed: KeyedRows, totals: Mapping[str, _Total]) -> None:
@@ -320,7 +328,11 @@ def _keys_of_several_partitions(events: Iterable[_Event]) -> set[Key]:
     partitions: dict[Key, set[tuple[str, int]]] = {}
     for event in events:
         partitions.setdefault(event.key, set()).add(event.partition)
-    return {key for key, places in partitions.items() if len(places) > 1}
+    keys = set()
+    for key, places in partitions.items():
+        if len(places) > 1:
+            keys.add(key)
+    return keys
 
 
 def _refused(problem: Problem) -> RowChange:

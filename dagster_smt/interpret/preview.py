@@ -8,7 +8,7 @@ from dagster_smt.errors import problem_of_record
 from dagster_smt.formats.sides import side_codec
 from dagster_smt.interpret.arrays import rows_of
 from dagster_smt.interpret.interpreter import DROPPED_STATUS, Interpreter, reads_keys
-from dagster_smt.interpret.stages import DROPPED
+from dagster_smt.interpret.stage_runs import DROPPED
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, DropRecord, Header, Record
 from dagster_smt.model.topics.format import Format, Formats
 from dagster_smt.values.headers.fields import header_as_read, header_bytes
@@ -47,7 +47,7 @@ class RecordSnapshot:
 
 
 @dataclass(frozen=True)
-class Shown:
+class StageResult:
     """A record after a stage.
 
     Attributes:
@@ -80,19 +80,19 @@ class Previewed:
     """
 
     sample: Sample
-    steps: list[Shown]
+    steps: list[StageResult]
     key: bytes | None = None
     value: bytes | None = None
 
     @property
-    def last(self) -> Shown:
+    def last(self) -> StageResult:
         """The last step that has run: stages whose predicate does not hold are skipped."""
         return next(step for step in reversed(self.steps) if not step.is_skip)
 
 
 def preview(
     chain: Chain, samples: Iterable[Sample], key: Format | None = None, value: Format | None = None
-) -> Iterator[tuple[Sample, list[Shown]]]:
+) -> Iterator[tuple[Sample, list[StageResult]]]:
     """Yields each record with its state after each stage. Sides in binary formats are shown as JSON.
 
     If arrays are rows, a record appears once for each of its elements.
@@ -114,7 +114,7 @@ def previewed_records(
     for sample in samples:
         rows = rows_of(sample.value) if arrays else [sample.value]
         if not rows:
-            yield Previewed(sample, [Shown("input", note="an array without elements: no row")])
+            yield Previewed(sample, [StageResult("input", note="an array without elements: no row")])
         for row in rows:
             yield replace(_previewed(preview_, replace(sample, value=row)), sample=sample)
 
@@ -144,35 +144,39 @@ def _previewed(preview_: _Preview, sample: Sample) -> Previewed:
         key = _JSON.write(record.key_schema, record.key, topic)
         return replace(previewed, key=key, value=_JSON.write(record.value_schema, record.value, topic))
     except Exception as error:  # noqa: BLE001 whatever it is, this record has it
-        failed = Shown(previewed.last.stage, note=str(problem_of_record(error)), failed=True)
+        failed = StageResult(previewed.last.stage, note=str(problem_of_record(error)), failed=True)
         return replace(previewed, steps=[*previewed.steps, failed])
 
 
 def _record(preview_: _Preview, sample: Sample) -> Record:
     interpreter = preview_.interpreter
     if interpreter.reads_headers:
-        headers = [header_as_read(name, raw) for name, raw in sample.headers]
+        headers = []
+        for name, raw in sample.headers:
+            headers.append(header_as_read(name, raw))
     else:
-        headers = [Header(name, raw=raw, from_stage=False) for name, raw in sample.headers]
+        headers = []
+        for name, raw in sample.headers:
+            headers.append(Header(name, raw=raw, from_stage=False))
     record = Record(sample.topic, sample.partition, sample.offset, sample.timestamp, "CreateTime", headers=headers)
     record.leader_epoch = sample.leader_epoch
     return record
 
 
-def _steps(preview_: _Preview, sample: Sample, record: Record) -> Iterator[Shown]:
+def _steps(preview_: _Preview, sample: Sample, record: Record) -> Iterator[StageResult]:
     interpreter = preview_.interpreter
     outcome = interpreter.read(record, sample.key, sample.value, keys=preview_.reads_keys)
     if outcome.problem is not None:
-        yield Shown("input", note=str(outcome.problem), failed=True)
+        yield StageResult("input", note=str(outcome.problem), failed=True)
     elif outcome.status == DROPPED_STATUS:
-        yield Shown("input", note="a message without a row")
+        yield StageResult("input", note="a message without a row")
     else:
         shown = list(_stages(preview_, record))
         as_read = (preview_.as_read if preview_.reads_keys else preview_.as_read | KEY_DIRTY) & ~record.dirty
         yield from (_as_read(step, sample, as_read) for step in shown)
 
 
-def _as_read(shown: Shown, sample: Sample, sides: int) -> Shown:
+def _as_read(shown: StageResult, sample: Sample, sides: int) -> StageResult:
     """Returns a state with the original bytes of sides that no stage has changed, as a run writes them."""
     if shown.record is None:
         return shown
@@ -187,7 +191,7 @@ def _readable(form: Format) -> Format:
     return Format()
 
 
-def _stages(preview_: _Preview, record: Record) -> Iterator[Shown]:
+def _stages(preview_: _Preview, record: Record) -> Iterator[StageResult]:
     interpreter = preview_.interpreter
     count = len(interpreter.runners)
     yield _shown(preview_, record, "input", last=not count)
@@ -195,30 +199,32 @@ def _stages(preview_: _Preview, record: Record) -> Iterator[Shown]:
         alias = runner.stage.alias
         try:
             if runner.test is not None and not runner.test(record):
-                yield Shown(alias, note=_SKIPPED)
+                yield StageResult(alias, note=_SKIPPED)
                 continue
             if runner.apply(record) is DROPPED:
-                yield Shown(alias, note="dropped")
+                yield StageResult(alias, note="dropped")
                 return
         except DropRecord:
-            yield Shown(alias, note="dropped")
+            yield StageResult(alias, note="dropped")
             return
         except Exception as error:  # noqa: BLE001 whatever it is, this record has it
-            yield Shown(alias, note=str(problem_of_record(error)), failed=True)
+            yield StageResult(alias, note=str(problem_of_record(error)), failed=True)
             return
         yield _shown(preview_, record, alias, last=number == count)
 
 
-def _shown(preview_: _Preview, record: Record, stage: str, *, last: bool) -> Shown:
+def _shown(preview_: _Preview, record: Record, stage: str, *, last: bool) -> StageResult:
     """Returns the record after a stage. If it cannot be written, it fails only after the last stage."""
     sides = {}
     for side in (KEY_DIRTY, VALUE_DIRTY):
         outcome, key, value = preview_.interpreter.write(record, side)
         if outcome.problem is not None and (side & ~preview_.as_read or side & record.dirty):
-            return Shown(stage, note=str(outcome.problem), failed=last)
+            return StageResult(stage, note=str(outcome.problem), failed=last)
         sides[side] = key if side == KEY_DIRTY else value
     headers = tuple((header.key, _header(header)) for header in record.headers)
-    return Shown(stage, RecordSnapshot(record.topic or "", _text(sides[KEY_DIRTY]), _text(sides[VALUE_DIRTY]), headers))
+    return StageResult(
+        stage, RecordSnapshot(record.topic or "", _text(sides[KEY_DIRTY]), _text(sides[VALUE_DIRTY]), headers)
+    )
 
 
 def _header(header: Header) -> str | None:

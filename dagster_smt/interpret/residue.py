@@ -10,7 +10,7 @@ from typing import Any
 
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.interpret.leaves import Number, leaves
-from dagster_smt.interpret.preview import RecordSnapshot, Sample, Shown, preview
+from dagster_smt.interpret.preview import RecordSnapshot, Sample, StageResult, preview
 from dagster_smt.model.paths.extended import extended_steps, step_text
 from dagster_smt.model.paths.steps import Index
 from dagster_smt.model.topics.format import Format
@@ -44,16 +44,19 @@ def residue(chain: Chain, samples: Iterable[Sample], key: Format, value: Format)
     return survivors
 
 
-def _last(steps: list[Shown]) -> RecordSnapshot | None:
+def _last(steps: list[StageResult]) -> RecordSnapshot | None:
     """Returns the record after the chain; None if it was dropped or failed."""
     ended = steps[-1].failed or steps[-1].note == "dropped"
-    records = [step.record for step in steps if step.record is not None]
+    records = []
+    for step in steps:
+        if step.record is not None:
+            records.append(step.record)
     if ended or not records:
         return None
     return records[-1]
 
 
-def _removed(steps: list[Shown], masks: set[str]) -> dict[str, str]:
+def _removed(steps: list[StageResult], masks: set[str]) -> dict[str, str]:
     """Returns the values that masks have removed, by their former path."""
     removed: dict[str, str] = {}
     before: dict[str, Any] = {}
@@ -106,4 +109,7 @@ def _plain(path: str) -> str:
     if path.startswith("header["):
         return path
     steps = enumerate(extended_steps(path))
-    return "".join("[]" if isinstance(step, Index) else step_text(step, number == 0) for number, step in steps)
+    texts = []
+    for number, step in steps:
+        texts.append("[]" if isinstance(step, Index) else step_text(step, number == 0))
+    return "".join(texts)

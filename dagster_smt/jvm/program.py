@@ -47,7 +47,7 @@ from dagster_smt.jvm.conditions import test_of, test_of_predicate
 from dagster_smt.jvm.paths import KINDS, path_of
 from dagster_smt.jvm.paths import NoJavaError as NoJavaError
 from dagster_smt.model.runtime import JavaDouble
-from dagster_smt.model.topics.names import names_of
+from dagster_smt.model.topics.topic_names import names_of
 from dagster_smt.values.headers.literals import parse_literal, simple_header_bytes
 from dagster_smt.values.json.lazy import encoder
 from dagster_smt.values.privacy.texts import TextRule

@@ -107,7 +107,10 @@ def _masks(stage: Stage) -> bool:
 
 def _always_masking(plan: Plan) -> frozenset[str]:
     """Returns the stages that mask in every record: no predicate decides."""
-    conditional = {step.plan.stage.alias for step in plan.steps if step.plan.condition is not True}
+    conditional = set()
+    for step in plan.steps:
+        if step.plan.condition is not True:
+            conditional.add(step.plan.stage.alias)
     aliases = set()
     for stage in plan.chain.stages:
         if stage.alias not in conditional and _masks(stage):
@@ -151,8 +154,13 @@ def _changed(before: PlanRecord, after: PlanRecord, alias: str, stages: Stages) 
             origins = [place] if place in same else same
         else:
             own = (alias,)
-            origins = [other for other, one in cells if one.sources & cell.sources]
-        names = [name for origin in origins for name in stages.get(origin, ())]
+            origins = []
+            for other, one in cells:
+                if one.sources & cell.sources:
+                    origins.append(other)
+        names: list[str] = []
+        for origin in origins:
+            names.extend(stages.get(origin, ()))
         results[place] = tuple(dict.fromkeys((*names, *own)))
     return results
 
@@ -163,7 +171,8 @@ def _contents(cell: Cell) -> tuple[object, ...]:
 
 def _cells(record: PlanRecord) -> Iterator[tuple[Place, Cell]]:
     for side, node in (("key", record.key), ("value", record.value)):
-        yield from (((side, path), cell) for path, cell in columns(node))
+        for path, cell in columns(node):
+            yield ((side, path), cell)
 
 
 def _merge(into: dict[Place, tuple[str, ...]], more: Stages) -> None:

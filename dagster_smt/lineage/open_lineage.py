@@ -121,7 +121,9 @@ class Emitter:
 
     def complete(self, written: RunOutput) -> None:
         """Sends COMPLETE, with statistics and column lineage; and the results of checks as a job of their own."""
-        inputs = [self._input(name, written.read.get(name.name)) for name in self.run.inputs]
+        inputs = []
+        for name in self.run.inputs:
+            inputs.append(self._input(name, written.read.get(name.name)))
         self._send("COMPLETE", inputs, self._outputs(written))
         if written.assertions and self.run.output is not None:
             self._send("COMPLETE", [self._checked(written.assertions)], [], job=f"{self.run.job}.checks")
@@ -194,7 +196,9 @@ class Emitter:
             return [OutputDataset(name.namespace, name.name)]
         facets: dict[str, Any] = {}
         if written.schema:
-            fields = [schema_dataset.SchemaDatasetFacetFields(path, kind) for path, kind in written.schema.items()]
+            fields = []
+            for path, kind in written.schema.items():
+                fields.append(schema_dataset.SchemaDatasetFacetFields(path, kind))
             facets["schema"] = schema_dataset.SchemaDatasetFacet(fields)
         if written.edges:
             facets["columnLineage"] = self._lineage(written.edges)

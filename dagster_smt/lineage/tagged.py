@@ -9,7 +9,7 @@ from dagster_smt.effects.effect import Change
 from dagster_smt.lineage.edges import WHOLE_VALUE, Edge
 from dagster_smt.model.paths.extended import extended_steps
 from dagster_smt.model.paths.steps import Step
-from dagster_smt.privacy.applied import AppliedPolicy
+from dagster_smt.privacy.applied_policy import AppliedPolicy
 from dagster_smt.privacy.field_paths import covers, path_steps
 from dagster_smt.privacy.policy import DROP, HOLD_BACK, KEEP, Decision
 
@@ -71,7 +71,10 @@ def _of_decision(
     opening: tuple[str, ...],
 ) -> Iterator[TaggedColumn]:
     tags, steps = tuple(tag.name for tag in decision.tags), path_steps(decision.path, "")
-    own = [edge for edge in edges if covers(steps, _steps_of(edge.field))]
+    own = []
+    for edge in edges:
+        if covers(steps, _steps_of(edge.field)):
+            own.append(edge)
     for edge in own:
         state: State = "transformed"
         if edge.kind == "masking":
@@ -83,17 +86,27 @@ def _of_decision(
         yield TaggedColumn(edge.column, decision.path, tags, state, edge.stages)
     if own:
         return
+    # no column is traced to the field: it left the chain, or a stage from a jar hides where its columns come from
     foreign = next((edge.stages for edge in edges if _is_after_foreign(edge)), ())
     if decision.action in (DROP, HOLD_BACK) or (has_columns and not foreign):
         yield TaggedColumn("", decision.path, tags, "not in the table")
         return
-    stages = tuple(s.alias for s in policy.stages if s.action == decision.action and decision.path in s.paths)
-    actions = {e.action for s in policy.stages if s.alias in stages for e in s.transform.ledger()}
+    aliases = []
+    for s in policy.stages:
+        if s.action == decision.action and decision.path in s.paths:
+            aliases.append(s.alias)
+    stages = tuple(aliases)
+    actions = set()
+    for s in policy.stages:
+        if s.alias in stages:
+            for e in s.transform.ledger():
+                actions.add(e.action)
     if decision.action == KEEP or not stages:
         state = "unmasked"
     else:
         state = "masked" if "masked" in actions else "transformed"
     column = "" if has_columns else _below_value(decision.path)
+    # a mask of the policy runs before the jar, so what the jar gets is masked; of anything else nothing is known
     if foreign and state != "masked":
         state = "unknown"
     if opening and any(_seals(s) for s in policy.stages if s.alias in stages):

@@ -190,14 +190,25 @@ def open_struct(node: Node) -> Group:
 def with_fields(group: Group, fields: Iterable[tuple[str, Node]], schema: Schema) -> Group:
     """Returns a group with other fields. Its schema is ``schema``, with the fields of the nodes."""
     nodes = tuple(fields)
-    return replace(group, fields=nodes, schema=schema.with_(fields=tuple((n, c.schema) for n, c in nodes)))
+    return replace(group, fields=nodes, schema=schema.with_(fields=schemas_of(nodes)))
+
+
+def schemas_of(fields: Iterable[tuple[str, Node]]) -> tuple[tuple[str, Schema], ...]:
+    """Returns the fields of a schema: each field's name with the schema of its node."""
+    return tuple((name, node.schema) for name, node in fields)
 
 
 def inner_marks(node: Node, place: str) -> frozenset[str]:
     """Returns an element's marks as marks of the array or map around it: ``masked`` becomes ``masked.key.field``."""
     if isinstance(node, Group):
-        return frozenset[str]().union(*(inner_marks(child, below(place, name)) for name, child in node.fields))
-    own = frozenset(f"{word}{place}{rest}" for word, rest in map(split_mark, node.marks))
+        marks_of_fields = []
+        for name, child in node.fields:
+            marks_of_fields.append(inner_marks(child, below(place, name)))
+        return frozenset[str]().union(*marks_of_fields)
+    placed_marks = []
+    for word, rest in map(split_mark, node.marks):
+        placed_marks.append(f"{word}{place}{rest}")
+    own = frozenset(placed_marks)
     if node.items is None:
         return own
     return own | inner_marks(node.items, f"{place}[]")
@@ -229,7 +240,10 @@ def restarted(node: Node, path: tuple[str, ...]) -> Node:
     """Returns a node whose expressions are references to its place."""
     if isinstance(node, Cell):
         return replace(node, expr=Ref(path), items=None if node.items is None else restarted(node.items, ("item",)))
-    fields = tuple((name, restarted(child, (*path, name))) for name, child in node.fields)
+    children = []
+    for name, child in node.fields:
+        children.append((name, restarted(child, (*path, name))))
+    fields = tuple(children)
     return replace(node, fields=fields, present=Ref(path))
 
 
@@ -242,7 +256,10 @@ def refs_in(expr: "Expr | None") -> list[Ref]:
     if isinstance(expr, AnyItem):
         return refs_in(expr.container) + refs_in(expr.when)
     if isinstance(expr, Call):
-        return [ref for arg in expr.args for ref in refs_in(arg)]
+        refs = []
+        for arg in expr.args:
+            refs.extend(refs_in(arg))
+        return refs
     return []
 
 
@@ -250,7 +267,10 @@ def refs_in_node(node: Node) -> list[Ref]:
     """Returns all references in a node."""
     if isinstance(node, Cell):
         return refs_in(node.expr)
-    return [*refs_in(node.present), *(ref for _, child in node.fields for ref in refs_in_node(child))]
+    refs_of_fields = []
+    for _, child in node.fields:
+        refs_of_fields.extend(refs_in_node(child))
+    return [*refs_in(node.present), *refs_of_fields]
 
 
 def calls_in(node: Node | None) -> list[Call]:
@@ -259,13 +279,19 @@ def calls_in(node: Node | None) -> list[Call]:
         return []
     if isinstance(node, Group):
         inner = [] if node.present is None else _calls(node.present)
-        return inner + [call for _, child in node.fields for call in calls_in(child)]
+        calls_of_fields = []
+        for _, child in node.fields:
+            calls_of_fields.extend(calls_in(child))
+        return inner + calls_of_fields
     return _calls(node.expr)
 
 
 def _calls(expr: Expr) -> list[Call]:
     if isinstance(expr, Call):
-        return [*(call for arg in expr.args for call in _calls(arg)), expr]
+        calls_of_arguments = []
+        for arg in expr.args:
+            calls_of_arguments.extend(_calls(arg))
+        return [*calls_of_arguments, expr]
     if isinstance(expr, Each):
         return _calls(expr.container) + calls_in(expr.body)
     if isinstance(expr, AnyItem):

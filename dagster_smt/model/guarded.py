@@ -84,7 +84,9 @@ def revealed(after: PlanRecord, before: PlanRecord) -> PlanRecord:
     """
     if not isinstance(after, GuardedRecord):
         return after
-    nodes = {side: _STORED[side].__get__(after) for side in SIDES}
+    nodes = {}
+    for side in SIDES:
+        nodes[side] = _STORED[side].__get__(after)
     sides = {}
     for side, node in nodes.items():
         sides[side] = getattr(before, side) if isinstance(node, _Hidden) else node
@@ -97,7 +99,7 @@ def undeclared(name: str, side: Side) -> ClassError:
     return ClassError(Problem("SMT910", "", statement, f"add '{side}' to the sides that the Code of {name} reads"))
 
 
-def check_references(name: str, exprs: Iterable[Expr | bool], seen: Iterable[str]) -> None:
+def check_references(name: str, exprs: Iterable[Expr | bool], reads: Iterable[str]) -> None:
     """Raises the error of a class whose expressions refer to a side that the class did not get."""
     roots = set()
     for expr in exprs:
@@ -105,5 +107,5 @@ def check_references(name: str, exprs: Iterable[Expr | bool], seen: Iterable[str
             for ref in refs_in(expr):
                 roots.add(ref.path[0])
     for side in SIDES:
-        if side in roots and side not in seen:
+        if side in roots and side not in reads:
             raise undeclared(name, side)

@@ -89,7 +89,10 @@ def fields_of(condition: Condition) -> set[str]:
 
 def tests_topic(condition: Condition) -> bool:
     """Returns whether a condition tests the record's topic."""
-    return any(isinstance(test, TopicTest) for test in _tests(condition))
+    for test in _tests(condition):
+        if isinstance(test, TopicTest):
+            return True
+    return False
 
 
 def _tests(condition: Condition) -> Iterator[Condition]:

@@ -172,7 +172,10 @@ class KeyRing:
 
     def by_id(self, key_id: str) -> KeyReference | None:
         """Returns the key of an id; None if the ring has none."""
-        return next((key for key in self.keys if key.id == key_id), None)
+        for key in self.keys:
+            if key.id == key_id:
+                return key
+        return None
 
 
 def _base64(text: str) -> bytes:

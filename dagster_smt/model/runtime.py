@@ -80,7 +80,10 @@ class OwnStruct(dict[str, Any]):
 def as_key(value: Any) -> Any:
     """Returns a value as the key of a map: Java's maps take structs, arrays and maps as keys, too."""
     if isinstance(value, dict):
-        return KeyDict({as_key(k): as_key(v) for k, v in value.items()})
+        entries = {}
+        for k, v in value.items():
+            entries[as_key(k)] = as_key(v)
+        return KeyDict(entries)
     if isinstance(value, list):
         return KeyList(map(as_key, value))
     return value

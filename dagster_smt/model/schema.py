@@ -137,10 +137,23 @@ class Schema:
         return text + ("?" if self.optional else "")
 
     @cached_property
+    def field_names(self) -> tuple[str, ...]:
+        """The names of the fields (STRUCT only), in order."""
+        return tuple(name for name, _ in self.fields)
+
+    @cached_property
+    def children(self) -> tuple["Schema", ...]:
+        """The schemas inside: of the fields, or of the keys and values."""
+        schemas = [child for _, child in self.fields]
+        for child in (self.keys, self.values):
+            if child is not None:
+                schemas.append(child)
+        return tuple(schemas)
+
+    @cached_property
     def levels(self) -> int:
         """Levels of nesting as Arrow counts them: 1 for a simple type, and two more for a map's entries."""
-        inner = [child for _, child in self.fields] + [child for child in (self.keys, self.values) if child is not None]
-        return 1 + (self.type is Type.MAP) + max((child.levels for child in inner), default=0)
+        return 1 + (self.type is Type.MAP) + max((child.levels for child in self.children), default=0)
 
     @cached_property
     def nodes(self) -> int:
@@ -148,8 +161,7 @@ class Schema:
 
         A schema that several fields share counts for each.
         """
-        inner = [child for _, child in self.fields] + [child for child in (self.keys, self.values) if child is not None]
-        return 1 + sum(child.nodes for child in inner)
+        return 1 + sum(child.nodes for child in self.children)
 
     @cached_property
     def width(self) -> int:
@@ -162,9 +174,9 @@ class Schema:
 
         Spark confuses names that differ in case only, and takes ``${`` for the beginning of a session variable.
         """
-        names = [name for name, _ in self.fields]
+        names = self.field_names
         if len(set(map(caseless, names))) == len(names) and not any("${" in n for n in names):
-            return tuple(names)
+            return names
         return tuple(f"f{number}" for number in range(len(names)))
 
     def with_(self, **changes: Any) -> "Schema":

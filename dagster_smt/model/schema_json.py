@@ -45,6 +45,7 @@ def _read(data: Any, place: str, problems: list[Problem]) -> Schema | None:
         values = _read(data.get("items" if type_ is Type.ARRAY else "values"), f"{place}[]", problems)
     if type_ is Type.MAP:
         keys = _read(data.get("keys"), f"{place}.keys", problems)
+    # the null was reported above as a schema without a type; its cause comes first
     for part in ("keys", "values") if type_ is Type.MAP else ():
         if data.get(part, 0) is None:
             problems.insert(0, _builder_problem(f"{place}.{part}", "a map needs schemas for its keys and values"))

@@ -55,7 +55,10 @@ def shows_secret(key: str, value: str) -> bool:
     if _PRIVATE_KEY.search(value) or _has_login(value):
         return True
     if key.endswith(_JAAS):
-        return any(_is_secret_of_jaas(*option) for option in _options_of_jaas(value))
+        for option in _options_of_jaas(value):
+            if _is_secret_of_jaas(*option):
+                return True
+        return False
     return names_secret(key) and not refers(value)
 
 
@@ -78,7 +81,10 @@ def _has_login(value: str) -> bool:
 
 
 def _options_of_jaas(value: str) -> list[tuple[str, str]]:
-    return [(name, "".join(texts)) for name, *texts in _IN_JAAS.findall(value)]
+    options = []
+    for name, *texts in _IN_JAAS.findall(value):
+        options.append((name, "".join(texts)))
+    return options
 
 
 def _is_secret_of_jaas(name: str, value: str) -> bool:
@@ -138,7 +144,10 @@ def _of_folder(path: Path, name: str) -> str | None:
 
 def _text_of(path: Path) -> str | None:
     """Returns the text of a file in an allowed folder; None if there is none."""
-    folders = [Path(folder.strip()) for folder in os.environ.get(PATHS, "").split(",") if folder.strip()]
+    folders = []
+    for folder in os.environ.get(PATHS, "").split(","):
+        if folder.strip():
+            folders.append(Path(folder.strip()))
     try:
         real = path.resolve(strict=True)
         if folders and not any(real.is_relative_to(folder.resolve()) for folder in folders):

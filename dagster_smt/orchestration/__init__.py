@@ -19,8 +19,8 @@ from dagster_smt.orchestration.definitions.erasure_asset import build_erasure_as
 from dagster_smt.orchestration.definitions.maintenance import build_maintenance_job as build_maintenance_job
 from dagster_smt.orchestration.definitions.many_tables import build_tables_asset as build_tables_asset
 from dagster_smt.orchestration.definitions.ops import build_smt_op as build_smt_op
-from dagster_smt.orchestration.definitions.partitions import partition_key_to_topic as partition_key_to_topic
-from dagster_smt.orchestration.definitions.partitions import topic_to_partition_key as topic_to_partition_key
+from dagster_smt.orchestration.definitions.partition_keys import partition_key_to_topic as partition_key_to_topic
+from dagster_smt.orchestration.definitions.partition_keys import topic_to_partition_key as topic_to_partition_key
 from dagster_smt.orchestration.definitions.tables import SmtTable as SmtTable
 from dagster_smt.orchestration.definitions.topic_assets import build_topic_assets as build_topic_assets
 from dagster_smt.orchestration.definitions.translator import SmtAssetData as SmtAssetData
@@ -35,7 +35,7 @@ from dagster_smt.orchestration.runs.guard import Cancelled as Cancelled
 from dagster_smt.orchestration.runs.guard import run_cancellable as run_cancellable
 from dagster_smt.spark.environment import check_java as check_java
 from dagster_smt.tables.erasure.spec import SmtErasure as SmtErasure
-from dagster_smt.tables.maintenance.options import SmtMaintenance as SmtMaintenance
+from dagster_smt.tables.maintenance.maintenance_options import SmtMaintenance as SmtMaintenance
 from dagster_smt.version import __version__
 
 DagsterLibraryRegistry.register("dagster-smt", __version__, is_dagster_package=False)

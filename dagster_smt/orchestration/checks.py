@@ -4,23 +4,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-import dagster as dg
-
 from dagster_smt.authoring.mask_exception import MaskException
-from dagster_smt.chain import Chain
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.reports.run_report import MISMATCHED, LedgerEntry, RunReport, TopicCounts, silent_lines
 from dagster_smt.model.reports.table_facts import FileSizes, TableFacts
 from dagster_smt.model.reports.unmasked import Unmasked
-from dagster_smt.model.schema import Schema
-from dagster_smt.model.topics.columns import Row
 from dagster_smt.model.topics.keyed import TableMode
 from dagster_smt.model.windows.offsets import offsets_of
+from dagster_smt.model.windows.window import number_of_records, range_texts
 from dagster_smt.orchestration.metadata.table_values import problem_table, table
-from dagster_smt.privacy.stages import PolicyStage
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.spec import Sink, TableSink
-from dagster_smt.visible import visible
 
 if TYPE_CHECKING:
     from dagster_smt.certify import Certificate
@@ -133,7 +126,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Judged:
+class CheckVerdict:
     """The result of a check.
 
     Attributes:
@@ -149,7 +142,7 @@ class Judged:
     severity: Severity = "ERROR"
 
 
-def no_dead_letters(evidence: Evidence) -> Judged:
+def no_dead_letters(evidence: Evidence) -> CheckVerdict:
     """No record of the run failed in the chain."""
     report = evidence.report
     failed = report.failed_records
@@ -167,16 +160,16 @@ def no_dead_letters(evidence: Evidence) -> Judged:
     metadata: dict[str, Any] = {"dead_letters": failed, "codes": codes}
     if report.unwritten:
         severity = "ERROR"
-        statement += f"; {sum(r.records for r in report.unwritten)} dead letters could not be written"
+        statement += f"; {number_of_records(report.unwritten)} dead letters could not be written"
         metadata["not_written"] = offsets_of(report.unwritten).to_json()
-    return Judged(not failed, statement, metadata, severity)
+    return CheckVerdict(not failed, statement, metadata, severity)
 
 
 def _mostly_failed(counts: TopicCounts, share: float) -> bool:
     return counts.failed_records > 0 and counts.failed_records >= share * counts.records
 
 
-def offsets_contiguous(evidence: Evidence) -> Judged:
+def offsets_contiguous(evidence: Evidence) -> CheckVerdict:
     """The table holds every offset from its first offset on; no offset was skipped permanently."""
     gaps, holes = evidence.facts.gaps, evidence.facts.holes
     skipped, between = _offsets_in(gaps), _offsets_in(holes)
@@ -184,14 +177,19 @@ def offsets_contiguous(evidence: Evidence) -> Judged:
     if between:
         parts.append(f"{between} offsets between those that the table holds are not read yet")
     statement = "; ".join(parts) or "no offset was skipped"
-    return Judged(not parts, statement, {"gaps": dict(gaps), "holes": dict(holes)}, "WARN")
+    return CheckVerdict(not parts, statement, {"gaps": dict(gaps), "holes": dict(holes)}, "WARN")
 
 
 def _offsets_in(ranges: Mapping[str, Mapping[str, list[list[int]]]]) -> int:
-    return sum(end - start for parts in ranges.values() for spans in parts.values() for start, end in spans)
+    number = 0
+    for parts in ranges.values():
+        for spans in parts.values():
+            for start, end in spans:
+                number += end - start
+    return number
 
 
-def rows_match_offsets(evidence: Evidence) -> Judged:
+def rows_match_offsets(evidence: Evidence) -> CheckVerdict:
     """The table has exactly the rows of its commits, and every record of the run is accounted for."""
     report, rows, counted = evidence.report, evidence.facts.rows, evidence.facts.counted
     accounted = report.records_out + report.dropped + report.failed
@@ -203,34 +201,36 @@ def rows_match_offsets(evidence: Evidence) -> Judged:
     if report.rows_in != report.records_in:
         metadata["rows_in"] = report.rows_in
     if accounted != report.rows_in:
-        return Judged(False, f"{report.rows_in} {unit} were read, {accounted} are accounted for", metadata)
+        return CheckVerdict(False, f"{report.rows_in} {unit} were read, {accounted} are accounted for", metadata)
     written = report.rows_written
     if written is not None and written != report.records_out:
         metadata["rows_written"] = written
         statement = f"the commit added {written} rows, {report.records_out} were counted before"
-        return Judged(False, statement, metadata)
+        return CheckVerdict(False, statement, metadata)
     if counted is None:
-        return Judged(True, f"all {accounted} {unit} are accounted for; rows were not counted", metadata)
+        return CheckVerdict(True, f"all {accounted} {unit} are accounted for; rows were not counted", metadata)
     metadata["rows_counted"] = counted
     if counted != rows:
-        return Judged(False, _by_others(evidence, counted, rows), metadata | {"commits": list(evidence.facts.foreign)})
-    return Judged(True, f"the table has the {rows} {_ROWS_OF[evidence.facts.mode]} of its commits", metadata)
+        return CheckVerdict(
+            False, _by_others(evidence, counted, rows), metadata | {"commits": list(evidence.facts.foreign)}
+        )
+    return CheckVerdict(True, f"the table has the {rows} {_ROWS_OF[evidence.facts.mode]} of its commits", metadata)
 
 
 _ROWS_OF: Mapping[TableMode, str] = {"append": "rows", "upsert": "keys", "scd2": "versions of keys"}
 """The rows of a table, by its mode."""
 
 
-def keys_unique(evidence: Evidence) -> Judged:
+def keys_unique(evidence: Evidence) -> CheckVerdict:
     """The table has one row for each key, or one current version."""
     facts = evidence.facts
     unit = "current version" if facts.mode == "scd2" else "row"
     if facts.repeated_keys is None:
-        return Judged(True, "nothing was written, so keys were not counted")
+        return CheckVerdict(True, "nothing was written, so keys were not counted")
     if not facts.repeated_keys:
-        return Judged(True, f"every key has one {unit}", {"repeated_keys": 0})
+        return CheckVerdict(True, f"every key has one {unit}", {"repeated_keys": 0})
     statement = f"{facts.repeated_keys} keys have more than one {unit}; launch once with window.rebuild: true"
-    return Judged(False, statement, {"repeated_keys": facts.repeated_keys, "commits": list(facts.foreign)})
+    return CheckVerdict(False, statement, {"repeated_keys": facts.repeated_keys, "commits": list(facts.foreign)})
 
 
 def _by_others(evidence: Evidence, counted: int, rows: int) -> str:
@@ -243,7 +243,7 @@ def _by_others(evidence: Evidence, counted: int, rows: int) -> str:
     return f"{statement}; other writers have committed: {', '.join(commits[:3])}{more}; {settle}"
 
 
-def tables_written(evidence: Evidence) -> Judged:
+def tables_written(evidence: Evidence) -> CheckVerdict:
     """Each table that the records of the run go to was written, and no record waits for its table."""
     destinations, waiting = evidence.report.destinations, evidence.facts.waiting
     failed = [one for one in destinations if one.failed]
@@ -252,28 +252,30 @@ def tables_written(evidence: Evidence) -> Judged:
         names = ", ".join(one.topic or "new topics" for one in failed[:_MOST_NAMES])
         more = f" and {len(failed) - _MOST_NAMES} more" if len(failed) > _MOST_NAMES else ""
         metadata["problems"] = problem_table([problem for one in failed for problem in one.problems][:_MOST_ROWS])
-        return Judged(False, f"{len(failed)} of {len(destinations)} tables were not written: {names}{more}", metadata)
+        return CheckVerdict(
+            False, f"{len(failed)} of {len(destinations)} tables were not written: {names}{more}", metadata
+        )
     if waiting:
-        return Judged(False, f"{waiting} offsets wait for a table that could not be written", metadata)
-    return Judged(True, f"{len(destinations)} tables were written", metadata)
+        return CheckVerdict(False, f"{waiting} offsets wait for a table that could not be written", metadata)
+    return CheckVerdict(True, f"{len(destinations)} tables were written", metadata)
 
 
-def schema_matches_plan(evidence: Evidence) -> Judged:
+def schema_matches_plan(evidence: Evidence) -> CheckVerdict:
     """The table has every column of the plan, with its type."""
     problems = evidence.facts.schema_problems
     if problems:
         statement = f"{len(problems)} columns differ from the plan"
     else:
         statement = "the table has every planned column"
-    return Judged(not problems, statement, dict(problems))
+    return CheckVerdict(not problems, statement, dict(problems))
 
 
-def dead_mask(evidence: Evidence) -> Judged:
+def dead_mask(evidence: Evidence) -> CheckVerdict:
     """Every mask, drop and rename touches records, and the table holds no record that one failed to change."""
     silent = silent_lines(evidence.report.ledger, evidence.report.stages)
     on_record = evidence.facts.unmasked
     if not silent and not on_record:
-        return Judged(True, _alive(evidence), _accepted(evidence))
+        return CheckVerdict(True, _alive(evidence), _accepted(evidence))
     entries = [line.entry for line in silent]
     recorded = {(one.stage, one.action, one.side, one.path) for one in on_record}
     rows = [_on_record(one) for one in on_record]
@@ -292,7 +294,7 @@ def dead_mask(evidence: Evidence) -> Judged:
     }
     actions = {one.action for one in on_record} | {entry.action for entry in entries}
     severity: Severity = "ERROR" if "masked" in actions or _left_out(evidence) else "WARN"
-    return Judged(False, "; ".join(_dead_texts(evidence, entries)), metadata, severity)
+    return CheckVerdict(False, "; ".join(_dead_texts(evidence, entries)), metadata, severity)
 
 
 def _left_out(evidence: Evidence) -> bool:
@@ -333,12 +335,12 @@ def _dead_texts(evidence: Evidence, entries: Sequence[LedgerEntry]) -> Iterator[
             more = f" and {len(ranges) - _MOST_NAMES} more ranges"
         else:
             more = ""
-        places = ", ".join(f"{r.topic}-{r.partition} [{r.start}, {r.end})" for r in ranges[:_MOST_NAMES])
+        places = ", ".join(range_texts(ranges[:_MOST_NAMES]))
         yield f"on record: {one.path} ({one.stage}) {why} in {places}{more}{runs}"
 
 
 def _on_record(one: Unmasked) -> dict[str, Any]:
-    ranges = [f"{r.topic}-{r.partition} [{r.start}, {r.end})" for r in one.offsets.ranges()]
+    ranges = range_texts(one.offsets.ranges())
     return {
         "stage": one.stage,
         "action": one.action,
@@ -363,11 +365,15 @@ def _accepted(evidence: Evidence) -> dict[str, Any]:
     return {"accepted": table(rows, {"run": "string", "reason": "string", "paths": "string", "offsets": "int"})}
 
 
-def masked_values(evidence: Evidence) -> Judged:
+def masked_values(evidence: Evidence) -> CheckVerdict:
     """No masked value is in another field, the key, a header or the topic of the same record."""
     sampled, exceptions, hits = evidence.facts.sampled, set[str](), dict[tuple[str, str], int]()
     for (masked, place), records in evidence.facts.residue.items():
-        reason = next((e.reason for e in evidence.mask_exceptions if e.covers(place)), None)
+        reason = None
+        for e in evidence.mask_exceptions:
+            if e.covers(place):
+                reason = e.reason
+                break
         if reason is None:
             hits[masked, place] = records
         else:
@@ -377,15 +383,20 @@ def masked_values(evidence: Evidence) -> Judged:
         metadata["excepted"] = sorted(exceptions)
     if not hits:
         but = f", except {len(exceptions)} fields that the chain permits" if exceptions else ""
-        return Judged(True, f"in a sample of {sampled} records no masked value is elsewhere{but}", metadata)
-    rows = [{"masked": m, "also in": p, "records": n} for (m, p), n in sorted(hits.items(), key=lambda h: -h[1])]
+        return CheckVerdict(True, f"in a sample of {sampled} records no masked value is elsewhere{but}", metadata)
+    rows = []
+    for (m, p), n in sorted(hits.items(), key=lambda h: -h[1]):
+        rows.append({"masked": m, "also in": p, "records": n})
     metadata |= {"found": table(rows[:_MOST_ROWS], _RESIDUE_COLUMNS), "pairs": len(rows)}
-    paths = ", ".join(f"{p} (of {m})" for m, p in sorted(hits)[:5])
+    texts = []
+    for m, p in sorted(hits)[:5]:
+        texts.append(f"{p} (of {m})")
+    paths = ", ".join(texts)
     statement = f"masked values are also in {paths}; mask or drop these fields, or list them in mask.exceptions"
-    return Judged(False, statement, metadata, "WARN")
+    return CheckVerdict(False, statement, metadata, "WARN")
 
 
-def key_matches_value(evidence: Evidence) -> Judged:
+def key_matches_value(evidence: Evidence) -> CheckVerdict:
     """The key and the value of every record agree in the columns that both hold."""
     lines = []
     for line in evidence.report.ledger:
@@ -397,25 +408,32 @@ def key_matches_value(evidence: Evidence) -> Judged:
             rows.append({"column": line.entry.path, "records": line.records})
     metadata: dict[str, Any] = {"columns": [line.entry.path for line in lines]}
     if not rows:
-        return Judged(True, "key and value agree in every column that both hold", metadata)
-    columns = ", ".join(f"{row['column']} ({row['records']} records)" for row in rows)
+        return CheckVerdict(True, "key and value agree in every column that both hold", metadata)
+    texts = []
+    for row in rows:
+        texts.append(f"{row['column']} ({row['records']} records)")
+    columns = ", ".join(texts)
     statement = f"key and value differ in {columns}; the table has those of the value"
     metadata["differing"] = table(rows, _DIFFERING_COLUMNS)
-    return Judged(False, statement, metadata, "WARN")
+    return CheckVerdict(False, statement, metadata, "WARN")
 
 
-def lag(evidence: Evidence) -> Judged:
+def lag(evidence: Evidence) -> CheckVerdict:
     """The topics hold no more unread offsets than the limit."""
     behind = sum(evidence.facts.lag.values())
-    metadata = {"lag": behind, "lag_by_topic": {t: n for t, n in evidence.facts.lag.items() if n}}
-    return Judged(behind <= evidence.max_lag, f"{behind} offsets are not read yet", metadata, "WARN")
+    behind_by_topic = {}
+    for t, n in evidence.facts.lag.items():
+        if n:
+            behind_by_topic[t] = n
+    metadata = {"lag": behind, "lag_by_topic": behind_by_topic}
+    return CheckVerdict(behind <= evidence.max_lag, f"{behind} offsets are not read yet", metadata, "WARN")
 
 
-def contract(evidence: Evidence) -> Judged:
+def contract(evidence: Evidence) -> CheckVerdict:
     """The table has the columns that its readers rely on."""
     broken = evidence.facts.broken
     if not broken:
-        return Judged(True, "the table has every promised column")
+        return CheckVerdict(True, "the table has every promised column")
     rows = []
     for path, problem in broken.items():
         readers: list[str] = []
@@ -423,19 +441,24 @@ def contract(evidence: Evidence) -> Judged:
             if _related(column, path):
                 readers += names
         rows.append({"column": path, "problem": problem, "read by": ", ".join(sorted(readers))})
-    problems = "; ".join(f"{path}: {problem}" for path, problem in list(broken.items())[:5])
-    return Judged(False, f"the contract is broken: {problems}", {"broken": table(rows[:_MOST_ROWS], _BROKEN_COLUMNS)})
+    texts = []
+    for path, problem in list(broken.items())[:5]:
+        texts.append(f"{path}: {problem}")
+    problems = "; ".join(texts)
+    return CheckVerdict(
+        False, f"the contract is broken: {problems}", {"broken": table(rows[:_MOST_ROWS], _BROKEN_COLUMNS)}
+    )
 
 
-def small_files(evidence: Evidence) -> Judged:
+def small_files(evidence: Evidence) -> CheckVerdict:
     """Most files of the table are large: many small ones make queries slow."""
     sizes = evidence.facts.files
     if sizes is None:
-        return Judged(True, "the table has no files yet")
+        return CheckVerdict(True, "the table has no files yet")
     return small_files_of(sizes, evidence.checks)
 
 
-def small_files_of(sizes: FileSizes, checks: SmtChecks, *, compacted: bool = False) -> Judged:
+def small_files_of(sizes: FileSizes, checks: SmtChecks, *, compacted: bool = False) -> CheckVerdict:
     """Judges the files of a table.
 
     Args:
@@ -448,36 +471,38 @@ def small_files_of(sizes: FileSizes, checks: SmtChecks, *, compacted: bool = Fal
     counts = f"{sizes.small} of {sizes.files} files are smaller than {checks.small_file_mb:g} MB"
     limit = DEFAULT_SMALL_FILES if checks.max_small_files is None else checks.max_small_files
     if sizes.files < MANY_FILES or share < limit:
-        return Judged(True, counts, metadata)
+        return CheckVerdict(True, counts, metadata)
     if compacted:
         remedy = "compaction leaves a file for each partition: partition the table by fewer values"
     else:
         remedy = "launch the maintenance job, which compacts them: docs/how-to/upkeep.md"
-    return Judged(False, f"{counts}; {remedy}", metadata, "WARN")
+    return CheckVerdict(False, f"{counts}; {remedy}", metadata, "WARN")
 
 
-def held_back(evidence: Evidence) -> Judged:
+def held_back(evidence: Evidence) -> CheckVerdict:
     """Somebody has decided about every field of the records: the policy holds none back."""
     fields = evidence.facts.held_back
     if not fields:
-        return Judged(True, "the policy holds no field back")
+        return CheckVerdict(True, "the policy holds no field back")
     texts = []
     for one in fields[:_MOST_NAMES]:
         texts.append(f"{one.part} {one.path} of {one.topic}" if one.path else "a field that a sample does not show")
     more = f" and {len(fields) - _MOST_NAMES} more" if len(fields) > _MOST_NAMES else ""
     statement = f"nobody has decided about: {', '.join(texts)}{more}; the rows do not have it; {HELD_BACK_HINT}"
-    rows = [asdict(one) for one in fields[:_MOST_ROWS]]
-    return Judged(False, statement, {"held_back": table(rows, _HELD_COLUMNS), "hint": HELD_BACK_HINT}, "WARN")
+    rows = []
+    for one in fields[:_MOST_ROWS]:
+        rows.append(asdict(one))
+    return CheckVerdict(False, statement, {"held_back": table(rows, _HELD_COLUMNS), "hint": HELD_BACK_HINT}, "WARN")
 
 
-def same_as_connect(evidence: Evidence) -> Judged:
+def same_as_connect(evidence: Evidence) -> CheckVerdict:
     """A sample of the run comes out as from Kafka Connect's own classes."""
     certificate = evidence.certificate
     if certificate is None:
-        return Judged(True, "nothing was read")
+        return CheckVerdict(True, "nothing was read")
     if isinstance(certificate, Problem):
         statement = f"not known: {certificate.code} {certificate.place}: {certificate.statement}"
-        return Judged(False, statement, {"problems": problem_table([certificate])}, "WARN")
+        return CheckVerdict(False, statement, {"problems": problem_table([certificate])}, "WARN")
     rows = []
     for number, stage in enumerate(certificate.stages):
         findings = certificate.of_stage(number)
@@ -491,7 +516,7 @@ def same_as_connect(evidence: Evidence) -> Judged:
         "ways": [way.name for way in certificate.ways if way.records],
     }
     statement = "; ".join([certificate.statement, *list(certificate.lines)[:1]])
-    return Judged(certificate.verdict != "different", statement, metadata)
+    return CheckVerdict(certificate.verdict != "different", statement, metadata)
 
 
 def _related(one: str, other: str) -> bool:
@@ -499,7 +524,7 @@ def _related(one: str, other: str) -> bool:
     return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
 
 
-CHECKS: dict[str, Callable[[Evidence], Judged]] = {
+CHECKS: dict[str, Callable[[Evidence], CheckVerdict]] = {
     check.__name__: check
     for check in (
         no_dead_letters,
@@ -539,7 +564,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
 """The facts that a check needs: see ``TableFacts.unseen``."""
 
 
-def judged(name: str, evidence: Evidence) -> Judged:
+def judged(name: str, evidence: Evidence) -> CheckVerdict:
     """Returns the result of a check. If a fact that the check needs is missing, the result says so."""
     unseen = []
     for fact in NEEDED.get(name, ()):
@@ -547,103 +572,8 @@ def judged(name: str, evidence: Evidence) -> Judged:
             unseen.append(evidence.facts.unseen[fact])
     if unseen:
         statement = f"not known: {unseen[0].code} {unseen[0].place}: {unseen[0].statement}"
-        return Judged(False, statement, {"problems": problem_table(unseen)}, "WARN")
+        return CheckVerdict(False, statement, {"problems": problem_table(unseen)}, "WARN")
     try:
         return CHECKS[name](evidence)
     except Exception as error:  # noqa: BLE001 - the run is committed, whatever is wrong with a check
-        return Judged(False, f"not known: the check failed with {type(error).__name__}", {}, "WARN")
-
-
-def checks_of(checks: SmtChecks, chain: Chain, sink: Sink, row: Row | None = None) -> list[str]:
-    """Returns the names of a table's checks.
-
-    Args:
-        checks: The checks as declared.
-        chain: The chain.
-        sink: The sink.
-        row: The columns of the topic table.
-    """
-    optional = {
-        "lag": checks.max_lag is not None,
-        "contract": checks.contract is not None,
-        "key_matches_value": row is not None and row.verify_integrity == "check",
-        "small_files": checks.max_small_files is not None,
-        "same_as_connect": checks.same_as_connect is not None,
-    }
-    names = []
-    for name in CHECKS:
-        if name not in checks.off and optional.get(name, True) and _applies(name, chain, sink):
-            names.append(name)
-    return names
-
-
-def contract_of(checks: SmtChecks, sink: Sink, name: str) -> Schema | None:
-    """Returns the contract of a table.
-
-    Raises:
-        ConfigError: SMT044, the table has Kafka's columns only, which need no promise.
-    """
-    if checks.contract is not None and sink.kind != "columns":
-        hint = "write columns, or leave the contract out"
-        raise ConfigError(Problem("SMT044", f"{name} checks.contract", "records have only Kafka's columns", hint))
-    if checks.contract is not None:
-        return parse_ddl(checks.contract, place=f"{name} checks.contract")
-    return None
-
-
-OF_ONE_TABLE = ("rows_match_offsets", "keys_unique", "schema_matches_plan")
-"""The checks of each table that a run writes among many."""
-_OF_ONE_TABLE_ONLY = ("keys_unique", "schema_matches_plan", "small_files", "contract")
-
-
-def _applies(name: str, chain: Chain, sink: Sink) -> bool:
-    is_many = isinstance(sink, TableSink) and sink.per_topic
-    if name == "tables_written":
-        return is_many
-    if name == "held_back":
-        return any(isinstance(stage, PolicyStage) for stage in chain.stages)
-    if is_many and name in _OF_ONE_TABLE_ONLY:
-        return False
-    if name == "schema_matches_plan":
-        return isinstance(sink, TableSink) and sink.kind == "columns"
-    if name == "keys_unique":
-        return sink.keyed is not None
-    if name == "small_files":
-        return isinstance(sink, TableSink)
-    if name == "masked_values":
-        return any(e.action == "masked" for s in chain.stages for e in s.transform.ledger())
-    if name == "dead_mask":
-        return chain.hides or any(e.relied_on for s in chain.stages for e in s.transform.ledger())
-    return True
-
-
-def check_specs(key: dg.AssetKey, names: Sequence[str], checks: SmtChecks) -> list[dg.AssetCheckSpec]:
-    """Returns the specs of a table's checks."""
-    specs = []
-    for name in names:
-        specs.append(
-            dg.AssetCheckSpec(
-                name,
-                asset=key,
-                description=(CHECKS[name].__doc__ or "").split("\n")[0],
-                blocking=name in checks.blocking,
-            )
-        )
-    return specs
-
-
-def check_results(
-    key: dg.AssetKey, names: Sequence[str], checks: SmtChecks, evidence: Evidence
-) -> Iterator[dg.AssetCheckResult]:
-    """Yields a result for each check."""
-    for name in names:
-        judgement = judged(name, evidence)
-        severity = checks.severity.get(name, judgement.severity)
-        yield dg.AssetCheckResult(
-            passed=judgement.passed,
-            asset_key=key,
-            check_name=name,
-            severity=dg.AssetCheckSeverity[severity],
-            description=visible(judgement.statement),
-            metadata=dict(judgement.metadata),
-        )
+        return CheckVerdict(False, f"not known: the check failed with {type(error).__name__}", {}, "WARN")

@@ -18,7 +18,7 @@ from dagster_smt.errors import ConfigError, Problem, UnsupportedError
 from dagster_smt.model.reports.erasure_report import ErasureReport
 from dagster_smt.orchestration.definitions.erasure_asset import erase_persons, write_record
 from dagster_smt.orchestration.definitions.loading import assets_in, load_definitions
-from dagster_smt.orchestration.definitions.planned import PlannedAsset
+from dagster_smt.orchestration.definitions.planned_table import PlannedAsset
 from dagster_smt.orchestration.pipes.pipes_spark import PipesSpark
 from dagster_smt.orchestration.resources import SparkSessionResource, spark_session_of, submitted_session
 from dagster_smt.orchestration.runs.guard import Progress, run_cancellable

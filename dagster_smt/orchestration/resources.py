@@ -60,7 +60,10 @@ class SparkSessionResource(dg.ConfigurableResource):
             ConfigError: SMT048, for each secret in ``conf``, because Dagster shows ``conf``.
         """
         if isinstance(data.get("conf"), Mapping):
-            data["conf"] = {key: as_reference(value) for key, value in data["conf"].items()}
+            references = {}
+            for key, value in data["conf"].items():
+                references[key] = as_reference(value)
+            data["conf"] = references
             _refuse_secrets(data["conf"])
         super().__init__(**data)
 
@@ -195,7 +198,11 @@ def _warn_if_ignored(running: Any, conf: Mapping[str, str]) -> None:
     for k in conf:
         if k not in _warned and not running.conf.isModifiable(k):
             fixed.append(k)
-    ignored = sorted(k for k in fixed if running.conf.get(k, None) != conf[k])
+    different = []
+    for k in fixed:
+        if running.conf.get(k, None) != conf[k]:
+            different.append(k)
+    ignored = sorted(different)
     if ignored:
         _warned.update(ignored)
         dg.get_dagster_logger("dagster_smt").warning(

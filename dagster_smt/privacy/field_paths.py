@@ -41,7 +41,10 @@ def covers(pattern: Sequence[Step], path: Sequence[Step]) -> bool:
         return True
     head, rest = pattern[0], pattern[1:]
     if isinstance(head, Deep):
-        return any(covers(rest, path[at:]) for at in range(len(path) + 1))
+        for at in range(len(path) + 1):
+            if covers(rest, path[at:]):
+                return True
+        return False
     if not path:
         return False
     return _means(head, path[0]) and covers(rest, path[1:])

@@ -126,9 +126,10 @@ def _without_data(fields: list[FieldScan]) -> list[FieldScan]:
             names.setdefault((one.part, one.steps[:at]), set()).add(step)
     joined: dict[tuple[Part, Steps], FieldScan] = {}
     for one in fields:
-        steps = tuple(
-            EVERY if len(names[one.part, one.steps[:at]]) > MOST_NAMES else step for at, step in enumerate(one.steps)
-        )
+        short_steps = []
+        for at, step in enumerate(one.steps):
+            short_steps.append(EVERY if len(names[one.part, one.steps[:at]]) > MOST_NAMES else step)
+        steps = tuple(short_steps)
         same = joined.setdefault((one.part, steps), FieldScan(one.part, steps))
         same.values += one.values
         same.kinds.update(one.kinds)

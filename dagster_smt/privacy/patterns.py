@@ -45,12 +45,18 @@ def _email(text: str) -> bool:
 
 
 def _iban(text: str) -> bool:
-    return any(iban_remainder(match[0].replace(" ", "")) == 1 for match in _IBAN.finditer(text))
+    for match in _IBAN.finditer(text):
+        if iban_remainder(match[0].replace(" ", "")) == 1:
+            return True
+    return False
 
 
 def _card(text: str) -> bool:
     numbers = (re.sub(r"[ -]", "", match[0]) for match in _CARD.finditer(text))
-    return any(13 <= len(number) <= 19 and luhn(number) == 0 for number in numbers)
+    for number in numbers:
+        if 13 <= len(number) <= 19 and luhn(number) == 0:
+            return True
+    return False
 
 
 def _phone(text: str) -> bool:
@@ -66,7 +72,7 @@ def _ip(text: str) -> bool:
 
 
 def _national_id(text: str) -> bool:
-    return _SSN.search(text) is not None or any(_dni(match) for match in _DNI.finditer(text)) or _fiscale(text)
+    return _SSN.search(text) is not None or any(map(_dni, _DNI.finditer(text))) or _fiscale(text)
 
 
 def _dni(match: re.Match[str]) -> bool:
@@ -77,8 +83,12 @@ def _dni(match: re.Match[str]) -> bool:
 def _fiscale(text: str) -> bool:
     for match in _FISCALE.finditer(text):
         code = match[0]
-        odd = sum(_FISCALE_ODD[sign] for sign in code[0:15:2])
-        even = sum(int(sign) if sign.isdigit() else ord(sign) - ord("A") for sign in code[1:15:2])
+        odd = 0
+        for sign in code[0:15:2]:
+            odd += _FISCALE_ODD[sign]
+        even = 0
+        for sign in code[1:15:2]:
+            even += int(sign) if sign.isdigit() else ord(sign) - ord("A")
         if chr(ord("A") + (odd + even) % 26) == code[15]:
             return True
     return False
@@ -122,5 +132,9 @@ def tag_of_name(name: str) -> str:
     """Returns the tag that the name of a field suggests; empty if it suggests none."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
     words = f" {re.sub(r'[^a-z0-9]+', ' ', spaced.lower()).strip()} "
-    matches = [(len(word), tag) for tag, several in _WORDS.items() for word in several if f" {word} " in words]
+    matches = []
+    for tag, several in _WORDS.items():
+        for word in several:
+            if f" {word} " in words:
+                matches.append((len(word), tag))
     return max(matches)[1] if matches else ""

@@ -162,15 +162,15 @@ def read_policy(path: Path) -> Policy:
     data = read_yaml(path)
     if not isinstance(data, Mapping):
         raise ConfigError(_problem(path.name, "a policy is a mapping"))
-    return _Reader(path.name, path.parent).policy(data)
+    return _PolicyReader(path.name, path.parent).policy(data)
 
 
 def policy_of(data: Mapping[str, Any], folder: Path = Path(), name: str = "policy") -> Policy:
     """Returns the policy of a mapping, as ``read_policy`` does."""
-    return _Reader(name, folder).policy(data)
+    return _PolicyReader(name, folder).policy(data)
 
 
-class _Reader:
+class _PolicyReader:
     """Reads a policy and collects its problems."""
 
     def __init__(self, name: str, folder: Path):
@@ -258,7 +258,11 @@ class _Reader:
         if data is None:
             self.problem("tags", "a policy needs a source of tags")
             return ()
-        return tuple(source for one in listed if (source := self.source(one)) is not None)
+        sources = []
+        for one in listed:
+            if (source := self.source(one)) is not None:
+                sources.append(source)
+        return tuple(sources)
 
     def source(self, one: Any) -> TagSource | None:
         if isinstance(one, str) and one in ("registry", "schema"):
@@ -270,7 +274,10 @@ class _Reader:
             if kind in ("file", "contract") and isinstance(value, str):
                 return TagSource(kind, self.folder / value)
             if kind == "registry" and isinstance(value, Mapping):
-                return TagSource(kind, None, tuple(sorted((str(k), str(v)) for k, v in value.items())))
+                settings = []
+                for k, v in value.items():
+                    settings.append((str(k), str(v)))
+                return TagSource(kind, None, tuple(sorted(settings)))
         self.problem("tags", f"a source is one of: {', '.join(_SOURCES)}", _HINT)
         return None
 

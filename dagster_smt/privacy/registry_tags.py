@@ -28,7 +28,10 @@ def registry_tags(source: TagSource, topics: Sequence[str], formats: Mapping[Par
         DataError: SMT442, the registry has no such subject.
         EngineError: SMT636, the registry does not respond.
     """
-    sides = {part: form for part, form in formats.items() if form.kind in REGISTERED}
+    sides = {}
+    for part, form in formats.items():
+        if form.kind in REGISTERED:
+            sides[part] = form
     if source.options:
         sides = {"value": Format("avro-confluent", options=dict(source.options))}
     if not sides:

@@ -124,7 +124,10 @@ def read_tags(path: Path) -> tuple[TopicTags, ...]:
     topics = data.get("topics") if isinstance(data, Mapping) else None
     if not isinstance(topics, Mapping) or set(data) - {"topics"}:
         raise _wrong(path.name, "the file is not a mapping with the single key 'topics'")
-    return tuple(_topic(str(pattern), parts, path.name) for pattern, parts in topics.items())
+    topics_tags = []
+    for pattern, parts in topics.items():
+        topics_tags.append(_topic(str(pattern), parts, path.name))
+    return tuple(topics_tags)
 
 
 def _topic(pattern: str, parts: Any, source: str) -> TopicTags:
@@ -135,13 +138,12 @@ def _topic(pattern: str, parts: Any, source: str) -> TopicTags:
         raise _wrong(place, "the name of the topic is not a regular expression") from None
     if not isinstance(parts, Mapping):
         raise _wrong(place, "a topic has a mapping of value, key and headers")
-    fields = []
+    fields: list[TaggedField] = []
     for part, listed in parts.items():
         if part not in PARTS:
             hint = did_you_mean(str(part), PARTS)
             raise ConfigError(Problem("SMT762", place, f"a topic has no part '{part}'", hint))
-        for field in _fields(part, listed, f"{place} {part}", source):
-            fields.append(field)
+        fields.extend(_fields(part, listed, f"{place} {part}", source))
     return TopicTags(pattern, tuple(fields), source)
 
 
@@ -194,7 +196,9 @@ def _properties(thing: Mapping[str, Any], above: Steps, source: str) -> Iterator
         if not isinstance(one, Mapping) or not one.get("name"):
             raise _wrong(source, "a property of the schema has no name")
         steps = (*above, str(one["name"]))
-        tags = [str(tag) for tag in one.get("tags") or ()]
+        tags = []
+        for tag in one.get("tags") or ():
+            tags.append(str(tag))
         if one.get("classification"):
             tags.append(f"classification.{one['classification']}")
         items = one.get("items")

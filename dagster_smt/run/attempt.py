@@ -31,12 +31,12 @@ from dagster_smt.run.keyed import (
     without_conflicts,
 )
 from dagster_smt.run.misrouted import misrouted, refused
-from dagster_smt.run.output import output_rows
+from dagster_smt.run.output_rows import output_rows
 from dagster_smt.run.rejects import first_rejects, located, not_committed, rejected_rows
 from dagster_smt.run.report_json import report_of, report_to_json
 from dagster_smt.run.resume import mirror
-from dagster_smt.run.spec import Progress, RunSpec
-from dagster_smt.run.staging import Staged, staged
+from dagster_smt.run.run_spec import Progress, RunSpec
+from dagster_smt.run.staging import EvaluatedWindow, staged
 from dagster_smt.run.time_parts import Parts
 from dagster_smt.run.topic_demands import unmet, without_unmet
 from dagster_smt.run.unread import with_erased, with_unread
@@ -46,7 +46,7 @@ from dagster_smt.tables.keyed.deletions import remember, remembers_deletions
 from dagster_smt.tables.keyed.events import Keyed
 from dagster_smt.tables.push_down import Narrowed
 from dagster_smt.tables.schemas import conformed
-from dagster_smt.tables.sinks.protocol import MergingTable, Table, Written, check_expected
+from dagster_smt.tables.sinks.protocol import MergingTable, NewCommit, Table, check_expected
 from dagster_smt.tables.sources import Source
 from dagster_smt.tables.spec import TableSink
 
@@ -110,7 +110,7 @@ class Attempt:
                 self.run_.schemas = self.run_.schemas or result.schemas(self.spec.table)
             return self.commit_sendable(result)
 
-    def commit_sendable(self, result: Staged) -> RunReport:
+    def commit_sendable(self, result: EvaluatedWindow) -> RunReport:
         """Commits the window, after it has failed the records that the chain sends to a forbidden topic."""
         with self.run_.timed("evaluate"):
             problems = misrouted(result, self.spec, self.run_.table, self.draft.window.topics)
@@ -118,7 +118,7 @@ class Attempt:
             return self.without_misrouted(result, problems)
         return self.commit_fitting(result)
 
-    def without_misrouted(self, result: Staged, problems: Mapping[str, Problem]) -> RunReport:
+    def without_misrouted(self, result: EvaluatedWindow, problems: Mapping[str, Problem]) -> RunReport:
         """Fails the records that the chain sends to a forbidden topic, and commits the rest."""
         stages = len(self.spec.chain.stages)
         if self.spec.errors_tolerance == "none" or not stages:
@@ -126,7 +126,7 @@ class Attempt:
         with replace(self, evaluated=refused(result.frame, problems, stages)).staged() as again:
             return self.commit_fitting(again)
 
-    def commit_fitting(self, result: Staged) -> RunReport:
+    def commit_fitting(self, result: EvaluatedWindow) -> RunReport:
         """Commits the window, after it has failed the records that their topics would refuse."""
         table = self.run_.table
         with self.run_.timed("evaluate"):
@@ -137,7 +137,7 @@ class Attempt:
         with replace(self, evaluated=fitting).staged() as again:
             return self.commit(again)
 
-    def commit_ordered(self, result: Staged) -> RunReport:
+    def commit_ordered(self, result: EvaluatedWindow) -> RunReport:
         """Commits the window.
 
         The records of a key that is in two partitions fail first, unless ``sequence_by`` orders their events.
@@ -152,7 +152,7 @@ class Attempt:
                 return ordered.commit(again, rest)
 
     @contextmanager
-    def keyed_window(self, result: Staged) -> Iterator[KeyedWindow]:
+    def keyed_window(self, result: EvaluatedWindow) -> Iterator[KeyedWindow]:
         """Yields the changes of a table with keys."""
         keyed, sink, table = self.keyed, self.spec.sink, self.run_.table
         assert keyed is not None and isinstance(sink, TableSink)
@@ -180,7 +180,7 @@ class Attempt:
             return self.commit_sendable(result)
 
     @contextmanager
-    def staged(self) -> Iterator[Staged]:
+    def staged(self) -> Iterator[EvaluatedWindow]:
         self.run_.say("evaluating")
         with ExitStack() as stack:
             with self.run_.timed("evaluate"):
@@ -195,7 +195,7 @@ class Attempt:
             return with_key_failures(rows, self.keyed, spec.chain)
         return rows
 
-    def commit(self, result: Staged, keyed: KeyedWindow | None = None) -> RunReport:
+    def commit(self, result: EvaluatedWindow, keyed: KeyedWindow | None = None) -> RunReport:
         run_, draft = self.run_, self.draft
         failures = set(run_.failures)
         self.verify(result)
@@ -235,7 +235,7 @@ class Attempt:
 
     def write(
         self,
-        result: Staged,
+        result: EvaluatedWindow,
         keyed: KeyedWindow | None,
         draft: Draft,
         report: RunReport,
@@ -243,7 +243,7 @@ class Attempt:
         failed: OffsetSet,
         *,
         partly: bool,
-    ) -> tuple[Written, TableState]:
+    ) -> tuple[NewCommit, TableState]:
         """Writes rows and state in one commit."""
         run_ = self.run_
         if keyed is None:
@@ -269,14 +269,14 @@ class Attempt:
 
     def write_rows(
         self,
-        result: Staged,
+        result: EvaluatedWindow,
         draft: Draft,
         report: RunReport,
         letters: Mapping[str, int],
         failed: OffsetSet,
         *,
         partly: bool,
-    ) -> tuple[Written, TableState]:
+    ) -> tuple[NewCommit, TableState]:
         """Writes a row for each record that passed the chain, and the state."""
         run_ = self.run_
         state = draft.state(report, report_to_json(report), letters, failed, run_.table, partly=partly)
@@ -291,7 +291,7 @@ class Attempt:
             return
         remember(keyed.changes, self.run_.deletions)
 
-    def verify(self, result: Staged) -> None:
+    def verify(self, result: EvaluatedWindow) -> None:
         """Raises a ``TableError`` if the run has not read every record of the window."""
         read = dict(self.run_.erased)
         for topic, counts in result.topics.items():
@@ -299,7 +299,7 @@ class Attempt:
         if problems := self.run_.source.verify(self.narrow.window, read, lambda: self.run_.say("")):
             raise TableError(problems)
 
-    def report(self, result: Staged) -> RunReport:
+    def report(self, result: EvaluatedWindow) -> RunReport:
         """Returns the report, with the counts of every topic of the window."""
         return RunReport(
             self.spec.name,
@@ -324,7 +324,7 @@ class Attempt:
             return report_of(state).after
         return None
 
-    def reject(self, result: Staged, report: RunReport) -> Mapping[str, int]:
+    def reject(self, result: EvaluatedWindow, report: RunReport) -> Mapping[str, int]:
         """Reports the first rejects, and writes dead letters or leaves the topics out.
 
         Returns the offsets at which the next run starts to search for dead letters.
@@ -359,7 +359,10 @@ class Attempt:
         for topic in failed:
             place = self.spec.name if len(self.draft.window.topics) == 1 else topic
             summary = not_committed(place, report.topics[topic], whole=whole)
-            rejects = [located(r) for r in report.rejects if r.topic == topic]
+            rejects = []
+            for r in report.rejects:
+                if r.topic == topic:
+                    rejects.append(located(r))
             self.run_.failures[topic] = [*rejects, summary]
         report.rejects = [r for r in report.rejects if r.topic not in failed]
         problems = [p for problems in self.run_.failures.values() for p in problems]

@@ -30,7 +30,6 @@ from dagster_smt.run.commits import (
     replaced_rows_of,
 )
 from dagster_smt.run.erased_records import erased_persons, without_erased
-from dagster_smt.run.failures import coded_failures
 from dagster_smt.run.first_schema import with_more_records
 from dagster_smt.run.keyed import (
     keyed_of,
@@ -45,7 +44,8 @@ from dagster_smt.run.redrive import redriven
 from dagster_smt.run.report_json import report_of
 from dagster_smt.run.resume import keep, mirror, state_to_resume
 from dagster_smt.run.rows_of_connectors import check_rows_of_connector
-from dagster_smt.run.spec import Progress, RunSpec
+from dagster_smt.run.run_spec import Progress, RunSpec
+from dagster_smt.run.spark_failures import coded_failures
 from dagster_smt.run.starting_over import with_columns
 from dagster_smt.run.table_schema import checked_schema
 from dagster_smt.run.unmasked import repaired
@@ -69,7 +69,7 @@ from dagster_smt.tables.sinks.object_stores import commit_warnings
 from dagster_smt.tables.sinks.protocol import LaidOutTable, Replaced, Table
 from dagster_smt.tables.sources import Source, measured_topics, open_source
 from dagster_smt.tables.spec import SinkKind, TableSink, TopicTable
-from dagster_smt.tables.windows import Resolved, choose_topics, describe, resolve_window
+from dagster_smt.tables.windows import ResolvedWindow, choose_topics, describe, resolve_window
 
 Failures = dict[str, list[Problem]]
 Evaluate = Callable[[DataFrame, Plan, TopicTable, SinkKind, Formats, WindowForms | None], DataFrame]
@@ -167,7 +167,10 @@ class _Run:
         settles = spec.settle and state is not None
         if not (window.ranges or resolved.notes.gaps or removes or settles or self.news(resolved, state)):
             if self.failures:
-                raise TableError([p for problems in self.failures.values() for p in problems])
+                all_problems = []
+                for problems in self.failures.values():
+                    all_problems.extend(problems)
+                raise TableError(all_problems)
             self.say("nothing new")
             if state is not None:
                 keep(self.spec, self.table, state, self.say)
@@ -204,7 +207,7 @@ class _Run:
             return False
         return bool(replaced) and (state is not None or self.table.schema() is not None)
 
-    def news(self, resolved: Resolved, state: TableState | None) -> bool:
+    def news(self, resolved: ResolvedWindow, state: TableState | None) -> bool:
         """Returns True if the run commits its notes without a record.
 
         A table that gets its columns from records waits for one.
@@ -353,7 +356,7 @@ class _Run:
             self.say(line)
         return narrow
 
-    def resolve(self, state: TableState | None) -> tuple[Resolved, dict[str, str]]:
+    def resolve(self, state: TableState | None) -> tuple[ResolvedWindow, dict[str, str]]:
         """Returns the window and the identities of its topics. Problems of unreadable topics go to ``failures``."""
         spec, source = self.spec, self.source
         topics = choose_topics(spec.table, spec.window, source.topics())
@@ -385,7 +388,11 @@ class _Run:
         self.there, self.division = offsets_of(measured.ranges), resolved.division
         self.topics = frozenset(topics) - {*self.failures}
         self.warn(map(waiting_problem, measured.waiting))  # without a word they would look like nothing new
-        return resolved, {t: i for t, i in identities.items() if t not in self.failures}
+        identities_left = {}
+        for t, i in identities.items():
+            if t not in self.failures:
+                identities_left[t] = i
+        return resolved, identities_left
 
     def warn(self, problems: Iterable[Problem]) -> None:
         """Problems that do not stop the run: for the report and for the log."""

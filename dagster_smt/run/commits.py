@@ -11,13 +11,13 @@ from dagster_smt.errors import Problem, TableError, UnsupportedError
 from dagster_smt.model.reports.run_report import RunReport, TopicCounts
 from dagster_smt.model.reports.unmasked import without_topics
 from dagster_smt.model.topics.state import MOST_FAILED, MOST_SETTLED, CommittedRun, Notes, Settlement, TableState
-from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
+from dagster_smt.model.windows.offsets import OffsetSet, offsets_of, topics_in
 from dagster_smt.model.windows.window import Window
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.run.unmasked import unmasked_after
 from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.sinks.protocol import Replaced, Table
-from dagster_smt.tables.sinks.sql import replaced_rows
+from dagster_smt.tables.sinks.replaced_rows import replaced_rows
 from dagster_smt.tables.spec import Sink
 
 
@@ -58,7 +58,7 @@ def replaced_rows_of(
 
 
 def _replaced(
-    spec: RunSpec, window: Window, state: TableState | None, asked: OffsetSet, topics: Collection[str]
+    spec: RunSpec, window: Window, state: TableState | None, to_read: OffsetSet, topics: Collection[str]
 ) -> Replaced:
     if spec.sink.keyed is not None and not (spec.rebuild and not spec.window.topics):
         return Replaced()  # the rows of keys are merged: see run.keyed
@@ -71,14 +71,17 @@ def _replaced(
     if spec.rebuild:
         all_topics = {*topics, *window.topics}
         if state is not None:
-            known = {t for s in (state.held, state.former) for t, _ in s.parts}
+            known = set()
+            for s in (state.held, state.former):
+                for t, _ in s.parts:
+                    known.add(t)
         else:
             known = set()
         if known & all_topics:
             return Replaced(topics=tuple(sorted(all_topics)))
         return Replaced()
-    if state is not None and (asked & state.held):
-        return Replaced(offsets=asked)
+    if state is not None and (to_read & state.held):
+        return Replaced(offsets=to_read)
     return Replaced()
 
 
@@ -102,6 +105,7 @@ def check_removal(
     if state is None or spec.window.accept_gap or not replaced:
         return
     gone = state.former & replaced.offsets
+    # a rebuild removes all rows of its topics, also those whose records the topics have lost since
     if replaced.everything or replaced.topics:
         held = set()
         for s in (state.held, state.former):
@@ -114,7 +118,12 @@ def check_removal(
         removed = (state.held - there).without(kept_topics)
         gone = removed.without({*remade} & {*spec.window.topics}) | state.former.without(kept_topics)
     of_connector = state.taken_over.offsets.parts if state.taken_over is not None else {}
-    with_rows = sorted({place[0] for place in gone.parts if state.rows.get(place[0]) or place in of_connector})
+    topics_with_rows = set()
+    for place in gone.parts:
+        if state.rows.get(place[0]) or place in of_connector:
+            topics_with_rows.add(place[0])
+    # offsets without rows, as those of records that the chain dropped, may go
+    with_rows = sorted(topics_with_rows)
     if with_rows:
         raise TableError([_removed(topic, gone) for topic in with_rows])
 
@@ -134,7 +143,10 @@ def miscounted(place: str, written: int, counted: int) -> Problem:
 
 
 def _removed(topic: str, gone: OffsetSet) -> Problem:
-    ranges = [r for r in gone.ranges() if r.topic == topic]
+    ranges = []
+    for r in gone.ranges():
+        if r.topic == topic:
+            ranges.append(r)
     places = ", ".join(f"{r.partition} [{r.start}, {r.end})" for r in ranges[:3])
     more = f" and {len(ranges) - 3} more" if len(ranges) > 3 else ""
     statement = f"rows would be removed whose records the run cannot read again: partition {places}{more}"
@@ -225,7 +237,9 @@ class Draft:
         for topic, gone in self.gone(table, before).items():
             rows[topic] = max(0, rows.get(topic, 0) - gone)
         if changed_rows is None:
-            changed_rows = {topic: counts.rows_out for topic, counts in report.topics.items()}
+            changed_rows = {}
+            for topic, counts in report.topics.items():
+                changed_rows[topic] = counts.rows_out
         for topic, number in changed_rows.items():
             rows[topic] = rows.get(topic, 0) + number
         read = offsets_of(self.window)
@@ -259,7 +273,7 @@ class Draft:
             return replace(nothing, former=OffsetSet())
         former = before.former.without(self.over - self.anew)
         for topic in self.anew:
-            others = {t for t, _ in before.held.parts} - {topic}
+            others = topics_in(before.held.parts) - {topic}
             former |= before.held.without(others)
         unmasked = without_topics(before.unmasked, self.over - self.anew)  # of rows that stay
         return replace(before.without(self.over), former=former, unmasked=unmasked)
@@ -274,7 +288,10 @@ class Draft:
         assert coordinates is not None
         rows = table.read().where(replaced_rows(self.replaced, coordinates))
         counts = rows.groupBy(F.col(quoted(coordinates.topic)).alias("topic")).count().collect()
-        return {row["topic"]: row["count"] for row in counts}
+        numbers = {}
+        for row in counts:
+            numbers[row["topic"]] = row["count"]
+        return numbers
 
 
 def with_progress(state: TableState, progress: TableState) -> TableState:
@@ -306,7 +323,10 @@ def counted_rows(state: TableState, table: Table, sink: Sink) -> dict[str, int]:
         rows[""] = rows.get("", 0) + table.read().count() - sum(rows.values())
         return rows
     counts = table.read().groupBy(F.col(quoted(coordinates.topic)).alias("topic")).count().collect()
-    return {row["topic"] or "": row["count"] for row in counts}  # rows of a connector name no topic
+    numbers = {}
+    for row in counts:
+        numbers[row["topic"] or ""] = row["count"]
+    return numbers  # rows of a connector name no topic
 
 
 def unsettled(table: Table, state: TableState) -> list[str]:

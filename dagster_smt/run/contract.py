@@ -7,7 +7,7 @@ from pyspark.sql import types as T
 
 from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.spark.types import spark_type
+from dagster_smt.spark.types import spark_type, types_by_name
 
 _DIGITS = re.compile(r"decimal\(\d+,")
 
@@ -31,7 +31,7 @@ def contract_problems(
 def _struct(
     declared: Schema, table: T.StructType, planned: Schema | None, place: str, own: Collection[str] = ()
 ) -> list[tuple[str, str]]:
-    there = {field.name: field.dataType for field in table.fields}
+    there = types_by_name(table)
     if planned is not None and planned.type is Type.STRUCT:
         planned_fields = dict(planned.fields)
     else:

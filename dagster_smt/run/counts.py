@@ -21,7 +21,7 @@ from dagster_smt.model.reports.run_report import (
     silent_lines,
     stage_counts,
 )
-from dagster_smt.spark.columns import BITS
+from dagster_smt.spark.outcome_columns import BITS
 from dagster_smt.spark.reading.arrays import ELEMENT
 
 DROPPED, FAILED = 1, 2
@@ -44,7 +44,9 @@ def count_columns(chain: Chain, entries: Sequence[LedgerEntry], *, arrays: bool 
     for number in range(len(entries)):
         counted[f"touched{number}"] = f"get(__touched, {number // BITS}) & {1 << number % BITS} != 0"
     # as text: each of Column's methods is several calls into the JVM
-    columns = [F.expr(f"count_if({condition}) AS {name}") for name, condition in counted.items()]
+    columns = []
+    for name, condition in counted.items():
+        columns.append(F.expr(f"count_if({condition}) AS {name}"))
     return [*(_of_arrays() if arrays else [F.expr("count(1) AS records")]), *columns]
 
 
@@ -62,7 +64,10 @@ def _of_arrays() -> list[Column]:
 def read_counts(row: Row | dict[str, int], stages: int, entries: int) -> TopicCounts:
     """Reads the sums of ``count_columns``."""
     sums = row.asDict() if isinstance(row, Row) else row
-    of_arrays: dict[str, Any] = {name: sums[name] for name in OF_ARRAYS if name in sums}
+    of_arrays: dict[str, Any] = {}
+    for name in OF_ARRAYS:
+        if name in sums:
+            of_arrays[name] = sums[name]
     return TopicCounts(
         sums["records"],
         sums["converters"],

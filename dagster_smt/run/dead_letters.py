@@ -12,10 +12,10 @@ from pyspark.sql import functions as F
 
 from dagster_smt.errors import DATA_EXCEPTION, Problem, TableError
 from dagster_smt.model.topics.state import TableState
-from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
-from dagster_smt.model.windows.window import Range, Window
+from dagster_smt.model.windows.offsets import OffsetSet, offsets_of, topics_in
+from dagster_smt.model.windows.window import Range, Window, number_of_records
 from dagster_smt.run.rejects import COORDINATES
-from dagster_smt.run.spec import Progress, RunSpec
+from dagster_smt.run.run_spec import Progress, RunSpec
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.append_once import Trace, append_once, last_header
 from dagster_smt.tables.sinks.topics import open_topics
@@ -71,7 +71,11 @@ class Letters:
         )
 
     def _context(self) -> Column:
-        identities = F.create_map(*(F.lit(x) for pair in sorted(self.identities.items()) for x in pair))
+        literals = []
+        for pair in sorted(self.identities.items()):
+            for x in pair:
+                literals.append(F.lit(x))
+        identities = F.create_map(*literals)
         texts: dict[str, Column] = {
             f"{_CONTEXT}topic": F.col("topic"),
             f"{_CONTEXT}partition": F.col("partition").cast("string"),
@@ -88,7 +92,9 @@ class Letters:
             COMMIT_HEADER: F.lit(self.attempt),
             IDENTITY_HEADER: F.coalesce(identities[F.col("topic")], F.lit("")),
         }
-        pairs = [F.struct(F.lit(k).alias("key"), v.cast("binary").alias("value")) for k, v in texts.items()]
+        pairs = []
+        for k, v in texts.items():
+            pairs.append(F.struct(F.lit(k).alias("key"), v.cast("binary").alias("value")))
         return F.array(*pairs).cast(HEADERS_DDL)
 
 
@@ -110,7 +116,7 @@ class Published:
 
 def _not_published(topic: str, records: Sequence[Range]) -> Problem:
     """Returns the problem of letters that their topic accepts in no form. Their records count as failed records."""
-    count = sum(r.records for r in records)
+    count = number_of_records(records)
     statement = f"{count} dead letters were not written: the topic refuses them, even without key and value"
     hint = (
         "raise max.message.bytes of the topic; one whose records need keys (cleanup.policy=compact) is none for dead "
@@ -175,7 +181,7 @@ def _taken_in(letters: Letters, state: TableState | None) -> OffsetSet:
     spec, window = letters.spec, letters.window
     covered = state.covered if state is not None else OffsetSet()
     if spec.rebuild:
-        covered = covered.without(window.topics if spec.window.topics else {t for t, _ in covered.parts})
+        covered = covered.without(window.topics if spec.window.topics else topics_in(covered.parts))
     return covered | offsets_of(window)
 
 

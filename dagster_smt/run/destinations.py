@@ -15,8 +15,8 @@ from dagster_smt.model.reports.run_report import TopicCounts, add_up
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.topics.table_names import unfit_topics
 from dagster_smt.run.counts import count_columns, read_counts
-from dagster_smt.run.staging import Staged
-from dagster_smt.spark.columns import DESTINATION, KEY
+from dagster_smt.run.staging import EvaluatedWindow
+from dagster_smt.spark.outcome_columns import DESTINATION, KEY
 from dagster_smt.spark.reading.arrays import ELEMENT
 from dagster_smt.spark.stages.output import WHOLE, columns_of
 from dagster_smt.tables.schemas import conformed_value
@@ -67,7 +67,9 @@ def destination_column(kind: str) -> Column:
     return F.col(DESTINATION)
 
 
-def bounds_of(result: Staged, left_out: frozenset[str], plan: Plan, sink: TableSink, known: Collection[str]) -> Bounds:
+def bounds_of(
+    result: EvaluatedWindow, left_out: frozenset[str], plan: Plan, sink: TableSink, known: Collection[str]
+) -> Bounds:
     """Counts the records of a window for each table.
 
     Args:
@@ -80,9 +82,9 @@ def bounds_of(result: Staged, left_out: frozenset[str], plan: Plan, sink: TableS
     passed = result.rows_out(left_out)
     topic = destination_column(sink.kind)
     most = sink.max_tables + 1
-    names = [
-        row[0] for row in passed.select(F.coalesce(topic, F.lit(""))).distinct().limit(most + len(known)).collect()
-    ]
+    names = []
+    for row in passed.select(F.coalesce(topic, F.lit(""))).distinct().limit(most + len(known)).collect():
+        names.append(row[0])
     new = set(names) - {*known}
     if len(names) >= most + len(known):  # so many names stay where they are
         passed, new = passed.where(topic.isin(*known)), {*map(str, range(most))}
@@ -107,11 +109,22 @@ def _bound(topic: str, rows: list[Row], plan: Plan) -> Bound:
     counts: dict[str, list[TopicCounts]] = defaultdict(list)
     for row in rows:
         counts[row["__topic"]].append(read_counts(row, len(plan.chain.stages), len(plan.entries)))
+    value_forms = []
+    for row in rows:
+        if row[_VALUE_FORM] >= 0:
+            value_forms.append(row[_VALUE_FORM])
+    key_forms = []
+    for row in rows:
+        if row[_KEY_FORM] >= 0:
+            key_forms.append(row[_KEY_FORM])
+    records = {}
+    for source, parts in sorted(counts.items()):
+        records[source] = add_up(parts)
     return Bound(
         topic,
-        {source: add_up(parts) for source, parts in sorted(counts.items())},
-        frozenset(row[_VALUE_FORM] for row in rows if row[_VALUE_FORM] >= 0),
-        frozenset(row[_KEY_FORM] for row in rows if row[_KEY_FORM] >= 0),
+        records,
+        frozenset(value_forms),
+        frozenset(key_forms),
     )
 
 

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dagster_smt.model.topics.state import TableState
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tables.erasure.matching import PLACE_SCHEMA, Erased, MatchBatches, RecordMatch, SubjectPaths
 from dagster_smt.tables.erasure.register import Register, check_register

@@ -20,7 +20,7 @@ from dagster_smt.model.topics.format import Formats
 from dagster_smt.model.topics.state import MOST_SETTLED, ErasedPersons, Settlement, TableState
 from dagster_smt.model.windows.window import Window
 from dagster_smt.run.commits import counted_rows, unsettled
-from dagster_smt.run.failures import coded_failures
+from dagster_smt.run.spark_failures import coded_failures
 from dagster_smt.tables.erasure import topics as of_topics
 from dagster_smt.tables.erasure.matching import Erased, RecordMatch, SubjectPaths
 from dagster_smt.tables.erasure.needles import Needles
@@ -39,7 +39,7 @@ from dagster_smt.tables.erasure.row_erasure import (
 from dagster_smt.tables.erasure.spec import SmtErasure, references
 from dagster_smt.tables.erasure.stored_files import files_of
 from dagster_smt.tables.keyed.deletions import deletions_table
-from dagster_smt.tables.maintenance.steps import CONFLICT
+from dagster_smt.tables.maintenance.maintenance_steps import CONFLICT
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.iceberg import IcebergTable
@@ -55,7 +55,7 @@ from dagster_smt.tables.spec import (
     TableSink,
     TopicTable,
 )
-from dagster_smt.tables.written import written_formats
+from dagster_smt.tables.written_formats import written_formats
 
 _ROUNDS = 3
 _TRIES = 5
@@ -240,7 +240,9 @@ class _Erasure:
     def needles(self, target: ErasureTarget, values: frozenset[str]) -> Needles:
         """Returns what the scan of a place searches for."""
         erasure = target.erasure
-        names = {column_parts(path)[-1] for path in erasure.columns}
+        names = set()
+        for path in erasure.columns:
+            names.add(column_parts(path)[-1])
         for path in (*erasure.records, *erasure.written):
             last = path.rpartition(".")[2].strip("[]*'\"")
             if "." in path and last:
@@ -449,7 +451,10 @@ class _TableErasure:
             counted = counted_rows(state, self.table, self.sink)
             if same_state(state, self.table.state()):
                 topics = {*counted, *state.rows}
-                return {topic: counted.get(topic, 0) - state.rows.get(topic, 0) for topic in topics}, state
+                differences = {}
+                for topic in topics:
+                    differences[topic] = counted.get(topic, 0) - state.rows.get(topic, 0)
+                return differences, state
         raise self._never_alone()
 
     def _never_alone(self) -> TableError:
@@ -518,7 +523,11 @@ def _folder(session: SparkSession, table: LakeTable) -> str:
     if isinstance(table, DeltaTable):
         return str(session.sql(f"DESCRIBE DETAIL {table.name}").collect()[0].location)
     rows = session.sql(f"DESCRIBE TABLE EXTENDED {table.name}").collect()
-    return [str(row.data_type) for row in rows if row.col_name == "Location"][-1].rstrip("/")
+    locations = []
+    for row in rows:
+        if row.col_name == "Location":
+            locations.append(str(row.data_type))
+    return locations[-1].rstrip("/")
 
 
 def _joined(

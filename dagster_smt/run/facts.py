@@ -18,13 +18,13 @@ from dagster_smt.model.reports.table_facts import FileSizes, TableFacts
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.offsets import offsets_of
-from dagster_smt.model.windows.window import Window
+from dagster_smt.model.windows.window import Window, not_empty
 from dagster_smt.run.commits import unsettled
 from dagster_smt.run.contract import contract_problems
-from dagster_smt.run.failures import after_commit, coded_failures
 from dagster_smt.run.held_back import held_back
 from dagster_smt.run.report_json import report_of
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
+from dagster_smt.run.spark_failures import after_commit, coded_failures
 from dagster_smt.run.unread import needed
 from dagster_smt.spark.sql import quoted
 from dagster_smt.spark.types import spark_type
@@ -110,6 +110,7 @@ class _Looking:
 
     def facts(self) -> TableFacts:
         spec, window, none = self.spec, self.window, tuple[str, ...]()
+        # one look for each fact: what fails is noted, and the other facts are still known
         state = self.look("state", lambda: self.table.state(), None)
         facts = self.look("state", lambda: of_state(state), TableFacts())
         lag = self.lag(state)
@@ -185,7 +186,9 @@ class _Looking:
         """Returns the columns that differ from the plan."""
         if schema is None or not self.window.ranges or self.spec.sink.kind != "columns":
             return {}
-        columns = {f.name: f.dataType.simpleString() for f in schema.fields}
+        columns = {}
+        for f in schema.fields:
+            columns[f.name] = f.dataType.simpleString()
         planned = _planned(self.planned)
         if self.spec.sink.keyed is not None:
             planned.pop(self.spec.sink.keyed.delete_flag, None)  # it says what becomes of the row, and is no column
@@ -228,7 +231,9 @@ class _Looking:
         rows = self.table.read()
         if keyed.mode == "scd2":
             rows = rows.where(F.col(quoted(keyed.validity.current)))
-        names = [F.col(quoted(name)) for name in self.key_names(state)]
+        names = []
+        for name in self.key_names(state):
+            names.append(F.col(quoted(name)))
         return rows.groupBy(*names).count().where(F.col("count") > 1).count()
 
     @property
@@ -272,9 +277,12 @@ def of_state(state: TableState | None) -> TableFacts:
 
 def sample_of(window: Window, records: int = SAMPLE) -> Window:
     """Returns the last ``records`` offsets, evenly from all topic-partitions."""
-    ranges = [r for r in window.ranges if r.records][:records]
+    ranges = not_empty(window.ranges)[:records]
     each = max(1, records // max(1, len(ranges)))
-    return Window(tuple(replace(r, start=max(r.start, r.end - each)) for r in ranges))
+    ends = []
+    for r in ranges:
+        ends.append(replace(r, start=max(r.start, r.end - each)))
+    return Window(tuple(ends))
 
 
 def _residue(spec: RunSpec, frame: DataFrame) -> dict[tuple[str, str], int]:
@@ -292,7 +300,10 @@ def _planned(after: Schema | None) -> dict[str, str]:
     """Returns the columns that a plan makes, with Spark's types; none if only the records can tell."""
     if after is None or after.type is not Type.STRUCT:
         return {}
-    return {name: spark_type(schema, below("", name)).simpleString() for name, schema in after.fields}
+    types = {}
+    for name, schema in after.fields:
+        types[name] = spark_type(schema, below("", name)).simpleString()
+    return types
 
 
 def _differences(planned: Mapping[str, str], columns: Mapping[str, str]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from dagster_smt.errors import PlanError
 from dagster_smt.model.windows.window import Window
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 
 _MORE = 10
 
@@ -21,8 +21,10 @@ def with_more_records(spec: RunSpec, error: PlanError, window: Window, before: W
     Returns:
         None if more records do not help: the error has another cause, or there are no more records.
     """
-    asked = spec.window
+    window_request = spec.window
     nothing = {problem.code for problem in error.problems} == {"SMT212"}
-    if not nothing or asked.max_records is None or asked.fixed or window == before:
+    if not nothing or window_request.max_records is None or window_request.fixed or window == before:
         return None
-    return replace(spec, window=replace(asked, max_records=asked.max_records * _MORE), asked=spec.request)
+    return replace(
+        spec, window=replace(window_request, max_records=window_request.max_records * _MORE), asked=spec.request
+    )

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from dagster_smt.model.reports.run_report import FieldChanges
 from dagster_smt.model.windows.division import Division
 from dagster_smt.run.time_parts import PART, with_part
-from dagster_smt.spark.columns import CHANGES
+from dagster_smt.spark.outcome_columns import CHANGES
 from dagster_smt.spark.records.change_texts import MARK, mark_of
 
 MOST = 20_000
@@ -28,7 +28,10 @@ def changes_of(frame: DataFrame, division: Division) -> Changes:
     texts = divided.groupBy("__topic", part.alias(PART), CHANGES).count().orderBy(F.desc("count")).limit(MOST)
     records: dict[tuple[str, int], Counter[tuple[int, str, str, str]]] = {}
     rows = texts.collect()
-    by_mark = {mark_of(row[2]): row[2] for row in rows if not row[2].startswith(MARK)}
+    by_mark = {}
+    for row in rows:
+        if not row[2].startswith(MARK):
+            by_mark[mark_of(row[2])] = row[2]
     for topic, number, text, count in rows:
         text = by_mark.get(text, text)
         if text.startswith(MARK):
@@ -39,5 +42,8 @@ def changes_of(frame: DataFrame, division: Division) -> Changes:
             counter[stage, action, side, path] += count
     changes: Changes = {}
     for place, counter in records.items():
-        changes[place] = [FieldChanges(*change, number) for change, number in sorted(counter.items())]
+        of_place = []
+        for change, number in sorted(counter.items()):
+            of_place.append(FieldChanges(*change, number))
+        changes[place] = of_place
     return changes

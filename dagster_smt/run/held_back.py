@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from dagster_smt.chain import Chain
 from dagster_smt.model.reports.run_report import HeldBack, RunReport
 from dagster_smt.model.windows.window import Window
-from dagster_smt.privacy.applied import undecided
+from dagster_smt.privacy.applied_policy import undecided
 from dagster_smt.privacy.field_paths import Steps, schema_paths
-from dagster_smt.privacy.stages import HELD, PolicyStage
+from dagster_smt.privacy.policy_stages import HELD, PolicyStage
 from dagster_smt.privacy.tags import Part, topic_matches
 from dagster_smt.tables.sources import Source
 from dagster_smt.transforms.kafka.filter import Filter
@@ -70,7 +70,11 @@ def _listed(stages: tuple[PolicyStage, ...], topics: tuple[str, ...]) -> list[He
 def _in_schema(
     stages: tuple[PolicyStage, ...], topics: tuple[str, ...], part: Part, paths: list[Steps]
 ) -> list[HeldBack]:
-    return [HeldBack(topic, part, path, 0) for topic in topics for path in undecided(stages, topic, part, paths)]
+    fields = []
+    for topic in topics:
+        for path in undecided(stages, topic, part, paths):
+            fields.append(HeldBack(topic, part, path, 0))
+    return fields
 
 
 def _unnamed_parts(stages: tuple[PolicyStage, ...], report: RunReport | None) -> set[Part]:

@@ -21,10 +21,15 @@ from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.rejects import last_stage, with_failed
-from dagster_smt.run.spec import RunSpec
-from dagster_smt.run.staging import Staged
+from dagster_smt.run.run_spec import RunSpec
+from dagster_smt.run.staging import EvaluatedWindow
 from dagster_smt.spark.broadcasts import is_small
-from dagster_smt.tables.keyed.changes import (
+from dagster_smt.tables.keyed.deletions import remembered, with_deletions
+from dagster_smt.tables.keyed.events import Keyed, events, key_failures
+from dagster_smt.tables.keyed.fold import folded_events, last_events
+from dagster_smt.tables.keyed.history import Starts, version_changes
+from dagster_smt.tables.keyed.keys import key_columns
+from dagster_smt.tables.keyed.row_changes import (
     CONFLICT,
     WRITTEN,
     Effects,
@@ -33,11 +38,6 @@ from dagster_smt.tables.keyed.changes import (
     vanished_rows,
     with_actions,
 )
-from dagster_smt.tables.keyed.deletions import remembered, with_deletions
-from dagster_smt.tables.keyed.events import Keyed, events, key_failures
-from dagster_smt.tables.keyed.fold import folded_events, last_events
-from dagster_smt.tables.keyed.history import Starts, version_changes
-from dagster_smt.tables.keyed.keys import key_columns
 from dagster_smt.tables.sinks.merge import Merge
 from dagster_smt.tables.sinks.protocol import Table
 
@@ -111,7 +111,7 @@ class KeyedWindow:
 
     Attributes:
         events: The events of the window's records.
-        changes: The changes, with actions: see ``tables.keyed.changes``.
+        changes: The changes, with actions: see ``tables.keyed.row_changes``.
         effects: The counts of the changes.
         keyed: The table.
         schema: The columns of the table.
@@ -148,7 +148,7 @@ class KeyedWindow:
 
 @contextmanager
 def keyed_window(
-    result: Staged,
+    result: EvaluatedWindow,
     left_out: frozenset[str],
     later: DataFrame | None,
     keyed: Keyed,
@@ -193,7 +193,9 @@ def keyed_window(
         changes = _persisted(changes, stack)
         # The events of a key may be of several topics, or of records after the window: then they are counted apart.
         if keyed.rows.mode == "scd2" or keyed.rows.sequence_by or later is not None:
-            numbers = {row.topic: row["count"] for row in of_window.groupBy("topic").count().collect()}
+            numbers = {}
+            for row in of_window.groupBy("topic").count().collect():
+                numbers[row.topic] = row["count"]
         yield KeyedWindow(every, changes, effects_of(changes, numbers), keyed, schema)
 
 
@@ -223,7 +225,7 @@ def _current_rows(table: Table, folded: DataFrame, keyed: Keyed) -> DataFrame:
     return rows.join(F.broadcast(folded.select("key")), "key", "left_semi")
 
 
-def without_conflicts(result: Staged, window: KeyedWindow, chain: Chain) -> DataFrame:
+def without_conflicts(result: EvaluatedWindow, window: KeyedWindow, chain: Chain) -> DataFrame:
     """Returns the evaluated window, with the records of keys that nothing orders marked as failed.
 
     If the table has a row of such a key, the records of the row's partition stay.
@@ -234,7 +236,9 @@ def without_conflicts(result: Staged, window: KeyedWindow, chain: Chain) -> Data
         | (F.col("topic") != F.col("now_topic"))
         | (F.col("partition") != F.col("now_partition"))
     )
-    record = [F.col(name).alias(f"{_MARK}_{name}") for name in ("topic", "partition", "offset")]
+    record = []
+    for name in ("topic", "partition", "offset"):
+        record.append(F.col(name).alias(f"{_MARK}_{name}"))
     marked = result.frame.join(
         crossing.select(*record).distinct(),
         (F.col("__topic") == F.col(f"{_MARK}_topic"))

@@ -2,7 +2,7 @@
 
 from dagster_smt.chain import Plan
 from dagster_smt.jvm.program import in_python
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.spark.records.arrow_map import ArrowMap
 from dagster_smt.spark.records.jvm_records import why_not
 

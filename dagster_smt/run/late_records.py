@@ -7,7 +7,7 @@ from pyspark.sql import Window as Frame
 from pyspark.sql import functions as F
 
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
-from dagster_smt.model.windows.window import Range, Window
+from dagster_smt.model.windows.window import Range, Window, not_empty
 from dagster_smt.tables.sources import Source
 
 _PLACE = ("topic", "partition")
@@ -24,14 +24,20 @@ def late_offsets(source: Source, after: Sequence[Range], moments: Sequence[int])
     Returns:
         The offsets of each part's late records.
     """
-    frame = source.read(Window(tuple(r for r in after if r.records)))
+    frame = source.read(Window(tuple(not_empty(after))))
     millis = F.unix_millis("timestamp")
-    part = sum((F.when(millis >= moment, 1).otherwise(0) for moment in moments[1:-1]), F.lit(0)).alias("part")
+    passed = []
+    for moment in moments[1:-1]:
+        passed.append(F.when(millis >= moment, 1).otherwise(0))
+    part = sum(passed, F.lit(0)).alias("part")
     late = frame.where((millis >= moments[0]) & (millis < moments[-1])).select(*_PLACE, "offset", part)
     ranges_by_moment: dict[int, list[Range]] = {}
     for number, topic, partition, start, end in _ranges(late).collect():
         ranges_by_moment.setdefault(number, []).append(Range(topic, partition, start, end))
-    return {number: offsets_of(ranges) for number, ranges in ranges_by_moment.items()}
+    offsets = {}
+    for number, ranges in ranges_by_moment.items():
+        offsets[number] = offsets_of(ranges)
+    return offsets
 
 
 def _ranges(late: DataFrame) -> DataFrame:

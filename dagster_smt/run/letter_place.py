@@ -7,7 +7,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables import local
 from dagster_smt.tables.locations import locations, overlap, same_name
 from dagster_smt.tables.spec import (

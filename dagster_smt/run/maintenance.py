@@ -14,10 +14,10 @@ from dagster_smt.errors import Problem, SmtError
 from dagster_smt.model.reports.maintenance_report import MaintenanceReport, StepReport, StepResult
 from dagster_smt.model.reports.table_facts import FileSizes
 from dagster_smt.model.topics.state import TableState
-from dagster_smt.run.failures import coded_failures
+from dagster_smt.run.spark_failures import coded_failures
 from dagster_smt.tables.maintenance.formats import maintained
-from dagster_smt.tables.maintenance.options import SmtMaintenance
-from dagster_smt.tables.maintenance.steps import CONFLICT, Maintained
+from dagster_smt.tables.maintenance.maintenance_options import SmtMaintenance
+from dagster_smt.tables.maintenance.maintenance_steps import CONFLICT, Maintained
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import same_state
 from dagster_smt.tables.spec import Sink
@@ -71,7 +71,10 @@ def maintain(
             return MaintenanceReport(sink.place, notes=("the table does not exist yet",))
     target = maintained(session, table, options)
     assert target is not None  # see ``check_table``
-    chosen = [step for step in options.steps_of(sink) if steps is None or step in steps]
+    chosen = []
+    for step in options.steps_of(sink):
+        if steps is None or step in steps:
+            chosen.append(step)
     return _Maintenance(sink.place, target, small_below, progress).run(chosen)
 
 
@@ -185,7 +188,10 @@ class _Maintenance:
 
     def _explain_rows(self, step: str, before: _Evidence, now: _Evidence) -> None:
         since = (self.started - _CLOCKS_SECONDS) * 1000
-        others = [commit.text for commit in self.maintained.table.foreign() if commit.millis >= since]
+        others = []
+        for commit in self.maintained.table.foreign():
+            if commit.millis >= since:
+                others.append(commit.text)
         if others:
             self.notes.append(f"others committed during {step}, so the rows were not compared: {', '.join(others[:3])}")
             return

@@ -37,18 +37,18 @@ from dagster_smt.run.destinations import (
     refusals,
     refused_condition,
 )
-from dagster_smt.run.failures import coded_failures
 from dagster_smt.run.keyed import keyed_of
 from dagster_smt.run.rejects import last_stage, with_failed
 from dagster_smt.run.report_json import report_of, report_to_json
 from dagster_smt.run.resume import state_to_resume
-from dagster_smt.run.spec import RunSpec
-from dagster_smt.run.staging import Staged, ranges_of_records
+from dagster_smt.run.run_spec import RunSpec
+from dagster_smt.run.spark_failures import coded_failures
+from dagster_smt.run.staging import EvaluatedWindow, ranges_of_records
 from dagster_smt.run.table_schema import checked_schema
 from dagster_smt.tables.keyed.deletions import deletions_table
 from dagster_smt.tables.keyed.events import Keyed, key_failures
 from dagster_smt.tables.sinks import open_table
-from dagster_smt.tables.sinks.protocol import LaidOutTable, Replaced, Table, Written
+from dagster_smt.tables.sinks.protocol import LaidOutTable, NewCommit, Replaced, Table
 from dagster_smt.tables.sources import Source
 from dagster_smt.tables.spec import TableSink
 
@@ -72,7 +72,7 @@ class TableOutcome:
     destination: Destination
     state: TableState | None = None
     report: RunReport | None = None
-    written: Written = field(default_factory=lambda: Written(None, 0, 0))
+    written: NewCommit = field(default_factory=lambda: NewCommit(None, 0, 0))
 
 
 @dataclass
@@ -91,7 +91,7 @@ class ManyAttempt(Attempt):
         before = self.draft.before
         return tuple(before.tables) if before is not None else ()
 
-    def commit_sendable(self, result: Staged) -> RunReport:
+    def commit_sendable(self, result: EvaluatedWindow) -> RunReport:
         """Commits the window. Fails the records without a table first, if the sink requests it."""
         if self.sink.refused_tables == "dead_letters":
             with self.run_.timed("evaluate"):
@@ -112,14 +112,14 @@ class ManyAttempt(Attempt):
 
     def write_rows(
         self,
-        result: Staged,
+        result: EvaluatedWindow,
         draft: Draft,
         report: RunReport,
         letters: Mapping[str, int],
         failed: OffsetSet,
         *,
         partly: bool,
-    ) -> tuple[Written, TableState]:
+    ) -> tuple[NewCommit, TableState]:
         """Writes all tables, then the progress.
 
         Raises:
@@ -133,7 +133,7 @@ class _Writing:
     """The tables of one window: see ``ManyAttempt.write_rows``."""
 
     attempt: ManyAttempt
-    result: Staged
+    result: EvaluatedWindow
     draft: Draft
     report: RunReport
     stopped: threading.Event = field(default_factory=threading.Event)
@@ -157,7 +157,7 @@ class _Writing:
             return before is not None
         return before.runs[-1].chain != spec.chain.hash or bool(self.draft.notes.absent & before.held)
 
-    def run(self, letters: Mapping[str, int], failed: OffsetSet, *, partly: bool) -> tuple[Written, TableState]:
+    def run(self, letters: Mapping[str, int], failed: OffsetSet, *, partly: bool) -> tuple[NewCommit, TableState]:
         attempt, run_, sink = self.attempt, self.attempt.run_, self.attempt.sink
         with run_.timed("tables"):
             bounds = bounds_of(self.result, self.left_out, attempt.plan, sink, attempt.known)
@@ -167,14 +167,15 @@ class _Writing:
         run_.say(f"writing {len(targets)} tables")
         with run_.timed("write"):
             outcomes = self.write(targets)
-            outcomes += [_refused(topic, problem, bounds.bound, sink) for topic, problem in refused.items()]
+            for topic, problem in refused.items():
+                outcomes.append(_refused(topic, problem, bounds.bound, sink))
             self.tell(outcomes)
             waiting = self.waiting(outcomes, refused)
             state = self.state(outcomes, waiting, letters, failed, partly=partly)
             ledger = Replaced(everything=self.draft.replaced.everything and self.draft.before is None)
             run_.table.commit(self.log(outcomes, state.number), state, ledger, self.draft.before)
         files, size = sum(o.written.files for o in outcomes), sum(o.written.bytes for o in outcomes)
-        return Written(None, files, size), state
+        return NewCommit(None, files, size), state
 
     def targets(self, bound: Mapping[str, Bound], refused: Mapping[str, Problem]) -> dict[str, Bound]:
         """Returns what is to be written to each table."""
@@ -224,7 +225,9 @@ class _Writing:
         """
         outcomes.sort(key=lambda o: o.destination.topic)
         destinations = tuple(outcome.destination for outcome in outcomes)
-        problems = [problem for one in destinations for problem in one.problems]
+        problems: list[Problem] = []
+        for one in destinations:
+            problems.extend(one.problems)
         if destinations and all(one.failed for one in destinations):
             raise TableError(problems)
         for problem in problems:
@@ -236,11 +239,16 @@ class _Writing:
             if outcome.report is not None and not outcome.destination.failed:
                 for topic, counts in outcome.report.keyed.items():
                     keyed.setdefault(topic, []).append(counts)
-        self.report.keyed = {topic: sum_of_keys(counts) for topic, counts in sorted(keyed.items())}
+        counts_by_topic = {}
+        for topic, several in sorted(keyed.items()):
+            counts_by_topic[topic] = sum_of_keys(several)
+        self.report.keyed = counts_by_topic
         self.report.destinations = destinations
-        self.report.destination_reports = {
-            o.destination.topic: o.report for o in outcomes if o.report is not None and not o.destination.failed
-        }
+        reports = {}
+        for o in outcomes:
+            if o.report is not None and not o.destination.failed:
+                reports[o.destination.topic] = o.report
+        self.report.destination_reports = reports
 
     def waiting(self, outcomes: Iterable[TableOutcome], refused: Mapping[str, Problem]) -> OffsetSet:
         """Returns the offsets that the next run has to read again, for the tables that could not be written.
@@ -362,7 +370,9 @@ class OneTable:
         except SmtError as error:
             landed = self.landed(sink, name)
             if landed is not None:  # what a commit holds has not failed, whatever came after it
-                return _outcome(replace(destination, status="written"), landed, report_of(landed), Written(None, 0, 0))
+                return _outcome(
+                    replace(destination, status="written"), landed, report_of(landed), NewCommit(None, 0, 0)
+                )
             problems = tuple(_placed(problem, sink) for problem in error.problems)
             return TableOutcome(replace(destination, problems=problems, is_new=False))
 
@@ -389,7 +399,7 @@ class OneTable:
         state = state_to_resume(spec, table, lambda line: None)
         if self.holds(state):
             assert state is not None
-            return _outcome(replace(destination, status="held", rows=bound.records), state, None, Written(None, 0, 0))
+            return _outcome(replace(destination, status="held", rows=bound.records), state, None, NewCommit(None, 0, 0))
         draft = self.draft(spec, state, name)
         plan = template.plan
         if isinstance(plan, FormsPlan):
@@ -415,7 +425,7 @@ class OneTable:
             run_.warn(table.layout_warnings(rebuild=draft.replaced.everything))
         later = self.later(bound, plan, of_topic)
         attempt = Attempt(run_, plan, template.frame, rows, schema, draft, template.narrow, None, keyed, later)
-        return self.committed(attempt, Staged(rows, dict(bound.counts)), destination, sink)
+        return self.committed(attempt, EvaluatedWindow(rows, dict(bound.counts)), destination, sink)
 
     def holds(self, state: TableState | None) -> bool:
         """Returns True if a run that ended early has written the window to the table with the same chain."""
@@ -443,7 +453,9 @@ class OneTable:
             return None
         return narrowed(template.later.where(of_topic), bound, template.plan, plan)
 
-    def committed(self, attempt: Attempt, result: Staged, destination: Destination, sink: TableSink) -> TableOutcome:
+    def committed(
+        self, attempt: Attempt, result: EvaluatedWindow, destination: Destination, sink: TableSink
+    ) -> TableOutcome:
         """Commits the rows of a table.
 
         Raises:
@@ -464,7 +476,7 @@ class OneTable:
         return _outcome(replace(destination, status="written"), state, report, written)
 
 
-def _outcome(destination: Destination, state: TableState, report: RunReport | None, written: Written) -> TableOutcome:
+def _outcome(destination: Destination, state: TableState, report: RunReport | None, written: NewCommit) -> TableOutcome:
     rows = written.rows
     if rows is None:
         rows = destination.rows or destination.records
@@ -485,7 +497,7 @@ def _placed(problem: Problem, sink: TableSink) -> Problem:
     return problem.at(sink.place)
 
 
-def _check_keys(result: Staged, keyed: Keyed, sink: TableSink) -> None:
+def _check_keys(result: EvaluatedWindow, keyed: Keyed, sink: TableSink) -> None:
     """Refuses records without a key. Where the schema is declared they have failed before.
 
     Raises:

@@ -10,7 +10,7 @@ from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.model.windows.window import Window
 from dagster_smt.run.batch import Evaluate, run
-from dagster_smt.run.spec import Progress, RunSpec
+from dagster_smt.run.run_spec import Progress, RunSpec
 from dagster_smt.run.unmasked import touched_in
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.spec import MicroBatches as MicroBatches
@@ -57,7 +57,10 @@ def run_batches(
             progress(f"{batches.max_seconds:g} seconds are over: the next run continues")
             break
         key = f"{spec.key}#{number}" if spec.key else ""  # a retry knows each batch
-        touched = frozenset(mark for batch_report in reports for mark in touched_in(spec, batch_report))
+        marks: list[str] = []
+        for batch_report in reports:
+            marks.extend(touched_in(spec, batch_report))
+        touched = frozenset(marks)
         batch = replace(spec, window=window, key=key, touched=touched)
         if number:  # the others go on from the first one
             batch = replace(batch, rebuild=False, settle=False)

@@ -9,13 +9,13 @@ from pyspark.sql import functions as F
 from dagster_smt.errors import Problem
 from dagster_smt.run.letter_place import has_letters_in, letters_among_records
 from dagster_smt.run.rejects import with_failed
-from dagster_smt.run.spec import RunSpec
-from dagster_smt.run.staging import Staged
+from dagster_smt.run.run_spec import RunSpec
+from dagster_smt.run.staging import EvaluatedWindow
 from dagster_smt.tables.sinks.protocol import Table
 from dagster_smt.tables.sinks.records import RecordTable, own_topic
 
 
-def misrouted(result: Staged, spec: RunSpec, table: Table, read: Collection[str]) -> dict[str, Problem]:
+def misrouted(result: EvaluatedWindow, spec: RunSpec, table: Table, read: Collection[str]) -> dict[str, Problem]:
     """Returns the problem of each topic that records must not be sent to.
 
     Args:
@@ -29,7 +29,10 @@ def misrouted(result: Staged, spec: RunSpec, table: Table, read: Collection[str]
     beside = table.beside_source()
     if not beside and not spec.dead_letter_topic:
         return {}
-    written = sorted(row[0] for row in result.rows_out().select("__out.topic").distinct().collect())
+    topics = []
+    for row in result.rows_out().select("__out.topic").distinct().collect():
+        topics.append(row[0])
+    written = sorted(topics)
     own, pattern = {*spec.table.topics, *read}, spec.table.pattern
     problems = {}
     for topic in written:

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from dagster_smt.errors import ConfigError, Problem, UnsupportedError
 from dagster_smt.model.topics.state import TableState
-from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
-from dagster_smt.model.windows.window import Range, Window
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.model.windows.offsets import OffsetSet, offsets_of, topics_in
+from dagster_smt.model.windows.window import Range, Window, topics_of
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.windows import Available
 
 
@@ -28,8 +28,8 @@ def redriven(spec: RunSpec, available: Available, state: TableState | None) -> t
 
 def run_of_offsets(spec: RunSpec, offsets: OffsetSet, available: Available) -> tuple[RunSpec, OffsetSet]:
     """Returns the run whose window holds some offsets of its topics, and the offsets that the topics have lost."""
-    topics = {r.topic for r in available.ranges}
-    own = offsets.without({topic for topic, _ in offsets.parts} - topics)
+    topics = topics_of(available.ranges)
+    own = offsets.without(topics_in(offsets.parts) - topics)
     present = offsets_of(available.ranges)
     # Offsets before the window that the table has not read are no gap: the next usual run reads them.
     request = replace(spec.window, explicit=Window(tuple((own & present).ranges())), accept_gap=False)

@@ -9,7 +9,7 @@ from dagster_smt.chain import Chain
 from dagster_smt.errors import DATA_EXCEPTION, Problem
 from dagster_smt.model.reports.run_report import RejectedRecord, TopicCounts
 from dagster_smt.run.counts import CONVERTERS, FAILED
-from dagster_smt.spark.columns import PROBLEM_FIELDS
+from dagster_smt.spark.outcome_columns import PROBLEM_FIELDS
 from dagster_smt.spark.reading.arrays import ELEMENT
 from dagster_smt.tables.spec import TopicTable
 
@@ -28,7 +28,9 @@ def rejected_rows(evaluated: DataFrame, chain: Chain, table: TopicTable) -> Data
     If a record has several rows, the first failed row counts.
     """
     stages = dict.fromkeys(range(len(chain.stages)), "TRANSFORMATION")
-    classes = {number: stage.connect_class for number, stage in enumerate(chain.stages)}
+    classes = {}
+    for number, stage in enumerate(chain.stages):
+        classes[number] = stage.connect_class
     for number, form in zip(CONVERTERS, (table.key, table.value), strict=True):
         stages[number] = CONVERTERS[number].replace(".", "_").upper()
         classes[number] = _CONVERTER_CLASSES.get(form.kind, _JSON_CONVERTER)
@@ -49,14 +51,21 @@ def _one_per_record(failed: DataFrame) -> DataFrame:
 
 
 def _name_of_stage(names: dict[int, str]) -> Column:
-    return F.create_map(*(F.lit(x) for pair in names.items() for x in pair))[F.col("__stage")]
+    literals = []
+    for pair in names.items():
+        for x in pair:
+            literals.append(F.lit(x))
+    return F.create_map(*literals)[F.col("__stage")]
 
 
 def first_rejects(rows: DataFrame, chain: Chain) -> list[RejectedRecord]:
     """Returns the first ``rejected_rows`` of each topic, ordered by topic, partition and offset."""
     number = F.row_number().over(Window.partitionBy("topic").orderBy("partition", "offset"))
     first = rows.withColumn("number", number).where(F.col("number") <= FIRST)
-    return [_reject(r.asDict(), chain) for r in first.orderBy(*COORDINATES).collect()]
+    rejects = []
+    for r in first.orderBy(*COORDINATES).collect():
+        rejects.append(_reject(r.asDict(), chain))
+    return rejects
 
 
 def _reject(row: dict[str, Any], chain: Chain) -> RejectedRecord:
@@ -88,10 +97,13 @@ def with_failed(frame: DataFrame, own: Column, stage: int, problem: Problem, sta
         statement: The statement for each record.
     """
     texts = (F.lit(problem.code), statement, F.lit(problem.hint), F.lit(DATA_EXCEPTION))
+    problem_fields = []
+    for name, text in zip(PROBLEM_FIELDS, texts, strict=True):
+        problem_fields.append(text.alias(name))
     failed: dict[str, Column] = {
         "__status": F.lit(FAILED).cast("tinyint"),
         "__stage": F.lit(stage),
-        "__problem": F.struct(*(text.alias(name) for name, text in zip(PROBLEM_FIELDS, texts, strict=True))),
+        "__problem": F.struct(*problem_fields),
     }
     passed = F.col("__status") == 0
     columns = []

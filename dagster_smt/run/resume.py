@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from dagster_smt.errors import Problem, SmtError, TableError
 from dagster_smt.model.topics.state import CommittedRun, TableState
-from dagster_smt.run.failures import after_commit
 from dagster_smt.run.rows_of_connectors import check_not_given_back
-from dagster_smt.run.spec import Progress, RunSpec
+from dagster_smt.run.run_spec import Progress, RunSpec
+from dagster_smt.run.spark_failures import after_commit
 from dagster_smt.run.unmasked import run_of
 from dagster_smt.tables.sinks.protocol import Replaced, Table
 from dagster_smt.tables.sources import Source
@@ -23,6 +23,7 @@ def state_to_resume(spec: RunSpec, table: Table, say: Progress) -> TableState | 
             another asset writes the table; SMT525: the table holds another kind of rows; SMT786: the table was given
             back to a connector.
     """
+    # a rebuild of some topics only needs the state of the others, so a state that cannot be read stops that run
     fresh = spec.rebuild and not spec.window.topics
     try:
         state = table.state(settle=spec.settle)

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.topics.state import TableState
-from dagster_smt.model.windows.offsets import offsets_of
+from dagster_smt.model.windows.offsets import offsets_of, topics_in
 from dagster_smt.model.windows.window import Window
 
 
@@ -38,7 +38,7 @@ def check_rows_of_connector(place: str, state: TableState | None, window: Window
         return
     note = state.taken_over
     again = offsets_of(window) & note.offsets
-    rebuilt = sorted({topic for topic, _ in note.offsets.parts} & {*topics})
+    rebuilt = sorted(topics_in(note.offsets.parts) & {*topics})
     if not again and not rebuilt:
         return
     if again:

@@ -23,7 +23,7 @@ from dagster_smt.model.windows.window import Range
 from dagster_smt.run.counts import FAILED, count_columns, read_counts
 from dagster_smt.run.foreign_changes import changes_of
 from dagster_smt.run.time_parts import PART, with_part
-from dagster_smt.spark.columns import CHANGES, LEFT, LEFT_RECORD, schema_column
+from dagster_smt.spark.outcome_columns import CHANGES, LEFT, LEFT_RECORD, schema_column
 from dagster_smt.spark.reading.arrays import ELEMENT
 from dagster_smt.spark.reading.window_forms import GUESSED, WindowForms, guess_columns
 from dagster_smt.spark.records.jvm_records import with_left
@@ -35,7 +35,7 @@ LEFT_ROWS = "left_rows"
 
 
 @dataclass(frozen=True)
-class Staged:
+class EvaluatedWindow:
     """A window, evaluated and counted.
 
     Attributes:
@@ -65,9 +65,11 @@ class Staged:
         for topic, records in self.as_guessed.items():
             if records:
                 records_by_topic[topic] = records
-        return tuple(
-            replace(use, topic=t, records=records) for t, records in records_by_topic.items() for use in guess.uses
-        )
+        uses = []
+        for t, records in records_by_topic.items():
+            for use in guess.uses:
+                uses.append(replace(use, topic=t, records=records))
+        return tuple(uses)
 
     def schemas(self, table: TopicTable) -> tuple[SchemaUse, ...]:
         """Returns the number of records that name each schema of a registry. Only record sinks count them."""
@@ -81,9 +83,8 @@ class Staged:
             uses = Counter[tuple[str, str]]()
             for topic, text, count in rows:
                 uses[topic, codec.schema_id(bytes(text))] += count
-            uses_of_schemas += [
-                SchemaUse(topic, side, schema, count) for (topic, schema), count in sorted(uses.items())
-            ]
+            for (topic, schema), count in sorted(uses.items()):
+                uses_of_schemas.append(SchemaUse(topic, side, schema, count))
         return tuple(uses_of_schemas)
 
     def failed(self) -> OffsetSet:
@@ -111,7 +112,7 @@ def ranges_of_records(rows: DataFrame) -> OffsetSet:
 
 
 @contextmanager
-def staged(evaluated: DataFrame, plan: Plan, left: RunLeft, division: Division = WHOLE) -> Iterator[Staged]:
+def staged(evaluated: DataFrame, plan: Plan, left: RunLeft, division: Division = WHOLE) -> Iterator[EvaluatedWindow]:
     """Evaluates, persists and counts a window. The window is released at the end of the block.
 
     Args:
@@ -145,7 +146,7 @@ def staged(evaluated: DataFrame, plan: Plan, left: RunLeft, division: Division =
         counts = {}
         for topic in topics:
             counts[topic] = add_up(of[topic] for of in parts if topic in of)
-        yield Staged(frame, counts, dict(as_guessed), other, parts)
+        yield EvaluatedWindow(frame, counts, dict(as_guessed), other, parts)
     finally:
         with suppress(Exception):  # the window may be committed: what Spark cannot give back is no failure of it
             for rows_of_spark in frames:

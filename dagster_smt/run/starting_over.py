@@ -7,7 +7,7 @@ from dagster_smt.errors import TableError
 from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.run.commits import Draft
 from dagster_smt.run.resume import others
-from dagster_smt.run.spec import Progress
+from dagster_smt.run.run_spec import Progress
 from dagster_smt.tables.sinks.protocol import Replaced
 
 _OTHER_TYPE = "SMT521"

@@ -4,8 +4,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from dagster_smt.errors import TableError
-from dagster_smt.run.output import output_rows
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.output_rows import output_rows
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.keyed.events import Keyed, keyed_rows
 from dagster_smt.tables.schemas import evolved_schema
 from dagster_smt.tables.sinks.protocol import Replaced, Table

@@ -35,7 +35,10 @@ def _part_sql(most: int) -> str:
 
     A binary search counts the starts before the offset, as a year has many days.
     """
-    steps = ", ".join(str(1 << bit) for bit in reversed(range(most.bit_length())))
+    bits = []
+    for bit in reversed(range(most.bit_length())):
+        bits.append(str(1 << bit))
+    steps = ", ".join(bits)
     reached = f"get({_STARTS}, at + step - 1) <= __offset"  # beyond the last start it is null, which is no yes
     passed = f"aggregate(array({steps}), 0, (at, step) -> IF({reached}, at + step, at))"
     if most:
@@ -63,7 +66,10 @@ class Parts:
         """Returns the parts of the committed window from the counts of each part; none if the window is not divided."""
         if self.division.parts == 1:
             return ()
-        return tuple(self._part(own, of) for own, of in zip(self.division.of(window), counts, strict=True))
+        parts = []
+        for own, of in zip(self.division.of(window), counts, strict=True):
+            parts.append(self._part(own, of))
+        return tuple(parts)
 
     def _part(self, window: Window, counts: Counts) -> Part:
         unread = unread_in(window, self.unread, self.source)

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from dagster_smt.chain import Chain
 from dagster_smt.errors import Problem
 from dagster_smt.run.rejects import last_stage, with_failed
-from dagster_smt.run.staging import Staged
+from dagster_smt.run.staging import EvaluatedWindow
 from dagster_smt.tables.sinks.kafka import KafkaTable
 from dagster_smt.tables.sinks.protocol import Table
 
@@ -43,7 +43,7 @@ class Unmet:
         return bool(self.limits or self.with_keys)
 
 
-def unmet(result: Staged, table: Table) -> Unmet:
+def unmet(result: EvaluatedWindow, table: Table) -> Unmet:
     """Returns the requirements that records of a window do not meet."""
     if not isinstance(table, KafkaTable):
         return Unmet({}, ())
@@ -53,9 +53,17 @@ def unmet(result: Staged, table: Table) -> Unmet:
     for topic, of in demands.items():
         if of.longest is not None:
             limits[topic] = of.longest
+    too_long = {}
+    for topic, limit in limits.items():
+        if measured[topic].longest > limit:
+            too_long[topic] = limit
+    without_keys = []
+    for topic, of in demands.items():
+        if of.keys and measured[topic].keyless:
+            without_keys.append(topic)
     return Unmet(
-        {topic: limit for topic, limit in limits.items() if measured[topic].longest > limit},
-        tuple(sorted(topic for topic, of in demands.items() if of.keys and measured[topic].keyless)),
+        too_long,
+        tuple(sorted(without_keys)),
     )
 
 

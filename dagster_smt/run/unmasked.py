@@ -11,7 +11,7 @@ from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.redrive import run_of_offsets
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.windows import Available
 
 
@@ -50,7 +50,9 @@ def run_of(spec: RunSpec) -> str:
 
 def _silent(spec: RunSpec, report: RunReport, window: Window, marks: tuple[str, ...]) -> Iterator[Unmasked]:
     """Yields the ledger entries without any touch in the whole run, with the records that passed their stage."""
-    numbers = {line.entry: number for number, line in enumerate(report.ledger)}
+    numbers = {}
+    for number, line in enumerate(report.ledger):
+        numbers[line.entry] = number
     names = [(stage.alias, stage.transform) for stage in report.stages]
     for line in silent_lines(report.ledger, report.stages):
         entry = line.entry

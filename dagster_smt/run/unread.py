@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from dagster_smt.model.reports.run_report import TopicCounts, Unread
 from dagster_smt.model.windows.offsets import offsets_of
-from dagster_smt.model.windows.window import Window
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.model.windows.window import Window, number_of_records
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.push_down import Narrowed, narrowed
 from dagster_smt.tables.sources import Source
 from dagster_smt.tables.spec import KafkaTopics
@@ -65,7 +65,7 @@ def unread_in(window: Window, unread: Sequence[Unread], source: Source) -> tuple
     for one in unread:
         ranges = tuple((offsets_of(one.ranges) & inside).ranges())
         if ranges:
-            part = replace(one, ranges=ranges, records=sum(r.records for r in ranges), counted=True)
+            part = replace(one, ranges=ranges, records=number_of_records(ranges), counted=True)
             parts.append(_counted(part, source))
     return tuple(parts)
 
@@ -90,6 +90,9 @@ def with_unread(
     for part in unread:
         none = TopicCounts(dropped=(0,) * stages, failed=(0,) * stages, touched=(0,) * entries)
         counts = counts_by_topic.get(part.topic, none)
-        dropped = tuple(n + part.records * (index == part.stage) for index, n in enumerate(counts.dropped))
+        numbers = []
+        for index, n in enumerate(counts.dropped):
+            numbers.append(n + part.records * (index == part.stage))
+        dropped = tuple(numbers)
         counts_by_topic[part.topic] = replace(counts, records=counts.records + part.records, dropped=dropped)
     return dict(sorted(counts_by_topic.items()))

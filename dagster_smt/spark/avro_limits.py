@@ -64,6 +64,11 @@ def _in_options(session: Any, where: str) -> bool:
 
     If an option appears twice, the last one counts, as in Java.
     """
-    options = [session.conf.get(f"spark.{where}.{kind}JavaOptions", None) or "" for kind in ("default", "extra")]
+    options = []
+    for kind in ("default", "extra"):
+        options.append(session.conf.get(f"spark.{where}.{kind}JavaOptions", None) or "")
     properties = dict(re.findall(r"-D([\w.]+)=(\S+)", " ".join(options)))
-    return all(properties.get(name) == str(limit) for name, limit in LIMITS.items())
+    for name, limit in LIMITS.items():
+        if properties.get(name) != str(limit):
+            return False
+    return True

@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 
 from dagster_smt.authoring.stage import Stage
 from dagster_smt.chain.forms import FormsPlan
-from dagster_smt.chain.merge import merge
 from dagster_smt.chain.plan import Plan, plan_chain
+from dagster_smt.chain.schema_merge import merge
 from dagster_smt.errors import DataError, Problem, problem_of_record
 from dagster_smt.formats.avro.read import Avro
 from dagster_smt.formats.registry.versions import HEADER, header_of, registered_avro
@@ -135,7 +135,9 @@ def _envelope_schemas(
         key_schema = None
     key = _envelope_key(table, forms, key_schema)
     reader = self_described(table.value)
-    texts = {name: forms.texts["value", name] for name in names}
+    texts = {}
+    for name in names:
+        texts[name] = forms.texts["value", name]
     schemas = {name: _readable(reader, text) for name, text in texts.items()}
     planned = [name for name, schema in schemas.items() if schema is not None]
     schemas_so_far: list[OneSchema] = []
@@ -175,14 +177,16 @@ def _avro_schemas(
     plan: Plan, table: SideFormats, forms: WindowForms, names: Mapping[str, Sequence[str]]
 ) -> tuple[OneSchema, ...]:
     """Returns the schemas with these ids. Records that name no schema go to the first schema."""
-    ids = {int(name): topics for name, topics in names.items()}
+    ids = {}
+    for name, topics in names.items():
+        ids[int(name)] = topics
     form = forms.forms[0]
     key = _key(table.key, forms, form.key) if table.key.kind == _AVRO else {}
     key_schema = form.key if reads_keys(plan.chain, table.key) else None
     values = [_avro(registered_avro(table.value, number, "value", there)) for number, there in ids.items()]
     if {_unversioned(avro.schema) for avro in values} != {_unversioned(form.value) for form in forms.forms}:
         raise UnableError("another schema")
-    rest = tuple(header_of(number) for number in list(ids)[1:])
+    rest = tuple(map(header_of, list(ids)[1:]))
     schemas_so_far: list[OneSchema] = []
     for avro, (number, topics) in zip(values, ids.items(), strict=True):
         there, others = (topics, None) if schemas_so_far else (plan.topics, rest)

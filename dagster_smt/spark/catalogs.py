@@ -27,7 +27,10 @@ def is_uncached(conf: Mapping[str, str], catalog: str) -> bool:
 def is_jdbc(conf: Mapping[str, str], catalog: str) -> bool:
     """Returns True if a catalog stores its own name with each table, so that a copy would have other tables."""
     key = f"spark.sql.catalog.{catalog}"
-    return any("jdbc" in str(conf.get(f"{key}.{name}", "")).lower() for name in ("type", "catalog-impl"))
+    for name in ("type", "catalog-impl"):
+        if "jdbc" in str(conf.get(f"{key}.{name}", "")).lower():
+            return True
+    return False
 
 
 def copy_of(conf: Mapping[str, str], catalog: str) -> dict[str, str]:
@@ -51,7 +54,11 @@ def copy_of(conf: Mapping[str, str], catalog: str) -> dict[str, str]:
 def secrets_of(conf: Mapping[str, str], catalog: str) -> list[str]:
     """Returns the names of a catalog's settings that hold secrets."""
     start = f"spark.sql.catalog.{catalog}."
-    return [key for key, value in conf.items() if key.startswith(start) and setting_shows_secret(key, value)]
+    keys = []
+    for key, value in conf.items():
+        if key.startswith(start) and setting_shows_secret(key, value):
+            keys.append(key)
+    return keys
 
 
 def copies_with_secrets(conf: Mapping[str, str]) -> dict[str, str]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from dagster_smt.errors import DataError, PlanError, Problem, data_error
 from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import INTEGER_BITS, MAX_DIGITS, Schema, Type
-from dagster_smt.spark.literals import MAX_MILLIS, fits_decimal
+from dagster_smt.spark.typed_literals import MAX_MILLIS, fits_decimal
 from dagster_smt.spark.types import internal_names, spark_type
 from dagster_smt.values.cast import DAY
 
@@ -36,7 +36,10 @@ def arrow_type(schema: Schema) -> pa.DataType:
         return pa.decimal128(MAX_DIGITS, schema.scale)
     if schema.type is Type.STRUCT:
         pairs = zip(internal_names(schema), schema.fields, strict=True)
-        return pa.struct([pa.field(name, arrow_type(child)) for name, (_, child) in pairs])
+        fields = []
+        for name, (_, child) in pairs:
+            fields.append(pa.field(name, arrow_type(child)))
+        return pa.struct(fields)
     if schema.type is Type.ARRAY and schema.values:
         return pa.list_(arrow_type(schema.values))
     if schema.type is Type.MAP and schema.keys and schema.values:
@@ -163,10 +166,14 @@ def _integer(column: Schema, where: str) -> Convert:
 def _struct(schema: Schema, column: Schema, where: str) -> Convert:
     if not schema.by_name.keys() <= column.by_name.keys():
         return _unplanned(where)
-    fields = tuple(
-        (name, column_writer(schema.by_name[name], child, below(where, name)) if name in schema.by_name else _same)
-        for name, child in column.fields
-    )
+    writers = []
+    for name, child in column.fields:
+        if name in schema.by_name:
+            write = column_writer(schema.by_name[name], child, below(where, name))
+        else:
+            write = _same
+        writers.append((name, write))
+    fields = tuple(writers)
     return lambda value: tuple(write(value.get(name)) for name, write in fields)
 
 

@@ -68,8 +68,12 @@ def local_java_options(conf: Mapping[str, str], environ: Mapping[str, str]) -> d
         environ: The environment of the session. If it names a folder of settings, the folder may choose a collector,
             and the function returns no options.
     """
-    chosen = " ".join(v for k, v in {**conf, **environ}.items() if k.endswith(("JavaOptions", *_JAVA_VARIABLES)))
-    if _COLLECTOR.search(chosen) or any(environ.get(name) for name in ("SPARK_HOME", "SPARK_CONF_DIR")):
+    options = []
+    for k, v in {**conf, **environ}.items():
+        if k.endswith(("JavaOptions", *_JAVA_VARIABLES)):
+            options.append(v)
+    chosen = " ".join(options)
+    if _COLLECTOR.search(chosen) or any(map(environ.get, ("SPARK_HOME", "SPARK_CONF_DIR"))):
         return {}
     return {_DEFAULTS: f"{conf.get(_DEFAULTS, '')} -XX:+UseParallelGC".strip()}
 

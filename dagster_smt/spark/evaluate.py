@@ -18,8 +18,8 @@ from dagster_smt.model.record import Side
 from dagster_smt.model.topics.format import REGISTERED, SELF_DESCRIBED, Format, Formats, SideFormats
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.by_schema import OneSchema, by_schema
-from dagster_smt.spark.columns import DESTINATION, GONE, IN_TIMESTAMP, LEFT_RECORD, PROBLEM_TYPE, TIMESTAMP
-from dagster_smt.spark.layout import Leaf
+from dagster_smt.spark.flat_columns import Leaf
+from dagster_smt.spark.outcome_columns import DESTINATION, GONE, IN_TIMESTAMP, LEFT_RECORD, PROBLEM_TYPE, TIMESTAMP
 from dagster_smt.spark.reading.arrays import ELEMENT, IN_ELEMENT, rows_of_arrays, with_element_named
 from dagster_smt.spark.reading.avro_columns import AvroSide
 from dagster_smt.spark.reading.jvm_columns import IN_RECORD
@@ -87,8 +87,8 @@ def evaluate(
         note: Receives the way of the records.
 
     Returns:
-        The columns of ``spark.columns``; one row per record, also dropped and failed ones. If arrays are rows, one per
-        element, and ``ELEMENT``.
+        The columns of ``spark.outcome_columns``; one row per record, also dropped and failed ones. If arrays are rows,
+        one per element, and ``ELEMENT``.
 
     Raises:
         PlanError: The sink holds columns and the values have no schema, or the chain does not fit the schema.
@@ -256,7 +256,9 @@ _EVALUATORS: Mapping[Way, Callable[[_Work], DataFrame]] = {
 def _of_schema(
     frame: DataFrame, schema: OneSchema, plan: Plan, table: SideFormats, ledger: bool, beat: Beat
 ) -> DataFrame:
-    texts = {side: text for side, (_, text) in schema.envelopes.items()}
+    texts = {}
+    for side, (_, text) in schema.envelopes.items():
+        texts[side] = text
     return _columns(
         schema.of(frame),
         schema.plan,
@@ -280,7 +282,11 @@ def _has_left(evaluated: DataFrame) -> bool:
 
 def _job(plan: Plan, table: SideFormats, written: Formats | None, ledger: bool) -> ArrowMap:
     formats: dict[Side, Format] = {"key": table.key, "value": table.value}
-    registered = tuple(side for side, form in formats.items() if form.kind in REGISTERED)
+    sides = []
+    for side, form in formats.items():
+        if form.kind in REGISTERED:
+            sides.append(side)
+    registered = tuple(sides)
     return ArrowMap(plan.chain, table.key, table.value, len(plan.entries), ledger, written, registered)
 
 

@@ -109,7 +109,10 @@ def lacking(looks_of_executors: Iterable[Mapping[str, Any]]) -> list[Problem]:
     """Returns the problems in the answers of executors; none if all executors have every module and this process's
     code."""
     answers = list(looks_of_executors)
-    missing = sorted({name for answer in answers for name in answer["missing"]})
+    names = set()
+    for answer in answers:
+        names.update(answer["missing"])
+    missing = sorted(names)
     if missing:
         statement = f"they have no Python module {', '.join(missing)}"
         return [Problem("SMT630", "Spark's executors", statement, SHIPPING)]

@@ -9,10 +9,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from dagster_smt.interpret.leaves import parsed
-from dagster_smt.privacy.applied import undecided, undecided_headers
+from dagster_smt.privacy.applied_policy import undecided, undecided_headers
 from dagster_smt.privacy.field_paths import value_paths
 from dagster_smt.privacy.field_scan import fields_only
-from dagster_smt.privacy.stages import PolicyStage
+from dagster_smt.privacy.policy_stages import PolicyStage
 from dagster_smt.privacy.tags import Part
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.visible import visible
@@ -34,7 +34,9 @@ class _HeldBack:
             for row in batch.to_pylist():
                 for place in self.held(row):
                     counts[place] = counts.get(place, 0) + 1
-            rows = [{"topic": t, "part": part, "path": path, "records": n} for (t, part, path), n in counts.items()]
+            rows = []
+            for (t, part, path), n in counts.items():
+                rows.append({"topic": t, "part": part, "path": path, "records": n})
             yield pa.RecordBatch.from_pylist(rows, schema=_SCHEMA)
 
     def held(self, row: dict[str, object]) -> Iterator[tuple[str, str, str]]:
@@ -64,4 +66,7 @@ def held_back_in(frame: DataFrame, stages: tuple[PolicyStage, ...]) -> list[tupl
     counts = map_in_arrow(frame.select("topic", "key", "value", "headers"), _HeldBack(stages), _DDL)
     sums = counts.groupBy("topic", "part", "path").agg(F.sum("records").alias("records"))
     rows = sums.orderBy(F.desc("records"), "topic", "part", "path").limit(MOST_FIELDS).collect()
-    return [(row["topic"], row["part"], row["path"], row["records"]) for row in rows]
+    names = []
+    for row in rows:
+        names.append((row["topic"], row["part"], row["path"], row["records"]))
+    return names

@@ -200,9 +200,14 @@ def with_fetched_jars(conf: Mapping[str, str]) -> dict[str, str]:
             packages.append(p)
     if not packages or not JARS.keys() >= {*packages} or any(key.startswith(_OF_IVY) for key in conf):
         return dict(conf)
-    names = dict.fromkeys(name for package in packages for name in JARS[package].split())
+    jar_names = []
+    for package in packages:
+        jar_names.extend(JARS[package].split())
+    names = dict.fromkeys(jar_names)
     home = _ivy_home(_ivy_folder(packages[0]))
-    jars = [home / "jars" / f"{name}.jar" for name in names]
+    jars = []
+    for name in names:
+        jars.append(home / "jars" / f"{name}.jar")
     if not all(map(is_zipfile, jars)):
         return dict(conf)
     settings = {}
@@ -270,7 +275,11 @@ def _artifact(package: str) -> str:
 
 def _joined(have: str, more: str, between: str) -> str:
     parts = [p for p in have.split(between) if p]
-    return between.join([*parts, *(p for p in more.split(between) if p not in parts)])
+    added = []
+    for p in more.split(between):
+        if p not in parts:
+            added.append(p)
+    return between.join([*parts, *added])
 
 
 def fetch(packages: Sequence[str] = ()) -> None:

@@ -13,8 +13,8 @@ from pyspark.sql.functions import udf
 from dagster_smt.model.runtime import as_key
 from dagster_smt.model.schema import JavaDate, Schema, Type
 from dagster_smt.spark import sql as F
-from dagster_smt.spark.literals import timestamp_of
 from dagster_smt.spark.sql import Column
+from dagster_smt.spark.typed_literals import timestamp_of
 from dagster_smt.spark.types import internal_names, internal_type
 from dagster_smt.spark.workers import AtRest
 from dagster_smt.values.cast import DAY
@@ -31,7 +31,10 @@ def plain_type(schema: Schema) -> T.DataType:
         return T.LongType()
     if schema.logical is None and schema.type is Type.STRUCT:
         pairs = zip(internal_names(schema), schema.fields, strict=True)
-        return T.StructType([T.StructField(name, plain_type(child)) for name, (_, child) in pairs])
+        fields = []
+        for name, (_, child) in pairs:
+            fields.append(T.StructField(name, plain_type(child)))
+        return T.StructType(fields)
     if schema.type is Type.ARRAY and schema.values:
         return T.ArrayType(plain_type(schema.values))
     if schema.type is Type.MAP and schema.values and schema.keys:
@@ -70,7 +73,9 @@ def _each(column: Column, schema: Schema, convert: Callable[[Column, str], Colum
         return convert(column, schema.logical)
     if schema.type is Type.STRUCT:
         pairs = zip(internal_names(schema), schema.fields, strict=True)
-        fields = [_each(column.getField(name), child, convert).alias(name) for name, (_, child) in pairs]
+        fields = []
+        for name, (_, child) in pairs:
+            fields.append(_each(column.getField(name), child, convert).alias(name))
         return F.when(column.isNotNull(), F.struct(*fields))
     item, keys = schema.values, schema.keys
     assert item is not None
@@ -84,8 +89,7 @@ def _each(column: Column, schema: Schema, convert: Callable[[Column, str], Colum
 def _has_dates(schema: Schema) -> bool:
     if schema.logical:
         return schema.logical in ("Date", "Timestamp")
-    children = [c for _, c in schema.fields] + [c for c in (schema.values, schema.keys) if c is not None]
-    return any(_has_dates(c) for c in children)
+    return any(map(_has_dates, schema.children))
 
 
 def reader(schema: Schema | None) -> Convert:
@@ -99,7 +103,9 @@ def _reading(schema: Schema) -> Convert:
         unit = DAY if schema.logical == "Date" else 1
         return lambda value: JavaDate(int(value) * unit)
     if schema.logical is None and schema.type is Type.STRUCT:
-        fields = [(name, reader(child)) for name, child in schema.fields]
+        fields = []
+        for name, child in schema.fields:
+            fields.append((name, reader(child)))
         return lambda row: {name: read(value) for (name, read), value in zip(fields, _parts(row), strict=True)}
     if schema.type is Type.ARRAY:
         item = reader(schema.values)
@@ -129,7 +135,9 @@ def _writing(schema: Schema) -> Convert:
         unit = DAY if schema.logical == "Date" else 1
         return lambda value: int(value) // unit
     if schema.logical is None and schema.type is Type.STRUCT:
-        fields = [(name, writer(child)) for name, child in schema.fields]
+        fields = []
+        for name, child in schema.fields:
+            fields.append((name, writer(child)))
         return lambda value: tuple(write(value.get(name)) for name, write in fields)
     if schema.type is Type.ARRAY and schema.values:
         item = writer(schema.values)

@@ -33,7 +33,9 @@ def refuse_shown_secrets(session: Any, options: Mapping[str, str]) -> None:
     Raises:
         ConfigError: SMT047, for each such option.
     """
-    expressions = [session.conf.get(setting, standard) for setting, standard in _SPARKS.items()]
+    expressions = []
+    for setting, standard in _SPARKS.items():
+        expressions.append(session.conf.get(setting, standard))
     hint = (
         f"set {SETTING} (or {OPTIONS_SETTING}) in the conf of the session so that it finds the option's name, as "
         "SparkSessionResource does; or give the location of a file instead"

@@ -11,7 +11,7 @@ from dagster_smt.authoring.stage import Chain
 from dagster_smt.interpret.preview import Sample
 from dagster_smt.interpret.residue import residue
 from dagster_smt.model.topics.format import Format
-from dagster_smt.spark.columns import timestamp_micros
+from dagster_smt.spark.outcome_columns import timestamp_micros
 from dagster_smt.spark.workers import map_in_arrow
 
 _SCHEMA = pa.schema([("masked", pa.string()), ("place", pa.string()), ("records", pa.int64())])
@@ -28,14 +28,19 @@ class _Search:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             counts = residue(self.chain, _samples(batch), self.key, self.value)
-            rows = [{"masked": m, "place": p, "records": n} for (m, p), n in counts.items()]
+            rows = []
+            for (m, p), n in counts.items():
+                rows.append({"masked": m, "place": p, "records": n})
             yield pa.RecordBatch.from_pylist(rows, schema=_SCHEMA)
 
 
 def _samples(batch: pa.RecordBatch) -> Iterator[Sample]:
     stamps = timestamp_micros(batch).to_pylist()  # no calendar of Python's holds all of them
     for row, micros in zip(batch.drop_columns(["timestamp"]).to_pylist(), stamps, strict=True):
-        headers = tuple((h["key"], h["value"]) for h in row["headers"] or ())
+        pairs = []
+        for h in row["headers"] or ():
+            pairs.append((h["key"], h["value"]))
+        headers = tuple(pairs)
         millis = micros // 1000 if micros is not None else None
         yield Sample(row["topic"], row["partition"], row["offset"], millis, row["key"], row["value"], headers)
 
@@ -47,4 +52,7 @@ def residue_of(frame: DataFrame, chain: Chain, key: Format, value: Format) -> di
         frame.select(*names), _Search(chain, key, value), "`masked` STRING, `place` STRING, `records` BIGINT"
     )
     sums = counts.groupBy("masked", "place").agg(F.sum("records").alias("records")).collect()
-    return {(row["masked"], row["place"]): row["records"] for row in sums}
+    records = {}
+    for row in sums:
+        records[(row["masked"], row["place"])] = row["records"]
+    return records

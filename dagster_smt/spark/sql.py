@@ -233,7 +233,10 @@ def quoted(name: str) -> str:
 def sql_type(kind: T.DataType | str) -> str:
     """Returns a type in Spark SQL, with any names of fields."""
     if isinstance(kind, T.StructType):
-        return f"STRUCT<{', '.join(f'{quoted(f.name)}: {sql_type(f.dataType)}' for f in kind.fields)}>"
+        fields = []
+        for f in kind.fields:
+            fields.append(f"{quoted(f.name)}: {sql_type(f.dataType)}")
+        return f"STRUCT<{', '.join(fields)}>"
     if isinstance(kind, T.ArrayType):
         return f"ARRAY<{sql_type(kind.elementType)}>"
     if isinstance(kind, T.MapType):
@@ -258,8 +261,16 @@ def when(condition: Column, value: Operand) -> Case:
 
 def struct(*columns: Column) -> Column:
     """Returns a struct of named columns."""
-    pairs = ", ".join(f"{text(column.name or '')}, {column.text}" for column in columns)
+    texts = []
+    for column in columns:
+        texts.append(f"{text(column.name or '')}, {column.text}")
+    pairs = ", ".join(texts)
     return Column(f"named_struct({pairs})", _needs(columns))
+
+
+def alias_all(columns: Mapping[str, Column]) -> list[Column]:
+    """Returns the columns, each under its name in the mapping."""
+    return [column.alias(name) for name, column in columns.items()]
 
 
 def create_map(*columns: Column) -> Column:

@@ -77,7 +77,10 @@ def internal_type(schema: Schema) -> T.DataType:
     if schema.logical is None and schema.type is Type.STRUCT:
         names = internal_names(schema)
         fields = zip(names, (child for _, child in schema.fields), strict=True)
-        return T.StructType([T.StructField(name, internal_type(child)) for name, child in fields])
+        types = []
+        for name, child in fields:
+            types.append(T.StructField(name, internal_type(child)))
+        return T.StructType(types)
     if schema.type is Type.ARRAY and schema.values:
         return T.ArrayType(internal_type(schema.values))
     if schema.type is Type.MAP and schema.values and schema.keys:
@@ -86,6 +89,11 @@ def internal_type(schema: Schema) -> T.DataType:
     if isinstance(kind, T.DecimalType):
         return T.DecimalType(MAX_DIGITS, kind.scale)
     return kind
+
+
+def types_by_name(struct: T.StructType) -> dict[str, T.DataType]:
+    """Returns the type of each field of a struct."""
+    return {field.name: field.dataType for field in struct.fields}
 
 
 def nullable(data_type: T.DataType) -> T.DataType:

@@ -114,7 +114,11 @@ def settings_of(session: Any) -> dict[str, str]:
         return dict(session.conf.getAll)
     if is_connect(session):
         rows = session.sql("SET").collect()
-        return {row["key"]: row["value"] for row in rows if row["value"] != _HIDDEN}
+        shown_settings = {}
+        for row in rows:
+            if row["value"] != _HIDDEN:
+                shown_settings[row["key"]] = row["value"]
+        return shown_settings
     settings = {}
     pairs = session._jsparkSession.conf().getAll().iterator()
     while pairs.hasNext():
@@ -141,7 +145,10 @@ def partition_functions() -> Any:
 
 def is_connect(session: Any) -> bool:
     """Returns True if this is a Spark Connect (or Databricks Connect) session."""
-    return any(".connect." in f"{base.__module__}." for base in type(session).__mro__)
+    for base in type(session).__mro__:
+        if ".connect." in f"{base.__module__}.":
+            return True
+    return False
 
 
 def frame_of_arrow(session: Any, table: Any) -> Any:

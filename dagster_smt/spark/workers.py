@@ -71,7 +71,10 @@ def problems_of_worker(text: str) -> tuple[Problem, ...]:
     match = _DATA.search(text)
     if match is None:
         return ()
-    return tuple(Problem(**fields) for fields in json.loads(base64.urlsafe_b64decode(match[1])))
+    problems = []
+    for fields in json.loads(base64.urlsafe_b64decode(match[1])):
+        problems.append(Problem(**fields))
+    return tuple(problems)
 
 
 def small_offsets(batches: Batches) -> Iterator[pa.RecordBatch]:

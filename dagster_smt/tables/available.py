@@ -34,7 +34,7 @@ class Waiting:
 
 
 @dataclass(frozen=True)
-class Measured:
+class TopicEnds:
     """The ends of topics, and the facts about their records.
 
     Attributes:
@@ -47,10 +47,10 @@ class Measured:
     epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
     waiting: Sequence[Waiting] = ()
 
-    def and_(self, other: "Measured") -> "Measured":
+    def and_(self, other: "TopicEnds") -> "TopicEnds":
         """Returns both measures together."""
         ranges = sorted((*self.ranges, *other.ranges))
-        return Measured(ranges, {**self.epochs, **other.epochs}, (*self.waiting, *other.waiting))
+        return TopicEnds(ranges, {**self.epochs, **other.epochs}, (*self.waiting, *other.waiting))
 
 
 def waiting_problem(waiting: Waiting) -> Problem:
@@ -89,7 +89,7 @@ class Available:
         late: The offsets of late records, which are after the window of their time, by the part of the time.
         offsets_at_each: See ``Source.offsets_at_each``; None: ``offsets_at`` is called for each time.
         committed: See ``Source.committed``.
-        epochs: See ``Measured``.
+        epochs: See ``TopicEnds``.
         cut_back: See ``Source.cut_back``.
         same_topic: See ``Source.same_topic``.
         present: See ``Source.present``; None for a source whose missing offsets never appear later.

@@ -169,6 +169,7 @@ class ColumnParser:
             "STRUCT": struct,
             "ROW": struct,
         }
+        # Flink also writes ROW(a INT) with parentheses; Spark and ksqlDB know only the angle brackets
         if nested.get(word) is struct and self.take(TokenType.L_PAREN):
             schema = self.struct(until=TokenType.R_PAREN)
             self.expect(TokenType.R_PAREN, f") to close {word}")
@@ -178,6 +179,7 @@ class ColumnParser:
             schema = nested[word]()
             self.expect(TokenType.GT, f"> to close {word}")
             return schema
+        # ksqlDB permits VARCHAR(STRING), which has no number
         arguments = self.length_of_ksqldb() if word == "VARCHAR" else None
         arguments = self.arguments() if arguments is None else arguments
         if word in (*_MOMENTS, "TIME") and int((arguments or ["3"])[0]) > _MOMENT_DIGITS:
@@ -200,7 +202,9 @@ class ColumnParser:
     def time_zone(self) -> bool:
         """Returns True if the words after a type give it a time zone. Takes these words."""
         for words in _ZONES:
-            ahead = [self.spelling(t).upper() for t in self.tokens[self.at : self.at + len(words)]]
+            ahead = []
+            for t in self.tokens[self.at : self.at + len(words)]:
+                ahead.append(self.spelling(t).upper())
             if ahead == list(words):
                 self.at += len(words)
                 return words[0] == "WITH"
@@ -219,7 +223,9 @@ class ColumnParser:
 
     def length_of_ksqldb(self) -> list[str] | None:
         """Reads the brackets of ``VARCHAR(STRING)``, ksqlDB's description of a text. Returns None for other types."""
-        ahead = [self.spelling(token).upper() for token in self.tokens[self.at : self.at + 3]]
+        ahead = []
+        for token in self.tokens[self.at : self.at + 3]:
+            ahead.append(self.spelling(token).upper())
         if ahead != ["(", "STRING", ")"]:
             return None
         self.at += len(ahead)
@@ -243,7 +249,7 @@ class ColumnParser:
         return self.struct(until=TokenType.GT)
 
     def decimal(self, arguments: list[str]) -> Schema:
-        precision, scale = (int(a) for a in (*arguments, *("10", "0")[len(arguments) :]))
+        precision, scale = map(int, (*arguments, *("10", "0")[len(arguments) :]))
         if not (0 < precision <= MAX_DIGITS and scale <= precision):
             statement = f"DECIMAL({precision},{scale}) does not exist"
             self.note("SMT253", statement, f"precision is 1 to {MAX_DIGITS}, the scale at most the precision")

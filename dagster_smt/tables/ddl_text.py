@@ -75,9 +75,13 @@ def _item(schema: Schema | None, indent: str | None) -> str:
 
 def _row(schema: Schema, indent: str | None) -> str:
     if indent is None:
-        fields = [f"{quoted_name(n)} {_item(child, None)}" for n, child in schema.fields]
+        fields = []
+        for n, child in schema.fields:
+            fields.append(f"{quoted_name(n)} {_item(child, None)}")
         return f"ROW<{', '.join(fields)}>"
     deeper = indent + "  "
-    lines = [f"{deeper}{column_text(n, child, deeper)}" for n, child in schema.fields]
+    lines = []
+    for n, child in schema.fields:
+        lines.append(f"{deeper}{column_text(n, child, deeper)}")
     body = ",\n".join(lines)
     return f"ROW<\n{body}\n{indent}>"

@@ -27,7 +27,7 @@ from dagster_smt.errors import Problem
 from dagster_smt.model.caseless import caseless
 from dagster_smt.model.topics.keyed import KeyedRows
 from dagster_smt.model.topics.layout import NUMBERED, TIMES, PartitionField, Path, path_text
-from dagster_smt.spark.columns import TARGET
+from dagster_smt.spark.outcome_columns import TARGET
 from dagster_smt.spark.stages.output import key_type, output_schema
 from dagster_smt.tables.spec import DeltaSink, IcebergSink, TableSink
 
@@ -118,7 +118,9 @@ def planned_columns(plan: Plan, sink: TableSink) -> StructType | None:
 
 def _of_mode(plan: Plan, keyed: KeyedRows) -> dict[str, StructField]:
     """Returns the columns of a table with keys that do not come from the value."""
-    fields = {name: StructField(name, _UNKNOWN) for name in (*keyed.keys, *keyed.added_columns)}
+    fields = {}
+    for name in (*keyed.keys, *keyed.added_columns):
+        fields[name] = StructField(name, _UNKNOWN)
     if plan.key_after is not None and not keyed.keys:
         for field in key_type(plan).fields:
             fields[field.name] = field
@@ -152,8 +154,8 @@ def _partition_problems(place: str, field: PartitionField, kind: DataType, colum
     elif types is not None and not isinstance(kind, types):
         known = ", ".join(dict.fromkeys(t.typeName() for t in types))
         yield _cannot(place, f"the column is of type {kind.simpleString()}", f"{field.transform} takes {known}")
-    taken = {caseless(name) for name in columns.names}
-    if field.transform and caseless(added_name(field)) in taken:
+    column_names = set(map(caseless, columns.names))
+    if field.transform and caseless(added_name(field)) in column_names:
         hint = "rename the column in the chain"
         yield _cannot(place, f"the table has a column {added_name(field)}, which the partitioning would add", hint)
 
@@ -169,7 +171,10 @@ def _of_delta(sink: TableSink, columns: StructType) -> Iterator[Problem]:
             yield _cannot(place, f"Delta has no partitioning by {field.transform}", hint)
         if len(field.path) > 1:
             yield _cannot(place, "Delta has no partitioning by a field of a struct", "use Flatten, or cluster_by")
-    own = {field.path[0] for field in layout.partition_by if not field.transform}
+    own = set()
+    for field in layout.partition_by:
+        if not field.transform:
+            own.add(field.path[0])
     if layout.partition_by and own >= set(columns.names):
         yield _cannot("partition_by", "a Delta table needs a column that is not a partition", "leave a column out")
     if len(layout.cluster_by) > _MOST_CLUSTERED:

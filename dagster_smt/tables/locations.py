@@ -68,13 +68,20 @@ def locations(session: SparkSession, place: Sink | TableSource | FileTopics) -> 
     name = place.name if isinstance(place, TableSource) else place.table
     if not name:
         return frozenset({location_of(place.path, default)} if place.path else ())
-    return frozenset(location_of(text, default) for text in _texts(_of_name(session, _parts(session, name))))
+    places = []
+    for text in _texts(_of_name(session, _parts(session, name))):
+        places.append(location_of(text, default))
+    return frozenset(places)
 
 
 def overlap(one: Iterable[Location], other: Iterable[Location]) -> bool:
     """Returns True if a folder of one side equals, contains, or is inside a folder of the other side."""
     others = list(other)
-    return any(a.holds(b) or b.holds(a) for a in one for b in others)
+    for a in one:
+        for b in others:
+            if a.holds(b) or b.holds(a):
+                return True
+    return False
 
 
 def same_name(session: SparkSession, one: str, other: str) -> bool:
@@ -167,7 +174,10 @@ def _of_name(session: SparkSession, parts: list[str]) -> list[str]:
     warehouse = session.conf.get(f"spark.sql.catalog.{parts[0]}.warehouse", None)
     if warehouse:
         above = [*above, "/".join([warehouse.rstrip("/"), *parts[1:-1]])]
-    return [f"{folder.rstrip('/')}/{parts[-1]}" for folder in above]
+    paths = []
+    for folder in above:
+        paths.append(f"{folder.rstrip('/')}/{parts[-1]}")
+    return paths
 
 
 def _described(session: SparkSession, statement: str) -> list[str]:
@@ -176,7 +186,9 @@ def _described(session: SparkSession, statement: str) -> list[str]:
         rows = session.sql(statement).collect()
     except Exception:  # noqa: BLE001 - of PySpark or of Py4J: it is not there, or its catalog describes none
         return []
-    pairs = [(str(row[0]).strip().lower(), str(row[1] or "").strip()) for row in rows]
+    pairs = []
+    for row in rows:
+        pairs.append((str(row[0]).strip().lower(), str(row[1] or "").strip()))
     values = []
     for name, value in pairs:
         if name == "location" and value:

@@ -10,9 +10,9 @@ from dagster_smt.errors import PlanError, Problem
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.format import SELF_DESCRIBED
 from dagster_smt.tables.keyed.keys import key_columns
-from dagster_smt.tables.rows.stages import RowStage, with_row
+from dagster_smt.tables.rows.row_stages import RowStage, with_row
 from dagster_smt.tables.spec import KafkaSink, Sink, SinkKind, TableSink, TopicTable
-from dagster_smt.tables.written import check_names, written_formats
+from dagster_smt.tables.written_formats import check_names, written_formats
 
 
 def plan_table(chain: Chain, table: TopicTable, topics: tuple[str, ...] = (), *, kind: SinkKind = "columns") -> Plan:

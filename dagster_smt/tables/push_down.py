@@ -30,8 +30,8 @@ from dagster_smt.model.reports.run_report import Unread
 from dagster_smt.model.schema import Type
 from dagster_smt.model.topics.columns import Column
 from dagster_smt.model.windows.offsets import Intervals, TopicPartition, common, minus, union
-from dagster_smt.model.windows.window import Range, Window
-from dagster_smt.tables.rows.stages import RowStage
+from dagster_smt.model.windows.window import Range, Window, number_of_records
+from dagster_smt.tables.rows.row_stages import RowStage
 from dagster_smt.tables.spec import TopicTable
 
 OffsetsAt = Callable[[Iterable[str], int], Mapping[TopicPartition, int]]
@@ -79,8 +79,11 @@ def narrowed(
     for r in window.ranges:
         place = RecordPlace(((r.start, r.end),), (r.topic, r.partition), _metadata(table), times)
         read, dropped = _split(place, stages, nulls)
-        ranges += [Range(r.topic, r.partition, *part) for part in read]
-        left += [(index, Range(r.topic, r.partition, *part)) for index, parts in dropped for part in parts]
+        for part in read:
+            ranges.append(Range(r.topic, r.partition, *part))
+        for index, parts in dropped:
+            for part in parts:
+                left.append((index, Range(r.topic, r.partition, *part)))
     return Narrowed(Window(tuple(ranges)), tuple(_unread(chain, left)))
 
 
@@ -147,7 +150,11 @@ def _metadata(table: TopicTable) -> dict[str, Column]:
     for n, c in columns.items():
         if c.origin == "timestamp" and c.schema.logical is not None:
             moments.add(n)
-    return {n: c for n, c in columns.items() if n not in moments}
+    metadata = {}
+    for n, c in columns.items():
+        if n not in moments:
+            metadata[n] = c
+    return metadata
 
 
 def _split(
@@ -164,7 +171,9 @@ def _split(
         for _, keeps in stages:
             drops[-1].append(minus(alive, at.possible(keeps)))
             alive = minus(alive, at.possible(NotCondition(keeps)))
-    sure = [reduce(common, parts) for parts in zip(*drops, strict=True)]
+    sure = []
+    for parts in zip(*drops, strict=True):
+        sure.append(reduce(common, parts))
     rest = minus(place.whole, reduce(union, sure, ()))
     read: Intervals = ((rest[0][0], rest[-1][1]),) if rest else ()
     return read, [(index, minus(parts, read)) for (index, _), parts in zip(stages, sure, strict=True)]
@@ -172,8 +181,12 @@ def _split(
 
 def _unread(chain: Chain, left: Sequence[tuple[int, Range]]) -> Iterator[Unread]:
     for topic, index in sorted({(r.topic, index) for index, r in left}):
-        ranges = tuple(r for i, r in left if (r.topic, i) == (topic, index))
-        yield Unread(topic, index, chain.stages[index].alias, sum(r.records for r in ranges), ranges)
+        unread = []
+        for i, r in left:
+            if (r.topic, i) == (topic, index):
+                unread.append(r)
+        ranges = tuple(unread)
+        yield Unread(topic, index, chain.stages[index].alias, number_of_records(ranges), ranges)
 
 
 @dataclass
@@ -279,7 +292,12 @@ def _answer(test: Callable[..., bool], *of: object) -> set[bool]:
 def _spans(test: FieldTest, column: Column, outcome: bool) -> Iterator[tuple[int, int]]:
     """Yields the integers for which a test can have an outcome."""
     assert test.cuts is not None
-    bounds = sorted({-EVERY, *(n for cut in test.cuts for n in (cut, cut + 1) if -EVERY < n < EVERY), EVERY})
+    neighbours = []
+    for cut in test.cuts:
+        for n in (cut, cut + 1):
+            if -EVERY < n < EVERY:
+                neighbours.append(n)
+    bounds = sorted({-EVERY, *neighbours, EVERY})
     for start, end in pairwise(bounds):
         if outcome in _answers(test, column, start):
             yield start, end

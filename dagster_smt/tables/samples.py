@@ -22,7 +22,9 @@ def samples(topics: "FileTopics | KafkaTopics", topic: str, limit: int, start: i
     """
     from dagster_smt.tables.sources import open_source
 
-    ranges = [_sample_range(r, limit, start) for r in open_source(topics).ranges([topic])]
+    ranges = []
+    for r in open_source(topics).ranges([topic]):
+        ranges.append(_sample_range(r, limit, start))
     ranges = [r for r in ranges if r.records > 0]
     if start is not None and not ranges:
         hint = "dagster-smt topics lists the existing ones"

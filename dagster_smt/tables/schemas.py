@@ -18,7 +18,7 @@ from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.caseless import caseless
 from dagster_smt.model.paths.extended import below
 from dagster_smt.spark.sql import quoted
-from dagster_smt.spark.types import nullable
+from dagster_smt.spark.types import nullable, types_by_name
 from dagster_smt.tables.spec import SchemaEvolution, Sink
 
 WIDER = {
@@ -129,7 +129,7 @@ def conformed(frame: DataFrame, schema: StructType) -> DataFrame:
 
 def conformed_columns(frame: DataFrame, schema: StructType) -> list[Column]:
     """Returns the columns of a schema by name. Narrower columns are widened, and missing columns are null."""
-    have = {f.name: f.dataType for f in frame.schema.fields}
+    have = types_by_name(frame.schema)
     columns = []
     for target in schema.fields:
         kind = have.get(target.name)
@@ -146,7 +146,9 @@ def conformed_value(column: Column, have: DataType, want: DataType) -> Column:
     if nullable(have) == nullable(want):
         return column
     if isinstance(have, StructType) and isinstance(want, StructType):
-        numbers = {f.name: n for n, f in enumerate(have.fields)}
+        numbers = {}
+        for n, f in enumerate(have.fields):
+            numbers[f.name] = n
         fields = []
         for field in want.fields:
             number = numbers.get(field.name)

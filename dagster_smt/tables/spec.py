@@ -166,10 +166,9 @@ class TopicTable:
             return []
         from dagster_smt.tables.rows.declare import undescribed
 
-        results = []
+        results: list[Problem] = []
         for side in ("key", "value"):
-            for problem in undescribed(side, getattr(self, side)):
-                results.append(problem)
+            results.extend(undescribed(side, getattr(self, side)))
         return results
 
     def _check_arrays(self) -> None:
@@ -229,11 +228,10 @@ class TopicTable:
         if topics is None:
             hint = "set 'properties.bootstrap.servers', or pass the source as an argument"
             raise ConfigError(Problem("SMT271", place, "the place of the topics is missing", hint))
-        formats: dict[str, Any] = {
-            side: Format(arguments.pop(side), options=arguments.pop(f"{side}_options"))
-            for side in ("key", "value")
-            if side in arguments
-        }
+        formats: dict[str, Any] = {}
+        for side in ("key", "value"):
+            if side in arguments:
+                formats[side] = Format(arguments.pop(side), options=arguments.pop(f"{side}_options"))
         if arguments["start"] == "earliest":
             arguments.pop("start")
         said = {**arguments, **formats}
@@ -685,10 +683,19 @@ def packages_of(*specs: "SourceSpec | Sink | TopicTable | None") -> frozenset[st
     columns = any(isinstance(spec, TableSink) and spec.kind == "columns" for spec in specs)
     tables = [spec for spec in specs if isinstance(spec, TopicTable)]
     specs = (*specs, *(table.source for table in tables))
-    packages: set[str] = {spec.format for spec in specs if isinstance(spec, TableSource) and spec.format != "parquet"}
-    packages |= {"avro" for table in tables if columns and table.value.kind == "avro-confluent"}
-    packages |= {spec.storage for spec in specs if isinstance(spec, DeltaSink | IcebergSink)}
-    packages |= {"s3" for spec in specs if str(getattr(spec, "path", "")).startswith("s3a://")}
+    packages: set[str] = set()
+    for spec in specs:
+        if isinstance(spec, TableSource) and spec.format != "parquet":
+            packages.add(spec.format)
+    for table in tables:
+        if columns and table.value.kind == "avro-confluent":
+            packages.add("avro")
+    for spec in specs:
+        if isinstance(spec, DeltaSink | IcebergSink):
+            packages.add(spec.storage)
+    for spec in specs:
+        if str(getattr(spec, "path", "")).startswith("s3a://"):
+            packages.add("s3")
     return frozenset(packages | {"kafka" for spec in specs if isinstance(spec, KafkaTopics | KafkaSink)})
 
 

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from dagster_smt.errors import Problem
 from dagster_smt.model.topics.state import TableState
-from dagster_smt.model.windows.offsets import OffsetSet, TopicPartition, minus, offsets_of
-from dagster_smt.model.windows.window import Range
+from dagster_smt.model.windows.offsets import OffsetSet, TopicPartition, minus, offsets_of, topics_in
+from dagster_smt.model.windows.window import Range, ends_of, topics_of
 from dagster_smt.tables.available import Available
 from dagster_smt.tables.spec import millis_of
 
@@ -20,7 +20,7 @@ def begins_of(there: Iterable[Range], state: TableState) -> dict[TopicPartition,
     A partition that was added to a known topic begins at offset 0, even if its first records were deleted. States of
     earlier versions do not contain partitions without records; such a partition begins at its earliest offset.
     """
-    topics = {topic for topic, _ in state.begins}
+    topics = topics_in(state.begins)
     begins = {}
     for r in there:
         place = (r.topic, r.partition)
@@ -38,7 +38,7 @@ def skipped(start: str, available: Available, topics: Collection[str]) -> tuple[
     """Returns the offsets before the start of topics that are read for the first time."""
     there = [r for r in available.ranges if r.topic in topics]
     if start == "latest":
-        begins: Mapping[TopicPartition, int] = {(r.topic, r.partition): r.end for r in there}
+        begins: Mapping[TopicPartition, int] = ends_of(there)
     elif start.startswith("group:"):
         if there:
             begins = available.committed(start.removeprefix("group:"))
@@ -49,9 +49,11 @@ def skipped(start: str, available: Available, topics: Collection[str]) -> tuple[
             begins = available.offsets_at(sorted(topics), millis_of(start))
         else:
             begins = {}
-    strange = sorted({r.topic for r in there} - {topic for topic, _ in begins})
+    strange = sorted(topics_of(there) - topics_in(begins))
     hint = "name the group of the connector or consumer that read the topic, or start with earliest"
-    problems = [(t, Problem("SMT517", t, f"the {start} has committed no offset of the topic", hint)) for t in strange]
+    problems = []
+    for t in strange:
+        problems.append((t, Problem("SMT517", t, f"the {start} has committed no offset of the topic", hint)))
     before = []
     for r in there:
         begin = min(max(begins.get((r.topic, r.partition), r.start), r.start), r.end)
@@ -65,7 +67,8 @@ def lost(there: Iterable[Range], begins: Mapping[TopicPartition, int], passed: O
     for r in there:
         place = (r.topic, r.partition)
         gone = minus([(begins.get(place, r.start), r.start)], passed.of(*place))
-        ranges += [Range(*place, *part) for part in gone]
+        for part in gone:
+            ranges.append(Range(*place, *part))
     return ranges
 
 
@@ -85,7 +88,7 @@ def gap_warning(range_: Range) -> Problem:
 
 
 def other_topics(
-    state: TableState, available: Available, topics: Iterable[str], asked: OffsetSet
+    state: TableState, available: Available, topics: Iterable[str], explicit: OffsetSet
 ) -> list[tuple[str, Problem]]:
     """Returns topics that differ from the ones that the table has read under the same names.
 
@@ -95,7 +98,7 @@ def other_topics(
         state: The state of the table.
         available: What the topics hold.
         topics: The topics.
-        asked: Offsets that the run reads again in any case, which repairs a cut in these offsets.
+        explicit: Offsets that the run reads again in any case, which repairs a cut in these offsets.
     """
     problems = []
     for topic in sorted(topics):
@@ -103,18 +106,26 @@ def other_topics(
         if before and now and not available.same_topic(before, now):
             statement = "the topic was deleted and created again since the table read it"
             problems.append((topic, Problem("SMT516", topic, statement, _anew_hint(topic))))
+    # a new topic is shorter, too: that is not a second problem
     anew = {topic for topic, _ in problems}
-    ends = {place: end for place, end in _ends(state).items() if place[0] in topics and place[0] not in anew}
-    there = {(r.topic, r.partition): r.end for r in available.ranges}
+    ends = {}
+    for place, end in _ends(state).items():
+        if place[0] in topics and place[0] not in anew:
+            ends[place] = end
+    there = ends_of(available.ranges)
     for place, end in sorted(ends.items()):
         if place not in there and place in state.held.parts:
             problems.append((place[0], _cut(place, end, "but the partition is gone")))
         elif there.get(place, end) < end:
             problems.append((place[0], _cut(place, end, f"but the partition ends at {there[place]}")))
-    whole = [place for place, end in ends.items() if there.get(place, -1) >= end]
+    # a partition that was cut and has grown again looks whole: only the epochs of its leaders show the cut
+    whole = []
+    for place, end in ends.items():
+        if there.get(place, -1) >= end:
+            whole.append(place)
     for place, cut in sorted(_cut_back(state, available, ends, whole).items()):
         gone = offsets_of([Range(*place, cut, ends[place])])
-        if gone - asked:
+        if gone - explicit:
             problems.append((place[0], _grown_again(place, ends[place], cut)))
     return problems
 

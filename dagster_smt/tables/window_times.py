@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 
 from dagster_smt.model.windows.division import Division
-from dagster_smt.model.windows.offsets import Interval, OffsetSet, TopicPartition, minus
+from dagster_smt.model.windows.offsets import Interval, OffsetSet, TopicPartition, minus, topics_in
 from dagster_smt.model.windows.time_spans import EVER, Span, Spans, reached
-from dagster_smt.model.windows.window import Range
+from dagster_smt.model.windows.window import Range, topics_of
 from dagster_smt.tables.available import Available
 from dagster_smt.tables.spec import WindowRequest
 
@@ -32,7 +32,7 @@ def timed_ranges(
         formerly: The result of ``reached_before``.
         covered: The offsets that the table holds.
     """
-    topics = sorted({r.topic for r in available.ranges})
+    topics = sorted(topics_of(available.ranges))
     moments = []
     for m in (request.since, *request.cuts, request.until):
         if m is not None:
@@ -46,7 +46,8 @@ def timed_ranges(
         start = starts.get(place, r.start)
         end = max(start, ends.get(place, r.end))
         late = _late(r, formerly.get(place, start), start, covered.of(*place))
-        ranges += [Range(*place, *part) for part in (*late, (start, end))]
+        for part in (*late, (start, end)):
+            ranges.append(Range(*place, *part))
         read[place] = Span(_or(request.since, -EVER), _or(request.until, EVER), end)
     begins = _begins(request.cuts, firsts)
     if request.late == "include":
@@ -64,10 +65,15 @@ def _late_ones(
 
     If there are very many, a range belongs to the part of its first record.
     """
-    after = [Range(r.topic, r.partition, read[r.topic, r.partition].end, r.end) for r in available.ranges]
+    after = []
+    for r in available.ranges:
+        after.append(Range(r.topic, r.partition, read[r.topic, r.partition].end, r.end))
     moments = (_or(request.since, -EVER), *request.cuts, _or(request.until, EVER))
     late = available.late([r for r in after if r.records > 0], moments)
-    starts = {(r.topic, r.partition, r.start): part for part, own in late.items() for r in own.ranges()}
+    starts = {}
+    for part, own in late.items():
+        for r in own.ranges():
+            starts[(r.topic, r.partition, r.start)] = part
     every = reduce(operator.or_, late.values(), OffsetSet()).coarse(MOST_PIECES)
     ranges = list(every.ranges())
     pieces = {(r.topic, r.partition, r.start) for r in ranges}
@@ -104,8 +110,11 @@ def reached_before(
     if since is None:
         return {}
     ends = ((place, reached(of_place, since)) for place, of_place in spans.items())
-    ends_by_place = {place: end for place, end in ends if end is not None}
-    topics = {topic for topic, _ in ends_by_place}
+    ends_by_place = {}
+    for place, end in ends:
+        if end is not None:
+            ends_by_place[place] = end
+    topics = topics_in(ends_by_place)
     return ends_by_place | {place: begin for place, begin in added.items() if place[0] in topics}
 
 

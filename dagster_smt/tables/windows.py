@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from dagster_smt.errors import ConfigError, Problem, TableError
 from dagster_smt.model.topics.state import Notes, TableState
 from dagster_smt.model.windows.division import Division
-from dagster_smt.model.windows.offsets import Interval, OffsetSet, TopicPartition, offsets_of
+from dagster_smt.model.windows.offsets import Interval, OffsetSet, TopicPartition, offsets_of, topics_in
 from dagster_smt.model.windows.time_spans import Span, with_span
-from dagster_smt.model.windows.window import Range, Window
+from dagster_smt.model.windows.window import Range, Window, range_texts, topics_of
 from dagster_smt.tables.available import Available as Available
 from dagster_smt.tables.spec import TopicTable, WindowRequest
 from dagster_smt.tables.window_begins import begins_of, gap_warning, lost, lost_problem, other_topics, skipped
@@ -34,13 +34,15 @@ def choose_topics(table: TopicTable, request: WindowRequest, listed: Sequence[st
         raise ConfigError(Problem("SMT508", "topics", "the topic table names no topic", "set topics or a pattern"))
     known = tuple(sorted({*table.topics, *matching(table.pattern, listed)}))
     if request.explicit:
-        asked = request.explicit.topics
+        names = request.explicit.topics
     else:
-        asked = request.topics or known
-    strange = [_not_in_table(t, known) for t in sorted({*asked, *request.topics} - {*known})]
+        names = request.topics or known
+    strange = []
+    for t in sorted({*names, *request.topics} - {*known}):
+        strange.append(_not_in_table(t, known))
     if strange:
         raise TableError(strange)
-    return tuple(sorted(set(asked)))
+    return tuple(sorted(set(names)))
 
 
 def matching(pattern: str, listed: Iterable[str]) -> list[str]:
@@ -66,7 +68,7 @@ def _not_in_table(topic: str, known: Sequence[str]) -> Problem:
 
 
 @dataclass(frozen=True)
-class Resolved:
+class ResolvedWindow:
     """The window of a run.
 
     Attributes:
@@ -99,7 +101,7 @@ def resolve_window(
     *,
     rebuild: bool = False,
     on_data_loss: str = "fail",
-) -> Resolved:
+) -> ResolvedWindow:
     """Fixes the window of a run.
 
     In each topic-partition, a window without a fixed range starts at the first offset that the table does not hold, or
@@ -119,7 +121,7 @@ def resolve_window(
     _check(request)
     others = _other_topics(request, available, state)
     remade = {topic for topic, _ in others}
-    again, anew = {r.topic for r in available.ranges} if rebuild else set[str](), set[str]()
+    again, anew = topics_of(available.ranges) if rebuild else set[str](), set[str]()
     if request.begin_anew and not rebuild:  # not of a log that was cut: what is left of it would be read twice
         again = anew = {topic for topic, problem in others if problem.code == "SMT516"}
     if state is not None:
@@ -137,10 +139,10 @@ def _other_topics(request: WindowRequest, available: Available, state: TableStat
     if state is None:
         return []
     if request.explicit is not None:
-        asked = offsets_of(request.explicit)
+        explicit = offsets_of(request.explicit)
     else:
-        asked = OffsetSet()
-    return other_topics(state, available, {r.topic for r in available.ranges}, asked)
+        explicit = OffsetSet()
+    return other_topics(state, available, topics_of(available.ranges), explicit)
 
 
 @dataclass
@@ -156,14 +158,14 @@ class _Resolving:
     formerly: Mapping[TopicPartition, int] = field(default_factory=dict)
     division: Division = field(default_factory=Division)
 
-    def resolved(self) -> Resolved:
+    def resolved(self) -> ResolvedWindow:
         request, available, state = self.request, self.available, self.state
-        topics = {r.topic for r in available.ranges}
+        topics = topics_of(available.ranges)
         begins = begins_of(available.ranges, state)
         new = set() if self.rebuild else topics - state.known_topics()
         before = self.before(new)
         covered = state.covered | before
-        known = {topic for topic, _ in state.begins}
+        known = topics_in(state.begins)
         added = {}
         for place, at in begins.items():
             if place not in state.begins and place[0] in known:
@@ -172,11 +174,11 @@ class _Resolving:
         ranges, spans = self.ranges(covered)
         if request.explicit is not None:
             self.refuse(_not_there(request.explicit, available.ranges))
-        asked = offsets_of(ranges)
-        gaps, gone = self.gaps(asked, covered, begins)
-        asked = asked.without(self.problems)
-        read = self.there(asked) if request.fixed else asked
-        absent = self.absent(asked, read, covered)
+        to_read = offsets_of(ranges)
+        gaps, gone = self.gaps(to_read, covered, begins)
+        to_read = to_read.without(self.problems)
+        read = self.there(to_read) if request.fixed else to_read
+        absent = self.absent(to_read, read, covered)
         notes = Notes(gaps | before, begins, spans, absent, available.epochs).without(self.problems)
         warnings = []
         for r in gone:
@@ -185,7 +187,7 @@ class _Resolving:
         first = not request.fixed and bool(new - {*self.problems})
         news = first or self.spans_are_new(notes.spans)
         window = Window(tuple(read.ranges()))
-        return Resolved(window, notes, self.problems, news, warnings, division=self.division)
+        return ResolvedWindow(window, notes, self.problems, news, warnings, division=self.division)
 
     def refuse(self, more: Iterable[tuple[str, Problem]]) -> None:
         for topic, problem in more:
@@ -223,9 +225,11 @@ class _Resolving:
         pieces = 1 if self.available.present is None else None
         ranges = []
         for place, intervals in waiting.parts.items():  # beside the limit: they must not hold back what is new
-            ranges += [Range(*place, *part) for part in first_of(intervals, self.request.max_records)]
+            for part in first_of(intervals, self.request.max_records):
+                ranges.append(Range(*place, *part))
         for place, intervals in missing.parts.items():
-            ranges += [Range(*place, *part) for part in first_of(intervals[:pieces], self.request.max_records)]
+            for part in first_of(intervals[:pieces], self.request.max_records):
+                ranges.append(Range(*place, *part))
         return ranges
 
     def there(self, offsets: OffsetSet) -> OffsetSet:
@@ -234,26 +238,30 @@ class _Resolving:
             return offsets
         return self.available.present(offsets).coarse(MOST_PIECES) & offsets
 
-    def absent(self, asked: OffsetSet, read: OffsetSet, covered: OffsetSet) -> OffsetSet:
+    def absent(self, to_read: OffsetSet, read: OffsetSet, covered: OffsetSet) -> OffsetSet:
         """Returns the offsets that a run passes because the source does not have them."""
         if self.available.present is None:
             return OffsetSet()
         if self.request.fixed:
-            return asked - read
-        ends = {place: intervals[-1][1] for place, intervals in read.parts.items()}
+            return to_read - read
+        ends = {}
+        for place, intervals in read.parts.items():
+            ends[place] = intervals[-1][1]
         up_to = (
             Range(r.topic, r.partition, r.start, ends.get((r.topic, r.partition), 0)) for r in self.available.ranges
         )
         return offsets_of(up_to) - covered - read
 
     def gaps(
-        self, asked: OffsetSet, covered: OffsetSet, begins: Mapping[TopicPartition, int]
+        self, to_read: OffsetSet, covered: OffsetSet, begins: Mapping[TopicPartition, int]
     ) -> tuple[OffsetSet, list[Range]]:
         """Returns the offsets that this run skips permanently: accepted gaps, and lost records."""
         request, there = self.request, self.available.ranges
         passed = covered | self.state.absent
         if request.accept_gap:
-            firsts = {place: intervals[0][0] for place, intervals in asked.parts.items()}
+            firsts = {}
+            for place, intervals in to_read.parts.items():
+                firsts[place] = intervals[0][0]
             before = (Range(r.topic, r.partition, r.start, firsts.get((r.topic, r.partition), 0)) for r in there)
             return offsets_of(lost(there, begins, passed)) | (offsets_of(before) - covered), []
         if request.fixed:
@@ -267,7 +275,10 @@ class _Resolving:
     def spans_are_new(self, spans: Mapping[TopicPartition, Span]) -> bool:
         """Returns True if the table does not know these time spans yet."""
         known = self.state.spans
-        return any(with_span(known.get(place, ()), span) != known.get(place, ()) for place, span in spans.items())
+        for place, span in spans.items():
+            if with_span(known.get(place, ()), span) != known.get(place, ()):
+                return True
+        return False
 
 
 def first_of(intervals: Iterable[Interval], most: int | None) -> Iterator[Interval]:
@@ -332,6 +343,6 @@ def _wrong_range(range_: Range, there: Range | None) -> tuple[str, str] | None:
 
 def describe(window: Window, limit: int = 5) -> str:
     """``orders-0 [0, 50), orders-1 [0, 48)``"""
-    texts = [f"{r.topic}-{r.partition} [{r.start}, {r.end})" for r in window.ranges]
+    texts = range_texts(window.ranges)
     more = f" and {len(texts) - limit} more" if len(texts) > limit else ""
     return ", ".join(texts[:limit]) + more or "nothing"

@@ -124,7 +124,10 @@ class KafkaBroker:
         jars = fetch_jars()
         self.folder.mkdir(parents=True, exist_ok=True)
         properties = self.folder / "server.properties"
-        properties.write_text("".join(f"{key}={value}\n" for key, value in self._settings().items()))
+        lines = []
+        for key, value in self._settings().items():
+            lines.append(f"{key}={value}\n")
+        properties.write_text("".join(lines))
         if not (self.folder / "data" / "meta.properties").exists():
             arguments = ["format", "--standalone", "-t", _CLUSTER_ID, "-c", str(properties)]
             self._java(jars, "kafka.tools.StorageTool", *arguments).wait()
@@ -133,7 +136,9 @@ class KafkaBroker:
         return self
 
     def _settings(self) -> dict[str, str]:
-        names = [f"{name}://127.0.0.1:{port}" for name, port in self.ports.items()]
+        names = []
+        for name, port in self.ports.items():
+            names.append(f"{name}://127.0.0.1:{port}")
         controller = f"127.0.0.1:{self._controller}"
         return {
             **_PROPERTIES,

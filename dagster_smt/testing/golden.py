@@ -9,7 +9,7 @@ from typing import Any
 
 from dagster_smt.chain import Chain, parse_chain
 from dagster_smt.interpret.leaves import parsed
-from dagster_smt.interpret.preview import Sample, Shown, preview
+from dagster_smt.interpret.preview import Sample, StageResult, preview
 from dagster_smt.model.topics.format import Format
 
 UPDATE = "SMT_UPDATE_GOLDEN"
@@ -76,7 +76,7 @@ def _bytes(value: Any) -> bytes | None:
     return (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).encode()
 
 
-def _line(steps: Sequence[Shown]) -> str:
+def _line(steps: Sequence[StageResult]) -> str:
     last = steps[-1]
     if last.failed:
         return json.dumps({"failed": last.stage, "problem": last.note.split("\n")[0]}, ensure_ascii=False)
@@ -87,7 +87,10 @@ def _line(steps: Sequence[Shown]) -> str:
     parts["value"] = _printed(record.value)
     if record.headers:
         parts["headers"] = json.dumps(record.headers, ensure_ascii=False)
-    return "{" + ", ".join(f'"{name}": {text}' for name, text in parts.items()) + "}"
+    members = []
+    for name, text in parts.items():
+        members.append(f'"{name}": {text}')
+    return "{" + ", ".join(members) + "}"
 
 
 def _printed(side: str | None) -> str:

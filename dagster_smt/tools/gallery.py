@@ -105,7 +105,10 @@ class Result:
 
 def entries(file: Path = FILE) -> list[GalleryChain]:
     """Returns the chains of the gallery."""
-    return [GalleryChain(**data) for data in yaml.safe_load(file.read_text(encoding="utf-8"))]
+    chains = []
+    for data in yaml.safe_load(file.read_text(encoding="utf-8")):
+        chains.append(GalleryChain(**data))
+    return chains
 
 
 def run(entry: GalleryChain) -> Result:
@@ -114,7 +117,10 @@ def run(entry: GalleryChain) -> Result:
     for offset, data in enumerate(entry.records):
         headers = data.get("headers", {}).items()
         record = Record(data.get("topic", "orders"), 0, offset, 1_769_860_800_000, "CreateTime")
-        record.headers = [header_as_read(name, text.encode()) for name, text in headers]
+        headers_as_read = []
+        for name, text in headers:
+            headers_as_read.append(header_as_read(name, text.encode()))
+        record.headers = headers_as_read
         key = None if data.get("key") is None else data["key"].encode()
         outcome, key, value = interpreter.process(record, key, entry.stored(data["value"]))
         result.outcomes.append(outcome)
@@ -136,7 +142,9 @@ def _line(chain: Chain, outcome: Outcome) -> str:
 def _written(record: Record, key: bytes | None, value: str) -> str:
     data: dict[str, str] = {"topic": record.topic or ""} if record.topic != "orders" else {}
     data |= {"key": key.decode()} if key is not None else {}
-    sides = [json.dumps(name) + ":" + json.dumps(text) for name, text in data.items()]
+    sides = []
+    for name, text in data.items():
+        sides.append(json.dumps(name) + ":" + json.dumps(text))
     sides.append(f'"value":{value}')
     if record.headers:
         sides.append('"headers":' + json.dumps({h.key: _text(h) for h in record.headers}, separators=(",", ":")))
@@ -202,7 +210,9 @@ def _did(chain: Chain, result: Result, index: int) -> Iterator[str]:
     """Yields what a stage did, as the report of a run says it."""
     for number, entry in enumerate(ledger_entries(chain)):
         if entry.stage == index:
-            records = sum(bits >> number & 1 for bits in result.touched)
+            records = 0
+            for bits in result.touched:
+                records += bits >> number & 1
             arrow = "←" if entry.action == "added" else "→"
             target = f" {arrow} {code(entry.target)}" if entry.target else ""
             yield f"{entry.action} {code(entry.path)}{target} in {records}"
@@ -220,5 +230,5 @@ def _columns(entry: GalleryChain) -> str:
     plan = plan_chain(entry.parsed, None, entry.declared, topics=("orders",), typed=True)
     rows = [["column", "comes from"]]
     for column, sources in plan.lineage.items():
-        rows.append([code(column), ", ".join(code(source) for source in sources) or "a constant"])
+        rows.append([code(column), ", ".join(map(code, sources)) or "a constant"])
     return table(rows) + "\n"

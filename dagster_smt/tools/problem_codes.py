@@ -30,54 +30,54 @@ SHARED = {
     "SMT654": "orchestration/definitions/loading orchestration/pipes/external",
     "SMT753": "formats/registry/data_keys formats/registry/sealed_json",
     "SMT754": "orchestration/definitions/erasure_asset orchestration/erase tables/erasure/spec",
-    "SMT767": "orchestration/definitions/policies privacy/applied privacy/registry_tags",
-    "SMT700": "run/spec tables/spec",
-    "SMT730": "model/topics/table_names run/spec tables/spec",
+    "SMT767": "orchestration/definitions/policies privacy/applied_policy privacy/registry_tags",
+    "SMT700": "run/run_spec tables/spec",
+    "SMT730": "model/topics/table_names run/run_spec tables/spec",
     "SMT735": "orchestration/definitions/assets orchestration/definitions/many_tables",
-    "SMT783": "connect/takeover/settled connect/takeover/shadow connect/takeover/take_over",
+    "SMT783": "connect/takeover/connector_stop connect/takeover/shadow connect/takeover/take_over",
     "SMT784": "connect/takeover/definition connect/takeover/plans connect/takeover/connector_table",
-    "SMT789": "connect/takeover/settled connect/takeover/connector_table connect/takeover/take_over",
+    "SMT789": "connect/takeover/connector_stop connect/takeover/connector_table connect/takeover/take_over",
     "SMT792": "connect/takeover/definition connect/takeover/plans",
-    "SMT796": "connect/takeover/settled connect/takeover/take_over",
+    "SMT796": "connect/takeover/connector_stop connect/takeover/take_over",
     "SMT797": "connect/takeover/connector_table connect/takeover/file_names connect/takeover/parquet_files",
     "SMT798": "connect/takeover/connector_table connect/takeover/first_commit connect/takeover/take_over",
     "SMT701": "spark/stages/output tables/keyed/keys tables/planning",
     "SMT001": "chain/parse chain/stages",
     "SMT002": "chain/parse connect/connector_sources connect/worker",
     "SMT003": "chain/parse cli/parity cli/schema_arguments cli/topic_commands connect/connector_sources "
-    "connect/resources",
+    "connect/kubernetes",
     "SMT010": "chain/classes cli/chain_commands",
     "SMT011": "chain/problems foreign/check",
     "SMT012": "chain/problems foreign/check",
     "SMT013": "chain/problems chain/stages foreign/check",
     "SMT014": "chain/problems foreign/check",
-    "SMT018": "connect/connectors connect/connector_sources connect/resources orchestration/components/scaffolder",
+    "SMT018": "connect/connectors connect/connector_sources connect/kubernetes orchestration/components/scaffolder",
     "SMT019": "cli/connector_commands cli/schema_command",
-    "SMT032": "orchestration/launch/config_schema orchestration/runs/steps",
-    "SMT038": "orchestration/components/fields orchestration/definitions/topic_assets",
-    "SMT040": "orchestration/components/fields orchestration/definitions/planned",
-    "SMT045": "orchestration/definitions/partitions orchestration/launch/time_keys",
-    "SMT102": "authoring/fields/edit authoring/fields/read",
-    "SMT202": "authoring/fields/resolve authoring/fields/read",
+    "SMT032": "orchestration/launch/config_schema orchestration/runs/step_bodies",
+    "SMT038": "orchestration/components/table_models orchestration/definitions/topic_assets",
+    "SMT040": "orchestration/components/table_models orchestration/definitions/planned_table",
+    "SMT045": "orchestration/definitions/partition_keys orchestration/launch/time_keys",
+    "SMT102": "authoring/fields/edit authoring/fields/field_reading",
+    "SMT202": "authoring/fields/resolve authoring/fields/field_reading",
     "SMT205": "authoring/fields/defaults effects/on_plan",
     "SMT207": "spark/column_values spark/types",
-    "SMT250": "tables/ddl tables/rows/columns",
+    "SMT250": "tables/ddl tables/rows/column_texts",
     "SMT252": "tables/ddl tables/rows/statement",
     "SMT261": "model/topics/columns tables/rows/declare",
     "SMT263": "model/topics/columns tables/rows/declare",
-    "SMT264": "model/topics/columns tables/rows/columns tables/rows/declare",
-    "SMT267": "tables/rows/columns tables/rows/statement",
-    "SMT269": "tables/rows/declare tables/rows/write tables/spec tables/written",
+    "SMT264": "model/topics/columns tables/rows/column_texts tables/rows/declare",
+    "SMT267": "tables/rows/column_texts tables/rows/statement",
+    "SMT269": "tables/rows/declare tables/rows/write tables/spec tables/written_formats",
     "SMT270": "cli/schema_arguments tables/rows/with_options tables/spec",
     "SMT272": "model/topics/csv_options model/topics/format",
     "SMT273": "formats/avro/read formats/fixed_schema formats/json_schema/read formats/protobuf/files "
-    "formats/registry/versions formats/registry/client tables/described",
-    "SMT274": "formats/avro/write formats/protobuf/schema",
-    "SMT279": "tables/spec tables/written",
+    "formats/registry/versions formats/registry/client tables/schema_files",
+    "SMT274": "formats/avro/write formats/protobuf/message_schema",
+    "SMT279": "tables/spec tables/written_formats",
     "SMT303": "chain/dead_paths chain/plan orchestration/checks",
     "SMT350": "orchestration/checks run/counts",
     "SMT354": "orchestration/launch/config_schema run/unmasked",
-    "SMT401": "formats/json formats/texts values/basic",
+    "SMT401": "formats/json formats/database_texts values/basic",
     "SMT414": "formats/avro/read formats/json formats/fixed_schema formats/sides spark/reading/start",
     "SMT416": "formats/avro/read formats/csv formats/primitives formats/protobuf/kinds formats/sides "
     "spark/reading/start",
@@ -97,11 +97,11 @@ SHARED = {
     ),
     "SMT528": "tables/kafka/transactions tables/sinks/file_topics tables/sinks/protocol",
     "SMT569": "tables/layout_problems tables/sinks/delta_layout",
-    "SMT577": "orchestration/components/fields tables/spec",
+    "SMT577": "orchestration/components/table_models tables/spec",
     "SMT585": "tables/sources/groups tables/spec",
     "SMT590": "tables/kafka/producer tables/kafka/transactions",
-    "SMT625": "run/failures tables/kafka/client",
-    "SMT634": "run/failures tables/sources/kafka",
+    "SMT625": "run/spark_failures tables/kafka/client",
+    "SMT634": "run/spark_failures tables/sources/kafka",
 }
 """By code the modules that say the same thing in their own words. One comes in here only if it means that thing."""
 _PLACED = ("Problem", "config_problem")
@@ -176,7 +176,9 @@ def _in_module(tree: ast.Module, module: str) -> Iterator[Use]:
 
 def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
     yield tree
-    yield from (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
 
 
 def _own(scope: ast.AST) -> Iterator[ast.AST]:
@@ -214,7 +216,10 @@ def _text_of(node: ast.expr | None, names: dict[str, ast.expr]) -> str:
             return str(node.value)
         return ""
     if isinstance(node, ast.JoinedStr):
-        return "".join(str(v.value) if isinstance(v, ast.Constant) else "…" for v in node.values)
+        parts = []
+        for v in node.values:
+            parts.append(str(v.value) if isinstance(v, ast.Constant) else "…")
+        return "".join(parts)
     if isinstance(node, ast.BinOp):
         return _text_of(node.left, names) + (_text_of(node.right, names) or "…")
     return ""
@@ -227,7 +232,8 @@ def codes_page() -> str:
     lines += ["problem quotes the value of a field. The message adds the place and a hint.", ""]
     for area, codes in groupby(by_code().items(), key=lambda pair: pair[0][3]):
         lines += [f"## {area}xx: {AREAS[area]}", "", "| code | statement | module |", "|---|---|---|"]
-        lines += [_row(code, places) for code, places in codes]
+        for code, places in codes:
+            lines.append(_row(code, places))
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 

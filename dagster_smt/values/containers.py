@@ -52,7 +52,7 @@ class StructField(ValueRule):
         return value.get(self.name)
 
     def column(self, F: Any, value: Any) -> Any:
-        return value.getField(self.schema.internal_names[[n for n, _ in self.schema.fields].index(self.name)])
+        return value.getField(self.schema.internal_names[self.schema.field_names.index(self.name)])
 
 
 @dataclass(frozen=True, slots=True)

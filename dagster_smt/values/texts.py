@@ -96,8 +96,7 @@ def has_bytes(schema: Schema) -> bool:
     """Returns whether values of a schema may hold bytes."""
     if schema.type is Type.BYTES:
         return schema.logical is None
-    inner = [child for _, child in schema.fields] + [child for child in (schema.keys, schema.values) if child]
-    return any(map(has_bytes, inner))
+    return any(map(has_bytes, schema.children))
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,10 @@ def materialize_all() -> int:
     from definitions.definitions import TOPICS, spark
 
     started = time.monotonic()
-    names = [name for name in open_source(topics()).topics() if name.startswith("github.")]
+    names = []
+    for name in open_source(topics()).topics():
+        if name.startswith("github."):
+            names.append(name)
     keys = [topic_to_partition_key(name) for name in names]
     session = spark("ERROR")
     defs = _definitions(session)
@@ -150,7 +153,9 @@ def _definitions(session: SparkSessionResource) -> dg.Definitions:
     from definitions.definitions import build_masked, build_pushes
 
     assets = [build_masked(), build_pushes()]
-    jobs = [dg.define_asset_job(f"demo_{asset.key.path[-1]}", dg.AssetSelection.assets(asset)) for asset in assets]
+    jobs = []
+    for asset in assets:
+        jobs.append(dg.define_asset_job(f"demo_{asset.key.path[-1]}", dg.AssetSelection.assets(asset)))
     return dg.Definitions(assets, jobs=jobs, resources={"spark": session}, loggers={"console": console})
 
 

@@ -136,7 +136,10 @@ def show_changes(products: dg.AssetsDefinition, session: SparkSessionResource, i
     """Send the snapshot and run, send the changes and run; print the table after each. False: a run failed."""
     shutil.rmtree(folder(), ignore_errors=True)
     for title, changes in (("before the changes", SNAPSHOT), ("after them", CHANGES)):
-        records = [record for change in changes for record in change.records()]
+        records = []
+        for change in changes:
+            for record in change.records():
+                records.append(record)
         append_records(FileTopics(folder() / "topics"), TOPIC, records)
         config = {"loggers": {"console": {"config": {"log_level": "ERROR"}}}}
         resources = {"spark": session}
@@ -145,7 +148,9 @@ def show_changes(products: dg.AssetsDefinition, session: SparkSessionResource, i
             return False
         (event,) = result.get_asset_materialization_events()
         metadata = event.step_materialization_data.materialization.metadata
-        counts = [f"{metadata[f'dagster_smt/{name}'].value} {name.replace('_', ' ')}" for name in COUNTS]
+        counts = []
+        for name in COUNTS:
+            counts.append(f"{metadata[f'dagster_smt/{name}'].value} {name.replace('_', ' ')}")
         print(f"\n{len(records)} records of {TOPIC}: {', '.join(counts)}\n\nThe table {title}:")
         print(grid((*COLUMNS, "offset"), table_rows(session)), flush=True)
     return True

@@ -44,14 +44,20 @@ def show_new_field(customers: dg.AssetsDefinition, session: SparkSessionResource
     """Runs before and after the new field; prints the rows and the check. Returns False if a run failed."""
     shutil.rmtree(folder(), ignore_errors=True)
     for title, values in (("as tags.yaml lists them", CUSTOMERS), ("with a new field, phone", (NEW_CUSTOMER,))):
-        records = [NewRecord(str(value["id"]).encode(), json.dumps(value).encode()) for value in values]
+        records = []
+        for value in values:
+            records.append(NewRecord(str(value["id"]).encode(), json.dumps(value).encode()))
         append_records(FileTopics(folder() / "topics"), TOPIC, records)
         config = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
         resources = {"spark": session}
         result = dg.materialize([customers], config, instance=instance, resources=resources, raise_on_error=False)
         if not result.success:
             return False
-        (check,) = [one for one in result.get_asset_check_evaluations() if one.check_name == "held_back"]
+        checks = []
+        for one in result.get_asset_check_evaluations():
+            if one.check_name == "held_back":
+                checks.append(one)
+        (check,) = checks
         print(f"\nrecords of {TOPIC} {title}:")
         print("\n".join(f"  {json.dumps(value)}" for value in values))
         print("rows of the table:")
@@ -63,4 +69,7 @@ def show_new_field(customers: dg.AssetsDefinition, session: SparkSessionResource
 def table_rows(session: SparkSessionResource) -> list[str]:
     """Returns the values of the table, in the order of their offsets."""
     rows = session.spark_session.read.format("delta").load(str(folder() / "customers"))
-    return [bytes(row.value).decode() for row in rows.orderBy("offset").select("value").collect()]
+    texts = []
+    for row in rows.orderBy("offset").select("value").collect():
+        texts.append(bytes(row.value).decode())
+    return texts

@@ -28,8 +28,16 @@ def publish() -> int:
     place = demo.topics()
     assert isinstance(place, KafkaTopics)
     existing = set(open_source(place).topics())
-    names = sorted(p.name for p in demo.SHIPPED.iterdir() if p.is_dir() and p.name not in existing)
-    return sum(count for name in names for count, _ in send(place, name, shipped(name), 0).values())
+    new_names = []
+    for p in demo.SHIPPED.iterdir():
+        if p.is_dir() and p.name not in existing:
+            new_names.append(p.name)
+    names = sorted(new_names)
+    records = 0
+    for name in names:
+        for count, _ in send(place, name, shipped(name), 0).values():
+            records += count
+    return records
 
 
 def append_pushes(count: int) -> tuple[int, int]:

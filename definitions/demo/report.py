@@ -34,7 +34,11 @@ class AssetSummary:
 
     def fields(self, action: str) -> int:
         """Returns the number of fields that an action touched in at least one record."""
-        return sum(1 for (a, _, _), records in self.touched.items() if a == action and records)
+        number = 0
+        for (a, _, _), records in self.touched.items():
+            if a == action and records:
+                number += 1
+        return number
 
 
 def _value(metadata: Mapping[str, dg.MetadataValue], name: str) -> Any:
@@ -67,7 +71,10 @@ def overview(assets: Sequence[AssetSummary]) -> str:
 
 def details(summary: AssetSummary) -> str:
     """Returns the effects of each stage on fields, with the number of records, and the changes of the schema."""
-    touched = [(a, stage, name, n) for (a, stage, name), n in summary.touched.items() if n]
+    touched = []
+    for (a, stage, name), n in summary.touched.items():
+        if n:
+            touched.append((a, stage, name, n))
     silent = len(summary.touched) - len(touched)
     lines = [f"{summary.key}: what the stages did", grid(("action", "stage", "field", "records"), touched)]
     if silent:
@@ -84,14 +91,23 @@ def details(summary: AssetSummary) -> str:
 
 def grid(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Returns a table as text, with numbers aligned to the right."""
-    texts = [list(map(str, row)) for row in (head, *rows)]
-    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    texts = []
+    for row in (head, *rows):
+        texts.append(list(map(str, row)))
+    widths = []
+    for column in zip(*texts, strict=True):
+        widths.append(max(map(len, column)))
     numeric = []
     for i in range(len(head)):
         numeric.append(all(isinstance(row[i], int) or row[i] == "-" for row in rows))
     lines = []
     for row in texts:
-        cells = [t.rjust(w) if n else t.ljust(w) for t, w, n in zip(row, widths, numeric, strict=True)]
+        cells = []
+        for t, w, n in zip(row, widths, numeric, strict=True):
+            cells.append(t.rjust(w) if n else t.ljust(w))
         lines.append("  ".join(cells).rstrip())
     rule = "  ".join("-" * width for width in widths)
-    return "\n".join("  " + line for line in (lines[0], rule, *lines[1:]))
+    indented = []
+    for line in (lines[0], rule, *lines[1:]):
+        indented.append("  " + line)
+    return "\n".join(indented)

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from dagster_smt.certify import Certificate, certify, chain_pair, compared
+from dagster_smt.certify import Certificate, certify, certify_chain, chain_pair
 from dagster_smt.certify.certificate import CertifiedStage, CertifiedWay, Finding
 from dagster_smt.certify.chain_pair import properties_of
 from dagster_smt.certify.difference_places import DifferencePlace
@@ -105,7 +105,7 @@ def test_another_schema_of_a_header_is_found(monkeypatch):
 
 
 def test_a_timestamp_that_is_one_millisecond_off_is_found(monkeypatch):
-    steps_of = compared.steps_of
+    steps_of = certify_chain.steps_of
 
     def late(chain, reader, records, classes=None):
         steps = steps_of(chain, reader, records, classes)
@@ -114,7 +114,7 @@ def test_a_timestamp_that_is_one_millisecond_off_is_found(monkeypatch):
             steps[2][2]["record"]["timestamp"] += 1
         return steps
 
-    monkeypatch.setattr(compared, "steps_of", late)
+    monkeypatch.setattr(certify_chain, "steps_of", late)
     text = "timestamp: Connect has a timestamp, here one 1 ms later"
     assert first_difference(certify(CHAIN, ORDERS)) == ("b", "orders-0@2", text)
 

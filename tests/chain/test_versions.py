@@ -3,7 +3,7 @@
 import pytest
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.chain.versions import version_problems
+from dagster_smt.chain.plugin_versions import version_problems
 from dagster_smt.errors import ConfigError
 
 PACKAGE = "org.apache.kafka.connect.transforms."

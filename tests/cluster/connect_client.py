@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dagster_smt.orchestration import SparkSessionResource
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.spark.environment import is_connect
 from dagster_smt.tables.spec import TableSource
 from tests.cluster import runs

@@ -8,7 +8,7 @@ import pytest
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.properties import read_properties
 from dagster_smt.connect import Connector, written_component
-from dagster_smt.connect.options import family_of
+from dagster_smt.connect.option_verdicts import family_of
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.record import Record
 from dagster_smt.model.topics.format import Format

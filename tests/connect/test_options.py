@@ -11,7 +11,7 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.cli import main
 from dagster_smt.connect import Connector, connectors_at, written_component
 from dagster_smt.connect.catalog import catalog
-from dagster_smt.connect.options import family_of
+from dagster_smt.connect.option_verdicts import family_of
 from dagster_smt.errors import ConfigError
 from dagster_smt.orchestration.components.scaffolder import SmtChainScaffolder, SmtScaffoldParams
 from tests.connect.shapes import AVRO, JSON, KAFKA, SECRET, SHAPES, STRING_KEY, UNWRAP

@@ -12,7 +12,7 @@ from dagster.components.testing import create_defs_folder_sandbox
 from dagster_smt.cli import main
 from dagster_smt.connect import written_component
 from dagster_smt.connect.catalog import catalog
-from dagster_smt.connect.options import family_of
+from dagster_smt.connect.option_verdicts import family_of
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.spec import FileTopics
 from tests.connect.real_connectors import real_connectors

@@ -10,7 +10,7 @@ from dagster_smt.chain.plugins import own
 from dagster_smt.effects import condition, effect
 from dagster_smt.effects.as_data import as_data, data_of, is_data
 from dagster_smt.effects.code import CodeTransform
-from dagster_smt.privacy.stages import PolicyHeaders
+from dagster_smt.privacy.policy_stages import PolicyHeaders
 from dagster_smt.transforms.kafka.cast import Cast
 from dagster_smt.transforms.kafka.flatten import Flatten
 from dagster_smt.transforms.kafka.mask_field import MaskField

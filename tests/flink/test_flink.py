@@ -15,7 +15,7 @@ from dagster_smt.formats.sides import side_codec
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Record
 from dagster_smt.model.schema import JavaDate, Type
-from dagster_smt.tables.rows.stages import with_row
+from dagster_smt.tables.rows.row_stages import with_row
 from dagster_smt.tables.sources.file_writer import NewRecord
 from tests.flink import flink
 from tests.kafka import Topics

@@ -12,8 +12,8 @@ from dagster_smt.errors import EngineError
 from dagster_smt.foreign.kafkas_classes import runs_in_jvm
 from dagster_smt.jvm.availability import VARIABLE
 from dagster_smt.model.topics.format import Format, Formats
-from dagster_smt.spark.columns import LEFT
 from dagster_smt.spark.evaluate import evaluate
+from dagster_smt.spark.outcome_columns import LEFT
 from dagster_smt.spark.records import connect_records
 from dagster_smt.spark.records.change_texts import MARK, mark_of
 from dagster_smt.spark.ways import RECORDS_IN_KAFKAS_CLASSES, RECORDS_IN_PYTHON

@@ -177,7 +177,7 @@ def test_a_class_of_a_jar_changes_avro(registry, jar):
 def test_a_run_with_a_registry(spark, tmp_path, jar, registry, kind):
     """Records into columns: a class of a jar, a stage of Kafka's class, and one of ours."""
     from dagster_smt.run.batch import run
-    from dagster_smt.run.spec import RunSpec
+    from dagster_smt.run.run_spec import RunSpec
 
     if kind == "avro":
         number = registry.add("orders-value", '{"type":"record","name":"Order","fields":[{"name":"id","type":"int"}]}')

@@ -8,7 +8,7 @@ import pytest
 from dagster_smt.model.windows.window import Window
 from dagster_smt.orchestration import SmtTable, build_smt_asset
 from dagster_smt.run.batch import run
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources import open_source

@@ -12,8 +12,8 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.cli.schema_arguments import read_schema
 from dagster_smt.errors import ConfigError, SmtError
 from dagster_smt.formats.protobuf import text as protobuf_text
-from dagster_smt.model.topics.names import is_topic
-from dagster_smt.orchestration.definitions.names import op_name
+from dagster_smt.model.topics.topic_names import is_topic
+from dagster_smt.orchestration.definitions.op_names import op_name
 from dagster_smt.orchestration.definitions.translator import topic_keys
 from dagster_smt.orchestration.resources import SESSION_CONF
 from dagster_smt.spark.sql import quoted, text

@@ -13,7 +13,7 @@ import dagster_smt
 from dagster_smt.errors import EngineError, Problem, SmtError, TableError
 from dagster_smt.model.reports import causes
 from dagster_smt.orchestration.runs.failures import problems_as_failure
-from dagster_smt.run.failures import coded_failures
+from dagster_smt.run.spark_failures import coded_failures
 
 ROOT = Path(dagster_smt.__file__).parent
 SECRET = "secret-4711"

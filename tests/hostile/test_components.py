@@ -16,12 +16,12 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.chain.properties import read_properties, written_comment, written_property
 from dagster_smt.connect import Connector, written_component
 from dagster_smt.connect.component import CHAIN_FILE
-from dagster_smt.connect.schema import proposed_schema
+from dagster_smt.connect.proposed_columns import proposed_schema
 from dagster_smt.connect.template_text import template_text
 from dagster_smt.interpret.preview import Sample
 from dagster_smt.orchestration.components import scaffolder
-from dagster_smt.tables.proposal.look import Seen
-from dagster_smt.tables.proposal.table import propose
+from dagster_smt.tables.proposal.column_proposal import propose
+from dagster_smt.tables.proposal.look import TopicSamples
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from tests.hostile.texts import HOSTILE
 
@@ -126,7 +126,7 @@ def test_the_prefix_of_a_source_connector_is_in_the_pattern(text):
 def test_names_in_a_proposed_statement_are_those_of_the_records(text):
     value = json.dumps({text: {text: [None], "a": 1}}).encode()
     samples = [Sample("orders", 0, n, 0, value, value) for n in range(2)]
-    result = proposed_schema("x.sql", {"pattern": text}, "transforms=", Seen(samples))
+    result = proposed_schema("x.sql", {"pattern": text}, "transforms=", TopicSamples(samples))
     if "\ud800" in text:
         assert not result.wired and "half a character" in result.lines[0]
         return

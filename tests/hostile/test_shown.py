@@ -21,7 +21,7 @@ from dagster_smt.cli.preview_command import lines_of
 from dagster_smt.cli.terminal import say
 from dagster_smt.connect import Connector, ConnectorComponent, OptionVerdict, TransformVerdict
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.interpret.preview import RecordSnapshot, Sample, Shown
+from dagster_smt.interpret.preview import RecordSnapshot, Sample, StageResult
 from dagster_smt.model.reports.markdown import cell, code, fenced, plain, table
 from dagster_smt.model.reports.run_report import FieldChange, LedgerEntry, LedgerLine, RunReport, StageCounts
 from dagster_smt.model.schema import STRING, Schema, Type, optional
@@ -154,7 +154,7 @@ def test_what_a_terminal_gets(text, capsys):
     say(str(Problem("SMT501", text, text, text)))
     out += capsys.readouterr().out
     snapshot = RecordSnapshot(text, text, text, ((text, text),))
-    lines = list(lines_of(Sample(text), [Shown(text, snapshot, text), Shown(text, None, text)]))
+    lines = list(lines_of(Sample(text), [StageResult(text, snapshot, text), StageResult(text, None, text)]))
     out += "\n".join(line.plain for line in lines)
     assert out == "\n".join(map(visible, out.split("\n")))
     out.encode()
@@ -206,8 +206,8 @@ def test_log_lines_hold_names_that_are_visible():
             'orchestration/resources.py: f"a Spark session was running already and keeps it',
             "orchestration/automation/sensors.py: f'{len(new)} new topics, but {len(known)} partitio",
             "orchestration/runs/failures.py: f'{name}: {error}'",
-            "orchestration/runs/events.py: f'and so on for {more} more partitions: their mate",
-            "orchestration/runs/steps.py: summary(run.report)",
+            "orchestration/runs/dagster_events.py: f'and so on for {more} more partitions: their mate",
+            "orchestration/runs/step_bodies.py: summary(run.report)",
             "spark/avro_limits.py: JAVA_OPTIONS",
             "tables/sinks/iceberg.py: branch",
             "tables/sinks/iceberg.py: name",

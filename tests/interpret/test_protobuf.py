@@ -19,8 +19,8 @@ from dagster_smt.formats.protobuf.files import (
     read_indexes,
     write_indexes,
 )
+from dagster_smt.formats.protobuf.message_schema import descriptor_of
 from dagster_smt.formats.protobuf.read import protobuf_of
-from dagster_smt.formats.protobuf.schema import descriptor_of
 from dagster_smt.model.schema import (
     BOOLEAN,
     INT32,

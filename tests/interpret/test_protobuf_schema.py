@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from dagster_smt.errors import ConfigError, DataError
 from dagster_smt.formats.protobuf.files import field_options
+from dagster_smt.formats.protobuf.message_schema import descriptor_of
 from dagster_smt.formats.protobuf.read import protobuf_of
-from dagster_smt.formats.protobuf.schema import descriptor_of
 from dagster_smt.formats.protobuf.write import protobuf_out
 from dagster_smt.model.schema import (
     BOOLEAN,

@@ -16,7 +16,7 @@ from dagster_smt.formats.protobuf.text import proto_files
 from dagster_smt.formats.registry.client import no_protoc
 from dagster_smt.formats.sides import side_codec
 from dagster_smt.model.topics.format import Format
-from dagster_smt.run.failures import coded_failures
+from dagster_smt.run.spark_failures import coded_failures
 from tests.registry import Registry
 
 OPTIONAL, REQUIRED, REPEATED = 1, 2, 3

@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 import pyarrow as pa
 
 from dagster_smt.model.topics.format import Format, Formats
-from dagster_smt.spark.columns import timestamp_micros
+from dagster_smt.spark.outcome_columns import timestamp_micros
 from dagster_smt.spark.records.arrow_map import ArrowMap, BatchRunner
 from dagster_smt.spark.records.jvm_records import program_of_job
 from tests.jvm.java_process import ask, packed

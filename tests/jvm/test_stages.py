@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dagster_smt.chain import parse_chain
 from dagster_smt.effects.code import Code, CodePredicate
 from dagster_smt.effects.condition import Not
-from dagster_smt.model.topics.names import INTERNAL
+from dagster_smt.model.topics.topic_names import INTERNAL
 from dagster_smt.predicates.aiven.field_value_matches import FieldValueMatches
 from tests.jvm.harness import LEFT, agree, batch_of, program, run
 from tests.jvm.random_records import PLAIN, objects

@@ -10,7 +10,7 @@ from dagster_smt.lineage.tagged import tagged_columns
 from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.model.topics.format import Format
 from dagster_smt.model.windows.window import Window
-from dagster_smt.privacy.applied import Subject, apply_policy
+from dagster_smt.privacy.applied_policy import Subject, apply_policy
 from dagster_smt.privacy.policy import policy_of
 from dagster_smt.tables.ddl import parse_ddl
 

@@ -16,7 +16,7 @@ from dagster_smt.orchestration import (
     build_smt_op,
     topic_to_partition_key,
 )
-from dagster_smt.orchestration.definitions.names import op_name
+from dagster_smt.orchestration.definitions.op_names import op_name
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import DeltaSink, FileTopics, Format, KafkaTopics, TopicTable
 
@@ -185,7 +185,7 @@ def test_an_explicit_window_replaces_what_the_table_holds_of_it(spark, tmp_path)
 
 def test_a_committed_window_that_dagster_never_heard_of_is_reported_once(spark, tmp_path):
     from dagster_smt.run.batch import run
-    from dagster_smt.run.spec import RunSpec
+    from dagster_smt.run.run_spec import RunSpec
 
     append(tmp_path, "people", PERSON, PERSON)
     people = asset(tmp_path)

@@ -27,7 +27,8 @@ from dagster_smt.model.topics.columns import Column, Row
 from dagster_smt.model.windows.offsets import offsets_of
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.orchestration import SmtChecks, SmtTable, build_smt_asset
-from dagster_smt.orchestration.checks import CHECKS, Evidence, checks_of
+from dagster_smt.orchestration.check_specs import checks_of
+from dagster_smt.orchestration.checks import CHECKS, Evidence
 from dagster_smt.run.contract import contract_problems
 from dagster_smt.run.facts import sample_of
 from dagster_smt.spark.types import spark_type

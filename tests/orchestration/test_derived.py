@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.orchestration.components.derived import ConfigSpelling, instance_of, model_of
-from dagster_smt.orchestration.components.fields import SINKS, SPELLINGS, _model
+from dagster_smt.orchestration.components.table_models import SINKS, SPELLINGS, _model
 from dagster_smt.orchestration.docstrings import attribute_docs
 from dagster_smt.orchestration.launch.config_schema import smt_config_schema
 from dagster_smt.orchestration.launch.derived_fields import config_fields

@@ -9,7 +9,7 @@ from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.errors import Problem
 from dagster_smt.model.reports.run_report import LedgerEntry, LedgerLine, RejectedRecord, RunReport, StageCounts, Unread
 from dagster_smt.model.windows.window import Range, Window
-from dagster_smt.orchestration.launch.versions import code_version, data_version
+from dagster_smt.orchestration.launch.code_versions import code_version, data_version
 from dagster_smt.orchestration.metadata.definition_metadata import definition_metadata
 from dagster_smt.orchestration.metadata.run_metadata import RunContext, run_metadata
 from dagster_smt.orchestration.metadata.schema_metadata import column_lineage, column_schema

@@ -20,7 +20,7 @@ from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.model.reports.table_facts import TableFacts
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.windows.window import Range, Window
-from dagster_smt.orchestration.definitions import planned
+from dagster_smt.orchestration.definitions import planned_table
 from dagster_smt.orchestration.launch.config_schema import RunSettings
 from dagster_smt.orchestration.pipes import messages
 from dagster_smt.orchestration.pipes.external import _table
@@ -68,7 +68,7 @@ def project(tmp_path, monkeypatch):
     write(tmp_path, "orders", ['{"email":"a@b.c","amount":"1.5"}', '{"email":"d@e.f","amount":"no number"}'])
     write(tmp_path, "refunds", ['{"email":"g@h.i","amount":"2"}'])
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(planned, "_PLANNED", WeakValueDictionary())  # a process elsewhere loads one code location
+    monkeypatch.setattr(planned_table, "_PLANNED", WeakValueDictionary())  # a process elsewhere loads one code location
     yield tmp_path
     sys.modules.pop("shop_defs", None)
 
@@ -341,7 +341,7 @@ def with_policy(folder, rule):
 
     (folder / "tags.yaml").write_text('topics: {".*": {value: {email: [PII.email], amount: []}, key: []}}')
     (folder / "policy.yaml").write_text(f'rules: {{"PII.*": {rule}}}\ntags: [tags.yaml]\ndead_letters: keep\n')
-    return planned.planned_op(replace(shop_defs.orders, policy=folder / "policy.yaml"), "policed")
+    return planned_table.planned_op(replace(shop_defs.orders, policy=folder / "policy.yaml"), "policed")
 
 
 def test_the_policy_of_a_table_applies_elsewhere_and_must_be_the_same(project):

@@ -10,9 +10,9 @@ import yaml
 from dagster_smt.errors import ConfigError, DataError
 from dagster_smt.model.topics.format import Format
 from dagster_smt.orchestration import SmtTable, build_repair_job, build_smt_asset, build_smt_assets, build_smt_op
-from dagster_smt.orchestration.definitions.planned import planned_op
+from dagster_smt.orchestration.definitions.planned_table import planned_op
 from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
-from dagster_smt.privacy.stages import PolicyStage
+from dagster_smt.privacy.policy_stages import PolicyStage
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable

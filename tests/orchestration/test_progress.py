@@ -7,8 +7,8 @@ import pytest
 
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.orchestration import run_cancellable
-from dagster_smt.orchestration.runs import progress as module
-from dagster_smt.orchestration.runs.progress import RunProgress, log_every
+from dagster_smt.orchestration.runs import progress_log as module
+from dagster_smt.orchestration.runs.progress_log import RunProgress, log_every
 
 
 class Tracker:

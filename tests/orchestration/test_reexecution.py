@@ -8,7 +8,7 @@ import dagster as dg
 import pytest
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.orchestration.launch.versions import data_version
+from dagster_smt.orchestration.launch.code_versions import data_version
 from dagster_smt.orchestration.runs.execution import first_try
 from tests.orchestration.test_assets import DROP, HIDE, PERSON, append, asset, read, value
 
@@ -78,16 +78,16 @@ def test_a_fixed_request_that_succeeded_runs_again_with_the_mended_chain(runs, s
 
 def test_the_data_version_of_a_retry_is_that_of_the_chain_that_ran(runs, spark, tmp_path, monkeypatch):
     """The first run commits and dies; with another chain its retry has nothing to do, and must not say it ran."""
-    from dagster_smt.orchestration.runs import steps
+    from dagster_smt.orchestration.runs import step_bodies
 
-    execute = steps.execute
+    execute = step_bodies.execute
 
     def dies(*args):
         execute(*args)
         raise RuntimeError("gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr(steps, "execute", dies)
+        patch.setattr(step_bodies, "execute", dies)
         first = runs(WITHOUT_MASK)
     assert first.status == dg.DagsterRunStatus.FAILURE and names(spark, tmp_path) == ["x"]
     runs(MENDED, again=first)

@@ -13,7 +13,7 @@ import pytest
 
 from dagster_smt.errors import ConfigError, EngineError, UnsupportedError
 from dagster_smt.orchestration import SparkSessionResource, spark_session_of
-from dagster_smt.run.failures import coded_failures
+from dagster_smt.run.spark_failures import coded_failures
 from dagster_smt.spark import packages
 from dagster_smt.spark.avro_limits import JAVA_OPTIONS
 from dagster_smt.spark.environment import check_java, is_connect, local_java_options
@@ -230,7 +230,7 @@ import os, signal
 from pyspark import SparkContext
 from dagster_smt.errors import EngineError
 from dagster_smt.orchestration import SparkSessionResource, spark_session_of
-from dagster_smt.run.failures import coded_failures
+from dagster_smt.run.spark_failures import coded_failures
 
 conf = {"spark.master": "local[1]", "spark.log.level": "ERROR", "spark.driver.memory": "512m"}
 first, second = SparkSessionResource(conf=conf), SparkSessionResource(conf=conf)

@@ -4,7 +4,7 @@ import dagster as dg
 import pytest
 
 from dagster_smt.orchestration import SmtChecks, SmtTable, build_smt_asset
-from dagster_smt.orchestration.definitions.planned import planned_asset
+from dagster_smt.orchestration.definitions.planned_table import planned_asset
 from dagster_smt.tables.spec import DeltaSink
 from dagster_smt.transforms.kafka.mask_field import MaskField
 from tests.orchestration.test_assets import HIDE, append, table

@@ -10,7 +10,7 @@ from dagster_smt.model.reports.run_report import RunReport, TopicCounts
 from dagster_smt.model.reports.table_facts import TableFacts
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.orchestration import SmtTable, build_smt_asset
-from dagster_smt.orchestration.definitions.planned import PlannedTable
+from dagster_smt.orchestration.definitions.planned_table import PlannedTable
 from dagster_smt.orchestration.launch.config_schema import RunSettings
 from dagster_smt.orchestration.runs.afterwards import Afterwards
 from dagster_smt.orchestration.runs.execution import SmtRun

@@ -10,10 +10,10 @@ from dagster_smt.errors import ConfigError
 from dagster_smt.interpret.preview import Sample, preview
 from dagster_smt.jvm.program import kept_out
 from dagster_smt.model.topics.format import Format
-from dagster_smt.privacy.applied import Subject, apply_policy, undecided, undecided_headers
+from dagster_smt.privacy.applied_policy import Subject, apply_policy, undecided, undecided_headers
 from dagster_smt.privacy.field_paths import EVERY, covers, path_steps
 from dagster_smt.privacy.policy import policy_of, read_policy
-from dagster_smt.privacy.stages import PolicyStage
+from dagster_smt.privacy.policy_stages import PolicyStage
 from dagster_smt.tables.ddl import parse_ddl
 from tests.jvm.harness import agree, batch_of
 

@@ -8,7 +8,7 @@ import yaml
 from dagster_smt.cli import main
 from dagster_smt.interpret.preview import Sample
 from dagster_smt.model.topics.format import Format
-from dagster_smt.privacy.applied import Subject, apply_policy
+from dagster_smt.privacy.applied_policy import Subject, apply_policy
 from dagster_smt.privacy.field_scan import new_personal, scan
 from dagster_smt.privacy.patterns import kinds_in, tag_of_name
 from dagster_smt.privacy.policy import policy_of

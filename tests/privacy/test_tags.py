@@ -9,7 +9,7 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorP
 from dagster_smt.errors import ConfigError, DataError, EngineError
 from dagster_smt.formats.protobuf.files import field_options
 from dagster_smt.model.topics.format import Format
-from dagster_smt.privacy.applied import Subject, apply_policy
+from dagster_smt.privacy.applied_policy import Subject, apply_policy
 from dagster_smt.privacy.policy import policy_of
 from dagster_smt.privacy.schema_tags import avro_fields, json_fields, protobuf_fields
 from dagster_smt.privacy.tags import Tag, read_contract

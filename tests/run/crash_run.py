@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.run import batch, dead_letters
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable, WindowRequest
 

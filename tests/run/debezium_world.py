@@ -12,7 +12,7 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.model.schema_json import schema_from_json
 from dagster_smt.model.topics.format import Format
 from dagster_smt.run.batch import run
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.spec import DeltaSink, FileTopics, IcebergSink, TopicTable

@@ -19,7 +19,7 @@ from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run import batch
 from dagster_smt.run.batch import run
 from dagster_smt.run.micro_batch import MicroBatches, run_batches
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.sinks import topics
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.iceberg import IcebergTable

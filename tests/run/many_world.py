@@ -9,7 +9,7 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.model.topics.format import Format
 from dagster_smt.run.batch import run
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records

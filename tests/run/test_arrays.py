@@ -14,7 +14,7 @@ from dagster_smt.run.micro_batch import MicroBatches, run_batches
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources.file_writer import NewRecord
 from dagster_smt.tables.spec import DeltaSink, FileTopicSink, Format, IcebergSink, TopicTable, WindowRequest
-from dagster_smt.tables.written import written_formats
+from dagster_smt.tables.written_formats import written_formats
 from tests.run.world import CHAIN, MASK, SECRET, World, window
 
 ARRAYS = {"arrays-as-rows": "true"}

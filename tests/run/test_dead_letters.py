@@ -11,7 +11,7 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, TableError
 from dagster_smt.run.batch import run
 from dagster_smt.run.letter_place import check_dead_letters, has_letters_in
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.locations import location_of, locations, overlap, same_name
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.delta import DeltaTable

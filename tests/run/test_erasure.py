@@ -14,7 +14,7 @@ from dagster_smt.run import erasure as module
 from dagster_smt.run.batch import run
 from dagster_smt.run.erasure import ErasureTarget, erase
 from dagster_smt.run.facts import table_facts
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.erasure.spec import SmtErasure
 from dagster_smt.tables.planning import plan_sink

@@ -12,7 +12,7 @@ from dagster_smt.model.windows.offsets import offsets_of
 from dagster_smt.model.windows.window import Range
 from dagster_smt.run.batch import run
 from dagster_smt.run.dead_letters import CONNECTOR_HEADER, SOURCE_HEADERS
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.records import GROUP_HEADER, SOURCE_HEADER
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records

@@ -16,7 +16,7 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run
 from dagster_smt.run.dead_letters import COMMIT_HEADER, IDENTITY_HEADER
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources import open_source

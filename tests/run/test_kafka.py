@@ -15,7 +15,7 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run
 from dagster_smt.run.micro_batch import MicroBatches, run_batches
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources.file_writer import NewRecord

@@ -13,7 +13,7 @@ from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.offsets import offsets_of
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.keyed import offsets_to_read_on
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable

@@ -16,7 +16,7 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.errors import SmtError
 from dagster_smt.model.topics.format import Format
 from dagster_smt.run.facts import table_facts
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources.file_topics import ID

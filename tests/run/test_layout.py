@@ -12,7 +12,7 @@ from dagster_smt.errors import PlanError, TableError, UnsupportedError
 from dagster_smt.model.topics.format import Format
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.spec import DeltaSink, FileTopics, IcebergSink, TopicTable, WindowRequest

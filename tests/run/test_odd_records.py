@@ -7,8 +7,8 @@ from dagster_smt.interpret.interpreter import DROPPED_STATUS, FAILED, Interprete
 from dagster_smt.model.record import Record
 from dagster_smt.model.topics.format import Format
 from dagster_smt.run.batch import run
-from dagster_smt.run.spec import RunSpec
-from dagster_smt.tables.rows.stages import with_row
+from dagster_smt.run.run_spec import RunSpec
+from dagster_smt.tables.rows.row_stages import with_row
 from dagster_smt.tables.spec import DeltaSink, TableSource, TopicTable
 from tests.spark.test_odd_records import COPY, case_of, frame_of
 

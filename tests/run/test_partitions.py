@@ -9,7 +9,7 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.errors import TableError
 from dagster_smt.model.record import Record
 from dagster_smt.run.batch import run
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.kafka.spec import NewTopics
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.sources.file_writer import NewRecord

@@ -15,7 +15,7 @@ from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run
 from dagster_smt.run.micro_batch import MicroBatches, run_batches
 from dagster_smt.run.report_json import report_from_json, report_to_json
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources.file_topics import FileTopicsSource
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records

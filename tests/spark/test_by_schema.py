@@ -21,8 +21,8 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.avro_limits import JAVA_OPTIONS, has_limits
 from dagster_smt.spark.by_schema import by_schema
 from dagster_smt.spark.evaluate import evaluate
-from dagster_smt.spark.literals import MAX_MILLIS
 from dagster_smt.spark.reading.window_forms import window_forms
+from dagster_smt.spark.typed_literals import MAX_MILLIS
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from tests.registry import Registry
 from tests.spark.made_up import TOPICS, chains, payloads, structs

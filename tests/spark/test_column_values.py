@@ -9,7 +9,7 @@ from hypothesis import given
 from dagster_smt.errors import DataError, PlanError
 from dagster_smt.model.schema import INT32, STRING, JavaDate, Schema, Type, date, decimal, optional, time, timestamp
 from dagster_smt.spark.column_values import arrow_type, check_defaults, column_writer
-from dagster_smt.spark.literals import fits_decimal
+from dagster_smt.spark.typed_literals import fits_decimal
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.values.cast import DAY
 from tests.spark.made_up import structs

@@ -31,7 +31,7 @@ from dagster_smt.model.record import Record
 from dagster_smt.model.topics.format import Format
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.column_values import arrow_type, column_writer
-from dagster_smt.spark.layout import Leaf, built
+from dagster_smt.spark.flat_columns import Leaf, built
 from dagster_smt.spark.plain import from_plain, reader, to_plain
 from dagster_smt.spark.sql import select
 from dagster_smt.spark.stages.typed import State, TypedEvaluator

@@ -11,7 +11,7 @@ import pytest
 from pyspark import cloudpickle
 
 from dagster_smt.errors import UnsupportedError
-from dagster_smt.run.failures import coded_failures
+from dagster_smt.run.spark_failures import coded_failures
 from dagster_smt.spark.executors import MODULES, PACKAGE, SHIPPING, failed_look, lacking, probe
 
 ROOT = Path(__file__).parents[2]

@@ -26,7 +26,7 @@ from dagster_smt.model.schema import (
 )
 from dagster_smt.model.topics.format import Format
 from dagster_smt.spark import sql
-from dagster_smt.spark.layout import built
+from dagster_smt.spark.flat_columns import built
 from dagster_smt.spark.plain import reader, to_plain
 from dagster_smt.spark.reading.json_columns import ReadColumns, SideColumns
 from dagster_smt.spark.reading.start import typed_evaluator

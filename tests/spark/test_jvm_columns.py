@@ -10,8 +10,8 @@ from dagster_smt.jvm.availability import VARIABLE
 from dagster_smt.model.schema import INT64, STRING, Schema, Type, optional, timestamp
 from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.by_schema import by_schema
-from dagster_smt.spark.columns import LEFT, LEFT_RECORD
 from dagster_smt.spark.evaluate import evaluate, left_records
+from dagster_smt.spark.outcome_columns import LEFT, LEFT_RECORD
 from dagster_smt.spark.reading.window_forms import window_forms
 from dagster_smt.spark.records.jvm_records import with_left
 from dagster_smt.tables.spec import FileTopics, TopicTable

@@ -19,7 +19,7 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.interpret.interpreter import FAILED, Interpreter
 from dagster_smt.model.record import Header, Record
 from dagster_smt.model.topics.format import Format
-from dagster_smt.spark.columns import TIMESTAMP_TYPES
+from dagster_smt.spark.outcome_columns import TIMESTAMP_TYPES
 from dagster_smt.spark.records.arrow_map import ArrowMap, evaluate_records
 from dagster_smt.spark.versions import frame_of_arrow
 from dagster_smt.tables.spec import FileTopics, TopicTable

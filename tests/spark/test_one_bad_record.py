@@ -264,11 +264,11 @@ def test_a_decoder_of_columns_that_raises(monkeypatch):
 
 
 def test_a_column_that_cannot_be_built(monkeypatch):
-    real = json_columns._Reader._built
+    real = json_columns._TextReader._built
 
     def built(reader, rows):
         raise_if(any(row is not None and row.f0 == "poison" for row in rows))
         return real(reader, rows)
 
-    monkeypatch.setattr(json_columns._Reader, "_built", built)
+    monkeypatch.setattr(json_columns._TextReader, "_built", built)
     check(in_columns)

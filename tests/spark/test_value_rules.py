@@ -15,11 +15,11 @@ from dagster_smt.model.record import Header
 from dagster_smt.model.schema import BOOLEAN, INT32, STRING, JavaDate, Schema, Type, date, decimal, time, timestamp
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.column_values import arrow_type, column_writer
-from dagster_smt.spark.layout import Leaf, Struct
-from dagster_smt.spark.literals import MAX_MILLIS
+from dagster_smt.spark.flat_columns import Leaf, Struct
 from dagster_smt.spark.plain import from_plain, reader, to_plain
 from dagster_smt.spark.sql import select
 from dagster_smt.spark.stages.expressions import Scope
+from dagster_smt.spark.typed_literals import MAX_MILLIS
 from dagster_smt.spark.versions import frame_of_arrow
 from dagster_smt.tools.parity.bridges import unordered
 from dagster_smt.tools.parity.spellings import spellings

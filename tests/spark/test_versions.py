@@ -21,7 +21,7 @@ from dagster_smt.spark.versions import (
     struct_of_ddl,
 )
 from dagster_smt.tables.sinks.delta import DeltaTable
-from dagster_smt.tables.sinks.sql import procedure_argument
+from dagster_smt.tables.sinks.replaced_rows import procedure_argument
 from dagster_smt.tables.spec import DeltaSink
 
 
@@ -158,9 +158,9 @@ def test_the_equivalents_for_spark_3_give_what_spark_4_gives(spark, monkeypatch)
 
 def test_arguments_of_procedures_are_literals_in_spark_3(spark, monkeypatch):
     names = ["ice.db.orders", "ice.db.`it's`", "`a \\ b`.`${x}`", 'say "hi"', "a\nb", "ж😀'", "--'"]
-    monkeypatch.setattr("dagster_smt.tables.sinks.sql.missing", frozenset)
+    monkeypatch.setattr("dagster_smt.tables.sinks.replaced_rows.missing", frozenset)
     assert [procedure_argument(spark, name) for name in names] == list(map(sql.text, names))
-    monkeypatch.setattr("dagster_smt.tables.sinks.sql.missing", lambda: frozenset(SINCE_4))
+    monkeypatch.setattr("dagster_smt.tables.sinks.replaced_rows.missing", lambda: frozenset(SINCE_4))
     arguments = [procedure_argument(spark, name) for name in names]
     assert all(argument[0] == argument[-1] == "'" for argument in arguments)
     assert list(spark.sql(f"SELECT {', '.join(arguments)}").first()) == names

@@ -19,10 +19,10 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.orchestration import SmtTable, SparkSessionResource, build_smt_asset
 from dagster_smt.run.batch import run
 from dagster_smt.run.maintenance import maintain
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.spark.packages import LOG_STORE
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.maintenance.options import SmtMaintenance
+from dagster_smt.tables.maintenance.maintenance_options import SmtMaintenance
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources.file_writer import append_records
 from dagster_smt.tables.spec import FileTopics, TopicTable

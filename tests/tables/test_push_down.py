@@ -21,7 +21,7 @@ from dagster_smt.model.record import Record
 from dagster_smt.model.topics.format import Format
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables.push_down import explained, narrowed
-from dagster_smt.tables.rows.stages import with_row
+from dagster_smt.tables.rows.row_stages import with_row
 from dagster_smt.tables.spec import FileTopics, TopicTable
 from dagster_smt.values.basic import ValueRule
 from dagster_smt.values.java import regex as java_regex

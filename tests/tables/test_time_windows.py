@@ -14,7 +14,7 @@ from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range
 from dagster_smt.tables.available import Available
 from dagster_smt.tables.spec import WindowRequest
-from dagster_smt.tables.windows import Resolved, resolve_window
+from dagster_smt.tables.windows import ResolvedWindow, resolve_window
 
 DAY = 100
 LATE = ("next", "include")
@@ -38,7 +38,7 @@ class Log:
             results["a", partition] = next(later, len(stamps))
         return results
 
-    def run(self, request: WindowRequest) -> Resolved:
+    def run(self, request: WindowRequest) -> ResolvedWindow:
         ranges = [Range("a", partition, 0, len(stamps)) for partition, stamps in self.stamps.items()]
         available = Available(ranges, {"a": "x"}, self.offsets_at, late=self.late)
         resolved_window = resolve_window(request, available, self.state)

@@ -6,8 +6,8 @@ from contextlib import suppress
 import pytest
 
 from dagster_smt.errors import DataError
+from dagster_smt.formats.database_texts import parsed_text
 from dagster_smt.formats.sides import side_codec
-from dagster_smt.formats.texts import parsed_text
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.record import Record
 from dagster_smt.model.schema import Schema, Type, decimal

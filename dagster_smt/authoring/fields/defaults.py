@@ -37,7 +37,9 @@ def changed_items_default(before: Cell, after: Cell, item: str, body: Node) -> C
         return after
     if after.schema.type is Type.ARRAY:
         return replace(after, schema=after.schema.with_(default=[_value_of_node(body, (item,), v) for v in default]))
-    changed = {key: _value_of_node(body, (item,), v) for key, v in default.items()}
+    changed = {}
+    for key, v in default.items():
+        changed[key] = _value_of_node(body, (item,), v)
     return replace(after, schema=after.schema.with_(default=changed))
 
 
@@ -52,7 +54,10 @@ def _base(present: Expr | None) -> tuple[str, ...]:
 def _value_of_node(node: Node, base: tuple[str, ...], value: Any) -> Any:
     """Returns the value of a node, if the reference ``base`` has a value."""
     if isinstance(node, Group):
-        return {name: _value_of_node(child, base, value) for name, child in node.fields}
+        members = {}
+        for name, child in node.fields:
+            members[name] = _value_of_node(child, base, value)
+        return members
     try:
         return _value(node.expr, base, value)
     except DataError as error:

@@ -178,7 +178,10 @@ class _Editor:
                 return self.struct(node, branch)
             return node
         if self.dropped is not None and node.schema.type is Type.MAP and Every() not in branch.below:
-            names = tuple(step.name if isinstance(step, Key) else step for step in branch.below)
+            steps = []
+            for step in branch.below:
+                steps.append(step.name if isinstance(step, Key) else step)
+            names = tuple(steps)
             node = replace(node, expr=Call(KeepKeys(names), (node.expr,)), copied=False)
         for step, below in branch.below.items():
             assert not isinstance(step, str)  # a struct with paths below it is a group

@@ -105,7 +105,8 @@ def _places(path: JsonPath) -> Iterator[Names]:
         if isinstance(step, str):
             above = (*above, step)
         else:
-            yield from ((*above, *test.names) for test in tests_in(step.test))
+            for test in tests_in(step.test):
+                yield (*above, *test.names)
     yield above
 
 

@@ -84,7 +84,10 @@ def resolve(
 
 def text_of(route: Route) -> str:
     """Returns a route in the extended syntax."""
-    return route_text(tuple(step.name if isinstance(step, Key) else step for step in route))
+    names = []
+    for step in route:
+        names.append(step.name if isinstance(step, Key) else step)
+    return route_text(tuple(names))
 
 
 def _routes(schema: Schema, steps: tuple[Step, ...], strict: bool) -> Iterator[Route]:
@@ -117,14 +120,18 @@ def matching(schema: Schema, step: Step) -> Iterator[tuple[RouteStep, Schema]]:
     values, keyed = schema.values, has_text_keys(schema)
     if isinstance(step, str | Match):
         matches = _matches(step)
-        yield from ((name, child) for name, child in schema.fields if matches(name))
+        for name, child in schema.fields:
+            if matches(name):
+                yield (name, child)
         if keyed and values is not None:
             yield (Key(step) if isinstance(step, str) else step), values
     elif isinstance(step, Index):
         if schema.type is Type.ARRAY and values is not None:
             yield step, values
     else:
-        yield from ((step_down, child) for step_down, child in _children(schema) if _is_of(child, step))
+        for step_down, child in _children(schema):
+            if _is_of(child, step):
+                yield (step_down, child)
 
 
 def has_text_keys(schema: Schema) -> bool:
@@ -167,7 +174,7 @@ def _next_name(steps: tuple[Step, ...]) -> str:
 
 def _names(schema: Schema) -> dict[str, None]:
     """Returns all field names of a schema, at any depth."""
-    names = dict.fromkeys(name for name, _ in schema.fields)
+    names = dict.fromkeys(schema.field_names)
     for _, child in _children(schema):
         names.update(_names(child))
     return names

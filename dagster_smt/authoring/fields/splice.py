@@ -103,7 +103,10 @@ class _Pattern:
         return [key for key in node if self.search(key)]
 
     def find(self, data: bytes) -> "_Values | None":
-        texts_before_colons = {text for text, colon in _STRINGS.findall(data) if colon}
+        texts_before_colons = set()
+        for text, colon in _STRINGS.findall(data):
+            if colon:
+                texts_before_colons.add(text)
         keys = frozenset(key for key in texts_before_colons if self._wants(key))
         if not keys:
             return None
@@ -131,7 +134,10 @@ class _Values:
         else:
             key = rb'"(?<!\\")(?:' + b"|".join(keys) + rb')"'
         self.all = re.compile(rb"(" + key + rb'\s*:\s*)(?:("' + _STRING + rb'"|[-+.\w]+)|([\[{]))')
-        self.texts = [(colon, re.compile(key + colon + b'"' + _STRING + b'"')) for colon in (b":", b": ")]
+        patterns = []
+        for colon in (b":", b": "):
+            patterns.append((colon, re.compile(key + colon + b'"' + _STRING + b'"')))
+        self.texts = patterns
 
 
 class _Splice:
@@ -141,7 +147,9 @@ class _Splice:
         self.target, self.act, self.texts = target, act, texts
         self.fixed: list[tuple[re.Pattern[bytes], bytes]] = []
         if texts is not None and isinstance(target, _Name):
-            new = [(pattern, target.needle + colon + texts.new) for colon, pattern in target.values.texts]
+            new = []
+            for colon, pattern in target.values.texts:
+                new.append((pattern, target.needle + colon + texts.new))
             self.fixed = [(pattern, text.replace(b"\\", rb"\\")) for pattern, text in new]
 
     def node(self, node: Any, record: Record) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dagster_smt.connect.connectors import Connector
-from dagster_smt.connect.takeover.types import TakeOverRecord
+from dagster_smt.connect.takeover.takeover_parts import TakeOverRecord
 from dagster_smt.model.reports.markdown import code, plain, table
 from dagster_smt.model.secrets import shows_secret
 
@@ -45,7 +45,11 @@ def read_record(folder: Path) -> TakeOverRecord | None:
     try:
         data: dict[str, Any] = json.loads((folder / JSON_FILE).read_text(encoding="utf-8"))
         known = {field.name for field in fields(TakeOverRecord)}
-        return TakeOverRecord(**{name: value for name, value in data.items() if name in known})
+        parts = {}
+        for name, value in data.items():
+            if name in known:
+                parts[name] = value
+        return TakeOverRecord(**parts)
     except (OSError, ValueError, TypeError):
         return None
 
@@ -96,12 +100,14 @@ def page_of(record: TakeOverRecord) -> str:
         lines += ["## Offsets", "", f"Consumer group: {code(str(record.offsets.get('group', '')))}.", ""]
         rows = [("topic", "partition", "next offset")]
         for topic, partitions in offsets.items():
-            rows += [(code(topic), str(partition), str(offset)) for partition, offset in partitions.items()]
+            for partition, offset in partitions.items():
+                rows.append((code(topic), str(partition), str(offset)))
         lines += [table(rows), ""]
     lines += ["## Columns", "", plain(record.compared) or "Not compared.", ""]
     if record.columns:
         cells = [("column", "difference", "text")]
-        cells += [(code(c["column"]), c["kind"], plain(c["text"])) for c in record.columns]
+        for c in record.columns:
+            cells.append((code(c["column"]), c["kind"], plain(c["text"])))
         lines += [table(cells), ""]
     if record.problems:
         lines += ["## Problems", "", *(f"- {plain(text)}" for text in record.problems), ""]

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from dagster_smt.spark.sql import quoted
+from dagster_smt.spark.types import types_by_name
 from dagster_smt.tables.spec import SourceColumns
 
 SHOWN = 20
@@ -70,14 +71,20 @@ def compared_rows(
         keys: Columns that identify the row to compare with; empty: the most similar row.
     """
     own = set(source.names)
-    there = {f.name: f.dataType for f in of_connector.schema.fields}
+    there = types_by_name(of_connector.schema)
     names = []
     for column in ours.schema.fields:
         if column.name not in own and there.get(column.name) == column.dataType:
             names.append(column.name)
-    kinds = {name: there[name] for name in names}
-    cells = [comparable(F.col(quoted(name)), kinds[name]).alias(name) for name in names]
-    coordinates = [F.col(quoted(name)) for name in source.names]
+    kinds = {}
+    for name in names:
+        kinds[name] = there[name]
+    cells = []
+    for name in names:
+        cells.append(comparable(F.col(quoted(name)), kinds[name]).alias(name))
+    coordinates = []
+    for name in source.names:
+        coordinates.append(F.col(quoted(name)))
     left = ours.select(*cells, F.lit(1).alias(_NUMBER), F.struct(*coordinates).alias(_PLACE))
     place_type = left.schema[_PLACE].dataType
     right = of_connector.select(*cells, F.lit(-1).alias(_NUMBER), F.lit(None).cast(place_type).alias(_PLACE))
@@ -89,8 +96,11 @@ def compared_rows(
             F.coalesce(F.sum(F.when(more, F.col(_NUMBER))), F.lit(0)).alias("ours"),
             F.coalesce(-F.sum(F.when(fewer, F.col(_NUMBER))), F.lit(0)).alias("of_connector"),
         ).collect()[0]
+        types = {}
+        for name, kind in kinds.items():
+            types[name] = kind.simpleString()
         result = RowComparison(
-            {name: kind.simpleString() for name, kind in kinds.items()},
+            types,
             ours.count(),
             of_connector.count(),
             int(sums.ours),
@@ -107,7 +117,9 @@ def compared_rows(
 def comparable(value: Column, kind: DataType) -> Column:
     """Returns a value that Spark can group by: a map becomes its entries in the order of their keys."""
     if isinstance(kind, StructType):
-        fields = [comparable(value[f.name], f.dataType).alias(f.name) for f in kind.fields]
+        fields = []
+        for f in kind.fields:
+            fields.append(comparable(value[f.name], f.dataType).alias(f.name))
         return F.when(value.isNotNull(), F.struct(*fields)) if _has_map(kind) else value
     if isinstance(kind, ArrayType):
         element = kind.elementType
@@ -139,7 +151,11 @@ def _difference(row: Row, others: Iterable[Row], names: Sequence[str], keys: Seq
     for other in others:
         if keys and any(row[key] != other[key] for key in keys):
             continue
-        columns = tuple(name for name in names if row[name] != other[name])
+        different = []
+        for name in names:
+            if row[name] != other[name]:
+                different.append(name)
+        columns = tuple(different)
         if len(columns) < len(names) and (not best or len(columns) < len(best)):
             best = columns
     return RowDifference(where, int(row[_NUMBER]), best)

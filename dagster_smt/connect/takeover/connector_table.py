@@ -12,14 +12,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from dagster_smt.connect.takeover.parquet_files import CountRows, ParquetFolder, check_files, rows_by_file
-from dagster_smt.connect.takeover.types import CommittedOffsets, TableHead, TakeOverPlan
+from dagster_smt.connect.takeover.takeover_parts import CommittedOffsets, TableHead, TakeOverPlan
 from dagster_smt.errors import Problem, TableError, UnsupportedError
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.topics.taken_over import TakenOver
 from dagster_smt.model.windows.offsets import OffsetSet, TopicPartition, offsets_of
-from dagster_smt.model.windows.window import Range
+from dagster_smt.model.windows.window import Range, ends_of, not_empty
 from dagster_smt.spark.sql import quoted
-from dagster_smt.tables.available import Measured
+from dagster_smt.tables.available import TopicEnds
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.tables.sinks.protocol import Replaced, Table
@@ -133,8 +133,14 @@ class TakeOverTable:
         at, control, valid = head, dict[int, int](), ""
         for _ in range(_LONGEST_WAY):
             if prefix in at.summary:
-                control = {int(p): int(o) for p, o in json.loads(at.summary[prefix]).items()}
-                valid = next((at.summary[name] for name in _VALID_THROUGH if name in at.summary), "")
+                control = {}
+                for p, o in json.loads(at.summary[prefix]).items():
+                    control[int(p)] = int(o)
+                valid = ""
+                for name in _VALID_THROUGH:
+                    if name in at.summary:
+                        valid = at.summary[name]
+                        break
                 break
             if at.parent_id not in known:
                 break
@@ -157,19 +163,19 @@ class TakeOverTable:
 
     # --- offsets ---
 
-    def measured(self) -> tuple[Measured, dict[str, str]]:
+    def measured(self) -> tuple[TopicEnds, dict[str, str]]:
         """Returns the offsets that the topics hold now, and the identities of the topics."""
         source = open_source(self.spec.table.source, self.session)
         topics = choose_topics(self.spec.table, self.spec.window, source.topics())
         return source.measure(topics), source.identities(topics)
 
-    def covered(self, committed: CommittedOffsets, measured: Measured) -> OffsetSet:
+    def covered(self, committed: CommittedOffsets, measured: TopicEnds) -> OffsetSet:
         """Returns the offsets that a connector has written.
 
         Raises:
             TableError: SMT789, the offsets cannot be those of the topics.
         """
-        ends = {(r.topic, r.partition): r.end for r in measured.ranges}
+        ends = ends_of(measured.ranges)
         for waiting in measured.waiting:  # the connector may read records of open transactions
             ends[waiting.topic, waiting.partition] += waiting.offsets
         ranges, problems = [], []
@@ -187,15 +193,18 @@ class TakeOverTable:
             problems.append(Problem("SMT789", self.sink.place, statement, hint))
         if problems:
             raise TableError(problems)
-        return offsets_of(r for r in ranges if r.records)
+        return offsets_of(not_empty(ranges))
 
     # --- the note ---
 
-    def take(self, covered: OffsetSet, measured: Measured, identities: Mapping[str, str], rows: int) -> TableState:
+    def take(self, covered: OffsetSet, measured: TopicEnds, identities: Mapping[str, str], rows: int) -> TableState:
         """Commits the note of a take-over, and the columns for the source of rows. Returns the state."""
         before = self.state()
         first = before or TableState(0, "", self.sink.holds)
-        own = sum(count for topic, count in first.rows.items() if topic)
+        own = 0
+        for topic, count in first.rows.items():
+            if topic:
+                own += count
         of_connector = covered - first.held
         if first.taken_over is not None:
             of_connector |= first.taken_over.offsets
@@ -233,9 +242,10 @@ class TakeOverTable:
             kinds: Mapping[str, str] = dict(
                 zip(self.sink.source_columns.names, ("string", "int", "bigint"), strict=True)
             )
-            missing: list[Any] = [
-                F.lit(None).cast(kind).alias(name) for name, kind in kinds.items() if name.lower() not in names
-            ]
+            missing: list[Any] = []
+            for name, kind in kinds.items():
+                if name.lower() not in names:
+                    missing.append(F.lit(None).cast(kind).alias(name))
             nothing = nothing.select(*(F.col(quoted(name)) for name in nothing.columns), *missing)
         self.table.commit(nothing, state, Replaced(), expected)
 

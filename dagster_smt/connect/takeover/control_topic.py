@@ -96,8 +96,13 @@ def in_flight(client: KafkaClient, topic: str, group: str, table: str, committed
         if stable[place] < ends[place]:
             result.open_transactions += 1
         result.read_to[place[1]] = stable[place]
-    starts = {place: max(firsts[place], committed.get(place[1], 0)) for place in places}
-    for value in _values(client, {place: (starts[place], stable[place]) for place in places}):
+    starts = {}
+    for place in places:
+        starts[place] = max(firsts[place], committed.get(place[1], 0))
+    spans = {}
+    for place in places:
+        spans[place] = (starts[place], stable[place])
+    for value in _values(client, spans):
         _add(result, value, group, table)
     return result
 
@@ -146,7 +151,9 @@ def _add(result: InFlight, value: bytes, group: str, table: str) -> None:
         reference = payload["table_reference"]
         name = ".".join([*reference["namespace"], reference["name"]])
         files = [*(payload["data_files"] or ()), *(payload["delete_files"] or ())]
-        records = sum(int(file["record_count"]) for file in files)
+        records = 0
+        for file in files:
+            records += int(file["record_count"])
     except (KeyError, TypeError, ValueError, IndexError, EOFError, struct.error):
         raise _unreadable("an event has another format") from None
     if name == table and files:

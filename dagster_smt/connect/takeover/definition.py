@@ -13,9 +13,9 @@ from jinja2.nativetypes import NativeEnvironment
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.foreign_classes import absolute_entries
 from dagster_smt.errors import ConfigError, Problem, UnsupportedError
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.described import with_files
+from dagster_smt.tables.schema_files import with_files
 from dagster_smt.tables.spec import (
     DeltaSink,
     FileTopics,
@@ -139,7 +139,9 @@ def _sink(data: Mapping[str, Any], folder: Path) -> Sink:
     if kind not in _SINKS:
         hint = "a component that writes topics starts at the connector's offsets with table.start: group:connect-NAME"
         raise UnsupportedError(Problem("SMT784", str(folder / FILE), f"the component writes no table: {kind}", hint))
-    known = {field.name for field in fields(_SINKS[kind])}
+    known = set()
+    for field in fields(_SINKS[kind]):
+        known.add(field.name)
     if strange := sorted(options.keys() - known):
         raise ConfigError(Problem("SMT792", f"sink.{kind}", f"unknown options: {', '.join(strange)}"))
     options = {**options}

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from dagster_smt.connect.connectors import Connector
-from dagster_smt.connect.options import family_of
+from dagster_smt.connect.option_verdicts import family_of
 from dagster_smt.errors import Problem, UnsupportedError
 
 _DELIMITER, _TEMPLATE = "file.delim", "file.name.template"
@@ -95,8 +95,13 @@ def _check_format(connector: Connector, text: str) -> None:
 
 
 def _by_template(connector: Connector, template: str) -> FileNaming:
-    names = [match[1] for match in _PLACE.finditer(template)]
-    missing = [name for name in ("topic", "partition", "start_offset") if names.count(name) == 0]
+    names = []
+    for match in _PLACE.finditer(template):
+        names.append(match[1])
+    missing = []
+    for name in ("topic", "partition", "start_offset"):
+        if names.count(name) == 0:
+            missing.append(name)
     if missing:
         statement = f"file.name.template has no {{{{{missing[0]}}}}}: the names of files do not say their offsets"
         hint = "let the asset begin with a table of its own: table.start: group:connect-NAME"

@@ -63,8 +63,14 @@ def check_columns(place: str, schema: StructType) -> None:
     """
     text = schema.json()
     hint = "let the asset begin with a table of its own: table.start: group:connect-NAME"
-    odd = [name for name in _names(schema) if _UNREADABLE & set(name)]
-    new = [kind for kind in _NEW_TYPES if f'"{kind}"' in text]
+    odd = []
+    for name in _names(schema):
+        if _UNREADABLE & set(name):
+            odd.append(name)
+    new = []
+    for kind in _NEW_TYPES:
+        if f'"{kind}"' in text:
+            new.append(kind)
     if odd:
         statement = (
             f"a Delta table of these files cannot have the column '{odd[0]}', because of a character in its name"
@@ -155,6 +161,5 @@ def write_first_commit(session: SparkSession, folder: str, lines: Sequence[str])
 
 def _java_list(jvm: Any, lines: Sequence[str]) -> Any:
     result = jvm.java.util.ArrayList()
-    for line in lines:
-        result.add(line)
+    result.update(lines)
     return result

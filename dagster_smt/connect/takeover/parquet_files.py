@@ -72,7 +72,10 @@ class ParquetFolder:
             schema = self._reader().parquet(self.path).schema
         except PySparkException:
             return None
-        others = [name for name in self.partition_columns() if name not in schema.names]
+        others = []
+        for name in self.partition_columns():
+            if name not in schema.names:
+                others.append(name)
         if others:
             discovered = self.session.read.parquet(self.path).schema
             schema = StructType([*schema.fields, *(discovered[name] for name in others)])
@@ -122,7 +125,9 @@ class ParquetFolder:
         assert schema is not None
         check_columns(self.path, schema)
         names = ("path", "size", "modification_time")
-        facts = [F.col(f"_metadata.file_{name}").alias(name) for name in names]
+        facts = []
+        for name in names:
+            facts.append(F.col(f"_metadata.file_{name}").alias(name))
         frame = self._reader().parquet(self.path).select(*facts)
         rows = frame.groupBy(*names).agg(F.count("*").alias("rows")).collect()
         files = []
@@ -143,7 +148,10 @@ class ParquetFolder:
 def rows_by_file(frame: DataFrame) -> dict[str, int]:
     """Returns the rows of each file of a table, by its path."""
     counts = frame.groupBy(F.col("_metadata.file_path").alias("path")).agg(F.count("*").alias("rows")).collect()
-    return {unquote(row["path"]): int(row["rows"]) for row in counts}
+    rows = {}
+    for row in counts:
+        rows[unquote(row["path"])] = int(row["rows"])
+    return rows
 
 
 def check_files(

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 
 from dagster_smt.connect.connectors import Connector
-from dagster_smt.connect.options import family_of
+from dagster_smt.connect.option_verdicts import family_of
 from dagster_smt.connect.settings import is_true
 from dagster_smt.connect.settings_of_lakes import iceberg_table
 from dagster_smt.connect.takeover.definition import Definition
 from dagster_smt.connect.takeover.file_names import file_naming
-from dagster_smt.connect.takeover.types import TakeOverPlan
+from dagster_smt.connect.takeover.takeover_parts import TakeOverPlan
 from dagster_smt.errors import ConfigError, Problem, UnsupportedError
 from dagster_smt.tables.spec import KafkaTopics
 
@@ -107,5 +107,7 @@ def catalog_conf(config: Mapping[str, str]) -> dict[str, str]:
     head = f"spark.sql.catalog.{name}"
     if "jdbc" in f"{options.get('type', '')}{options.get('catalog-impl', '')}".lower():
         options = {**_OF_JDBC, **options}
-    conf = {f"{head}.{option}": value for option, value in options.items()}
+    conf = {}
+    for option, value in options.items():
+        conf[f"{head}.{option}"] = value
     return {**conf, head: _CATALOG_CLASS, "spark.sql.defaultCatalog": name}

@@ -8,7 +8,7 @@ from typing import Any
 
 from dagster_smt.connect.connector_sources import ANSWER_ERRORS, answered, reason_of
 from dagster_smt.connect.connectors import Connector
-from dagster_smt.connect.takeover.types import ConnectorState
+from dagster_smt.connect.takeover.takeover_parts import ConnectorState
 from dagster_smt.errors import EngineError, Problem, UnsupportedError
 from dagster_smt.model.secrets import without_login
 from dagster_smt.model.windows.offsets import TopicPartition
@@ -43,12 +43,18 @@ class ConnectRest:
             UnsupportedError: SMT780, the worker has no such connector.
         """
         config = self._ask("GET", "/config")
-        return Connector(self.name, {str(k): "" if v is None else str(v) for k, v in dict(config).items()})
+        texts = {}
+        for k, v in dict(config).items():
+            texts[str(k)] = "" if v is None else str(v)
+        return Connector(self.name, texts)
 
     def state(self) -> ConnectorState:
         """Returns the state of the connector and its tasks."""
         about = self._ask("GET", "/status")
-        return ConnectorState(str(about["connector"]["state"]), tuple(str(t["state"]) for t in about["tasks"]))
+        tasks = []
+        for t in about["tasks"]:
+            tasks.append(str(t["state"]))
+        return ConnectorState(str(about["connector"]["state"]), tuple(tasks))
 
     def stop(self) -> None:
         """Asks the worker to stop the connector (KIP-875, Kafka 3.5 and later).

@@ -8,7 +8,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from dagster_smt.model.secrets import resolved
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.spark.environment import check_java, local_java_options
 from dagster_smt.spark.packages import session_settings, with_fetched_jars
 from dagster_smt.spark.redaction import OPTIONS_SETTING, SETTING, redacting

@@ -11,12 +11,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dagster_smt.connect.takeover.audit_record import config_hash, now, user
-from dagster_smt.connect.takeover.columns import column_differences, scratch_run, scratch_sink
+from dagster_smt.connect.takeover.column_comparison import column_differences, scratch_run, scratch_sink
 from dagster_smt.connect.takeover.comparison import RowComparison, compared_rows
+from dagster_smt.connect.takeover.connector_stop import Say, Settling
 from dagster_smt.connect.takeover.connector_table import TakeOverTable
 from dagster_smt.connect.takeover.rest import ConnectRest
-from dagster_smt.connect.takeover.settled import Say, Settling
-from dagster_smt.connect.takeover.types import CommittedOffsets, TableHead, TakeOverPlan
+from dagster_smt.connect.takeover.takeover_parts import CommittedOffsets, TableHead, TakeOverPlan
 from dagster_smt.errors import EngineError, Problem, TableError
 from dagster_smt.model.reports.markdown import code, plain, table
 from dagster_smt.model.secrets import without_login
@@ -242,7 +242,8 @@ def _page(report: ShadowReport, rows: RowComparison) -> str:
     both = "The chain gives the rows that the connector wrote." if report.same else "The rows differ."
     lines += [both, ""]
     facts = [("what", "value")]
-    facts += [(name, code(text) if name in _NAMES else plain(text)) for name, text in facts_of(report)]
+    for name, text in facts_of(report):
+        facts.append((name, code(text) if name in _NAMES else plain(text)))
     lines += [table(facts), "", "## Offsets", ""]
     cells = [("topic", "partition", "from", "to")]
     for topic, partitions in report.window.items():
@@ -250,11 +251,13 @@ def _page(report: ShadowReport, rows: RowComparison) -> str:
             cells.append((code(topic), str(partition), str(start), str(end)))
     lines += [table(cells), "", "## Columns", ""]
     columns = [("column", "type")]
-    columns += [(code(name), code(kind)) for name, kind in rows.columns.items()]
+    for name, kind in rows.columns.items():
+        columns.append((code(name), code(kind)))
     lines += [table(columns), ""]
     if report.columns:
         differences = [("column", "difference", "text")]
-        differences += [(code(c["column"]), c["kind"], plain(c["text"])) for c in report.columns]
+        for c in report.columns:
+            differences.append((code(c["column"]), c["kind"], plain(c["text"])))
         lines += ["## Columns that differ", "", table(differences), ""]
     if rows.first:
         listed = [("record", "rows", "columns that differ from the most similar row")]

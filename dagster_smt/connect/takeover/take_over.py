@@ -8,18 +8,18 @@ from typing import Any, TypeGuard
 from pyspark.sql import SparkSession
 
 from dagster_smt.connect.takeover.audit_record import config_hash, now, read_record, user, write_record
-from dagster_smt.connect.takeover.columns import (
+from dagster_smt.connect.takeover.column_comparison import (
     column_differences,
     columns_of_chain,
     last_records,
     scratch_run,
     scratch_sink,
 )
+from dagster_smt.connect.takeover.connector_stop import Say, Settling, StoppedConnector
 from dagster_smt.connect.takeover.connector_table import TakeOverTable
 from dagster_smt.connect.takeover.parquet_files import CountRows
 from dagster_smt.connect.takeover.rest import ConnectRest
-from dagster_smt.connect.takeover.settled import Say, Settled, Settling
-from dagster_smt.connect.takeover.types import ColumnDifference, Result, TakeOverPlan, TakeOverRecord
+from dagster_smt.connect.takeover.takeover_parts import ColumnDifference, Result, TakeOverPlan, TakeOverRecord
 from dagster_smt.errors import EngineError, Problem, SmtError, TableError, UnsupportedError
 from dagster_smt.model.secrets import without_login
 from dagster_smt.model.topics.state import TableState
@@ -99,7 +99,10 @@ class TakeOver:
         committed, result = self._committed(), True
         for state in states:
             ends = state.ends_by_partition()
-            ahead = [place for place, offset in committed.items() if offset > ends.get(place, offset)]
+            ahead = []
+            for place, offset in committed.items():
+                if offset > ends.get(place, offset):
+                    ahead.append(place)
             if ahead and _has_runs_since(state):
                 raise self._both_write()
             result &= not ahead
@@ -119,7 +122,9 @@ class TakeOver:
         continued = any(state is not None and _is_taken(state) and _has_runs_since(state) for state in states)
         for _ in range(_TRIES):
             settled = self.settling.settle(may_run=not continued)
-            proofs = [table.prove_files(settled.offsets, self._rows_of(table)) for table in self.tables]
+            proofs = []
+            for table in self.tables:
+                proofs.append(table.prove_files(settled.offsets, self._rows_of(table)))
             for table in self.tables:
                 table.convert_files()
             self._note(records, settled, proofs)
@@ -138,7 +143,7 @@ class TakeOver:
 
         return rows_of
 
-    def _note(self, records: Sequence[TakeOverRecord], settled: Settled, proofs: Sequence[str]) -> None:
+    def _note(self, records: Sequence[TakeOverRecord], settled: StoppedConnector, proofs: Sequence[str]) -> None:
         """Commits the offsets as the progress of each table."""
         for number, (table, record) in enumerate(zip(self.tables, records, strict=True)):
             measured, identities = table.measured()
@@ -148,7 +153,7 @@ class TakeOver:
             record.head_before, record.rows = settled.heads[number].to_json(), table.rows()
             table.take(covered, measured, identities, record.rows)
 
-    def _is_on_top_of(self, records: Sequence[TakeOverRecord], settled: Settled) -> bool:
+    def _is_on_top_of(self, records: Sequence[TakeOverRecord], settled: StoppedConnector) -> bool:
         """Returns True if the connector wrote nothing between the proof and the notes."""
         heads = self.settling.heads()
         for record, head in zip(records, heads, strict=True):
@@ -252,7 +257,7 @@ class TakeOver:
 
     def _back(self, records: Sequence[TakeOverRecord], states: Sequence[TableState]) -> None:
         running = not self.rest.state().is_stopped
-        fenced = all(_is_back(state) for state in states)
+        fenced = all(map(_is_back, states))
         if running and not fenced:
             raise self._both_write()
         for table, record, state in zip(self.tables, records, states, strict=True):
@@ -280,7 +285,10 @@ class TakeOver:
     def _set_offsets(self, ends: Mapping[TopicPartition, int], running: bool) -> None:
         """Sets the connector's offsets to the end of the runs; only forward, and only of a stopped connector."""
         committed = self._committed()
-        behind = {place: end for place, end in ends.items() if committed.get(place, 0) < end}
+        behind = {}
+        for place, end in ends.items():
+            if committed.get(place, 0) < end:
+                behind[place] = end
         if behind and running:
             raise self._both_write()
         if not behind:
@@ -307,7 +315,11 @@ class TakeOver:
         first = states[0].ends_by_partition()
         for table, state in zip(self.tables, states, strict=True):
             ends = state.ends_by_partition()
-            different = sorted(place for place in {*first, *ends} if first.get(place, 0) != ends.get(place, 0))
+            places = []
+            for place in {*first, *ends}:
+                if first.get(place, 0) != ends.get(place, 0):
+                    places.append(place)
+            different = sorted(places)
             if different:
                 topic, partition = different[0]
                 statement = (
@@ -406,7 +418,10 @@ def _is_back(state: TableState) -> bool:
 
 def _has_runs_since(state: TableState) -> bool:
     """Returns True if a run has committed after the note of the take-over."""
-    return any(run.number > state.number - 1 for run in state.runs[-1:])
+    for last_run in state.runs[-1:]:
+        if last_run.number > state.number - 1:
+            return True
+    return False
 
 
 def _refuse_unfinished(table: TakeOverTable, state: TableState) -> None:

@@ -46,7 +46,9 @@ class Empty:
         if kind == "fixed":
             whole = avro["size"] == 0
         if kind == "record":
-            parts = [self.of(part["type"]) for part in avro["fields"]]
+            parts = []
+            for part in avro["fields"]:
+                parts.append(self.of(part["type"]))
             count, whole = sum(inner for inner, _ in parts), all(nothing for _, nothing in parts)
         result = count + whole, whole
         if "name" in avro:

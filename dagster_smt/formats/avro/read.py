@@ -363,7 +363,7 @@ class _ConnectBuilder:
         if len(others) == 1 and len(members) == 2:
             return self.build(others[0], nullable=True)
         kinds = set(map(_kind, others))
-        if any(kinds.issuperset(pair) for pair in _SAME):
+        if any(map(kinds.issuperset, _SAME)):
             raise self.refused("a union has int and long, or float and double, whose values cannot be distinguished")
         parts = [(_member(m), m, *self.build(m, nullable=True)) for m in others]
         if len({name for name, *_ in parts}) < len(parts):
@@ -391,7 +391,11 @@ class _ConnectBuilder:
         if default is not None and "connect.default" not in avro:
             parameters[f"{CONNECT_AVRO}field.default"] = "true"
         name = avro.get("connect.name", avro.get("name") if schema.logical is None else None)
-        texts = [*parameters.values(), *(one for one in (name, avro.get("connect.doc")) if one is not None)]
+        own_texts = []
+        for one in (name, avro.get("connect.doc")):
+            if one is not None:
+                own_texts.append(one)
+        texts = [*parameters.values(), *own_texts]
         if not all(isinstance(one, str) for one in texts):
             raise self.refused("its names, docs and parameters must be texts")
         return schema.with_(

@@ -138,7 +138,10 @@ class _AvroBuilder:
             avro["connect.doc"] = schema.doc
         if schema.version is not None:
             avro["connect.version"] = schema.version
-        own = {key: value for key, value in parameters.items() if key != _FLAG}
+        own = {}
+        for key, value in parameters.items():
+            if key != _FLAG:
+                own[key] = value
         if own:
             avro["connect.parameters"] = own
         if schema.default is not None and _FLAG not in parameters:
@@ -149,7 +152,9 @@ class _AvroBuilder:
             avro["connect.type"] = schema.type.value
         if schema.logical is not None:
             avro["logicalType"] = _LOGICAL.get(schema.logical, "decimal")
-        avro |= {key: value for key, value in parameters.items() if key.startswith("avro.")}
+        for key, value in parameters.items():
+            if key.startswith("avro."):
+                avro[key] = value
         if list(avro) == ["type"] and isinstance(avro["type"], str):
             return avro["type"]
         return avro
@@ -178,7 +183,10 @@ class _AvroBuilder:
         avro: dict[str, Any] = {"type": "record", **self.name_of(schema)}
         if doc := parameters.get(f"{CONNECT_AVRO}record.doc"):
             avro["doc"] = doc
-        avro["fields"] = [self.field(n, c, parameters.get(f"{CONNECT_AVRO}field.doc.{n}")) for n, c in schema.fields]
+        fields = []
+        for n, c in schema.fields:
+            fields.append(self.field(n, c, parameters.get(f"{CONNECT_AVRO}field.doc.{n}")))
+        avro["fields"] = fields
         return avro
 
     def field(self, name: str, schema: Schema, doc: str | None = None) -> dict[str, Any]:
@@ -212,7 +220,7 @@ class _AvroBuilder:
             self.unnamed += 1
             return {"name": f"ConnectDefault{self.unnamed if self.unnamed > 1 else ''}", "namespace": _SPACE}
         space, _, name = schema.name.rpartition(".")
-        if not all(_NAME.fullmatch(part) for part in schema.name.split(".")):
+        if not all(map(_NAME.fullmatch, schema.name.split("."))):
             self.wrong(schema.name, "each part of a schema's name in Avro has letters, digits and _ only")
         if space:
             return {"name": name, "namespace": space}
@@ -227,14 +235,20 @@ def _default(schema: Schema, value: Any) -> Any:
     if value is None:
         return None
     if schema.type is Type.STRUCT:
-        parts = [_default(child, value.get(name)) for name, child in schema.fields]
+        parts = []
+        for name, child in schema.fields:
+            parts.append(_default(child, value.get(name)))
         if schema.name == UNION and parts:
+            # Avro: the default of a union is a value of its first type
             return parts[0]
         return dict(zip(schema.by_name, parts, strict=True))
     if schema.values is not None and schema.type is Type.ARRAY:
         return [_default(schema.values, item) for item in value]
     if schema.values is not None and schema.keys is not None:
-        pairs = [(_default(schema.keys, k), _default(schema.values, v)) for k, v in value.items()]
+        pairs = []
+        for k, v in value.items():
+            pairs.append((_default(schema.keys, k), _default(schema.values, v)))
+        # maps of Avro have texts as keys; Connect writes other maps as arrays of entries
         texts = schema.keys.type is Type.STRING and not schema.keys.optional
         if texts:
             return dict(pairs)
@@ -271,7 +285,10 @@ def _printed(avro: Any, space: str, seen: dict[str, Any]) -> Any:
         if key in out:
             out[key] = _printed(out[key], space, seen)
     if "fields" in out:
-        out["fields"] = [{**f, "type": _printed(f["type"], space, seen)} for f in out["fields"]]
+        fields = []
+        for f in out["fields"]:
+            fields.append({**f, "type": _printed(f["type"], space, seen)})
+        out["fields"] = fields
     return out
 
 
@@ -319,7 +336,10 @@ def _unscaled(value: Decimal, scale: int, size: int | None) -> bytes:
 
 
 def _of_struct(schema: Schema) -> Convert | None:
-    converts = [(name, convert) for name, child in schema.fields if (convert := _converter(child)) is not None]
+    converts = []
+    for name, child in schema.fields:
+        if (convert := _converter(child)) is not None:
+            converts.append((name, convert))
     if not converts:
         return None
     names = tuple(schema.by_name)
@@ -335,7 +355,9 @@ def _of_struct(schema: Schema) -> Convert | None:
 
 def _of_union(schema: Schema) -> Convert:
     """Returns a function to the member that is set, with its type's name, so that fastavro does not guess the type."""
-    parts = [(name, _avro_name(child), _converter(child)) for name, child in schema.fields]
+    parts = []
+    for name, child in schema.fields:
+        parts.append((name, _avro_name(child), _converter(child)))
 
     def choose(value: Mapping[str, Any]) -> Any:
         for name, kind, convert in parts:

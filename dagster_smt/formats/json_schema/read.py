@@ -68,10 +68,12 @@ def json_schema_of(text: str, references: Mapping[str, str], form: Format, place
     """
     optional = form.settings.get("use.optional.for.nonrequired", "").lower() == "true"
     try:
-        documents = {name: json.loads(other) for name, other in {**references, "": text}.items()}
+        documents = {}
+        for name, other in {**references, "": text}.items():
+            documents[name] = json.loads(other)
     except (ValueError, RecursionError):
         raise ConfigError(_problem(place, "it is not JSON")) from None
-    connect, prepare = _Reader(documents, optional, place).read(documents[""], "", ())
+    connect, prepare = _NodeReader(documents, optional, place).read(documents[""], "", ())
     schema = resolve_defaults(schema_from_json(connect, place=place), form)
     reason, exact = excess(schema), has_decimals(schema)
     if reason is not None:
@@ -85,7 +87,7 @@ def _problem(place: str, statement: str) -> Problem:
     return Problem("SMT273", place, f"the JSON Schema cannot be used: {statement}", "register another schema")
 
 
-class _Reader:
+class _NodeReader:
     """Reads nodes of documents as Connect's schema JSON, each with a function that prepares its values."""
 
     def __init__(self, documents: Mapping[str, Any], optional: bool, place: str):
@@ -121,7 +123,10 @@ class _Reader:
 
     def _union(self, node: Mapping[str, Any], branches: Sequence[Any], document: str, around: tuple[str, ...]) -> Node:
         """Reads ``oneOf`` and ``anyOf``: null and a type are an optional type, several types a struct."""
-        others = [branch for branch in branches if not (isinstance(branch, dict) and branch.get("type") == "null")]
+        others = []
+        for branch in branches:
+            if not (isinstance(branch, dict) and branch.get("type") == "null"):
+                others.append(branch)
         nullable = len(others) < len(branches)
         if len(others) == 1:
             schema, prepare = self.read(others[0], document, (*around, ""))
@@ -203,8 +208,14 @@ def _branches(node: Mapping[str, Any]) -> Sequence[Any] | None:
             return list(node[word])
     kinds = node.get("type")
     if isinstance(kinds, list):
-        rest = {k: v for k, v in node.items() if k not in ("type", "title", "default", "description")}
-        return [{"type": kind} if kind == "null" else {**rest, "type": kind} for kind in kinds]
+        rest = {}
+        for k, v in node.items():
+            if k not in ("type", "title", "default", "description"):
+                rest[k] = v
+        branches = []
+        for kind in kinds:
+            branches.append({"type": kind} if kind == "null" else {**rest, "type": kind})
+        return branches
     return None
 
 
@@ -238,7 +249,10 @@ def _about(node: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]
             about[key] = node[word]
     parameters = node.get("connect.parameters")
     if isinstance(parameters, dict):
-        about["parameters"] = {name: str(value) for name, value in parameters.items()}
+        texts = {}
+        for name, value in parameters.items():
+            texts[name] = str(value)
+        about["parameters"] = texts
     if node.get("default") is not None and schema["type"] not in ("struct", "map", "array"):
         about["default"] = node["default"]
     return about
@@ -291,5 +305,8 @@ def _chosen(data: Any, choices: Sequence[tuple[str, Mapping[str, Any], Prepare |
 def _has_fields(data: Any, schema: Mapping[str, Any]) -> bool:
     if schema["type"] != "struct" or not isinstance(data, dict):
         return True
-    needed = {field["field"] for field in schema["fields"] if not field.get("optional")}
+    needed = set()
+    for field in schema["fields"]:
+        if not field.get("optional"):
+            needed.add(field["field"])
     return needed <= data.keys()

@@ -69,7 +69,9 @@ def _typed(schema: Schema, form: Format) -> dict[str, Any]:
     if schema.logical == "Decimal":
         return {"type": "number", "connect.type": "bytes"}
     if schema.type is Type.STRUCT:
-        fields = {name: _document(child, form, n) for n, (name, child) in enumerate(schema.fields)}
+        fields = {}
+        for n, (name, child) in enumerate(schema.fields):
+            fields[name] = _document(child, form, n)
         return {"type": "object", "properties": fields}
     if schema.type is Type.ARRAY:
         return {"type": "array", "items": _document(schema.values, form) if schema.values else {}}
@@ -96,7 +98,10 @@ def _has_texts_as_keys(schema: Schema) -> bool:
 def _entries(schema: Schema) -> Callable[[Any], Any] | None:
     """Returns a function that turns Connect's pairs ``[key, value]`` into objects; None if there are no such maps."""
     if schema.type is Type.STRUCT:
-        inner = {name: own for name, child in schema.fields if (own := _entries(child)) is not None}
+        inner = {}
+        for name, child in schema.fields:
+            if (own := _entries(child)) is not None:
+                inner[name] = own
         if not inner:
             return None
         return lambda data: None if data is None else _changed(data, inner)

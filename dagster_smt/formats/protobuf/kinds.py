@@ -274,4 +274,7 @@ LOGICAL: dict[str, tuple[dict[str, str], Callable[[Mapping[str, str], str], Kind
 def is_published(descriptor: Any, fields: Mapping[str, str]) -> bool:
     """Returns whether a message has exactly the fields of the published message of its name."""
     types = {field.name: field.type for field in descriptor.fields}
-    return types == {name: SCALARS[kind] for name, kind in fields.items()}
+    types_of_class = {}
+    for name, kind in fields.items():
+        types_of_class[name] = SCALARS[kind]
+    return types == types_of_class

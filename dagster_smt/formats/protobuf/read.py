@@ -185,6 +185,7 @@ class _KindBuilder:
         prefix = f"{where}." if where else ""
         proto = DescriptorProto()
         descriptor.CopyToProto(proto)
+        # protoc puts each 'optional' field of proto3 into a oneof of its own, which Connect does not show
         lone = {part.name for part in proto.field if part.proto3_optional}
         unions = []
         for one in descriptor.oneofs:
@@ -198,6 +199,7 @@ class _KindBuilder:
         for child in descriptor.fields:
             if child.name not in inside:
                 parts.append(self.part(child, prefix + child.name, nullable=child.name in lone or self.proto2(child)))
+        # the same message may stand beside itself, but not inside itself
         self.open.discard(name)
         if len({part.name for part in parts}) < len(parts):
             raise self.refused(f"'{name}' has a oneof and a field with the same name in Connect")
@@ -324,7 +326,10 @@ def _is_entry(descriptor: Any) -> bool:
 def _map_name(entry: str) -> str:
     """Returns Connect's name of a map: the field's name, derived back from protoc's name of the entry."""
     name = entry.removesuffix(ENTRY)
-    return name[:1].lower() + "".join(f"_{c.lower()}" if "A" <= c <= "Z" else c for c in name[1:])
+    chars = []
+    for c in name[1:]:
+        chars.append(f"_{c.lower()}" if "A" <= c <= "Z" else c)
+    return name[:1].lower() + "".join(chars)
 
 
 def _tagged(schema: Schema, number: int) -> Schema:

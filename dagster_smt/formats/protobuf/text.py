@@ -96,8 +96,8 @@ def _raw(file: FileDescriptorProto) -> bytes:
     return raw
 
 
-def _free(taken: Sequence[str], name: str) -> str:
-    while name in taken:
+def _free(names: Sequence[str], name: str) -> str:
+    while name in names:
         name = f"_{name}"
     return name
 
@@ -162,8 +162,15 @@ def _write(path: Path, text: str, place: str) -> None:
 
 def _imported(texts: Mapping[str, str]) -> Iterable[FileDescriptorProto]:
     """Returns the published files that texts import. Files in the folder take precedence over them."""
-    names = dict.fromkeys(name for text in texts.values() for name in _IMPORT.findall(text))
-    return [file for name in names if (file := well_known(name)) is not None]
+    imports = []
+    for text in texts.values():
+        imports.extend(_IMPORT.findall(text))
+    names = dict.fromkeys(imports)
+    files = []
+    for name in names:
+        if (file := well_known(name)) is not None:
+            files.append(file)
+    return files
 
 
 def _first_mistake(output: str) -> str:

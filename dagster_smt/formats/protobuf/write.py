@@ -12,8 +12,8 @@ from typing import Any
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from dagster_smt.formats.protobuf.files import UNION
+from dagster_smt.formats.protobuf.message_schema import descriptor_of, is_union
 from dagster_smt.formats.protobuf.read import protobuf_of
-from dagster_smt.formats.protobuf.schema import descriptor_of, is_union
 from dagster_smt.model.schema import Schema, Type
 
 Convert = Callable[[Any], Any]

@@ -76,7 +76,9 @@ def schema_by_id(options: Options, number: int, kind: SchemaKind) -> RegistrySch
         _collect(client, schema, references, form, ())
         return schema, references
 
-    schema, references = _asked(options, ask, lambda status: _unknown(number, "the registry does not know it"), (404,))
+    schema, references = _response(
+        options, ask, lambda status: _unknown(number, "the registry does not know it"), (404,)
+    )
     if (schema.schema_type or "AVRO") != kind:
         raise _unknown(number, f"it is {schema.schema_type or 'AVRO'}, not {kind}")
     rules = rules_of(schema, "READ")
@@ -111,7 +113,7 @@ def versions_of(options: Options, subject: str) -> tuple[SubjectVersion, ...]:
     def ask(client: Any) -> list[SubjectVersion]:
         return [_subject_version(client, subject, number) for number in client.get_versions(subject, deleted=True)]
 
-    return tuple(_asked(options, ask, lambda status: _refused(subject, status), (404,), "versions of subjects"))
+    return tuple(_response(options, ask, lambda status: _refused(subject, status), (404,), "versions of subjects"))
 
 
 def _subject_version(client: Any, subject: str, number: int) -> SubjectVersion:
@@ -129,7 +131,10 @@ def _subject_version(client: Any, subject: str, number: int) -> SubjectVersion:
 def _tags(schema: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Returns the tags in the metadata of a schema."""
     tags = getattr(getattr(schema.metadata, "tags", None), "tags", None) or {}
-    return tuple((pattern, tuple(names)) for pattern, names in tags.items())
+    pairs = []
+    for pattern, names in tags.items():
+        pairs.append((pattern, tuple(names)))
+    return tuple(pairs)
 
 
 def version_of(options: Options, number: int, subject: str, kind: SchemaKind) -> int:
@@ -147,7 +152,7 @@ def version_of(options: Options, number: int, subject: str, kind: SchemaKind) ->
         return _unknown(number, reason, "set its subject with the option subject.name.strategy, or subject")
 
     use = "as registered" if kind == "PROTOBUF" else ""
-    schema = _asked(options, lambda client: client.get_schema(number), error_of, (404,), use)
+    schema = _response(options, lambda client: client.get_schema(number), error_of, (404,), use)
     own = _own_version(schema)
     if own is not None:
         return own
@@ -155,7 +160,7 @@ def version_of(options: Options, number: int, subject: str, kind: SchemaKind) ->
     def ask(client: Any) -> Any:
         return client.lookup_schema(subject, schema, deleted=True).version
 
-    return int(_asked(options, ask, error_of, (*_REFUSED, 404), "versions"))
+    return int(_response(options, ask, error_of, (*_REFUSED, 404), "versions"))
 
 
 def _own_version(schema: Any) -> int | None:
@@ -194,16 +199,16 @@ def schema_id(
         EngineError: SMT636, the registry does not answer.
     """
     with needs_extras():
-        from confluent_kafka.schema_registry import Schema as Registered
+        from confluent_kafka.schema_registry import Schema as SchemaWithId
 
-    schema = Registered(text, kind, **parts)
+    schema = SchemaWithId(text, kind, **parts)
 
     def ask(client: Any) -> int:
         if register:
             return int(client.register_schema(subject, schema))
         return int(client.lookup_schema(subject, schema).schema_id)
 
-    return int(_asked(options, ask, lambda status: _refused(subject, status), (*_REFUSED, 404)))
+    return int(_response(options, ask, lambda status: _refused(subject, status), (*_REFUSED, 404)))
 
 
 @dataclass(frozen=True)
@@ -245,11 +250,11 @@ def contract_of(options: Options, subject: str) -> Contract:
         source = RegistrySchema(schema.schema_str, tuple(references.items()), rules, _tags(schema))
         return Contract(rules, source, {"metadata": schema.metadata, "rule_set": schema.rule_set})
 
-    contract: Contract = _asked(options, ask, lambda status: _refused(subject, status), (), "rules")
+    contract: Contract = _response(options, ask, lambda status: _refused(subject, status), (), "rules")
     return contract
 
 
-def _asked(
+def _response(
     options: Options,
     ask: Callable[[Any], Any],
     error_of: Callable[[int], DataError],
@@ -294,7 +299,11 @@ def client_settings(options: Options) -> dict[str, Any]:
         ConfigError: SMT582, a reference has no value.
     """
     values: Mapping[str, str] = resolved(dict(options), "schema registry")
-    settings = {"url": values["url"], **{name: values[key] for key, name in _NAMES.items() if key in values}}
+    client_values = {}
+    for key, name in _NAMES.items():
+        if key in values:
+            client_values[name] = values[key]
+    settings = {"url": values["url"], **client_values}
     if "bearer.auth.token" in settings:
         settings = {**_BEARER, **settings}
     return {**settings, "timeout": _SECONDS}

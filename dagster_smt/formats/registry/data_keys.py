@@ -222,7 +222,10 @@ def _by_service(options: Options, kek: Any, use: Callable[[Any], bytes]) -> byte
     """
     settings = resolved(dict(options), "schema registry")
     properties = dict(kek.kms_props.properties) if kek.kms_props is not None else {}
-    config = {key.removeprefix(KMS): value for key, value in settings.items() if key.startswith(KMS)}
+    config = {}
+    for key, value in settings.items():
+        if key.startswith(KMS):
+            config[key.removeprefix(KMS)] = value
     alternates = (properties.get(_ALTERNATES) or config.get(_ALTERNATES, "")).split(",")
     reason = ""
     for key_id in (kek.kms_key_id or "", *filter(None, map(str.strip, alternates))):

@@ -49,7 +49,9 @@ def opener(
         tags: The tags in the metadata of the schema.
         keys: Returns the keys of a rule.
     """
-    steps = [(_walk_of(avro, rule, tags), keys(rule).opened, rule.may_fail) for rule in rules]
+    steps = []
+    for rule in rules:
+        steps.append((_walk_of(avro, rule, tags), keys(rule).opened, rule.may_fail))
 
     def opened(data: bytes) -> bytes:
         for walk, change, may_fail in steps:
@@ -68,7 +70,9 @@ def sealer(
     avro: Avro, rules: Iterable[RegistryRule], tags: Tags, keys: Callable[[RegistryRule], DataKeys]
 ) -> Callable[[bytes], bytes]:
     """Returns a function from the bytes of a record to the same bytes with encrypted fields; see ``opener``."""
-    steps = [(_walk_of(avro, rule, tags), keys(rule).sealed) for rule in rules]
+    steps = []
+    for rule in rules:
+        steps.append((_walk_of(avro, rule, tags), keys(rule).sealed))
 
     def sealed(data: bytes) -> bytes:
         for walk, change in steps:

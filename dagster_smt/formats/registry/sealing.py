@@ -80,5 +80,9 @@ def _parts(contract: Contract, tags: Tags) -> dict[str, Any]:
     metadata = contract.parts["metadata"]
     properties = getattr(metadata, "properties", None)
     sensitive = getattr(metadata, "sensitive", None)
-    own = MetadataTags({pattern: list(names) for pattern, names in tags if names})
+    names_by_pattern = {}
+    for pattern, names in tags:
+        if names:
+            names_by_pattern[pattern] = list(names)
+    own = MetadataTags(names_by_pattern)
     return {"metadata": Metadata(own, properties, sensitive), "rule_set": contract.parts["rule_set"]}

@@ -67,7 +67,7 @@ def subject_of(settings: Mapping[str, str], side: KeyOrValue, topic: str, name: 
 
 
 @dataclass(frozen=True)
-class Registered:
+class SchemaWithId:
     """A schema with an id.
 
     Attributes:
@@ -92,7 +92,7 @@ class Registered:
         return lambda data: read(opened(data))
 
 
-def registered_schema(form: Format, header: bytes) -> Registered:
+def registered_schema(form: Format, header: bytes) -> SchemaWithId:
     """Returns the schema in the header of a value.
 
     Raises:
@@ -110,7 +110,7 @@ def registered_schema(form: Format, header: bytes) -> Registered:
     return _protobuf(source, form, place, read_indexes(header, HEADER)[0])
 
 
-def _protobuf(source: RegistrySchema, form: Format, place: str, indexes: Sequence[int]) -> Registered:
+def _protobuf(source: RegistrySchema, form: Format, place: str, indexes: Sequence[int]) -> SchemaWithId:
     try:
         files = proto_files(source.text, source.references, place)
         message = protobuf_of(files, indexes, place)
@@ -123,10 +123,10 @@ def _protobuf(source: RegistrySchema, form: Format, place: str, indexes: Sequenc
         def opening(subject: str) -> Opened:
             return protobuf_opener(files, indexes, source.rules, source.tags, _keys(form, subject))
 
-    return Registered(message.schema, message.read, message.name, stamped, opening)
+    return SchemaWithId(message.schema, message.read, message.name, stamped, opening)
 
 
-def _json(source: RegistrySchema, form: Format, place: str) -> Registered:
+def _json(source: RegistrySchema, form: Format, place: str) -> SchemaWithId:
     try:
         document = json_schema_of(source.text, dict(source.references), form, place)
     except ConfigError as error:
@@ -139,12 +139,12 @@ def _json(source: RegistrySchema, form: Format, place: str) -> Registered:
         def opening(subject: str) -> Opened:
             return json_opener(source.text, others, source.rules, source.tags, _keys(form, subject))
 
-    return Registered(document.schema, document.read, document.name, stamped, opening)
+    return SchemaWithId(document.schema, document.read, document.name, stamped, opening)
 
 
-def _avro(source: RegistrySchema, form: Format, number: int) -> tuple[Registered, Avro | None]:
+def _avro(source: RegistrySchema, form: Format, number: int) -> tuple[SchemaWithId, Avro | None]:
     if avro_anything.is_anything(source.text):
-        return Registered(None, avro_anything.read_anything, avro_anything.NAME, lambda version: None), None
+        return SchemaWithId(None, avro_anything.read_anything, avro_anything.NAME, lambda version: None), None
     try:
         avro = avro_of(source.text, [text for _, text in source.references], f"schema {number}")
     except ConfigError as error:
@@ -155,7 +155,7 @@ def _avro(source: RegistrySchema, form: Format, number: int) -> tuple[Registered
         def opening(subject: str) -> Opened:
             return opener(avro, source.rules, source.tags, _keys(form, subject))
 
-    return Registered(avro.schema, avro.read, avro.name, cache(partial(with_version, avro)), opening), avro
+    return SchemaWithId(avro.schema, avro.read, avro.name, cache(partial(with_version, avro)), opening), avro
 
 
 def _opens(source: RegistrySchema, form: Format) -> bool:
@@ -167,7 +167,7 @@ def _keys(form: Format, subject: str) -> Callable[[RegistryRule], DataKeys]:
     return lambda rule: DataKeys(options, rule, subject)
 
 
-def versioned(registered: Registered, form: Format, header: bytes, side: KeyOrValue, topic: str) -> Schema | None:
+def versioned(registered: SchemaWithId, form: Format, header: bytes, side: KeyOrValue, topic: str) -> Schema | None:
     """Returns a schema with its version, as ``AvroConverter.toConnectData`` and ``ProtobufConverter`` do.
 
     The converters look up the version even if no record uses it: if the subject does not have the schema, its records
@@ -204,7 +204,9 @@ def registered_avro(form: Format, number: int, side: KeyOrValue, topics: Sequenc
     registered, avro = _avro(source, form, number)
     if registered.opening is not None:
         return None  # only Python opens fields
-    schemas = [versioned(registered, form, header_of(number), side, topic) for topic in topics]
+    schemas = []
+    for topic in topics:
+        schemas.append(versioned(registered, form, header_of(number), side, topic))
     if avro is None or schemas[0] is None:
         return None
     return replace(avro, schema=schemas[0])

@@ -23,7 +23,7 @@ from dagster_smt.formats.registry.versions import (
     HEADER,
     KINDS,
     KeyOrValue,
-    Registered,
+    SchemaWithId,
     header_of,
     number_of,
     registered_schema,
@@ -60,7 +60,7 @@ class RegistryReader:
 
     def __init__(self, form: Format, side: KeyOrValue = "value"):
         self.form, self.side, self.kind = form, side, KINDS[form.kind]
-        self.schemas: Cache[bytes, Registered] = Cache()
+        self.schemas: Cache[bytes, SchemaWithId] = Cache()
         self.known: Cache[tuple[str, bytes], _TopicSchema] = Cache()
         self.refused: dict[tuple[str, bytes], DataError] = {}
 
@@ -114,7 +114,7 @@ class RegistryReader:
             self.refused[place] = error
             raise
 
-    def _schema(self, header: bytes) -> Registered:
+    def _schema(self, header: bytes) -> SchemaWithId:
         schema = self.schemas.get(header)
         if schema is None:
             schema = self.schemas[header] = registered_schema(self.form, header)

@@ -45,7 +45,10 @@ class FieldPath:
     @property
     def single(self) -> bool:
         """True if the path leads to at most one field."""
-        return all(isinstance(step, str | Index) for step in self.steps)
+        for step in self.steps:
+            if not isinstance(step, str | Index):
+                return False
+        return True
 
     @property
     def flat(self) -> bool:
@@ -55,7 +58,10 @@ class FieldPath:
     @property
     def leaf(self) -> str:
         """The last name on the path."""
-        return next((step for step in reversed(self.steps) if isinstance(step, str)), "")
+        for step in reversed(self.steps):
+            if isinstance(step, str):
+                return step
+        return ""
 
     def __str__(self) -> str:
         return self.text

@@ -138,7 +138,10 @@ def key_text(name: str) -> str:
 
 def route_text(steps: tuple[Step, ...]) -> str:
     """Returns a path in this syntax for messages and reports: ``items[*].sku``, ``` attrs.`a.b` ```."""
-    return "".join(step_text(step, number == 0) for number, step in enumerate(steps))
+    texts = []
+    for number, step in enumerate(steps):
+        texts.append(step_text(step, number == 0))
+    return "".join(texts)
 
 
 def below(path: str, name: str) -> str:

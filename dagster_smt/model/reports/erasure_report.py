@@ -189,8 +189,9 @@ def _details(places: Sequence[ErasedPlace]) -> list[str]:
         lines = [f"old versions: {line}" for line in place.past]
         lines += [f"left: {one.count} in {one.where}, {one.file}: {one.remedy}" for one in place.residue]
         lines += [f"waits: {line}" for line in place.waits]
-        lines += [f"not read: {line}" for line in (place.scan.unread if place.scan is not None else ())]
-        lines += [str(problem) for problem in place.problems]
+        for line in place.scan.unread if place.scan is not None else ():
+            lines.append(f"not read: {line}")
+        lines += map(str, place.problems)
         if lines:
             parts.append(f"## {plain(place.place)}\n\n{fenced(lines)}")
     return parts

@@ -26,7 +26,10 @@ def plain(text: str) -> str:
 def fenced(lines: Iterable[str], language: str = "text") -> str:
     """Returns lines as a block of code, even if they hold backticks."""
     shown = [visible(line) for line in lines]
-    fence = "`" * max(3, 1 + max((run for line in shown for run in _runs(line)), default=0))
+    lengths: list[int] = []
+    for line in shown:
+        lengths.extend(_runs(line))
+    fence = "`" * max(3, 1 + max(lengths, default=0))
     return "\n".join([f"{fence}{language}", *shown, fence])
 
 
@@ -38,8 +41,13 @@ def table(rows: Sequence[Sequence[str]], right: int = 0) -> str:
         right: 1 aligns the cells to the right, 0 to the left.
     """
     head, *body = rows
-    marks = ["---:" if right else "---" for _ in head]
-    return "\n".join("| " + " | ".join(map(cell, row)) + " |" for row in (head, marks, *body))
+    marks = []
+    for _ in head:
+        marks.append("---:" if right else "---")
+    lines = []
+    for row in (head, marks, *body):
+        lines.append("| " + " | ".join(map(cell, row)) + " |")
+    return "\n".join(lines)
 
 
 def cell(markdown: str) -> str:
@@ -48,4 +56,4 @@ def cell(markdown: str) -> str:
 
 
 def _runs(text: str) -> set[int]:
-    return {len(run) for run in re.findall("`+", text)}
+    return set(map(len, re.findall("`+", text)))

@@ -8,7 +8,7 @@ from dagster_smt.model.paths.extended import WHOLE, below
 from dagster_smt.model.reports.destinations import Destination, joined_destinations
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
-from dagster_smt.model.windows.window import Range, Window
+from dagster_smt.model.windows.window import Range, Window, range_texts
 
 MISMATCHED = "mismatched"
 """The action of a record whose key and value hold different values of one column."""
@@ -173,7 +173,10 @@ class KeyCounts:
             "rows incomplete": self.incomplete,
             "deletions of keys without a row": self.without_row,
         }
-        others = [f", {number} {word}" for word, number in words.items() if number]
+        others = []
+        for word, number in words.items():
+            if number:
+                others.append(f", {number} {word}")
         return f"{self.inserted} rows inserted, {self.updated} updated, {self.deleted} deleted" + "".join(others)
 
     @property
@@ -182,7 +185,7 @@ class KeyCounts:
         return self.inserted + self.updated + self.deleted + self.without_row
 
     def add(self, action: str, keys: int, incomplete: int) -> None:
-        """Adds the keys that have one action (``tables.keyed.changes``)."""
+        """Adds the keys that have one action (``tables.keyed.row_changes``)."""
         self.incomplete += incomplete
         if action == "insert":
             self.inserted += keys
@@ -233,7 +236,7 @@ class Unread:
 
     def places(self, most: int = 5) -> str:
         """Returns the first ranges as text."""
-        text = ", ".join(f"{r.topic}-{r.partition} [{r.start}, {r.end})" for r in self.ranges[:most])
+        text = ", ".join(range_texts(self.ranges[:most]))
         more = len(self.ranges) - most
         if more <= 0:
             return text
@@ -445,7 +448,10 @@ class RunReport:
 
 def _lies_in(reject: RejectedRecord, offsets: OffsetSet) -> bool:
     intervals = offsets.of(reject.topic, reject.partition)
-    return any(start <= reject.offset < end for start, end in intervals)
+    for start, end in intervals:
+        if start <= reject.offset < end:
+            return True
+    return False
 
 
 def stage_counts(stages: Sequence[tuple[str, str]], counts: TopicCounts) -> list[StageCounts]:
@@ -486,7 +492,10 @@ def _sum_of_changes(topics: Iterable[TopicCounts]) -> tuple[FieldChanges, ...]:
         for one in counts.changes:
             field_changed = replace(one, records=0)
             records[field_changed] = records.get(field_changed, 0) + one.records
-    return tuple(replace(one, records=number) for one, number in records.items())
+    changes = []
+    for one, number in records.items():
+        changes.append(replace(one, records=number))
+    return tuple(changes)
 
 
 SILENT = ("masked", "changed", "dropped", "renamed")
@@ -542,10 +551,13 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
         topics[t] = add_up(r.topics[t] for r in reports if t in r.topics)
     counts = add_up(topics.values())
     ledger = ledger_lines(_planned_entries(last.ledger), counts) if counts.touched else []
+    ranges = []
+    for key, span in spans.items():
+        ranges.append(Range(*key, *span))
     return replace(
         last,
         previous=reports[0].previous,
-        window=Window(tuple(sorted(Range(*key, *span) for key, span in spans.items()))),
+        window=Window(tuple(sorted(ranges))),
         records_in=counts.records,
         records_out=counts.rows_out,
         dropped=counts.all_dropped,
@@ -575,7 +587,10 @@ def _keyed_of(reports: Sequence["RunReport"]) -> dict[str, KeyCounts]:
     for report in reports:
         for topic, of_topic in report.keyed.items():
             counts.setdefault(topic, []).append(of_topic)
-    return {topic: sum_of_keys(several) for topic, several in sorted(counts.items())}
+    keyed = {}
+    for topic, several in sorted(counts.items()):
+        keyed[topic] = sum_of_keys(several)
+    return keyed
 
 
 def _destination_reports(reports: Sequence["RunReport"]) -> "dict[str, RunReport]":
@@ -584,7 +599,10 @@ def _destination_reports(reports: Sequence["RunReport"]) -> "dict[str, RunReport
     for report in reports:
         for topic, of_table in report.destination_reports.items():
             by_topic.setdefault(topic, []).append(of_table)
-    return {topic: joined(several) for topic, several in by_topic.items()}
+    joined_reports = {}
+    for topic, several in by_topic.items():
+        joined_reports[topic] = joined(several)
+    return joined_reports
 
 
 def _sum_of(numbers: Iterable[int | None]) -> int | None:
@@ -627,8 +645,11 @@ def schema_diff(
     for o, n in moved.items():
         changes.append(FieldChange(o, "renamed", old[o], n if old[o] == new[n] else f"{n}: {new[n]}"))
     gone, come = [p for p in old if p not in new and p not in moved], {*moved.values()}
-    changes += [FieldChange(p, "removed", old[p]) for p in gone]
-    changes += [FieldChange(p, "changed", old[p], new[p]) for p in old if p in new and old[p] != new[p]]
+    for p in gone:
+        changes.append(FieldChange(p, "removed", old[p]))
+    for p in old:
+        if p in new and old[p] != new[p]:
+            changes.append(FieldChange(p, "changed", old[p], new[p]))
     return changes + [FieldChange(p, "added", "", new[p]) for p in new if p not in old and p not in come]
 
 

@@ -222,7 +222,11 @@ class Row:
     @property
     def in_both(self) -> tuple[Column, ...]:
         """The physical columns that both the key and the value hold."""
-        return tuple(c for c in self.physical if c.name in self.key_fields and self.in_value(c.name))
+        columns = []
+        for c in self.physical:
+            if c.name in self.key_fields and self.in_value(c.name):
+                columns.append(c)
+        return tuple(columns)
 
     @property
     def key_column(self) -> Column | None:
@@ -245,7 +249,11 @@ class Row:
 
     def key_schema(self) -> Schema | None:
         """Returns the schema of the key's columns together; None if the key holds no column."""
-        fields = tuple((self.key_name(c.name), c.schema) for c in self.physical if c.name in self.key_fields)
+        key_columns = []
+        for c in self.physical:
+            if c.name in self.key_fields:
+                key_columns.append((self.key_name(c.name), c.schema))
+        fields = tuple(key_columns)
         if fields:
             return Schema(Type.STRUCT, optional=True, fields=fields)
         return None
@@ -259,7 +267,10 @@ class Row:
 
     def problems(self) -> list[Problem]:
         """Returns all problems of the declaration."""
-        return [*self._names(), *self._key(), *(p for column in self.columns for p in _column_problems(column))]
+        of_columns: list[Problem] = []
+        for column in self.columns:
+            of_columns.extend(_column_problems(column))
+        return [*self._names(), *self._key(), *of_columns]
 
     def _names(self) -> Iterator[Problem]:
         seen: set[str] = set()
@@ -272,8 +283,11 @@ class Row:
         names = [column.name for column in self.physical]
         for name in self.key_fields:
             if name not in names:
-                parts = [part.strip() for part in name.split(",")]
+                parts = []
+                for part in name.split(","):
+                    parts.append(part.strip())
                 known = f"physical columns are: {', '.join(below('', n) for n in names) or 'none'}"
+                # commas separate names in other options, so they are a likely mistake here
                 several = len(parts) > 1 and set(parts) <= set(names)
                 hint = f"a semicolon separates names: '{';'.join(parts)}'" if several else known
                 yield Problem("SMT261", f"key.fields {below('', name)}", "is not a physical column", hint)

@@ -70,7 +70,10 @@ def csv_problems(settings: Mapping[str, str]) -> Iterator[Problem]:
         hint = "set at least one character"
         yield Problem("SMT272", "csv.array-element-delimiter", "is empty", hint)
     style = dialect(settings)
-    special = [style[name] for name in ("delimiter", "quotechar", "escapechar") if style[name] is not None]
+    special = []
+    for name in ("delimiter", "quotechar", "escapechar"):
+        if style[name] is not None:
+            special.append(style[name])
     if len(set(special)) < len(special):
         hint = "change one of the two"
         yield Problem("SMT272", "csv", "two of delimiter, quote and escape are the same character", hint)

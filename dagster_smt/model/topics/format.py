@@ -120,11 +120,9 @@ class Format:
         for k in self.settings:
             if k not in known and not (RULES in known and k.startswith(KMS)):
                 problems.append(Problem("SMT272", f"{self.kind}.{k}", "is not an option", hint))
-        problems += [
-            Problem("SMT581", f"{self.kind}.{k}", "the definition contains a secret", _SECRETS)
-            for k, value in self.settings.items()
-            if shows_secret(k, value)
-        ]
+        for k, value in self.settings.items():
+            if shows_secret(k, value):
+                problems.append(Problem("SMT581", f"{self.kind}.{k}", "the definition contains a secret", _SECRETS))
         for name in _TRUE_OR_FALSE:
             if self.settings.get(name, "true").lower() not in ("true", "false"):
                 place = f"{self.kind}.{name}"

@@ -1,14 +1,14 @@
 """The state of a table, which each commit stores for the next run."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from dagster_smt.model.reports.unmasked import Accepted, Unmasked, offsets_on_record, without_topics
 from dagster_smt.model.topics.taken_over import TakenOver
-from dagster_smt.model.windows.offsets import OffsetSet, TopicPartition, by_topic, from_topics, offsets_of
+from dagster_smt.model.windows.offsets import OffsetSet, TopicPartition, by_topic, from_topics, offsets_of, topics_in
 from dagster_smt.model.windows.time_spans import Span, Spans, spans_from_json, spans_to_json, with_span
 from dagster_smt.model.windows.window import Range, Window
 
@@ -42,6 +42,14 @@ def remedy(error: ValueError) -> str:
     if isinstance(error, NewerState):
         return "upgrade dagster_smt to that version; each version reads the states of older versions"
     return "restore the table to an earlier version, or start it over with window.rebuild: true"
+
+
+_Value = TypeVar("_Value")
+
+
+def _of_others(values: Mapping[TopicPartition, _Value], topics: Collection[str]) -> dict[TopicPartition, _Value]:
+    """Returns the values of the partitions of all other topics."""
+    return {place: value for place, value in values.items() if place[0] not in topics}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +132,10 @@ class Notes:
         gone = set(topics)
         return Notes(
             self.gaps.without(gone),
-            {place: begin for place, begin in self.begins.items() if place[0] not in gone},
-            {place: span for place, span in self.spans.items() if place[0] not in gone},
+            _of_others(self.begins, gone),
+            _of_others(self.spans, gone),
             self.absent.without(gone),
-            {place: epoch for place, epoch in self.epochs.items() if place[0] not in gone},
+            _of_others(self.epochs, gone),
         )
 
 
@@ -205,7 +213,10 @@ class TableState:
     def ends(self) -> dict[str, dict[str, int]]:
         """Returns the progress per topic and partition: the end of the offsets that were read without a break."""
         passed = (self.covered | self.absent).parts
-        ends = {**self.begins, **{place: intervals[0][1] for place, intervals in passed.items()}}
+        ends_of_passed = {}
+        for place, intervals in passed.items():
+            ends_of_passed[place] = intervals[0][1]
+        ends = {**self.begins, **ends_of_passed}
         return by_topic(ends)
 
     def ends_by_partition(self) -> dict[tuple[str, int], int]:
@@ -229,7 +240,7 @@ class TableState:
 
     def known_topics(self) -> set[str]:
         """Returns the topics that the table has read, including empty ones."""
-        return {*self.identities, *(t for t, _ in self.covered.parts), *(t for t, _ in self.begins)}
+        return {*self.identities, *topics_in(self.covered.parts), *topics_in(self.begins)}
 
     def without(self, topics: Iterable[str]) -> "TableState":
         """Returns the state of a table that starts over with some topics: without their offsets."""
@@ -245,9 +256,9 @@ class TableState:
             failed=self.failed.without(gone),
             absent=self.absent.without(gone),
             waiting=self.waiting.without(gone),
-            begins={place: begin for place, begin in self.begins.items() if place[0] not in gone},
-            spans={place: spans for place, spans in self.spans.items() if place[0] not in gone},
-            epochs={place: epoch for place, epoch in self.epochs.items() if place[0] not in gone},
+            begins=_of_others(self.begins, gone),
+            spans=_of_others(self.spans, gone),
+            epochs=_of_others(self.epochs, gone),
             unmasked=without_topics(self.unmasked, gone),
         )
 
@@ -256,7 +267,9 @@ class TableState:
         read = offsets_of(window)
         held = (self.held - notes.absent) | read
         gaps = (self.gaps | notes.gaps) - read
-        spans = {place: with_span(self.spans.get(place, ()), span) for place, span in notes.spans.items()}
+        spans = {}
+        for place, span in notes.spans.items():
+            spans[place] = with_span(self.spans.get(place, ()), span)
         return replace(
             self,
             window=window,
@@ -271,7 +284,10 @@ class TableState:
 
     def committed(self, key: str, request: str) -> CommittedRun | None:
         """Returns the commit of a run with this key and request."""
-        return next((r for r in reversed(self.runs) if key and (r.key, r.request) == (key, request)), None)
+        for r in reversed(self.runs):
+            if key and (r.key, r.request) == (key, request):
+                return r
+        return None
 
     def accept(self, run: str, reason: str) -> "TableState":
         """Returns the state without remembered unmasked records, because somebody accepts them."""
@@ -321,7 +337,10 @@ class TableState:
         if self.waiting:
             data["waiting"] = self.waiting.to_json()
         if self.tables:
-            data["tables"] = {topic: dict(rows) for topic, rows in self.tables.items()}
+            rows_of_tables = {}
+            for topic, rows in self.tables.items():
+                rows_of_tables[topic] = dict(rows)
+            data["tables"] = rows_of_tables
         if self.taken_over is not None:
             data["taken_over"] = self.taken_over.to_json()
         if self.erased is not None:
@@ -343,7 +362,11 @@ class TableState:
                 raise NewerState
             if missing := _REQUIRED - data.keys():
                 raise KeyError(*missing)
-            return cls(**{name: read(data[name]) for name, read in _READERS.items() if name in data})
+            parts = {}
+            for name, read in _READERS.items():
+                if name in data:
+                    parts[name] = read(data[name])
+            return cls(**parts)
         except NewerState:
             raise
         except (KeyError, TypeError, AttributeError, ValueError):
@@ -355,16 +378,17 @@ def _as_it_is(value: Any) -> Any:
 
 
 def _runs(data: list[Any]) -> tuple[CommittedRun, ...]:
-    return tuple(
-        CommittedRun(key, request, number, window, tuple(left), *chain)
-        for key, request, number, window, left, *chain in data
-    )
+    runs = []
+    for key, request, number, window, left, *chain in data:
+        runs.append(CommittedRun(key, request, number, window, tuple(left), *chain))
+    return tuple(runs)
 
 
 def _settled(data: list[Any]) -> tuple[Settlement, ...]:
-    return tuple(
-        Settlement(run, millis, committed, counted, tuple(commits)) for run, millis, committed, counted, commits in data
-    )
+    settlements = []
+    for run, millis, committed, counted, commits in data:
+        settlements.append(Settlement(run, millis, committed, counted, tuple(commits)))
+    return tuple(settlements)
 
 
 def _unmasked(data: list[Any]) -> tuple[Unmasked, ...]:
@@ -372,7 +396,10 @@ def _unmasked(data: list[Any]) -> tuple[Unmasked, ...]:
 
 
 def _accepted(data: list[Any]) -> tuple[Accepted, ...]:
-    return tuple(Accepted(run, reason, tuple(paths), records) for run, reason, paths, records in data)
+    accepted = []
+    for run, reason, paths, records in data:
+        accepted.append(Accepted(run, reason, tuple(paths), records))
+    return tuple(accepted)
 
 
 def _erased(data: dict[str, Any]) -> ErasedPersons:

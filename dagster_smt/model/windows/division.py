@@ -25,7 +25,10 @@ class Division:
     def of(self, window: Window) -> list[Window]:
         """Returns the offsets of a window in each part."""
         whole = offsets_of(window)
-        return [Window(tuple((whole & self._offsets(number)).ranges())) for number in range(self.parts)]
+        windows = []
+        for number in range(self.parts):
+            windows.append(Window(tuple((whole & self._offsets(number)).ranges())))
+        return windows
 
     def _offsets(self, part: int) -> OffsetSet:
         """Returns all offsets of a part, inside and outside of windows."""
@@ -33,7 +36,9 @@ class Division:
         for place, begins in self.begins.items():
             starts = [(0, 0), *begins]
             ends = [start for start, _ in begins] + [_END]
-            ranges += [Range(*place, start, end) for (start, own), end in zip(starts, ends, strict=True) if own == part]
+            for (start, own), end in zip(starts, ends, strict=True):
+                if own == part:
+                    ranges.append(Range(*place, start, end))
         return offsets_of(ranges)
 
 

@@ -11,6 +11,11 @@ Intervals = tuple[Interval, ...]
 TopicPartition = tuple[str, int]
 
 
+def topics_in(places: Iterable[TopicPartition]) -> set[str]:
+    """Returns the topics of topic-partitions."""
+    return {topic for topic, _ in places}
+
+
 def union(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
     """Returns all offsets of both, as sorted intervals that do not touch."""
     merged: list[Interval] = []
@@ -64,7 +69,11 @@ class OffsetSet:
     def without(self, topics: Iterable[str]) -> "OffsetSet":
         """Returns the offsets of all other topics."""
         gone = set(topics)
-        return OffsetSet({k: v for k, v in self.parts.items() if k[0] not in gone})
+        others = {}
+        for k, v in self.parts.items():
+            if k[0] not in gone:
+                others[k] = v
+        return OffsetSet(others)
 
     def ranges(self) -> Iterator[Range]:
         """Yields every interval as a range, in order."""
@@ -85,7 +94,11 @@ class OffsetSet:
     @property
     def records(self) -> int:
         """The number of offsets."""
-        return sum(end - start for intervals in self.parts.values() for start, end in intervals)
+        records = 0
+        for intervals in self.parts.values():
+            for start, end in intervals:
+                records += end - start
+        return records
 
     def to_json(self) -> dict[str, dict[str, list[list[int]]]]:
         """``{topic: {partition: [[start, end], …]}}``"""
@@ -106,7 +119,11 @@ class OffsetSet:
 
 
 def _offsets(items: Iterable[tuple[TopicPartition, Intervals]]) -> OffsetSet:
-    return OffsetSet({key: intervals for key, intervals in items if intervals})
+    parts = {}
+    for key, intervals in items:
+        if intervals:
+            parts[key] = intervals
+    return OffsetSet(parts)
 
 
 def offsets_of(window: Window | Iterable[Range]) -> OffsetSet:

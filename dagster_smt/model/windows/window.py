@@ -2,8 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -19,6 +20,46 @@ class Range:
     def records(self) -> int:
         return self.end - self.start
 
+    @property
+    def place(self) -> tuple[str, int]:
+        """The topic and the partition."""
+        return self.topic, self.partition
+
+    @property
+    def text(self) -> str:
+        """``orders-0 [0, 50)``"""
+        return f"{self.topic}-{self.partition} [{self.start}, {self.end})"
+
+
+class _OfTopic(Protocol):
+    @property
+    def topic(self) -> str: ...
+
+
+def topics_of(items: Iterable[_OfTopic]) -> set[str]:
+    """Returns the topics of ranges, records or samples."""
+    return {item.topic for item in items}
+
+
+def ends_of(ranges: Iterable[Range]) -> dict[tuple[str, int], int]:
+    """Returns the end of each topic-partition. Each has one range."""
+    return {r.place: r.end for r in ranges}
+
+
+def number_of_records(ranges: Iterable[Range]) -> int:
+    """Returns the number of offsets in ranges."""
+    return sum(r.records for r in ranges)
+
+
+def not_empty(ranges: Iterable[Range]) -> list[Range]:
+    """Returns the ranges that contain offsets."""
+    return [r for r in ranges if r.records]
+
+
+def range_texts(ranges: Iterable[Range]) -> list[str]:
+    """``["orders-0 [0, 50)", "orders-1 [0, 48)"]``"""
+    return [r.text for r in ranges]
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -32,7 +73,7 @@ class Window:
     @property
     def records(self) -> int:
         """Number of offsets in the window."""
-        return sum(r.records for r in self.ranges)
+        return number_of_records(self.ranges)
 
     @property
     def records_by_topic(self) -> dict[str, int]:
@@ -44,7 +85,7 @@ class Window:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        return tuple(sorted({r.topic for r in self.ranges}))
+        return tuple(sorted(topics_of(self.ranges)))
 
     @property
     def id(self) -> str:

@@ -5,8 +5,8 @@ from typing import Any
 import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.orchestration.definitions.names import OF_CHAIN
-from dagster_smt.orchestration.definitions.partitions import OF_TIME
+from dagster_smt.orchestration.definitions.op_names import OF_CHAIN
+from dagster_smt.orchestration.definitions.partition_keys import OF_TIME
 from dagster_smt.orchestration.runs.rerun_jobs import job_that_runs_again
 
 

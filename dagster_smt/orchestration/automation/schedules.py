@@ -7,8 +7,8 @@ from typing import Any
 import dagster as dg
 
 from dagster_smt.orchestration.automation.sensors import SENSOR_TAG, range_tags
-from dagster_smt.orchestration.definitions.names import main_spec, op_name
-from dagster_smt.orchestration.definitions.partitions import OF_TIME
+from dagster_smt.orchestration.definitions.op_names import main_spec, op_name
+from dagster_smt.orchestration.definitions.partition_keys import OF_TIME
 
 Schedule = dg.ScheduleDefinition | Any  # a partitioned job's schedule has a class of its own, which is not public
 
@@ -73,7 +73,9 @@ def _ended(asset: dg.AssetKey, partitions: OF_TIME, cron: str, zone: str | None)
         with dg.partition_loading_context(context.scheduled_execution_time, context.instance):
             last = between_ticks.get_last_partition_window()
             ended = _ended_since(windows, last.start if last is not None else windows.start)
-            keys = [key for window in ended for key in _keys_of(partitions, window)]
+            keys = []
+            for window in ended:
+                keys.extend(_keys_of(partitions, window))
         if not ended:
             yield dg.SkipReason("no partition of time has ended yet")
         elif not keys:

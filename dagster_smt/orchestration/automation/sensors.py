@@ -15,10 +15,10 @@ import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.reports.markdown import code
-from dagster_smt.model.windows.window import Range
-from dagster_smt.orchestration.definitions.names import main_spec
-from dagster_smt.orchestration.definitions.partitions import partition_key_to_topic, topic_to_partition_key
-from dagster_smt.orchestration.launch.versions import digest
+from dagster_smt.model.windows.window import Range, number_of_records, topics_of
+from dagster_smt.orchestration.definitions.op_names import main_spec
+from dagster_smt.orchestration.definitions.partition_keys import partition_key_to_topic, topic_to_partition_key
+from dagster_smt.orchestration.launch.code_versions import digest
 from dagster_smt.tables.spec import FileTopics, TableSource, TopicTable
 from dagster_smt.tables.windows import matching
 from dagster_smt.visible import visible
@@ -121,20 +121,21 @@ def _sense_topics(spec: _NewTopics, context: dg.SensorEvaluationContext) -> dg.S
     live = sorted(set(matches) - set(matching(spec.exclude, matches)))
     known = _known_keys(context, spec.partitions)
     added = _added(context, spec, known, live)
-    requests = []
+    run_requests = []
     if spec.request_runs:
         due = {*added, *_unmaterialized(context, spec, known, set(live))}
         identities = source.identities(map(partition_key_to_topic, due))
-        requests = [_request(spec, keys, identities) for keys in _spans([*known, *added], due)]
+        for keys in _spans([*known, *added], due):
+            run_requests.append(_request(spec, keys, identities))
     gone = sorted(set(known) - set(map(topic_to_partition_key, matches)))
     changes: list[Any] = [spec.partitions.build_add_request(added)] if added else []
     if gone and spec.on_vanished == "delete":
         changes.append(spec.partitions.build_delete_request(gone))
     summary = f"{len(live)} topics match, {len(added)} are new" + (f", {len(gone)} are gone" if gone else "")
     return dg.SensorResult(
-        run_requests=requests,
+        run_requests=run_requests,
         dynamic_partitions_requests=changes,
-        skip_reason=None if requests else summary,
+        skip_reason=None if run_requests else summary,
         cursor=_report_vanished(context, spec, gone),
     )
 
@@ -202,7 +203,11 @@ def _request(spec: _NewTopics, keys: Sequence[str], identities: Mapping[str, str
     The run key holds the ids of the topics, so a topic that was created again gets another run.
     """
     topics = map(partition_key_to_topic, keys)
-    names = sorted(f"{topic}:{identities[topic]}" for topic in topics if topic in identities)
+    topic_identities = []
+    for topic in topics:
+        if topic in identities:
+            topic_identities.append(f"{topic}:{identities[topic]}")
+    names = sorted(topic_identities)
     if len(names) == 1:
         run_key = names[0]
     else:
@@ -246,7 +251,11 @@ class _Behind:
     def least(self) -> str:
         """The least number of records or bytes that starts a run, for people."""
         parts = ((self.min_records, "record"), (self.min_bytes, "byte"))
-        return " or ".join(f"{number} {unit}{'s' * (number != 1)}" for number, unit in parts if number is not None)
+        texts = []
+        for number, unit in parts:
+            if number is not None:
+                texts.append(f"{number} {unit}{'s' * (number != 1)}")
+        return " or ".join(texts)
 
     def turn(self, seconds: float) -> list[str]:
         """Returns a part of the run key that changes every ``max_age_seconds``.
@@ -264,7 +273,7 @@ class _Behind:
             late: The unread ranges.
             stored: All ranges of the topics.
         """
-        if self.min_records is not None and sum(r.records for r in late) >= self.min_records:
+        if self.min_records is not None and number_of_records(late) >= self.min_records:
             return True
         return self.min_bytes is not None and self._bytes(late, stored) >= self.min_bytes
 
@@ -274,8 +283,11 @@ class _Behind:
         records: Counter[str] = Counter()
         for r in stored:
             records[r.topic] += r.records
-        sizes = open_source(self.table.source).sizes(sorted({r.topic for r in late})) or {}
-        return sum(sizes.get(r.topic, 0) * r.records / max(1, records[r.topic]) for r in late)
+        sizes = open_source(self.table.source).sizes(sorted(topics_of(late))) or {}
+        size: float = 0
+        for r in late:
+            size += sizes.get(r.topic, 0) * r.records / max(1, records[r.topic])
+        return size
 
 
 def build_lag_sensor(
@@ -347,7 +359,7 @@ def _sense_lag(spec: _Behind, context: dg.SensorEvaluationContext) -> dg.SensorR
     late, stored = _unread(spec, known, ends)
     old = spec.max_age_seconds is not None and time.time() - last >= spec.max_age_seconds
     if not late or not (old or spec.enough(late, stored)):
-        return dg.SensorResult(skip_reason=f"{sum(r.records for r in late)} unread records")
+        return dg.SensorResult(skip_reason=f"{number_of_records(late)} unread records")
     run_key = digest([*(f"{r.topic}-{r.partition}@{r.end}" for r in late), *spec.turn(time.time() - last)])
     tags = {SENSOR_TAG: spec.name}
     if spec.partitions is None:

@@ -15,7 +15,8 @@ from dagster_smt.orchestration.automation.repair import build_repair_job
 from dagster_smt.orchestration.automation.schedules import build_smt_schedule
 from dagster_smt.orchestration.automation.sensors import build_lag_sensor, build_new_topic_sensor
 from dagster_smt.orchestration.checks import DEFAULT_SMALL_FILES, SmtChecks
-from dagster_smt.orchestration.components.fields import (
+from dagster_smt.orchestration.components.scaffolder import SmtChainScaffolder
+from dagster_smt.orchestration.components.table_models import (
     ResolvedChain,
     ResolvedChecks,
     ResolvedErasure,
@@ -28,13 +29,12 @@ from dagster_smt.orchestration.components.fields import (
     ResolvedSink,
     ResolvedTable,
 )
-from dagster_smt.orchestration.components.scaffolder import SmtChainScaffolder
 from dagster_smt.orchestration.definitions.assets import build_smt_asset
 from dagster_smt.orchestration.definitions.dead_letters import build_dead_letters_asset, build_redrive_job
 from dagster_smt.orchestration.definitions.erasure_asset import build_erasure_asset
 from dagster_smt.orchestration.definitions.maintenance import build_maintenance_job
 from dagster_smt.orchestration.definitions.many_tables import build_tables_asset, writes_many
-from dagster_smt.orchestration.definitions.partitions import OF_TIME
+from dagster_smt.orchestration.definitions.partition_keys import OF_TIME
 from dagster_smt.orchestration.definitions.tables import SmtTable
 from dagster_smt.orchestration.definitions.topic_assets import build_topic_assets
 from dagster_smt.orchestration.definitions.translator import SmtAssetData, SmtTranslator

@@ -171,11 +171,17 @@ def _model_type(hint: Any, spellings: Spellings) -> Any:
     """Returns the type of a model's field: paths are texts there, and collections are those of YAML."""
     spelling = _spelling(hint, spellings)
     if _is_union(hint):
-        parts = [part for part in get_args(hint) if part is not Path]
+        parts = []
+        for part in get_args(hint):
+            if part is not Path:
+                parts.append(part)
         return reduce(or_, [_model_type(part, spellings) for part in parts])
     if spelling is not None:
         return spelling.type
-    arguments = [_model_type(part, spellings) for part in get_args(hint) if part is not Ellipsis]
+    arguments = []
+    for part in get_args(hint):
+        if part is not Ellipsis:
+            arguments.append(_model_type(part, spellings))
     if get_origin(hint) is Literal or hint is NoneType:
         return hint
     if get_origin(hint) is not None and issubclass(get_origin(hint), Mapping):

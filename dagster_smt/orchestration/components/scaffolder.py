@@ -117,10 +117,13 @@ def _written(params: SmtScaffoldParams, target: Path) -> tuple[Connector, Connec
 def _incomplete(connector: Connector, written: ConnectorComponent) -> ClickException:
     """Returns the error for a connector with unsupported parts: the files are written, and the exit code is 1."""
     undone = []
-    for v in written.options:
-        if v.verdict == "not done":
-            undone.append(v.option)
-    parts = [v.part for v in (*written.stages, *written.notes) if v.verdict == "not supported"]
+    for option in written.options:
+        if option.verdict == "not done":
+            undone.append(option.option)
+    parts = []
+    for stage in (*written.stages, *written.notes):
+        if stage.verdict == "not supported":
+            parts.append(stage.part)
     missing = ", ".join([*parts, *undone])
     text = f"{connector.name} is written, but not all of it is done: {missing}. See the report above."
     return ClickException(visible(text))
@@ -134,8 +137,10 @@ def _session(target: Path) -> None:
     else:
         modules = [*folder.rglob("*.py")]
     texts = [file.read_text(encoding="utf-8", errors="replace") for file in modules]
-    components = [file.read_text(encoding="utf-8", errors="replace") for file in folder.rglob("defs.yaml")]
-    has_session = any(_RESOURCE.search(text) for text in texts) or any(_SPARK.search(text) for text in components)
+    components = []
+    for file in folder.rglob("defs.yaml"):
+        components.append(file.read_text(encoding="utf-8", errors="replace"))
+    has_session = any(map(_RESOURCE.search, texts)) or any(map(_SPARK.search, components))
     if not has_session:
         (folder / "spark.py").write_text(_SESSION, encoding="utf-8")
         echo(f"Creating the Spark session of the project at {folder / 'spark.py'}.", err=True)

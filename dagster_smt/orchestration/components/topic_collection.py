@@ -13,10 +13,10 @@ from dagster_smt.errors import SmtError
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.schema_json import schema_from_json, schema_to_json
 from dagster_smt.model.topics.format import Format
-from dagster_smt.orchestration.components.fields import ResolvedFormat, ResolvedTopics
-from dagster_smt.orchestration.definitions.names import op_name
+from dagster_smt.orchestration.components.table_models import ResolvedFormat, ResolvedTopics
+from dagster_smt.orchestration.definitions.op_names import op_name
 from dagster_smt.orchestration.definitions.topic_assets import build_topic_assets
-from dagster_smt.orchestration.launch.versions import digest
+from dagster_smt.orchestration.launch.code_versions import digest
 from dagster_smt.tables.spec import TopicTable
 from dagster_smt.tables.windows import matching
 from dagster_smt.visible import visible

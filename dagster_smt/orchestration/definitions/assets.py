@@ -6,14 +6,14 @@ from typing import Any, overload
 import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.orchestration.definitions.names import op_name
-from dagster_smt.orchestration.definitions.planned import PlannedAsset, planned_asset
+from dagster_smt.orchestration.definitions.op_names import op_name
+from dagster_smt.orchestration.definitions.planned_table import PlannedAsset, planned_asset
 from dagster_smt.orchestration.definitions.tables import SmtTable, table_argument
 from dagster_smt.orchestration.definitions.translator import SmtTranslator
 from dagster_smt.orchestration.launch.config_schema import smt_config_schema
-from dagster_smt.orchestration.runs.events import Events
+from dagster_smt.orchestration.runs.dagster_events import Events
 from dagster_smt.orchestration.runs.failures import one_after_the_other, problems_as_failure
-from dagster_smt.orchestration.runs.steps import run_asset
+from dagster_smt.orchestration.runs.step_bodies import run_asset
 from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.orchestration.definitions.partitions import OF_TIME
+from dagster_smt.orchestration.definitions.partition_keys import OF_TIME
 from dagster_smt.orchestration.metadata.definition_metadata import DEAD_LETTER_PLACE, dead_letters_key
 from dagster_smt.orchestration.runs.rerun_jobs import job_that_runs_again
 

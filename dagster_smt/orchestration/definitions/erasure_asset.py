@@ -9,8 +9,8 @@ import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem, TableError, UnsupportedError
 from dagster_smt.model.reports.erasure_report import ErasureReport
-from dagster_smt.orchestration.definitions.names import op_name
-from dagster_smt.orchestration.definitions.planned import PlannedAsset
+from dagster_smt.orchestration.definitions.op_names import op_name
+from dagster_smt.orchestration.definitions.planned_table import PlannedAsset
 from dagster_smt.orchestration.metadata.table_values import problem_table, table
 from dagster_smt.orchestration.pipes.pipes_spark import PipesSpark
 from dagster_smt.orchestration.resources import spark_session_of

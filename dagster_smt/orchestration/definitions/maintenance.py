@@ -9,7 +9,7 @@ from dagster_smt.errors import ConfigError, Problem, SmtError, TableError
 from dagster_smt.model.reports.maintenance_report import MaintenanceReport
 from dagster_smt.orchestration.checks import SMALL_FILES, small_files_of
 from dagster_smt.orchestration.definitions.many_tables import table_partition
-from dagster_smt.orchestration.definitions.planned import PlannedAsset
+from dagster_smt.orchestration.definitions.planned_table import PlannedAsset
 from dagster_smt.orchestration.metadata.definition_metadata import table_key, tables_key
 from dagster_smt.orchestration.metadata.maintenance_metadata import maintenance_metadata
 from dagster_smt.orchestration.pipes.pipes_spark import PipesSpark
@@ -17,7 +17,7 @@ from dagster_smt.orchestration.resources import need_packages, spark_session_of
 from dagster_smt.orchestration.runs.failures import joint_failure, problems_as_failure
 from dagster_smt.orchestration.runs.spark_work import MaintenanceResult, MaintenanceWork, maintenance_results
 from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
-from dagster_smt.tables.maintenance.options import STEPS, SmtMaintenance, check_table
+from dagster_smt.tables.maintenance.maintenance_options import STEPS, SmtMaintenance, check_table
 from dagster_smt.tables.spec import TableSink, packages_of
 from dagster_smt.visible import visible
 
@@ -92,7 +92,9 @@ def _chosen(written: Sequence[PlannedAsset], tables: Sequence[Any] | None) -> di
             problems.append(Problem("SMT804", "tables", f"the asset has no table {key.to_user_string()}", hint))
     if problems:
         raise ConfigError(problems)
-    chosen = {by_key[key].name: by_key[key] for key in keys}
+    chosen = {}
+    for key in keys:
+        chosen[by_key[key].name] = by_key[key]
     for name, table in chosen.items():
         check_table(table.sink, name)
     need_packages(packages_of(*(table.sink for table in chosen.values())))
@@ -198,5 +200,8 @@ def _summary(table: str, report: MaintenanceReport) -> str:
         return f"{table}: {'; '.join(report.notes) or 'its files are unknown'}"
     counts = f"{report.before.files} files became {report.after.files}"
     sizes = f"{report.before.bytes} bytes became {report.after.bytes}"
-    done = [step.step for step in report.steps if step.problem is None]
+    done = []
+    for step in report.steps:
+        if step.problem is None:
+            done.append(step.step)
     return f"{table}: {counts}, {sizes}; done: {', '.join(done) or 'nothing'}"

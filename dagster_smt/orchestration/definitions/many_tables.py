@@ -6,8 +6,8 @@ import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.topics.table_names import name_in_path, topic_of_name, unfit_topics
-from dagster_smt.orchestration.definitions.names import main_spec
-from dagster_smt.orchestration.definitions.partitions import partition_key_to_topic, topic_to_partition_key
+from dagster_smt.orchestration.definitions.op_names import main_spec
+from dagster_smt.orchestration.definitions.partition_keys import partition_key_to_topic, topic_to_partition_key
 from dagster_smt.orchestration.metadata.definition_metadata import table_key, tables_key
 from dagster_smt.tables.spec import Sink, TableSink
 

@@ -6,13 +6,13 @@ from typing import Any, overload
 
 import dagster as dg
 
-from dagster_smt.orchestration.definitions.planned import PlannedTable, planned_op
+from dagster_smt.orchestration.definitions.planned_table import PlannedTable, planned_op
 from dagster_smt.orchestration.definitions.tables import SmtTable, table_argument
 from dagster_smt.orchestration.definitions.translator import default_description
+from dagster_smt.orchestration.launch.code_versions import data_version
 from dagster_smt.orchestration.launch.config_schema import smt_config_schema
-from dagster_smt.orchestration.launch.versions import data_version
 from dagster_smt.orchestration.metadata.run_metadata import observed_metadata
-from dagster_smt.orchestration.runs.events import last_metadata, whole_outcome
+from dagster_smt.orchestration.runs.dagster_events import last_metadata, whole_outcome
 from dagster_smt.orchestration.runs.execution import LastMetadata, execute, summary
 from dagster_smt.orchestration.runs.failures import failure_of, problems_as_failure
 from dagster_smt.orchestration.runs.lineage_events import lineage_events
@@ -120,5 +120,7 @@ def _run(
         yield dg.AssetMaterialization(asset_key, metadata=outcome.metadata, tags=tags)
     if run.error is not None:
         raise failure_of(run.error)
-    counts = {name: getattr(report, name) for name in ("records_in", "records_out", "dropped", "failed", "status")}
+    counts = {}
+    for name in ("records_in", "records_out", "dropped", "failed", "status"):
+        counts[name] = getattr(report, name)
     yield dg.Output(counts, metadata=outcome.metadata)

@@ -5,7 +5,7 @@ from pathlib import Path
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.paths.extended import below
 from dagster_smt.orchestration.definitions.tables import SmtTable
-from dagster_smt.privacy.applied import AppliedPolicy, Subject, apply_policy
+from dagster_smt.privacy.applied_policy import AppliedPolicy, Subject, apply_policy
 from dagster_smt.privacy.field_scan import new_personal, scan
 from dagster_smt.privacy.policy import HOLD_BACK, Policy, policy_of, read_policy
 from dagster_smt.tables.planning import declared_values

@@ -15,9 +15,9 @@ import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.reports.markdown import code
-from dagster_smt.model.windows.window import Range
+from dagster_smt.model.windows.window import Range, number_of_records
 from dagster_smt.orchestration.definitions.translator import SmtTranslator, topic_keys
-from dagster_smt.orchestration.launch.versions import digest
+from dagster_smt.orchestration.launch.code_versions import digest
 from dagster_smt.orchestration.metadata.schema_metadata import topic_columns
 from dagster_smt.orchestration.metadata.table_values import table
 from dagster_smt.orchestration.runs.failures import problems_as_failure
@@ -103,13 +103,18 @@ def build_topic_assets(
                 )
             )
         )
-    watched = {spec.key: replace(w, key=spec.key) for spec, w in zip(specs, watched_by_key.values(), strict=True)}
+    watched = {}
+    for spec, w in zip(specs, watched_by_key.values(), strict=True):
+        watched[spec.key] = replace(w, key=spec.key)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dg.BetaWarning)  # the only assets whose observations start assets downstream
 
         @dg.multi_observable_source_asset(specs=specs, name=name, can_subset=True)
         def observed(context: dg.AssetExecutionContext) -> Iterator[dg.ObserveResult]:
-            selected = [w for w in watched.values() if w.key in context.selected_asset_keys]
+            selected = []
+            for w in watched.values():
+                if w.key in context.selected_asset_keys:
+                    selected.append(w)
             with problems_as_failure():
                 yield from _observe(context, source, selected)
 
@@ -142,7 +147,9 @@ def _observe(
 
     source = open_source(spec)
     listed = source.topics()
-    topics = {w.key: w.topics(listed) for w in selected}
+    topics = {}
+    for w in selected:
+        topics[w.key] = w.topics(listed)
     every = sorted({t for names in topics.values() for t in names})
     ranges, ids = source.ranges(every), source.identities(every)
     sizes = source.sizes(every)
@@ -175,27 +182,31 @@ def _last_seen(context: dg.AssetExecutionContext, key: dg.AssetKey) -> tuple[flo
     return None
 
 
-def _metadata(w: _Watched, ranges: Sequence[Range], size: int | None, seen: tuple[float, int] | None) -> dict[str, Any]:
+def _metadata(
+    w: _Watched, ranges: Sequence[Range], size: int | None, former: tuple[float, int] | None
+) -> dict[str, Any]:
     messages = sum(r.end for r in ranges)
     metadata: dict[str, Any] = {
-        "dagster_smt/records": sum(r.records for r in ranges),
+        "dagster_smt/records": number_of_records(ranges),
         "dagster_smt/messages": messages,
         "dagster_smt/partitions": len(ranges),
     }
     if size is not None:
         metadata["dagster_smt/bytes"] = size
-    if seen is not None:
-        spent = max(time.time() - seen[0], 0.001)
-        metadata["dagster_smt/messages_per_second"] = round(max(0, messages - seen[1]) / spent, 3)
+    if former is not None:
+        spent = max(time.time() - former[0], 0.001)
+        metadata["dagster_smt/messages_per_second"] = round(max(0, messages - former[1]) / spent, 3)
     if w.topic:
         return {**metadata, "dagster_smt/end_offsets": dg.MetadataValue.json({str(r.partition): r.end for r in ranges})}
     by_topic = defaultdict(list)
     for r in ranges:
         by_topic[r.topic].append(r)
-    rows = [_row(topic, by_topic[topic]) for topic in sorted(by_topic)[:_SHOWN]]
+    rows = []
+    for topic in sorted(by_topic)[:_SHOWN]:
+        rows.append(_row(topic, by_topic[topic]))
     return {**metadata, "dagster_smt/topic_count": len(by_topic), "dagster_smt/topics": table(rows, _COLUMNS)}
 
 
 def _row(topic: str, ranges: Sequence[Range]) -> dict[str, Any]:
-    records, end = sum(r.records for r in ranges), sum(r.end for r in ranges)
+    records, end = number_of_records(ranges), sum(r.end for r in ranges)
     return {"topic": topic, "partitions": len(ranges), "records": records, "end": end}

@@ -10,7 +10,7 @@ import dagster as dg
 from dagster_smt.chain import Chain, Plan
 from dagster_smt.model.reports.markdown import code, plain
 from dagster_smt.orchestration.definitions.tables import SmtTable
-from dagster_smt.orchestration.launch.versions import code_version
+from dagster_smt.orchestration.launch.code_versions import code_version
 from dagster_smt.orchestration.metadata.definition_metadata import definition_metadata
 from dagster_smt.tables.spec import KafkaTopics, TopicTable
 
@@ -61,7 +61,10 @@ class SmtTranslator:
 
     def get_topic_keys(self, data: SmtAssetData) -> Sequence[dg.AssetKey]:
         """Returns the keys of the topics' assets, see ``topic_keys``."""
-        return [self.get_topic_spec(dg.AssetSpec(key)).key for key in topic_keys(data.table)]
+        keys = []
+        for key in topic_keys(data.table):
+            keys.append(self.get_topic_spec(dg.AssetSpec(key)).key)
+        return keys
 
     def get_topic_spec(self, spec: dg.AssetSpec) -> dg.AssetSpec:
         """Returns the spec of a topic's asset.

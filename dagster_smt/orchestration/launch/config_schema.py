@@ -21,7 +21,7 @@ from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.orchestration.launch.derived_fields import config_fields
 from dagster_smt.orchestration.launch.option_fields import option_fields
-from dagster_smt.privacy.applied import AppliedPolicy
+from dagster_smt.privacy.applied_policy import AppliedPolicy
 from dagster_smt.tables.spec import MicroBatches, WindowRequest, check_start, millis_of
 
 Tolerance = Literal["none", "all"]
@@ -87,7 +87,10 @@ def _classes(name: str, known: Mapping[str, type[Options]]) -> dg.Enum:
         sides = ("$Key", "$Value") if getattr(cls, "sided", False) else ("",)
         for text in (f"{n}{side}" for n in (cls.__name__, cls.connect_class) for side in sides):
             values.setdefault(text, (cls.__doc__ or "").split("\n")[0])
-    return dg.Enum(name, [dg.EnumValue(text, description=doc) for text, doc in values.items()])
+    classes = []
+    for text, doc in values.items():
+        classes.append(dg.EnumValue(text, description=doc))
+    return dg.Enum(name, classes)
 
 
 @dataclass(frozen=True)
@@ -287,7 +290,10 @@ def _decode_request(
             problems.append(Problem("SMT032", f"{place}.{name}", "names topics that are not in the run", hint))
     times, time_problems = _decode_times(config, place)
     problems += time_problems
-    simple = {field.name: config[field.name] for field in fields(WindowRequest) if field.name not in _OWN_FORM}
+    simple = {}
+    for field in fields(WindowRequest):
+        if field.name not in _OWN_FORM:
+            simple[field.name] = config[field.name]
     simple["accept_unmasked"] = simple["accept_unmasked"].strip()
     request = WindowRequest(
         topics=chosen,
@@ -392,7 +398,10 @@ def _decode_window(data: Mapping[str, Any] | None, place: str) -> tuple[Window |
 def _is_range(bounds: Any) -> bool:
     if not isinstance(bounds, list) or len(bounds) != 2:
         return False
-    return all(isinstance(b, int) and not isinstance(b, bool) and b >= 0 for b in bounds)
+    for b in bounds:
+        if not (isinstance(b, int) and not isinstance(b, bool) and b >= 0):
+            return False
+    return True
 
 
 def _no_range(place: str, statement: str) -> Problem:

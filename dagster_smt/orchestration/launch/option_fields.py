@@ -33,12 +33,17 @@ def option_fields(classes: Iterable[type[Options]]) -> dg.Shape:
         for name, doc, field in _options(cls):
             docs.setdefault(name, {}).setdefault(doc, []).append(cls.__name__)
             fields.setdefault(name, []).append(field)
-    return dg.Shape({name: _field(name, docs[name], fields[name]) for name in sorted(docs)})
+    described_fields = {}
+    for name in sorted(docs):
+        described_fields[name] = _field(name, docs[name], fields[name])
+    return dg.Shape(described_fields)
 
 
 def _options(cls: type[Options]) -> Iterator[tuple[str, str, FieldInfo]]:
     """Yields the name, the description and the declaration of each option of a class."""
-    by_key = {field.alias or name: field for name, field in cls.model_fields.items()}
+    by_key = {}
+    for name, field in cls.model_fields.items():
+        by_key[field.alias or name] = field
     for key, field in by_key.items():
         yield key, field.description or "", field
     for old, new in cls.former_options:
@@ -46,13 +51,16 @@ def _options(cls: type[Options]) -> Iterator[tuple[str, str, FieldInfo]]:
 
 
 def _field(name: str, docs: dict[str, list[str]], fields: list[FieldInfo]) -> dg.Field:
-    described = " ".join(f"{', '.join(names)}: {doc}" for doc, names in docs.items())
+    texts = []
+    for doc, names in docs.items():
+        texts.append(f"{', '.join(names)}: {doc}")
+    described = " ".join(texts)
     return dg.Field(_type(name, fields), is_required=False, description=described)
 
 
 def _type(name: str, fields: list[FieldInfo]) -> Any:
     """Returns Dagster's type of an option."""
-    kinds = {_plain(field) for field in fields}
+    kinds = set(map(_plain, fields))
     if len(kinds) > 1 or name in _VALUES:
         return _ANY
     (kind,) = kinds
@@ -94,5 +102,8 @@ def _words(field: FieldInfo) -> tuple[str, ...]:
 @cache
 def _enumeration(name: str, words: tuple[str, ...]) -> dg.Enum:
     """Returns the words as a type that the Launchpad offers. A config schema has each type once."""
-    title = "".join(part.title() for part in re.split(r"[^a-z]+", name.lower()))
+    parts = []
+    for part in re.split(r"[^a-z]+", name.lower()):
+        parts.append(part.title())
+    title = "".join(parts)
     return dg.Enum(f"SmtOption{title}", [dg.EnumValue(word) for word in words])

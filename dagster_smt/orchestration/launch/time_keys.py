@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.orchestration.definitions.partitions import OF_TIME, partition_key_to_topic
+from dagster_smt.orchestration.definitions.partition_keys import OF_TIME, partition_key_to_topic
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,16 @@ def time_keys(context: dg.AssetExecutionContext, partitions: OF_TIME) -> TimeKey
     since, until = _millis(span)
     if not isinstance(partitions, dg.TimeWindowPartitionsDefinition):  # with topics: each partition is a run
         return TimeKeys(since, until, (), dict.fromkeys(context.partition_keys, 0))
-    windows = {key: _millis(partitions.time_window_for_partition_key(key)) for key in context.partition_keys}
-    times = sorted({since, until, *(time for window in windows.values() for time in window)})
-    parts = {key: times.index(start) for key, (start, _) in windows.items()}
+    windows = {}
+    for key in context.partition_keys:
+        windows[key] = _millis(partitions.time_window_for_partition_key(key))
+    bounds: list[int] = []
+    for window in windows.values():
+        bounds.extend(window)
+    times = sorted({since, until, *bounds})
+    parts = {}
+    for key, (start, _) in windows.items():
+        parts[key] = times.index(start)
     return TimeKeys(since, until, tuple(times[1:-1]), parts)
 
 

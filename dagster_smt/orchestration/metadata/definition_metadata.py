@@ -8,9 +8,14 @@ from typing import Any
 import dagster as dg
 
 from dagster_smt.chain import Chain, Plan
-from dagster_smt.orchestration.metadata.schema_metadata import Described, chain_markdown, column_lineage, column_schema
+from dagster_smt.orchestration.metadata.schema_metadata import (
+    PlanOrReport,
+    chain_markdown,
+    column_lineage,
+    column_schema,
+)
 from dagster_smt.orchestration.metadata.table_values import problem_table, table
-from dagster_smt.privacy.applied import AppliedPolicy
+from dagster_smt.privacy.applied_policy import AppliedPolicy
 from dagster_smt.tables.spec import Sink
 
 Metadata = dict[str, Any]
@@ -52,7 +57,7 @@ def _code_reference(path: Path) -> dg.CodeReferencesMetadataValue:
         return dg.CodeReferencesMetadataValue(code_references=[reference])
 
 
-def column_metadata(described: Described, sink: Sink, topics: Sequence[dg.AssetKey]) -> Metadata:
+def column_metadata(described: PlanOrReport, sink: Sink, topics: Sequence[dg.AssetKey]) -> Metadata:
     """Returns the column schema and the column lineage, if they are known."""
     schema, lineage = column_schema(described, sink), column_lineage(described, sink, topics)
     metadata: Metadata = {"dagster/column_schema": schema} if schema is not None else {}

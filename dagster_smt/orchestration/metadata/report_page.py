@@ -82,7 +82,10 @@ def _keys(report: RunReport) -> str:
         lines.append(("all topics", sum_of_keys(report.keyed.values())))
     rows = [["topic", *(name.replace("_", " ") for name in names)]]
     for topic, counts in lines:
-        rows.append([plain(topic), *(f"{getattr(counts, name):,}" for name in names)])
+        numbers = []
+        for name in names:
+            numbers.append(f"{getattr(counts, name):,}")
+        rows.append([plain(topic), *numbers])
     return f"**What happened to the keys**\n\n{table(rows)}{_more(len(report.keyed))}"
 
 
@@ -106,7 +109,10 @@ def _did(report: RunReport, number: int, stage: StageCounts) -> str:
             else:
                 target = ""
             effects.append(f"{entry.action} {code(entry.path)}{target} in {line.records:,}")
-    unread = sum(u.records for u in report.unread if u.stage == number)
+    unread = 0
+    for u in report.unread:
+        if u.stage == number:
+            unread += u.records
     apart = f", {unread:,} of them unread" if unread else ""
     effects += [f"dropped {stage.dropped:,} records{apart}"] if stage.dropped else []
     effects += [f"**{stage.failed:,} failed**"] if stage.failed else []
@@ -118,7 +124,8 @@ def _changes(title: str, changes: Sequence[FieldChange]) -> str:
     if not changes:
         return ""
     rows = [["field", "change", "before", "after"]]
-    rows += [[code(c.field), c.change, _code(c.before), _code(c.after)] for c in changes[:_MOST]]
+    for c in changes[:_MOST]:
+        rows.append([code(c.field), c.change, _code(c.before), _code(c.after)])
     return f"**{title}**\n\n{table(rows)}{_more(len(changes))}"
 
 
@@ -147,14 +154,18 @@ def _ways(report: RunReport, lineage: Mapping[str, Iterable[str]]) -> str:
             effect = ""
         lines.append((origin, effect, visible(column)))
     width, middle = max(len(a) for a, _, _ in lines), max(len(b) for _, b, _ in lines)
-    drawn = [f"{a:<{width}} {b + '─' * (middle - len(b))}──▶ {c}" for a, b, c in lines]
+    drawn = []
+    for a, b, c in lines:
+        drawn.append(f"{a:<{width}} {b + '─' * (middle - len(b))}──▶ {c}")
     return f"**Where the columns come from**\n\n{fenced(drawn)}{_more(len(lineage))}"
 
 
 def _warnings(report: RunReport) -> str:
     if not report.warnings:
         return ""
-    lines = [f"- **{w.code}** {plain(w.place)}: {plain(w.statement)}. _{plain(w.hint)}_" for w in report.warnings]
+    lines = []
+    for w in report.warnings:
+        lines.append(f"- **{w.code}** {plain(w.place)}: {plain(w.statement)}. _{plain(w.hint)}_")
     return "**Warnings**\n\n" + "\n".join(lines[:_MOST])
 
 

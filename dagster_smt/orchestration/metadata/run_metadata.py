@@ -16,9 +16,9 @@ from dagster_smt.orchestration.metadata.definition_metadata import (
 )
 from dagster_smt.orchestration.metadata.lineage_metadata import lineage_metadata
 from dagster_smt.orchestration.metadata.report_page import report_markdown
-from dagster_smt.orchestration.metadata.schema_metadata import Described, chain_markdown
+from dagster_smt.orchestration.metadata.schema_metadata import PlanOrReport, chain_markdown
 from dagster_smt.orchestration.metadata.table_values import problem_table, reject_table, rows_of, table
-from dagster_smt.privacy.applied import AppliedPolicy
+from dagster_smt.privacy.applied_policy import AppliedPolicy
 from dagster_smt.tables.spec import Sink
 
 _STAGE_COLUMNS = {"stage": "string", "transform": "string", "records_in": "int", "dropped": "int", "failed": "int"}
@@ -71,8 +71,13 @@ class RunContext:
 
 def bare_metadata(report: RunReport) -> Metadata:
     """Returns the counts and the status of a run, which are always known."""
-    counts = {name: getattr(report, name) for name in ("records_in", "records_out", "dropped", "failed", "status")}
-    return {f"dagster_smt/{name}": value for name, value in counts.items()}
+    counts = {}
+    for name in ("records_in", "records_out", "dropped", "failed", "status"):
+        counts[name] = getattr(report, name)
+    metadata = {}
+    for name, value in counts.items():
+        metadata[f"dagster_smt/{name}"] = value
+    return metadata
 
 
 def run_metadata(report: RunReport, run: RunContext) -> Metadata:
@@ -130,7 +135,7 @@ def _technical_metadata(report: RunReport, run: RunContext) -> Metadata:
     return metadata
 
 
-def _described(report: RunReport, run: RunContext) -> Described:
+def _described(report: RunReport, run: RunContext) -> PlanOrReport:
     """Returns the plan if it has a schema; otherwise the report of the run, or of the run before."""
     if run.plan.typed or run.sink.kind == "records":
         return run.plan
@@ -189,10 +194,16 @@ def _key_metadata(report: RunReport) -> Metadata:
     total = sum_of_keys(report.keyed.values())
     rows = []
     for topic, counts in report.keyed.items():
-        rows.append({"topic": topic, **{name: getattr(counts, count) for name, count in _KEY_COUNTS.items()}})
+        numbers = {}
+        for name, count in _KEY_COUNTS.items():
+            numbers[name] = getattr(counts, count)
+        rows.append({"topic": topic, **numbers})
     columns = {"topic": "string", **dict.fromkeys(_KEY_COUNTS, "int")}
+    totals = {}
+    for name, count in _KEY_COUNTS.items():
+        totals[f"dagster_smt/{name}"] = getattr(total, count)
     return {
-        **{f"dagster_smt/{name}": getattr(total, count) for name, count in _KEY_COUNTS.items()},
+        **totals,
         "dagster_smt/keys_by_topic": table(rows, columns),
     }
 
@@ -243,14 +254,20 @@ def observed_metadata(metadata: Metadata) -> Metadata:
 def _bounds(report: RunReport, side: Literal[0, -1]) -> dict[str, dict[str, int]]:
     offsets: dict[str, dict[str, int]] = {}
     for topic, partitions in report.window.to_json().items():
-        offsets[topic] = {partition: bounds[side] for partition, bounds in partitions.items()}
+        bound = {}
+        for partition, bounds in partitions.items():
+            bound[partition] = bounds[side]
+        offsets[topic] = bound
     return offsets
 
 
 def _table_metadata(report: RunReport, diff: Sequence[FieldChange], since: Sequence[FieldChange]) -> Metadata:
     stages = []
     for s in report.stages:
-        stages.append({c: getattr(s, "alias" if c == "stage" else c) for c in _STAGE_COLUMNS})
+        cells = {}
+        for c in _STAGE_COLUMNS:
+            cells[c] = getattr(s, "alias" if c == "stage" else c)
+        stages.append(cells)
     metadata = {
         "dagster_smt/stage_stats": table(stages, _STAGE_COLUMNS),
         "dagster_smt/ledger": table(_ledger_rows(report), _LEDGER_COLUMNS),

@@ -32,7 +32,7 @@ _COLUMN_NAMES = {"timestamp-type": "timestampType", "leader-epoch": "leaderEpoch
 _NEVER_NULL = ("topic", "partition", "offset", "timestampType", "source_topic")
 
 
-class Described(Protocol):
+class PlanOrReport(Protocol):
     """A plan, or the report of a run, with the columns of a table. See ``chain.Plan`` for the attributes."""
 
     @property
@@ -47,25 +47,35 @@ class Described(Protocol):
     def key_lineage(self) -> Mapping[str, Collection[str]]: ...
 
 
-def column_schema(described: Described, sink: Sink) -> dg.TableSchema | None:
+def column_schema(described: PlanOrReport, sink: Sink) -> dg.TableSchema | None:
     """Returns the columns of a table, with the fields of structs by their paths. None if only a run knows them."""
     if sink.kind == "records":
-        columns = [_column(n, t, n not in _NEVER_NULL) for n, t in RECORD_COLUMNS.items()]
+        columns = []
+        for n, t in RECORD_COLUMNS.items():
+            columns.append(_column(n, t, n not in _NEVER_NULL))
         return dg.TableSchema(columns=columns)
     if described.after is None:
         return None
     keys = _key_columns(described, sink)
     names = {below("", name) for name in keys}
-    in_value = [(path, schema) for path, schema in _columns(described.after) if not _is_delete_flag(path, sink)]
+    in_value = []
+    for path, schema in _columns(described.after):
+        if not _is_delete_flag(path, sink):
+            in_value.append((path, schema))
     paths = {path for path, _ in in_value}
-    columns = [_column(name, kind, False, role="key") for name, kind in keys.items() if below("", name) not in paths]
-    columns += [_schema_column(p, s, described.masked, "key" if p in names else "") for p, s in in_value]
+    columns = []
+    for name, kind in keys.items():
+        if below("", name) not in paths:
+            columns.append(_column(name, kind, False, role="key"))
+    for p, s in in_value:
+        columns.append(_schema_column(p, s, described.masked, "key" if p in names else ""))
     columns += _added_columns(described, sink)
-    columns += [_column(name, kind, True, role="source") for name, kind in _source_columns(sink).items()]
+    for name, kind in _source_columns(sink).items():
+        columns.append(_column(name, kind, True, role="source"))
     return dg.TableSchema(columns=columns)
 
 
-def _key_columns(described: Described, sink: Sink) -> dict[str, str]:
+def _key_columns(described: PlanOrReport, sink: Sink) -> dict[str, str]:
     """Returns the key columns of a table with keys, with their types in the record's key."""
     if sink.keyed is None:
         return {}
@@ -81,7 +91,7 @@ def _is_delete_flag(path: str, sink: Sink) -> bool:
     return sink.keyed is not None and path == below("", sink.keyed.delete_flag)
 
 
-def _added_columns(described: Described, sink: Sink) -> list[dg.TableColumn]:
+def _added_columns(described: PlanOrReport, sink: Sink) -> list[dg.TableColumn]:
     """Returns the columns that a mode adds to the columns of the chain."""
     keyed = sink.keyed
     if keyed is None or not keyed.added_columns:
@@ -89,10 +99,10 @@ def _added_columns(described: Described, sink: Sink) -> list[dg.TableColumn]:
     time = "timestamp"
     if keyed.mode == "upsert":
         kinds = {"boolean": "True: the key was deleted", time: "The time of the record that deleted the key"}
-        return [
-            _column(name, kind, True, doc=doc, role="added")
-            for name, (kind, doc) in zip(keyed.soft.names, kinds.items(), strict=True)
-        ]
+        columns = []
+        for name, (kind, doc) in zip(keyed.soft.names, kinds.items(), strict=True):
+            columns.append(_column(name, kind, True, doc=doc, role="added"))
+        return columns
     if described.after is not None and keyed.sequence_by in described.after.by_name:
         time = described.after.by_name[keyed.sequence_by].label.removesuffix("?")
     start, end, current, closed_by = keyed.validity.names
@@ -114,7 +124,8 @@ def topic_columns(table: TopicTable) -> dg.TableSchema:
         columns.append(_column("leaderEpoch", "int32", True))
     for side, schema in (("key", table.key.known_schema), ("value", table.value.known_schema)):
         if schema is not None and schema.type is Type.STRUCT:
-            columns += [_schema_column(path, child, ()) for path, child in _columns(schema, side)]
+            for path, child in _columns(schema, side):
+                columns.append(_schema_column(path, child, ()))
     headers = set()
     for c in table.row.others:
         if isinstance(c.source, HeaderValue):
@@ -129,30 +140,40 @@ def _source_columns(sink: Sink) -> dict[str, str]:
     return dict(zip(sink.source_columns.names, ("string", "int32", "int64"), strict=True))
 
 
-def column_lineage(described: Described, sink: Sink, topics: Sequence[dg.AssetKey]) -> dg.TableColumnLineage | None:
+def column_lineage(described: PlanOrReport, sink: Sink, topics: Sequence[dg.AssetKey]) -> dg.TableColumnLineage | None:
     """Returns the fields of the topics that each column comes from."""
     schema = column_schema(described, sink)
     if schema is None:
         return None
-    sources = {c.name: _sources(described, sink, c.name) for c in schema.columns}
+    sources = {}
+    for c in schema.columns:
+        sources[c.name] = _sources(described, sink, c.name)
     deps = {}
     for name, fields in sources.items():
-        deps[name] = [dg.TableColumnDep(asset_key=key, column_name=field) for key in topics for field in sorted(fields)]
+        fields_of_topics = []
+        for key in topics:
+            for field in sorted(fields):
+                fields_of_topics.append(dg.TableColumnDep(asset_key=key, column_name=field))
+        deps[name] = fields_of_topics
     return dg.TableColumnLineage(deps_by_column=deps)
 
 
-def _sources(described: Described, sink: Sink, column: str) -> set[str]:
+def _sources(described: PlanOrReport, sink: Sink, column: str) -> set[str]:
     """Returns the fields of the topics that a column comes from."""
     if sink.kind == "columns" and _comes_from_key(described, sink, column):
         return _key_sources(described, column)
     if sink.kind == "records":
         if column == "value":
-            return {source for sources in described.lineage.values() for source in sources} or {"value"}
+            fields_of_columns = set[str]()
+            for sources in described.lineage.values():
+                fields_of_columns.update(sources)
+            return fields_of_columns or {"value"}
         return {"topic" if column == "source_topic" else column}
     if column in _source_columns(sink):
         return {("topic", "partition", "offset")[list(_source_columns(sink)).index(column)]}
     if described.after is not None and described.after.type is not Type.STRUCT:
         column = WHOLE
+    # a column comes from whatever its nested fields and elements come from
     below_column = (f"{column}.", f"{column}[")
     inside = (s for path, s in described.lineage.items() if path == column or path.startswith(below_column))
     results = set()
@@ -162,13 +183,13 @@ def _sources(described: Described, sink: Sink, column: str) -> set[str]:
     return results
 
 
-def _comes_from_key(described: Described, sink: Sink, column: str) -> bool:
+def _comes_from_key(described: PlanOrReport, sink: Sink, column: str) -> bool:
     if column not in {below("", name) for name in _key_columns(described, sink)}:
         return False
     return described.after is None or column not in {path for path, _ in _columns(described.after)}
 
 
-def _key_sources(described: Described, column: str) -> set[str]:
+def _key_sources(described: PlanOrReport, column: str) -> set[str]:
     """Returns the fields that a column comes from, if only the record's key holds the column."""
     sources = described.key_lineage.get(column) or described.key_lineage.get(WHOLE) or ()
     return {_COLUMN_NAMES.get(source, source) for source in sources}

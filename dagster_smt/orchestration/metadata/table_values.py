@@ -27,7 +27,10 @@ def table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> dg.T
 
     Without a schema, Dagster refuses an empty table and takes the types from the first row.
     """
-    schema = dg.TableSchema(columns=[dg.TableColumn(name=n, type=t) for n, t in columns.items()])
+    table_columns = []
+    for n, t in columns.items():
+        table_columns.append(dg.TableColumn(name=n, type=t))
+    schema = dg.TableSchema(columns=table_columns)
     return dg.MetadataValue.table([dg.TableRecord(dict(row)) for row in rows], schema=schema)
 
 
@@ -38,7 +41,10 @@ def problem_table(problems: Sequence[Problem]) -> dg.TableMetadataValue:
 
 def rows_of(objects: Iterable[object], columns: Iterable[str]) -> list[dict[str, Any]]:
     """Returns a row for each object, with the attributes of the columns' names."""
-    return [dict(zip(columns, attrgetter(*columns)(value), strict=True)) for value in objects]
+    rows = []
+    for value in objects:
+        rows.append(dict(zip(columns, attrgetter(*columns)(value), strict=True)))
+    return rows
 
 
 def batch_table(batches: Sequence[RunReport]) -> dg.TableMetadataValue:

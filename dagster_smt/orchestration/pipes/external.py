@@ -12,7 +12,7 @@ from dagster_pipes import PipesContext, PipesEnvVarParamsLoader, open_dagster_pi
 
 from dagster_smt.errors import ConfigError, Problem, SmtError
 from dagster_smt.orchestration.definitions.loading import load_definitions
-from dagster_smt.orchestration.definitions.planned import PlannedAsset, PlannedTable, planned_tables
+from dagster_smt.orchestration.definitions.planned_table import PlannedAsset, PlannedTable, planned_tables
 from dagster_smt.orchestration.pipes.messages import (
     ANSWER,
     REQUEST,
@@ -54,7 +54,7 @@ def run_external(spark: Any = None, **pipes: Any) -> None:
 
 def _answer(context: PipesContext, spark: Any) -> dict[str, Any]:
     """Returns the answer to the request of a Pipes session."""
-    from dagster_smt.run.failures import coded_failures  # loads PySpark
+    from dagster_smt.run.spark_failures import coded_failures  # loads PySpark
 
     def log(line: str) -> None:
         context.log.info(visible(line))

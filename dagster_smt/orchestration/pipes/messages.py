@@ -15,10 +15,10 @@ from dagster_smt import errors
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, EngineError, Problem, SmtError
 from dagster_smt.model.reports.run_report import RunReport
-from dagster_smt.orchestration.definitions.planned import PlannedTable
+from dagster_smt.orchestration.definitions.planned_table import PlannedTable
 from dagster_smt.orchestration.launch.config_schema import RunSettings, Tolerance, chain_config
 from dagster_smt.orchestration.runs.spark_work import MaintenanceResult, MaintenanceWork, RunResult, RunWork
-from dagster_smt.tables.maintenance.options import SmtMaintenance
+from dagster_smt.tables.maintenance.maintenance_options import SmtMaintenance
 from dagster_smt.tables.spec import MicroBatches, WindowRequest
 from dagster_smt.version import __version__
 
@@ -205,7 +205,9 @@ def _plain(report: RunReport) -> RunReport:
         schema = getattr(report, name)
         if schema is not None:
             schemas[name] = schema.without_defaults()
-    tables = {topic: _plain(of_table) for topic, of_table in report.destination_reports.items()}
+    tables = {}
+    for topic, of_table in report.destination_reports.items():
+        tables[topic] = _plain(of_table)
     return replace(report, **schemas, destination_reports=tables)
 
 

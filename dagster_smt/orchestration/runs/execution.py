@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import dagster as dg
 
@@ -14,9 +14,9 @@ from dagster_smt.model.reports.destinations import summary_of
 from dagster_smt.model.reports.run_report import RunReport, joined, sum_of_keys
 from dagster_smt.model.reports.table_facts import TableFacts
 from dagster_smt.model.windows.window import Window
-from dagster_smt.orchestration.definitions.planned import PlannedTable
+from dagster_smt.orchestration.definitions.planned_table import PlannedTable
+from dagster_smt.orchestration.launch.code_versions import EndOffsets
 from dagster_smt.orchestration.launch.config_schema import RunSettings
-from dagster_smt.orchestration.launch.versions import EndOffsets
 from dagster_smt.orchestration.metadata.definition_metadata import Metadata
 from dagster_smt.orchestration.metadata.run_metadata import RunContext, run_metadata
 from dagster_smt.orchestration.metadata.table_values import batch_table
@@ -27,6 +27,8 @@ from dagster_smt.orchestration.runs.guard import Progress
 from dagster_smt.orchestration.runs.spark_work import RunWork, run_result, run_spec
 from dagster_smt.tables.spec import KafkaTopics
 from dagster_smt.visible import visible
+
+_Value = TypeVar("_Value")
 
 LastMetadata = Callable[[str | None], Metadata | None]
 """Returns the metadata that Dagster shows already, of the partition of a topic or (None) of the table."""
@@ -98,8 +100,12 @@ class SmtRun:
     def error(self) -> SmtError | None:
         """The error of the topics that were left out. Its class decides whether Dagster retries the step."""
         failures = [*self.report.failures.values()]
-        failures += [list(one.problems) for one in self.report.destinations if one.failed]
-        problems = [problem for topic in failures for problem in topic]
+        for one in self.report.destinations:
+            if one.failed:
+                failures.append(list(one.problems))
+        problems = []
+        for topic in failures:
+            problems.extend(topic)
         if not problems:
             return None
         if all(map(_rejects_records, failures)):
@@ -116,7 +122,7 @@ class SmtRun:
 
     def outcome_of_topic(self, topic: str) -> SmtOutcome:
         """Returns the outcome for the partition of a topic."""
-        ends = {t: offsets for t, offsets in self.facts.ends.items() if t == topic}
+        ends = _only(topic, self.facts.ends)
         last = self.facts.last
         if last is not None and topic in last.window.topics:
             last = last.of_topic(topic)
@@ -130,9 +136,8 @@ class SmtRun:
         for batch in self.reports:
             if topic in batch.window.topics:
                 batches.append(batch.of_topic(topic))
-        lag = {t: offsets for t, offsets in self.facts.lag.items() if t == topic}
-        context = self._context(ends, last, lag)
-        gaps = {t: ranges for t, ranges in self.facts.gaps.items() if t in ends}
+        context = self._context(ends, last, _only(topic, self.facts.lag))
+        gaps = _only(topic, self.facts.gaps) if ends else {}
         rows = self.facts.by_topic.get(topic, 0)
         return self._outcome(report, replace(context, rows=None, rows_of_partition=rows, gaps=gaps), batches, shown)
 
@@ -279,6 +284,11 @@ def check_brokers(table: PlannedTable) -> None:
         from dagster_smt.tables.kafka.client import KafkaClient
 
         KafkaClient(table.table.source).names()
+
+
+def _only(topic: str, by_topic: Mapping[str, _Value]) -> dict[str, _Value]:
+    """Returns the entry of one topic; an empty dictionary if there is none."""
+    return {topic: by_topic[topic]} if topic in by_topic else {}
 
 
 def _rejects_records(problems: Iterable[Problem]) -> bool:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from dagster_smt.orchestration.runs.progress import SECONDS, log_every
+from dagster_smt.orchestration.runs.progress_log import SECONDS, log_every
 from dagster_smt.spark.environment import is_connect
 
 T = TypeVar("T")

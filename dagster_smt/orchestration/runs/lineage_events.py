@@ -11,7 +11,7 @@ from dagster_smt.errors import Problem, SmtError
 from dagster_smt.lineage.datasets import DatasetName, path_dataset, table_dataset, topic_dataset
 from dagster_smt.lineage.open_lineage import Assertion, Emitter, LineageRun, OpenLineage, RunOutput
 from dagster_smt.model.secrets import resolved
-from dagster_smt.orchestration.definitions.planned import PlannedTable
+from dagster_smt.orchestration.definitions.planned_table import PlannedTable
 from dagster_smt.orchestration.metadata.lineage_metadata import run_edges
 from dagster_smt.orchestration.metadata.schema_metadata import column_schema
 from dagster_smt.orchestration.runs.execution import SmtRun
@@ -85,11 +85,14 @@ class LineageEvents:
         described = run.plan if run.plan.typed else (run.facts.last or report)
         schema = column_schema(described, sink)
         rows = 0 if report.status == "empty" else report.records_out
+        records = {}
+        for topic, counts in report.topics.items():
+            records[topic] = counts.records
         return RunOutput(
             rows=rows,
             bytes=report.bytes,
             files=report.files,
-            read={topic: counts.records for topic, counts in report.topics.items()},
+            read=records,
             schema={column.name: column.type for column in schema.columns} if schema is not None else {},
             edges=run_edges(run.plan, run.facts.last or report) if sink.kind == "columns" else (),
             assertions=self.assertions,

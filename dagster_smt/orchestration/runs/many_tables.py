@@ -9,10 +9,11 @@ import dagster as dg
 
 from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.model.windows.window import Window
-from dagster_smt.orchestration.checks import Evidence, check_results
+from dagster_smt.orchestration.check_specs import check_results
+from dagster_smt.orchestration.checks import Evidence
 from dagster_smt.orchestration.definitions.many_tables import table_partition, tables_partitions, writes_many
-from dagster_smt.orchestration.definitions.planned import PlannedAsset
-from dagster_smt.orchestration.launch.versions import data_version
+from dagster_smt.orchestration.definitions.planned_table import PlannedAsset
+from dagster_smt.orchestration.launch.code_versions import data_version
 from dagster_smt.orchestration.metadata.definition_metadata import Metadata, table_key, tables_key
 from dagster_smt.orchestration.metadata.run_metadata import RunContext, bare_metadata, run_metadata
 from dagster_smt.tables.spec import TableSink
@@ -38,7 +39,10 @@ def destination_events(
         return
     with_output = set(table.definition.destinations)
     written = run.report.destination_reports
-    keys = [table_partition(topic) for topic in sorted(written) if topic not in with_output]
+    keys = []
+    for topic in sorted(written):
+        if topic not in with_output:
+            keys.append(table_partition(topic))
     if keys:
         context.instance.add_dynamic_partitions(str(tables_partitions(table.key).name), keys)
     for topic, report in sorted(written.items()):

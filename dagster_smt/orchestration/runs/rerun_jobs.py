@@ -5,11 +5,11 @@ from typing import Any
 
 import dagster as dg
 
-from dagster_smt.orchestration.definitions.partitions import OF_TIME
-from dagster_smt.orchestration.definitions.planned import PlannedAsset
+from dagster_smt.orchestration.definitions.partition_keys import OF_TIME
+from dagster_smt.orchestration.definitions.planned_table import PlannedAsset
 from dagster_smt.orchestration.launch.config_schema import smt_config_schema
 from dagster_smt.orchestration.runs.failures import one_after_the_other, problems_as_failure
-from dagster_smt.orchestration.runs.steps import run_all_topics
+from dagster_smt.orchestration.runs.step_bodies import run_all_topics
 from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS, run_config
 
 
@@ -26,9 +26,14 @@ def job_that_runs_again(asset: dg.AssetsDefinition, specs: list[dg.AssetSpec], f
         name: The name of the job.
     """
     keys = [spec.key for spec in specs]
-    tables = {part: table for part, table in TABLES_OF_OPS.get(asset.op, {}).items() if table.key in keys}
+    tables = {}
+    for part, table in TABLES_OF_OPS.get(asset.op, {}).items():
+        if table.key in keys:
+            tables[part] = table
     description = f"{_WORDS[flag]} {', '.join(key.to_user_string() for key in keys)}, once the chain is fixed."
-    configs = {part: {"window": {flag: True}} for part in tables or [""]}
+    configs = {}
+    for part in tables or [""]:
+        configs[part] = {"window": {flag: True}}
     if asset.partitions_def is None or isinstance(asset.partitions_def, OF_TIME) or not tables:
         config = run_config(asset.op.name, configs)
         return dg.define_asset_job(name, dg.AssetSelection.assets(*keys), config=config, description=description)
@@ -47,7 +52,9 @@ _WORDS = {"redrive": "Rerun the failed records of", "repair": "Rerun the records
 
 def _op(tables: Mapping[str, PlannedAsset], asset_op: Any, name: str, description: str) -> dg.OpDefinition:
     (spark_key,) = asset_op.required_resource_keys
-    schemas = {part: smt_config_schema(t.own_chain, t.definition.errors_tolerance) for part, t in tables.items()}
+    schemas = {}
+    for part, t in tables.items():
+        schemas[part] = smt_config_schema(t.own_chain, t.definition.errors_tolerance)
 
     @dg.op(
         name=name,

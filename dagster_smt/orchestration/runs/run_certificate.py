@@ -7,7 +7,7 @@ from dagster_smt.model.windows.window import Window
 
 if TYPE_CHECKING:
     from dagster_smt.certify import Certificate
-    from dagster_smt.run.spec import RunSpec
+    from dagster_smt.run.run_spec import RunSpec
 
 
 def certificate_of(

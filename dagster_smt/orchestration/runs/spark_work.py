@@ -12,16 +12,16 @@ from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.model.reports.table_facts import TableFacts
 from dagster_smt.model.windows.window import Window
 from dagster_smt.orchestration.definitions.many_tables import writes_many
-from dagster_smt.orchestration.definitions.planned import PlannedAsset, PlannedTable
+from dagster_smt.orchestration.definitions.planned_table import PlannedAsset, PlannedTable
 from dagster_smt.orchestration.launch.config_schema import RunSettings
 from dagster_smt.orchestration.runs.guard import Progress, run_cancellable
-from dagster_smt.orchestration.runs.progress import RunProgress
+from dagster_smt.orchestration.runs.progress_log import RunProgress
 from dagster_smt.orchestration.runs.run_certificate import certificate_of
-from dagster_smt.tables.maintenance.options import SmtMaintenance
+from dagster_smt.tables.maintenance.maintenance_options import SmtMaintenance
 from dagster_smt.tables.spec import TableSink
 
 if TYPE_CHECKING:
-    from dagster_smt.run.spec import RunSpec
+    from dagster_smt.run.run_spec import RunSpec
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class MaintenanceResult:
 
 def run_spec(table: PlannedTable, settings: RunSettings, key: str) -> "RunSpec":
     """Returns the specification of a run, for the rooms below Dagster."""
-    from dagster_smt.run.spec import RunSpec
+    from dagster_smt.run.run_spec import RunSpec
 
     return RunSpec(
         name=table.name,

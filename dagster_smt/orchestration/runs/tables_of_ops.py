@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from dagster_smt.orchestration.definitions.planned import PlannedAsset
+from dagster_smt.orchestration.definitions.planned_table import PlannedAsset
 
 TABLES_OF_OPS: WeakKeyDictionary[Any, Mapping[str, PlannedAsset]] = WeakKeyDictionary()
 """The tables of each asset, by the op of the asset, and there by the name of the table's part of the run config.

@@ -14,7 +14,7 @@ from pyspark.sql import types as T
 
 from dagster_smt.interpret.arrays import elements
 from dagster_smt.interpret.interpreter import KEY_CONVERTER
-from dagster_smt.spark.columns import PROBLEM_FIELDS
+from dagster_smt.spark.outcome_columns import PROBLEM_FIELDS
 from dagster_smt.spark.workers import map_in_arrow
 
 IN_ELEMENT = "in_element"
@@ -35,7 +35,10 @@ def rows_of_arrays(frame: DataFrame) -> DataFrame:
     rows = split.select(*split.columns, F.posexplode_outer(_PARTS).alias("smt_position", "smt_part"))
     value = F.coalesce("smt_part", "value").alias("value")
     number = (F.col(IN_ELEMENT) + F.coalesce("smt_position", F.lit(0))).alias(IN_ELEMENT)
-    return rows.select(*(value if name == "value" else F.col(name) for name in frame.columns), number)
+    columns = []
+    for name in frame.columns:
+        columns.append(value if name == "value" else F.col(name))
+    return rows.select(*columns, number)
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,8 @@ from dagster_smt.model.schema import INT64, MAX_DIGITS, Schema, Type
 from dagster_smt.model.schema_size import MAX_BYTES
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.column_values import unfit, unplanned
-from dagster_smt.spark.literals import MAX_MILLIS
 from dagster_smt.spark.sql import Column
+from dagster_smt.spark.typed_literals import MAX_MILLIS
 from dagster_smt.spark.types import internal_names
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -94,7 +94,11 @@ class AvroSide:
         if not _is_record(self.schema):
             return []
         fields = zip(_top(self.schema, self.needed), self.schema.fields, strict=True)
-        return [name for name, (_, child) in fields if _is_text(child)]
+        names = []
+        for name, (_, child) in fields:
+            if _is_text(child):
+                names.append(name)
+        return names
 
     def as_text(self, parsed: Column, name: str) -> Column:
         """Returns a column of ``texts`` as text."""
@@ -115,11 +119,12 @@ class AvroSide:
         if _is_record(self.schema):
             names = _top(self.schema, self.needed)
             triples = zip(names, _parts(value, self.schema, names), strict=True)
-            places = [(known.get(name, part), child) for name, (_, part, child) in triples]
-        texts = []
+            places = []
+            for name, (_, part, child) in triples:
+                places.append((known.get(name, part), child))
+        texts: list[Column] = []
         for place in places:
-            for wrong in _texts(*place):
-                texts.append(wrong)
+            texts.extend(_texts(*place))
         if texts:
             yield F.coalesce(reduce(or_, texts), F.lit(False)), unreadable().problem
         yield from _ranges(value, self.needed, "", _top(self.needed, self.needed))
@@ -182,13 +187,16 @@ class _Names:
         if schema.logical == "Decimal":
             return self._decimal(avro, schema)
         if kind == "record" and schema.type is Type.STRUCT:
+            # the bytes hold no names, so the fields may have the names that Spark can distinguish
             names = self.top if top else internal_names(schema)
             children = []
             for n, (_, child) in zip(names, schema.fields, strict=True):
                 children.append(_raw(child) if top and n[0] == _SKIPPED else child)
             parts = zip(names, avro["fields"], children, strict=True)
             field_type = self._field_at_top if top else self.bare
-            fields = [{"name": _valid(n), "type": field_type(f["type"], child)} for n, f, child in parts]
+            fields = []
+            for n, f, child in parts:
+                fields.append({"name": _valid(n), "type": field_type(f["type"], child)})
             return {"type": "record", "name": self.fresh(), "fields": fields}
         if kind == "enum":
             return {"type": "enum", "name": self.fresh(), "symbols": [_valid(s) for s in avro["symbols"]]}
@@ -198,6 +206,7 @@ class _Names:
             return {"type": "array", "items": self._items(avro["items"], schema.values)}
         if kind == "map" and schema.values:
             return {"type": "map", "values": self._items(avro["values"], schema.values)}
+        # Connect makes other types of these than from_avro does, so the records of this schema go through Python
         if kind in ("array", "fixed", "record", "map", "null") or schema.type in (Type.INT8, Type.INT16):
             raise UnableError(kind)
         return kind
@@ -215,7 +224,10 @@ class _Names:
         if not _is_text(schema):
             return bare
         if isinstance(bare, list):
-            return ["bytes" if member == "string" else member for member in bare]
+            members = []
+            for member in bare:
+                members.append("bytes" if member == "string" else member)
+            return members
         return "bytes"
 
     def _union(self, members: list[Any], schema: Schema, top: bool) -> Any:
@@ -242,8 +254,13 @@ def _valid(name: str) -> str:
 
 def _top(schema: Schema, needed: Schema) -> list[str]:
     """Returns names for the top-level fields. Needed fields have the numbers of ``json_columns.SideColumns``."""
-    known = {name: f"f{n}" for n, (name, _) in enumerate(needed.fields)}
-    return [known.get(name, f"{_SKIPPED}{n}") for n, (name, _) in enumerate(schema.fields)]
+    known = {}
+    for n, (name, _) in enumerate(needed.fields):
+        known[name] = f"f{n}"
+    names = []
+    for n, (name, _) in enumerate(schema.fields):
+        names.append(known.get(name, f"{_SKIPPED}{n}"))
+    return names
 
 
 def _raw(schema: Schema) -> Schema:
@@ -302,7 +319,9 @@ def _ranges(column: Column, schema: Schema, where: str, top: Sequence[str] | Non
     elif schema.values is not None:
         items = F.map_values(column) if schema.type is Type.MAP else column
         inner = schema.values
-        problems = [problem for _, problem in _ranges(items, inner, f"{where}[]")]
+        problems = []
+        for _, problem in _ranges(items, inner, f"{where}[]"):
+            problems.append(problem)
         conditions = _each(items, lambda value: [wrong for wrong, _ in _ranges(value, inner, f"{where}[]")])
         yield from zip((F.coalesce(c, F.lit(False)) for c in conditions), problems, strict=True)
 

@@ -108,7 +108,10 @@ def masking(schema: Schema, masks: Masks) -> MaskColumn | None:
         mask, null = pa.scalar(column_writer(schema, schema)(masks[()]), kind), pa.scalar(None, kind)
         return lambda column: pc.if_else(column.is_valid(), mask, null)
     if schema.type is Type.STRUCT:
-        return _struct([masking(child, below(masks, name)) for name, child in schema.fields], list(arrow_type(schema)))
+        masks_of_fields = []
+        for name, child in schema.fields:
+            masks_of_fields.append(masking(child, below(masks, name)))
+        return _struct(masks_of_fields, list(arrow_type(schema)))
     assert schema.values is not None
     inside = masking(schema.values, below(masks, None))
     assert inside is not None

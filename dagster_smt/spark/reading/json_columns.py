@@ -27,11 +27,11 @@ from dagster_smt.model.record import DropRecord
 from dagster_smt.model.schema import INTEGER_BITS, Schema, Type
 from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.column_values import arrow_type, column_writer
-from dagster_smt.spark.columns import NO_ROW, problem_column
 from dagster_smt.spark.garbage import no_collection
-from dagster_smt.spark.literals import MAX_MILLIS
+from dagster_smt.spark.outcome_columns import NO_ROW, problem_column
 from dagster_smt.spark.reading.early_masks import Masks, below, masking
 from dagster_smt.spark.stages.early_calls import EarlyCall
+from dagster_smt.spark.typed_literals import MAX_MILLIS
 from dagster_smt.values.cast import DAY
 from dagster_smt.values.json.lazy import MAX_DEPTH
 
@@ -96,7 +96,10 @@ class SideColumns:
         """Returns the fields of ``column`` with their schemas, in the plain form (``spark.plain``)."""
         if not self.apart:
             return {self.column: self.schema}
-        return {f"f{n}": child for n, (_, child) in enumerate(self.schema.fields)}
+        fields = {}
+        for n, (_, child) in enumerate(self.schema.fields):
+            fields[f"f{n}"] = child
+        return fields
 
     def columns(self) -> dict[str, Schema]:
         """Returns ``fields`` and the results of the calls."""
@@ -118,13 +121,13 @@ class ReadColumns:
     other_columns: tuple[str, ...]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        readers = [_Reader(side) for side in self.sides]
+        readers = [_TextReader(side) for side in self.sides]
         rows = max(1, _VALUES // sum(len(side.columns()) + 1 for side in self.sides))
         for batch in batches:
             for first in range(0, batch.num_rows, rows):
                 yield self._read(batch.slice(first, rows), readers)
 
-    def _read(self, batch: pa.RecordBatch, readers: "list[_Reader]") -> pa.RecordBatch:
+    def _read(self, batch: pa.RecordBatch, readers: "list[_TextReader]") -> pa.RecordBatch:
         columns = {name: batch.column(name) for name in self.other_columns}
         with no_collection():
             for read in readers:
@@ -132,7 +135,7 @@ class ReadColumns:
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
-class _Reader:
+class _TextReader:
     """Reads the texts of one side."""
 
     def __init__(self, side: SideColumns):
@@ -256,7 +259,7 @@ def _has_types(schema: Schema) -> bool:
     """Returns True if msgspec has a type for a schema: not for unusual field names, nor for maps without text keys."""
     if schema.type is Type.STRUCT:
         names = all(name.isprintable() and not set(name) & {'"', "\\"} for name in schema.by_name)
-        return names and all(_has_types(child) for child in schema.by_name.values())
+        return names and all(map(_has_types, schema.by_name.values()))
     if schema.logical == "Decimal" or schema.mislabelled:
         return False
     if schema.type is Type.MAP and (schema.keys is None or schema.keys.type is not Type.STRING):

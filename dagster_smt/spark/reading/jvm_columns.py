@@ -12,7 +12,7 @@ from pyspark.sql import types as T
 from dagster_smt.jvm.availability import CATALOG
 from dagster_smt.jvm.columns import ColumnCall, columns_program
 from dagster_smt.spark import sql as F
-from dagster_smt.spark.columns import LEFT, PROBLEM_TYPE
+from dagster_smt.spark.outcome_columns import LEFT, PROBLEM_TYPE
 from dagster_smt.spark.plain import plain_type
 from dagster_smt.spark.reading.json_columns import SideColumns
 from dagster_smt.spark.sql import Column, select
@@ -27,7 +27,9 @@ def lane_programs(sides: Sequence[SideColumns]) -> list[str] | None:
     """Returns the program of each side; None if the lane cannot read one of them."""
     programs = []
     for side in sides:
-        calls = [ColumnCall(_position(call.field), call.rule, call.source) for call in side.calls]
+        calls = []
+        for call in side.calls:
+            calls.append(ColumnCall(_position(call.field), call.rule, call.source))
         program = columns_program(side.schema, side.form, side.masks, calls, side.envelope)
         if program is None or not side.schema.fields:
             return None
@@ -52,7 +54,9 @@ def read_in_lane(
         columns: The columns to keep.
     """
     others = list(map(F.col, columns))
-    calls = [_call(side, program).alias(_result(side)) for side, program in zip(sides, programs, strict=True)]
+    calls = []
+    for side, program in zip(sides, programs, strict=True):
+        calls.append(_call(side, program).alias(_result(side)))
     frame = select(frame, *others, *calls)
     read: list[Column] = []
     for side in sides:
@@ -77,6 +81,9 @@ def _result(side: SideColumns) -> str:
 
 
 def _call(side: SideColumns, program: str) -> Column:
-    row = T.StructType([T.StructField(name, plain_type(child)) for name, child in side.columns().items()])
+    fields = []
+    for name, child in side.columns().items():
+        fields.append(T.StructField(name, plain_type(child)))
+    row = T.StructType(fields)
     arguments = F.col(side.side), F.lit(program), F.lit(None).cast(row)
     return Column(f"{CATALOG}.columns({', '.join(argument.text for argument in arguments)})")

@@ -87,8 +87,7 @@ def _of_step(step: Step) -> set[str]:
             refs += refs_in(cell.expr)
     results = set()
     for ref in refs:
-        for source in _sources(before, ref):
-            results.add(source)
+        results.update(_sources(before, ref))
     return results
 
 
@@ -101,8 +100,7 @@ def _computed(node: Node | None) -> list[Ref]:
         return refs_in(node.expr)
     results = []
     for _, child in node.fields:
-        for ref in _computed(child):
-            results.append(ref)
+        results.extend(_computed(child))
     return results
 
 

@@ -19,7 +19,8 @@ from dagster_smt.model.topics.change_formats import is_change
 from dagster_smt.model.topics.format import READ_WHOLE, Format
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.column_values import check_defaults
-from dagster_smt.spark.columns import (
+from dagster_smt.spark.flat_columns import Layout, Leaf, Struct
+from dagster_smt.spark.outcome_columns import (
     LEADER_EPOCH,
     LEFT,
     NO_ROW,
@@ -29,7 +30,6 @@ from dagster_smt.spark.columns import (
     UNREADABLE_TIMESTAMP,
     timestamp_type_name,
 )
-from dagster_smt.spark.layout import Layout, Leaf, Struct
 from dagster_smt.spark.plain import from_plain, plain_type
 from dagster_smt.spark.reading.arrays import EMPTY, IN_ELEMENT
 from dagster_smt.spark.reading.avro_columns import AvroSide
@@ -100,10 +100,12 @@ def typed_evaluator(
 
 def problem_struct(problem: Problem, about: Column | None = None) -> Column:
     """Returns a problem in the form of the column ``__problem``. ``about`` is a column that ends the statement."""
-    fields = {name: F.lit(getattr(problem, name)) for name in PROBLEM_FIELDS}
+    fields = {}
+    for name in PROBLEM_FIELDS:
+        fields[name] = F.lit(getattr(problem, name))
     if about is not None:
         fields["statement"] = F.concat(fields["statement"], about)
-    return F.struct(*(column.alias(name) for name, column in fields.items()))
+    return F.struct(*F.alias_all(fields))
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,11 @@ class _Start:
             "leader_epoch": chain.reads_leader_epoch,
             "headers": headers or chain.reads_headers,
         }
-        self.metadata = (*_COORDINATES, *(name for name, needed in read.items() if needed))
+        needed_columns = []
+        for name, needed in read.items():
+            if needed:
+                needed_columns.append(name)
+        self.metadata = (*_COORDINATES, *needed_columns)
         extra = [c for c in frame.columns if c.startswith("in_")]
         unreadable = (F.col("timestampType") == UNREADABLE_TIMESTAMP).alias("unreadable")
         timestamps = {
@@ -156,7 +162,9 @@ class _Start:
             self.record = {name: f"{RECORD}{name}" for name in frame.columns}
         else:
             self.record = {}
-        record = [F.col(name).alias(column) for name, column in self.record.items()]
+        record = []
+        for name, column in self.record.items():
+            record.append(F.col(name).alias(column))
         self.frame, self.columns = frame, list[str]()
         self.fields: dict[str, tuple[str, str]] = {}
         self._select([*metadata, *map(F.col, extra), *record, unreadable, F.col("key"), F.col("value")])
@@ -200,23 +208,36 @@ class _Start:
         data, columns = F.col(side), SideColumns(side, form, read.needed)
         raw = f"raw_{side}"
         self._select([*map(F.col, self.columns), read.parsed(data).alias(raw)])
-        texts = {name: f"s_{side}_{name}" for name in read.texts}
-        self._select([*map(F.col, self.columns), *(read.as_text(F.col(raw), n).alias(c) for n, c in texts.items())])
-        known = {name: F.col(column) for name, column in texts.items()}
-        doubts = [F.when(wrong, problem_struct(problem)) for wrong, problem in read.bad(data, F.col(raw), known)]
+        texts = {}
+        for name in read.texts:
+            texts[name] = f"s_{side}_{name}"
+        text_columns = []
+        for n, c in texts.items():
+            text_columns.append(read.as_text(F.col(raw), n).alias(c))
+        self._select([*map(F.col, self.columns), *text_columns])
+        known = {}
+        for name, column in texts.items():
+            known[name] = F.col(column)
+        doubts = []
+        for wrong, problem in read.bad(data, F.col(raw), known):
+            doubts.append(F.when(wrong, problem_struct(problem)))
         why = F.when(data.isNotNull(), F.coalesce(*doubts)).alias(columns.bad)
         self._select([*map(F.col, self.columns), why])
         good = data.isNotNull() & F.col(columns.bad).isNull()
         parts = {columns.column: read.value(F.col(raw)), columns.there: F.lit(True)}
-        parts |= {column: F.col(column) for column in texts.values()}
+        for column in texts.values():
+            parts[column] = F.col(column)
         others = []
         for c in self.columns:
             if c != raw and c not in parts:
                 others.append(F.col(c))
-        self._select([*others, *(F.when(good, part).alias(name) for name, part in parts.items())])
+        readable_parts = []
+        for name, part in parts.items():
+            readable_parts.append(F.when(good, part).alias(name))
+        self._select([*others, *readable_parts])
         computed = self._laid_out(side, read.schema, columns, texts).computed
         if computed:
-            self._select([*map(F.col, self.columns), *(column.alias(name) for name, column in computed.items())])
+            self._select([*map(F.col, self.columns), *F.alias_all(computed)])
         self.problems.append(unreadable().problem)
 
     def _laid_out(
@@ -285,9 +306,16 @@ class _Start:
         if self.left:
             is_left = reduce(or_, map(F.col, self.left))
             status = F.when(is_left, F.lit(LEFT)).otherwise(status)
-            record = F.struct(*(F.col(column).alias(name) for name, column in self.record.items()))
+            record_columns = []
+            for name, column in self.record.items():
+                record_columns.append(F.col(column).alias(name))
+            record = F.struct(*record_columns)
             passed_on.append(F.when(is_left, record).alias(IN_RECORD))
-        renamed = [F.col(n).alias(f"__{n}") for n in _COORDINATES] + [F.col(n).alias(f"m_{n}") for n in self.metadata]
+        renamed = []
+        for n in _COORDINATES:
+            renamed.append(F.col(n).alias(f"__{n}"))
+        for n in self.metadata:
+            renamed.append(F.col(n).alias(f"m_{n}"))
         meta = [status.cast("tinyint").alias("__status"), stage.alias("__stage"), why.alias("__why")]
         self._select([*renamed, *passed_on, problem.alias("in_problem"), *meta])
 
@@ -300,7 +328,10 @@ class _Start:
 
     def _parse(self, early: EarlyCalls) -> None:
         """Reads the sides with declared schemas: in the JVM lane, or in Python."""
-        sides = tuple(replace(d.columns, calls=tuple(early.calls.get(d.columns.column, ()))) for d in self.declared)
+        columns_of_sides = []
+        for d in self.declared:
+            columns_of_sides.append(replace(d.columns, calls=tuple(early.calls.get(d.columns.column, ()))))
+        sides = tuple(columns_of_sides)
         programs = lane_programs(sides) if self.lane else None
         if needs_key(self.plan):
             idle = []
@@ -313,7 +344,7 @@ class _Start:
         ]
         for side, declared in zip(sides, self.declared, strict=True):
             columns += map(F.col, ([side.column] if side.columns() else []) + [side.there, side.bad])
-            columns += [column.alias(name) for name, column in declared.computed.items()]
+            columns += F.alias_all(declared.computed)
         if programs:
             self.left = [is_left(side) for side in sides]
             columns += map(F.col, self.left)
@@ -327,7 +358,9 @@ class _Start:
     def _read_in_python(self, sides: Sequence[SideColumns], passed_on: Sequence[str]) -> DataFrame:
         fields = [self.frame.schema[c] for c in passed_on]
         for side in sides:
-            read = [T.StructField(name, plain_type(child)) for name, child in side.columns().items()]
+            read = []
+            for name, child in side.columns().items():
+                read.append(T.StructField(name, plain_type(child)))
             if side.apart and read:
                 read = [T.StructField(side.column, T.StructType(read))]
             else:

@@ -79,11 +79,11 @@ def window_forms(frame: DataFrame, table: SideFormats) -> WindowForms:
     return replace(_forms_of_rows(rows, table), nulls=nulls)
 
 
-def _most_used(seen: DataFrame) -> tuple[list[Row], bool]:
+def _most_used(texts: DataFrame) -> tuple[list[Row], bool]:
     """Returns the texts that most records have, by place, and whether there may be more of them."""
     # a minimum of structs would make Spark sort all records, so partitions come apart and are joined here
     sums = F.min("offset").alias("offset"), F.sum("records").alias("records")
-    apart = seen.groupBy("topic", "partition", "key", "value").agg(*sums)
+    apart = texts.groupBy("topic", "partition", "key", "value").agg(*sums)
     # a producer may have another schema in each record: those of most records are planned for
     most = apart.orderBy(F.desc("records"), "topic", "partition", "offset").limit(MAX_SCHEMAS).collect()
     return sorted(most, key=lambda row: (row.topic, row.partition, row.offset)), len(most) == MAX_SCHEMAS
@@ -99,9 +99,9 @@ def guessed_forms(frame: DataFrame, table: SideFormats) -> WindowForms | None:
     if not _all_avro(table):
         return None
     described = table.key.kind in SELF_DESCRIBED
-    seen = schema_texts(frame, table).where("value IS NOT NULL").limit(1).collect()
-    forms = _forms_of_rows(seen, table)
-    if not forms.forms or (described and seen[0].key is None):
+    texts = schema_texts(frame, table).where("value IS NOT NULL").limit(1).collect()
+    forms = _forms_of_rows(texts, table)
+    if not forms.forms or (described and texts[0].key is None):
         return None
     return replace(forms, guessed=True)
 
@@ -119,7 +119,10 @@ def as_guessed(table: SideFormats, guess: WindowForms) -> Column:
 
 def guess_columns() -> list[Column]:
     """Returns the aggregates ``as_guessed`` and ``other`` of an evaluator's result, if it has ``GUESSED``."""
-    return [F.count_if(F.col(GUESSED) == word).alias(name) for name, word in _WORDS.items()]
+    columns = []
+    for name, word in _WORDS.items():
+        columns.append(F.count_if(F.col(GUESSED) == word).alias(name))
+    return columns
 
 
 def _forms_of_rows(rows: Sequence[Row], table: SideFormats) -> WindowForms:
@@ -149,7 +152,10 @@ def _forms_of_rows(rows: Sequence[Row], table: SideFormats) -> WindowForms:
         free_key = key is None and (row.key is not None or table.key.kind == "json")
         if value is not None:
             forms[Form(row.topic, key, value, free_key)] = None
-    return WindowForms(tuple(forms), tuple(SchemaUse(*use, records) for use, records in uses.items()), texts=texts)
+    schema_uses = []
+    for use, records in uses.items():
+        schema_uses.append(SchemaUse(*use, records))
+    return WindowForms(tuple(forms), tuple(schema_uses), texts=texts)
 
 
 def _all_avro(table: SideFormats) -> bool:

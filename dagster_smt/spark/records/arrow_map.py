@@ -34,7 +34,9 @@ from dagster_smt.interpret.interpreter import (
 )
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Record, Side
 from dagster_smt.model.topics.format import Format, Formats
-from dagster_smt.spark.columns import (
+from dagster_smt.spark.foreign_jars import classes_here
+from dagster_smt.spark.garbage import no_collection
+from dagster_smt.spark.outcome_columns import (
     BITS,
     CHANGES,
     HEADERS_DDL,
@@ -50,8 +52,6 @@ from dagster_smt.spark.columns import (
     unreadable_timestamps,
     words,
 )
-from dagster_smt.spark.foreign_jars import classes_here
-from dagster_smt.spark.garbage import no_collection
 from dagster_smt.spark.records.change_texts import of_texts
 from dagster_smt.spark.records.foreign_batches import (
     ForeignBatch,
@@ -120,7 +120,7 @@ class ArrowMap:
 
 
 def evaluate_records(frame: DataFrame, job: ArrowMap) -> DataFrame:
-    """Runs a chain over Kafka's columns with records as the result; returns the columns of ``spark.columns``."""
+    """Runs a chain over Kafka's columns. Returns the columns of ``spark.outcome_columns``, with the new records."""
     headers, restored = F.col("headers"), F.col("headers")
     if not job.chain.reads_headers:
         headers, restored = F.to_json("headers"), F.from_json("headers", HEADERS_DDL)

@@ -18,9 +18,9 @@ from dagster_smt.foreign.segment import operation, thrown
 from dagster_smt.foreign.wire import encoder
 from dagster_smt.jvm.availability import has_lane
 from dagster_smt.spark import sql as F
-from dagster_smt.spark.columns import BITS, CHANGES, PROBLEM_TYPE, RECORD_COLUMNS, TARGET, UNREADABLE_TIMESTAMP
 from dagster_smt.spark.environment import is_connect
 from dagster_smt.spark.executors import on_a_cluster
+from dagster_smt.spark.outcome_columns import BITS, CHANGES, PROBLEM_TYPE, RECORD_COLUMNS, TARGET, UNREADABLE_TIMESTAMP
 from dagster_smt.spark.records.arrow_map import ArrowMap
 from dagster_smt.spark.records.java_calls import call_java, of_call, outcome_columns, record_numbers
 from dagster_smt.spark.sql import Column
@@ -54,7 +54,7 @@ def _setup(job: ArrowMap, jars: Sequence[Path]) -> str:
 
 
 def evaluate_in_connect(frame: DataFrame, job: ArrowMap, setup: str) -> DataFrame:
-    """Returns the columns of ``spark.columns``; rows with the status ``LEFT`` are as they were read."""
+    """Returns the columns of ``spark.outcome_columns``; rows with the status ``LEFT`` are as they were read."""
     kind = F.coalesce(F.col("timestampType"), F.lit(-1))
     # a record without a topic is left: so is one whose timestamp the source could not read
     topic = F.when(kind != UNREADABLE_TIMESTAMP, F.col("topic"))

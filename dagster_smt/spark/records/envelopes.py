@@ -19,8 +19,8 @@ from dagster_smt.model.schema import Schema
 from dagster_smt.model.topics.format import SideFormats
 from dagster_smt.spark import sql
 from dagster_smt.spark.column_values import Convert, arrow_type, column_writer, unplanned
-from dagster_smt.spark.columns import DESTINATION, GONE, KEY, TIMESTAMP
-from dagster_smt.spark.layout import Layout, Leaf
+from dagster_smt.spark.flat_columns import Layout, Leaf
+from dagster_smt.spark.outcome_columns import DESTINATION, GONE, KEY, TIMESTAMP
 from dagster_smt.spark.plain import from_plain, plain_type
 from dagster_smt.spark.records.arrow_map import (
     COMMON,
@@ -48,7 +48,7 @@ def evaluate_envelopes(
         ledger: True to fill ``__touched``.
 
     Returns:
-        The columns of ``spark.columns``.
+        The columns of ``spark.outcome_columns``.
     """
     after = plan.rows
     assert after is not None

@@ -17,7 +17,7 @@ from dagster_smt.foreign.segment import ForeignSegment, thrown
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.schema import JavaDate
 from dagster_smt.model.topics.format import Format
-from dagster_smt.spark.columns import timestamp_micros
+from dagster_smt.spark.outcome_columns import timestamp_micros
 from dagster_smt.spark.records.change_texts import of_numbers
 
 FAILED = 2
@@ -33,7 +33,7 @@ class ForeignBatch:
     """The host's result for a batch.
 
     Attributes:
-        status, stage: As in ``spark.columns``.
+        status, stage: As in ``spark.outcome_columns``.
         sets: For each record, the number of its set of changes.
         key, value, topic: The columns of the records.
         timestamp: The timestamps in milliseconds; null if a record has none.

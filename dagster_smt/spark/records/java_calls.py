@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 
 from dagster_smt.jvm.availability import CATALOG
 from dagster_smt.spark import sql as F
-from dagster_smt.spark.columns import PROBLEM_TYPE
+from dagster_smt.spark.outcome_columns import PROBLEM_TYPE
 from dagster_smt.spark.records.arrow_map import READ_COLUMNS
 from dagster_smt.spark.sql import Column, select
 
@@ -36,7 +36,7 @@ def of_call(name: str) -> Column:
 def outcome_columns(
     called: DataFrame, touched: Column, out: Column, *more: Column, problem: Column = _NO_PROBLEM
 ) -> DataFrame:
-    """Returns the columns of ``spark.columns`` after a call.
+    """Returns the columns of ``spark.outcome_columns`` after a call.
 
     Args:
         called: The result of ``call_java``.

@@ -10,7 +10,7 @@ from dagster_smt.interpret.interpreter import reads_keys
 from dagster_smt.jvm.availability import has_lane
 from dagster_smt.jvm.program import KeptOut, kept_out, program_of
 from dagster_smt.spark import sql as F
-from dagster_smt.spark.columns import (
+from dagster_smt.spark.outcome_columns import (
     HEADERS_DDL,
     LEFT,
     LEFT_RECORD,
@@ -62,7 +62,7 @@ def _formats(job: ArrowMap) -> tuple[str, str]:
 
 
 def evaluate_in_lane(frame: DataFrame, job: ArrowMap, program: str) -> DataFrame:
-    """Returns the columns of ``spark.columns``. Rows with the status ``LEFT`` hold the records as they were read."""
+    """Returns the columns of ``spark.outcome_columns``. Rows of the status ``LEFT`` hold the records as read."""
     key = F.col("key") if _is_read(job) else F.lit(None).cast("binary")
     # the lane leaves a record without a topic: so it does one whose timestamp the source could not read
     readable = F.coalesce(F.col("timestampType") != UNREADABLE_TIMESTAMP, F.lit(True))

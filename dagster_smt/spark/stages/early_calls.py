@@ -119,8 +119,14 @@ def runs_python(step: Step) -> bool:
     if after is not None:
         nodes = [after.key, after.value, after.topic, after.headers, after.timestamp, after.partition]
         exprs += [after.dropped, *(touch.when for touch in after.touched if touch.when is not None)]
-    nodes += [Cell(BOOLEAN, expr, frozenset()) for expr in exprs if not isinstance(expr, bool)]
-    return any(is_python(call) for node in nodes for call in calls_in(node))
+    for expr in exprs:
+        if not isinstance(expr, bool):
+            nodes.append(Cell(BOOLEAN, expr, frozenset()))
+    for node in nodes:
+        for call in calls_in(node):
+            if is_python(call):
+                return True
+    return False
 
 
 def in_python(

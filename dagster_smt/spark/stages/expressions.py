@@ -8,8 +8,7 @@ from pyspark.sql import types as T
 from dagster_smt.model.cell import AnyItem, Call, Cell, Const, Each, Expr, Group, Node, Ref, Rule
 from dagster_smt.model.schema import BOOLEAN, INT32, STRING, Schema, Type, optional, timestamp
 from dagster_smt.spark import sql as F
-from dagster_smt.spark.layout import Layout, Place, Struct, field_of, find_place, presence_of, value_of
-from dagster_smt.spark.literals import literal
+from dagster_smt.spark.flat_columns import Layout, Place, Struct, field_of, find_place, presence_of, value_of
 from dagster_smt.spark.plain import from_plain, plain_type, python_function, to_plain
 from dagster_smt.spark.sql import Column
 from dagster_smt.spark.stages.early_calls import EarlyCalls, exception_class, in_python
@@ -24,6 +23,7 @@ from dagster_smt.spark.stages.elements import (
     some,
     without,
 )
+from dagster_smt.spark.typed_literals import literal
 from dagster_smt.spark.types import internal_names, internal_type
 from dagster_smt.values.headers.fields import AppendHeader, HeaderBytes
 
@@ -78,7 +78,10 @@ class Scope:
         if isinstance(node, Cell):
             return self.value(node.expr, node.schema)
         pairs = zip(internal_names(node.schema), node.fields, strict=True)
-        struct = F.struct(*(self.node(child).alias(name) for name, (_, child) in pairs))
+        fields = []
+        for name, (_, child) in pairs:
+            fields.append(self.node(child).alias(name))
+        struct = F.struct(*fields)
         if node.present is None:
             return struct
         return F.when(self.presence(node.present).isNotNull(), struct)
@@ -120,7 +123,7 @@ class Scope:
             return F.lit(None).cast("boolean")
         if isinstance(expr, Call) and not getattr(expr.rule, "reads_values", False):
             # such a rule only decides between its arguments, so their presence stands for their values
-            return expr.rule.column(F, *(self.presence(a) for a in expr.args))
+            return expr.rule.column(F, *map(self.presence, expr.args))
         if not isinstance(expr, Ref) or expr.path[0] in self.items:
             return F.when(self.value(expr).isNotNull(), F.lit(True))
         place = self.place(expr)
@@ -187,7 +190,7 @@ class Scope:
         returns = schema or self._returned(call)
         if call.args == (Ref(("topic",)),) and self.topics:
             return self._by_topic(call.rule, F.col(self.columns["topic"]), returns)
-        kinds = tuple(self.schema_of(a) for a in call.args)
+        kinds = tuple(map(self.schema_of, call.args))
         early = self._early(call, kinds[0], returns) if len(kinds) == 1 else None
         if early is not None:
             return early
@@ -295,8 +298,7 @@ def failing_calls(expr: Expr | None) -> list[Call]:
         return []
     inner = []
     for arg in expr.args:
-        for call in failing_calls(arg):
-            inner.append(call)
+        inner.extend(failing_calls(arg))
     if expr.rule.may_fail:
         return [*inner, expr]
     return inner
@@ -307,8 +309,7 @@ def eaches(expr: Expr | None) -> list[Each]:
     if isinstance(expr, Call):
         results = []
         for arg in expr.args:
-            for each in eaches(arg):
-                results.append(each)
+            results.extend(eaches(arg))
         return results
     if isinstance(expr, Each):
         return [*eaches(expr.container), expr]

@@ -12,8 +12,8 @@ from dagster_smt.errors import PlanError, Problem
 from dagster_smt.model.caseless import caseless
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark import sql as F
-from dagster_smt.spark.columns import KEY, RECORD_DDL, TARGET
-from dagster_smt.spark.layout import Layout, Leaf, Struct, built, field_of
+from dagster_smt.spark.flat_columns import Layout, Leaf, Struct, built, field_of
+from dagster_smt.spark.outcome_columns import KEY, RECORD_DDL, TARGET
 from dagster_smt.spark.sql import Column, select
 from dagster_smt.spark.stages.typed import State
 from dagster_smt.spark.types import internal_type, spark_type, struct_field
@@ -130,7 +130,10 @@ def with_output(
         outputs.append(F.when(F.col("__status") == 0, _output(side, connect, target, states)).alias(name))
     rows = select(frame, *columns, *outputs)
     for name, (_, connect, target) in targets.items():
-        internal = T.StructType([T.StructField(field, internal_type(child)) for field, child in _fields(connect)])
+        fields = []
+        for field, child in _fields(connect):
+            fields.append(T.StructField(field, internal_type(child)))
+        internal = T.StructType(fields)
         if target != internal:
             rows = rows.withColumn(name, col(name).cast(target))  # names that text cannot say, and metadata
     return rows
@@ -204,4 +207,4 @@ def _conformed(column: Column, schema: Schema, merged: Schema) -> Column:
 
 def _has_struct(schema: Schema) -> bool:
     inner = [schema.values] if schema.values is not None else []
-    return schema.type is Type.STRUCT or any(_has_struct(i) for i in inner)
+    return schema.type is Type.STRUCT or any(map(_has_struct, inner))

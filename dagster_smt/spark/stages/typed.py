@@ -19,8 +19,8 @@ from dagster_smt.model.cell import Call, Cell, Each, Expr, Group, Node, Ref, Rul
 from dagster_smt.model.record import PlanRecord, Touch
 from dagster_smt.model.schema import BOOLEAN, Type
 from dagster_smt.spark import sql as F
-from dagster_smt.spark.columns import BITS, words
-from dagster_smt.spark.layout import Layout, Leaf, Place, Struct, built, columns_of, field_of, presence_of
+from dagster_smt.spark.flat_columns import Layout, Leaf, Place, Struct, built, columns_of, field_of, presence_of
+from dagster_smt.spark.outcome_columns import BITS, words
 from dagster_smt.spark.sql import Column, select
 from dagster_smt.spark.stages.early_calls import EarlyCalls
 from dagster_smt.spark.stages.elements import needs_python, problems_of
@@ -89,7 +89,10 @@ class TypedEvaluator:
         self.problems: list[Problem] = []
         self.classes: dict[int, list[str]] = {}
         if ledger:
-            self.touched = [f"__t{n}" for n in range(words(len(plan.entries)))]
+            touched = []
+            for n in range(words(len(plan.entries))):
+                touched.append(f"__t{n}")
+            self.touched = touched
         else:
             self.touched = []
         # one variant needs no column that tells the rows of variants apart
@@ -104,7 +107,9 @@ class TypedEvaluator:
 
     def run(self) -> None:
         """Applies all stages. Without a frame, only builds the expressions."""
-        start = {name: F.lit(0).cast("bigint") for name in self.touched}
+        start = {}
+        for name in self.touched:
+            start[name] = F.lit(0).cast("bigint")
         if self.variants:
             start["__variant"] = F.lit(0)
         if start:
@@ -124,7 +129,10 @@ class TypedEvaluator:
 
     def _stage(self, steps: list[Step]) -> None:
         added: dict[str, Column] = {}
-        plans = [(_StepRun(self, step, added), step) for step in steps if step.plan.condition is not False]
+        plans = []
+        for step in steps:
+            if step.plan.condition is not False:
+                plans.append((_StepRun(self, step, added), step))
         for run, _ in plans:
             run.compute()
         if added:
@@ -193,7 +201,7 @@ class TypedEvaluator:
 
     def _also(self, added: dict[str, Column]) -> None:
         self.columns += added
-        self._select((column.alias(name) for name, column in added.items()), also=True)
+        self._select(F.alias_all(added), also=True)
 
     def _select(self, columns: Iterable[Column], *, also: bool = False) -> None:
         if self._frame is not None:
@@ -256,7 +264,9 @@ class _StepRun:
             number = self.evaluator.why(problem)
             self.evaluator.classes.setdefault(number, []).append(name)
             there = F.col(name).isNotNull()
-            known = [(F.col(name).eqNullSafe(p.code), self.evaluator.why(p)) for p in self._other_problems(rule)]
+            known = []
+            for p in self._other_problems(rule):
+                known.append((F.col(name).eqNullSafe(p.code), self.evaluator.why(p)))
             # in front of the other failures: Connect would have stopped at the exception
             self.update.failures[:0] = [*known, (there, number)]
             if self.update.drops is not None:

@@ -227,7 +227,10 @@ class MatchBatches:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            rows = [row for row in batch.to_pylist() if self.match(sample_of(row))]
+            rows = []
+            for row in batch.to_pylist():
+                if self.match(sample_of(row)):
+                    rows.append(row)
             columns: dict[str, pa.Array] = {}
             for name, column, kind in zip(_PLACE, self.place, _PLACE_KINDS, strict=True):
                 columns[name] = pa.array([row[column] for row in rows], kind)
@@ -239,7 +242,10 @@ class MatchBatches:
 
 def sample_of(row: Mapping[str, Any]) -> Sample:
     """Returns a row with Kafka's columns as a record."""
-    headers = tuple((header["key"], header["value"]) for header in row.get("headers") or ())
+    pairs = []
+    for header in row.get("headers") or ():
+        pairs.append((header["key"], header["value"]))
+    headers = tuple(pairs)
     return Sample(
         row.get("topic") or "", key=as_bytes(row.get("key")), value=as_bytes(row.get("value")), headers=headers
     )

@@ -44,27 +44,44 @@ class Needles:
     @cached_property
     def anywhere(self) -> frozenset[str]:
         """The texts that are searched for everywhere."""
-        return (self.ids - self.short) | {value for value in self.values if not is_short(value)}
+        long_values = set()
+        for value in self.values:
+            if not is_short(value):
+                long_values.add(value)
+        return (self.ids - self.short) | long_values
 
     @cached_property
     def _anywhere(self) -> "re.Pattern[bytes] | None":
-        texts = {form for text in self.anywhere for form in _forms(text)}
+        texts = set[bytes]()
+        for text in self.anywhere:
+            texts.update(_forms(text))
         return _pattern(rb"(?<![\w])(?:%s)(?![\w])", texts)
 
     @cached_property
     def _behind_names(self) -> "re.Pattern[bytes] | None":
         if not self.names or not self.ids:
             return None
-        names = b"|".join(re.escape(name.encode()) for name in sorted(self.names))
-        texts = {form for text in self.ids for form in _forms(text)}
+        escaped = []
+        for name in sorted(self.names):
+            escaped.append(re.escape(name.encode()))
+        names = b"|".join(escaped)
+        texts = set[bytes]()
+        for text in self.ids:
+            texts.update(_forms(text))
         return _pattern(rb'\\*"(?:%s)\\*"\s*:\s*(?:\[\s*)?\\*"?(?:%%s)(?![\w.])' % names, texts)
 
     @cached_property
     def _in_paths(self) -> "re.Pattern[bytes] | None":
         if not self.names or not self.ids:
             return None
-        names = b"|".join(re.escape(name.encode()) for name in sorted(self.names))
-        return _pattern(rb"(?<![\w])(?:%s)=(?:%%s)(?![\w.])" % names, {form for t in self.ids for form in _forms(t)})
+        escaped = []
+        for name in sorted(self.names):
+            escaped.append(re.escape(name.encode()))
+        names = b"|".join(escaped)
+        forms = set[bytes]()
+        for t in self.ids:
+            forms.update(_forms(t))
+        return _pattern(rb"(?<![\w])(?:%s)=(?:%%s)(?![\w.])" % names, forms)
 
     @cached_property
     def cuts(self) -> frozenset[str]:
@@ -79,22 +96,37 @@ class Needles:
 
     @cached_property
     def _cuts_in_bytes(self) -> frozenset[bytes]:
-        return frozenset(form for text in self.cuts for form in (text.encode(errors="surrogatepass"), _escaped(text)))
+        forms: list[bytes] = []
+        for text in self.cuts:
+            forms.extend((text.encode(errors="surrogatepass"), _escaped(text)))
+        return frozenset(forms)
 
     @cached_property
     def cut_candidates(self) -> tuple[str, ...]:
         """Patterns of RE2 that match every text with a cut value in it."""
-        starts = sorted(
-            {re.escape(text[: length - 1]) for text in self.cuts for length in _BOUNDS if len(text) >= length}
-        )
-        return tuple('"(?:' + "|".join(starts[n : n + _AT_ONCE]) + ")" for n in range(0, len(starts), _AT_ONCE))
+        beginnings = set()
+        for text in self.cuts:
+            for length in _BOUNDS:
+                if len(text) >= length:
+                    beginnings.add(re.escape(text[: length - 1]))
+        starts = sorted(beginnings)
+        patterns = []
+        for n in range(0, len(starts), _AT_ONCE):
+            patterns.append('"(?:' + "|".join(starts[n : n + _AT_ONCE]) + ")")
+        return tuple(patterns)
 
     @cached_property
     def candidates(self) -> tuple[str, ...]:
         """Patterns of RE2 that match every text with a value in it, and few others. Each is of a limited size."""
-        forms = sorted({_text(form) for text in self.anywhere for form in _forms(text)})
-        patterns = ["|".join(forms[start : start + _AT_ONCE]) for start in range(0, len(forms), _AT_ONCE)]
-        names = "|".join(re.escape(name) for name in sorted(self.names))
+        texts = set()
+        for text in self.anywhere:
+            for form in _forms(text):
+                texts.add(_text(form))
+        forms = sorted(texts)
+        patterns = []
+        for start in range(0, len(forms), _AT_ONCE):
+            patterns.append("|".join(forms[start : start + _AT_ONCE]))
+        names = "|".join(map(re.escape, sorted(self.names)))
         short = sorted({_text(form) for text in self.short for form in _forms(text)}) if names else []
         for start in range(0, len(short), _AT_ONCE):
             ids = "|".join(short[start : start + _AT_ONCE])

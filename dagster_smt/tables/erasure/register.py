@@ -53,7 +53,10 @@ class Register:
         for row in rows:
             hashes.setdefault(row.key_id, set()).add(row.reference)
         own_keys = tuple(key for key in self.spec.keys if key.id in hashes)
-        return Erased(self.spec.kind, own_keys, {key_id: frozenset(own) for key_id, own in hashes.items()})
+        hashes_by_key = {}
+        for key_id, own in hashes.items():
+            hashes_by_key[key_id] = frozenset(own)
+        return Erased(self.spec.kind, own_keys, hashes_by_key)
 
     def add(self, subjects: Mapping[str, str], key: KeyReference, erasure: str) -> None:
         """Adds persons that are not in the register yet.
@@ -65,9 +68,9 @@ class Register:
         """
         now = datetime.now(timezone.utc)
         check = key.key().check
-        rows = [
-            (self.spec.kind, key.id, check, reference, erasure, now) for reference in sorted(set(subjects.values()))
-        ]
+        rows = []
+        for reference in sorted(set(subjects.values())):
+            rows.append((self.spec.kind, key.id, check, reference, erasure, now))
         self.table.append_new(self.session.createDataFrame(rows, _SCHEMA), _ENTRY)
 
 

@@ -84,9 +84,9 @@ class ResidueScan:
     @property
     def residue(self) -> tuple[Residue, ...]:
         """The values that are left, by kind of file and by file."""
-        listed = [
-            Residue(kind, name, count, _REMEDIES.get(kind, _RETRIED)) for (kind, name), count in self._left.items()
-        ]
+        listed = []
+        for (kind, name), count in self._left.items():
+            listed.append(Residue(kind, name, count, _REMEDIES.get(kind, _RETRIED)))
         rest = listed[_MOST_NAMED:]
         if not rest:
             return tuple(listed)
@@ -137,7 +137,9 @@ def count_in(path: str, data: bytes, needles: Needles) -> int:
 def _in_parquet(data: bytes, needles: Needles) -> int:
     """Counts values in rows, in the statistics of a checkpoint, and in the file's own metadata."""
     file = pq.ParquetFile(io.BytesIO(data))
-    count = sum(needles.in_bytes(value) for value in (file.metadata.metadata or {}).values())
+    count = 0
+    for value in (file.metadata.metadata or {}).values():
+        count += needles.in_bytes(value)
     for batch in file.iter_batches(batch_size=_ROWS):
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             count += _in_array(column, name, needles)
@@ -225,7 +227,9 @@ def _in_avro(data: bytes, needles: Needles) -> int:
 
     reader = fastavro.reader(io.BytesIO(data))
     columns = _columns(reader.metadata.get("schema"))
-    count = sum(needles.in_bytes(str(value).encode(errors="surrogatepass")) for value in reader.metadata.values())
+    count = 0
+    for value in reader.metadata.values():
+        count += needles.in_bytes(str(value).encode(errors="surrogatepass"))
     for record in reader:
         count += _in_value(record, "", needles, columns)
     return count

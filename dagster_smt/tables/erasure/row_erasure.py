@@ -30,7 +30,10 @@ _PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
 
 def column_parts(path: str) -> tuple[str, ...]:
     """Returns the names of a column and of the fields inside it: ``customer.id``; names with dots in backticks."""
-    return tuple((match[1] or match[2]).replace("``", "`") for match in _PART.finditer(path))
+    parts = []
+    for match in _PART.finditer(path):
+        parts.append((match[1] or match[2]).replace("``", "`"))
+    return tuple(parts)
 
 
 @dataclass
@@ -88,7 +91,9 @@ class RowErasure:
         """Notes the values of the columns ``search`` of the rows that will go."""
         if not self.spec.search or not self.spec.columns:
             return
-        columns = [_column(path).cast("string").alias(f"c{n}") for n, path in enumerate(self.spec.search)]
+        columns = []
+        for n, path in enumerate(self.spec.search):
+            columns.append(_column(path).cast("string").alias(f"c{n}"))
         for row in self.matching(self.spec.columns).select(*columns).distinct().collect():
             self.values.update(value for value in row if value is not None)
 
@@ -128,13 +133,18 @@ class RowErasure:
             statement = f"the column {path} holds neither texts nor integers, so no random id fits"
             raise TableError(Problem("SMT758", self.table.spec.place, statement, hint))
         bits = 62 if isinstance(kind, LongType) else 30
-        rows = [(subject, str(-1 - secrets.randbits(bits))) for subject in sorted(self.subjects)]
+        rows = []
+        for subject in sorted(self.subjects):
+            rows.append((subject, str(-1 - secrets.randbits(bits))))
         return self.session.createDataFrame(rows, _SUBJECTS)
 
 
 def replacements(subjects: Iterable[str]) -> dict[str, str]:
     """Returns a random id for each id. Nobody can compute one from the other."""
-    return {subject: f"erased-{secrets.token_hex(16)}" for subject in subjects}
+    names = {}
+    for subject in subjects:
+        names[subject] = f"erased-{secrets.token_hex(16)}"
+    return names
 
 
 def erase_records(session: SparkSession, table: LakeTable, match: RecordMatch, place: SourceColumns) -> int:
@@ -189,7 +199,10 @@ def _same_record(now: str, names: Mapping[str, str]) -> str:
 def matching_records(table: LakeTable, match: RecordMatch, place: SourceColumns) -> DataFrame:
     """Returns the places, keys and values of the rows whose record names a person."""
     rows = table.read()
-    columns = [name for name in (*place.names, "key", "value", "headers") if name in rows.columns]
+    columns = []
+    for name in (*place.names, "key", "value", "headers"):
+        if name in rows.columns:
+            columns.append(name)
     return map_in_arrow(rows.select(*columns), MatchBatches(match, place.names, sides=True), RECORD_SCHEMA)
 
 
@@ -221,11 +234,11 @@ def _stored(now: str, name: str) -> str:
 
 
 def _column(path: str) -> Column:
-    return F.col(".".join(quoted(part) for part in column_parts(path)))
+    return F.col(".".join(map(quoted, column_parts(path))))
 
 
 def _name(alias: str, path: str) -> str:
-    return ".".join([alias, *(quoted(part) for part in column_parts(path))])
+    return ".".join([alias, *map(quoted, column_parts(path))])
 
 
 def _type_of(schema: StructType, parts: Sequence[str]) -> "StringType | IntegralType | StructType | None":

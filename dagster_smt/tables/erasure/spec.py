@@ -77,7 +77,10 @@ class SmtErasure:
     @property
     def keys(self) -> tuple[KeyReference, ...]:
         """The keys of the hashes. The first one makes new entries of the register."""
-        return tuple(KeyReference(*_parts(item), self.key_encoding, "hmac") for item in self.key_ring)
+        references = []
+        for item in self.key_ring:
+            references.append(KeyReference(*_parts(item), self.key_encoding, "hmac"))
+        return tuple(references)
 
     @property
     def paths_written(self) -> Sequence[str]:

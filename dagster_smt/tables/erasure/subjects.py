@@ -71,7 +71,11 @@ class SubjectSource:
 
         rows = session.table(self.table.name) if self.table.name else self._by_path(session, self.table)
         ids = rows.selectExpr(f"CAST({quoted(self.column)} AS STRING) AS id").distinct().limit(MOST_SUBJECTS + 1)
-        return [row.id for row in ids.collect() if row.id is not None]
+        texts = []
+        for row in ids.collect():
+            if row.id is not None:
+                texts.append(row.id)
+        return texts
 
     def _by_path(self, session: "SparkSession", table: TableSource) -> "DataFrame":
         return session.read.format(table.format).load(table.path)

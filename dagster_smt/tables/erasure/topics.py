@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from dagster_smt.errors import needs_extras
 from dagster_smt.interpret.preview import Sample
 from dagster_smt.model.windows.offsets import offsets_of
-from dagster_smt.model.windows.window import Range
+from dagster_smt.model.windows.window import Range, not_empty
 from dagster_smt.tables import local
 from dagster_smt.tables.erasure.matching import RecordMatch
 from dagster_smt.tables.erasure.needles import Needles
@@ -155,7 +155,7 @@ def erase_in_kafka(topics: "KafkaTopics", topic: str, match: RecordMatch, needle
 
     client = KafkaClient(topics)
     compacted = client.demands([topic])[topic].keys
-    ranges = [r for r in client.ranges([topic]) if r.records]
+    ranges = not_empty(client.ranges([topic]))
     places, keys, read, size, left = [], dict[tuple[int, bytes], None](), 0, 0, dict[str, int]()
     for sample in records_of_broker(topics, ranges):
         if read % _BEAT == 0:
@@ -180,7 +180,10 @@ def erase_in_kafka(topics: "KafkaTopics", topic: str, match: RecordMatch, needle
         waits = f"only the retention of the topic, or delete-records up to an offset, removes {listed}"
         return TopicOutcome(len(places), "nothing", (waits,), read, size, tuple(left.items()))
     for partition in sorted({partition for partition, _ in keys}):
-        own = [NewRecord(key, None) for number, key in keys if number == partition]
+        own = []
+        for number, key in keys:
+            if number == partition:
+                own.append(NewRecord(key, None))
         send(topics, topic, own, partition)
     waits = f"the brokers remove {listed} when they compact the topic, and the tombstones after delete.retention.ms"
     return TopicOutcome(len(places), "tombstones sent", (waits,), read, size, tuple(left.items()))

@@ -27,9 +27,9 @@ from dagster_smt.errors import EngineError, Problem, TableError
 from dagster_smt.model.secrets import resolved
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range, Window
-from dagster_smt.tables.available import Measured, Position, Waiting
+from dagster_smt.tables.available import Position, TopicEnds, Waiting
+from dagster_smt.tables.kafka.client_options import client_config
 from dagster_smt.tables.kafka.demands import OF_BROKERS, Demands, demands_of
-from dagster_smt.tables.kafka.options import client_config
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
 
 Place = tuple[str, int]
@@ -110,7 +110,11 @@ class KafkaClient:
         """Returns the sorted names of all topics, without Kafka's internal topics."""
         with self.asking("topics"):
             topics = self.admin().list_topics(timeout=self.timeout).topics
-        return sorted(name for name in topics if not name.startswith("__"))
+        own_topics = []
+        for name in topics:
+            if not name.startswith("__"):
+                own_topics.append(name)
+        return sorted(own_topics)
 
     def described(self, topics: Iterable[str]) -> dict[str, tuple[str, list[int]]]:
         """Returns the id and the partitions of each topic.
@@ -122,9 +126,9 @@ class KafkaClient:
         if not topics:
             return {}
         with self.asking("topics"):
-            asked = self.admin().describe_topics(TopicCollection(topics), request_timeout=self.timeout)
+            answers_by_name = self.admin().describe_topics(TopicCollection(topics), request_timeout=self.timeout)
         ids_and_partitions, missing = {}, []
-        for topic, future in asked.items():
+        for topic, future in answers_by_name.items():
             try:
                 with self.asking(topic):
                     description = future.result()
@@ -199,7 +203,10 @@ class KafkaClient:
         """Returns the settings of a topic that this client would create, as far as they are demands."""
         new_topics = self.topics_of.create
         if new_topics is not None:
-            own = {name: new_topics.settings[name] for name in OF_BROKERS if name in new_topics.settings}
+            own = {}
+            for name in OF_BROKERS:
+                if name in new_topics.settings:
+                    own[name] = new_topics.settings[name]
         else:
             own = {}
         if own.keys() == OF_BROKERS.keys():
@@ -216,12 +223,14 @@ class KafkaClient:
     def _settings(self, kind: Any, names: Iterable[str]) -> dict[str, dict[str, str]]:
         """Returns the settings of topics or brokers, without those that the user may not read or that are gone."""
         settings_by_name: dict[str, dict[str, str]] = {}
-        resources = [ConfigResource(kind, name) for name in sorted(names)]
+        resources = []
+        for name in sorted(names):
+            resources.append(ConfigResource(kind, name))
         if not resources:
             return settings_by_name
         with self.asking("settings"):
-            asked = self.admin().describe_configs(resources, request_timeout=self.timeout)
-        for resource, future in asked.items():
+            answers_by_name = self.admin().describe_configs(resources, request_timeout=self.timeout)
+        for resource, future in answers_by_name.items():
             try:
                 with self.asking(resource.name):
                     entries = future.result()
@@ -231,7 +240,10 @@ class KafkaClient:
                 if error.problems[0].code not in _UNTOLD:
                     raise
                 continue
-            settings_by_name[resource.name] = {name: str(entry.value) for name, entry in entries.items()}
+            texts = {}
+            for name, entry in entries.items():
+                texts[name] = str(entry.value)
+            settings_by_name[resource.name] = texts
         return settings_by_name
 
     # --- offsets ---
@@ -240,7 +252,7 @@ class KafkaClient:
         """Returns the earliest offset and the end of each partition, sorted. The end depends on the isolation level."""
         return list(self.measure(topics).ranges)
 
-    def measure(self, topics: Iterable[str]) -> Measured:
+    def measure(self, topics: Iterable[str]) -> TopicEnds:
         """Returns the ranges, the leader epochs, and the records behind open transactions."""
         places = []
         for t, (_, partitions) in self.described(topics).items():
@@ -248,7 +260,9 @@ class KafkaClient:
                 places.append((t, p))
         starts = self.offsets(places, OffsetSpec.earliest())
         ends = self._offset_answers(places, OffsetSpec.latest(), self._isolation)
-        ranges = [Range(*place, starts[place], max(starts[place], ends[place].offset)) for place in places]
+        ranges = []
+        for place in places:
+            ranges.append(Range(*place, starts[place], max(starts[place], ends[place].offset)))
         epochs = {}
         for place, answer in ends.items():
             if answer.epoch is not None:
@@ -256,16 +270,28 @@ class KafkaClient:
         waiting: list[Waiting] = []
         if self._isolation is IsolationLevel.READ_COMMITTED:
             marks = self.offsets(places, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
-            held_back = {place: (answer.offset, marks[place]) for place, answer in ends.items()}
-            waiting = self._waiting({place: parts for place, parts in held_back.items() if parts[0] < parts[1]})
-        return Measured(sorted(ranges), epochs, waiting)
+            held_back = {}
+            for place, answer in ends.items():
+                held_back[place] = (answer.offset, marks[place])
+            behind = {}
+            for place, parts in held_back.items():
+                if parts[0] < parts[1]:
+                    behind[place] = parts
+            waiting = self._waiting(behind)
+        return TopicEnds(sorted(ranges), epochs, waiting)
 
     def _waiting(self, held_back: Mapping[Place, tuple[int, int]]) -> list[Waiting]:
         """Returns the offsets between the last stable offset and the end, and the start of their transaction."""
         if not held_back:
             return []
-        since = self.timestamps({place: stable for place, (stable, _) in held_back.items()})
-        return [Waiting(*place, a, b - a, since.get(place)) for place, (a, b) in sorted(held_back.items())]
+        stable_offsets = {}
+        for place, (stable, _) in held_back.items():
+            stable_offsets[place] = stable
+        since = self.timestamps(stable_offsets)
+        waiting = []
+        for place, (a, b) in sorted(held_back.items()):
+            waiting.append(Waiting(*place, a, b - a, since.get(place)))
+        return waiting
 
     @property
     def _isolation(self) -> Any:
@@ -277,19 +303,26 @@ class KafkaClient:
     def offsets(self, places: Sequence[Place], which: Any, isolation: Any = None) -> dict[Place, int]:
         """Returns one offset of each partition; -1 if the partition has no such offset."""
         answers = self._offset_answers(places, which, self._isolation if isolation is None else isolation)
-        return {place: at.offset for place, at in answers.items()}
+        offsets = {}
+        for place, at in answers.items():
+            offsets[place] = at.offset
+        return offsets
 
     def _offset_answers(self, places: Sequence[Place], which: Any, isolation: Any) -> dict[Place, "_OffsetAnswer"]:
         if not places:
             return {}
-        requests = {TopicPartition(*place): which for place in places}
+        requests = {}
+        for place in places:
+            requests[TopicPartition(*place)] = which
         return self._patiently(lambda: self._offsets(requests, isolation))
 
     def _offsets(self, requests: Mapping[Any, Any], isolation: Any) -> dict[Place, "_OffsetAnswer"]:
         with self.asking("offsets"):
-            asked = self.admin().list_offsets(requests, isolation_level=isolation, request_timeout=self.timeout)
+            answers_by_name = self.admin().list_offsets(
+                requests, isolation_level=isolation, request_timeout=self.timeout
+            )
         answers = {}
-        for place, future in asked.items():
+        for place, future in answers_by_name.items():
             with self.asking(f"{place.topic}-{place.partition}"):
                 answer = future.result()
                 answers[place.topic, place.partition] = _OffsetAnswer(
@@ -300,8 +333,15 @@ class KafkaClient:
     def offsets_at(self, places: Sequence[Place], millis: int) -> dict[Place, int]:
         """Returns the first offset with this timestamp or a later one; -1 without such a record."""
         answers = self._offset_answers(places, OffsetSpec.for_timestamp(max(0, millis)), self._isolation)
-        self.times = {place: (at.offset, at.millis) for place, at in answers.items() if at.offset >= 0}
-        return {place: at.offset for place, at in answers.items()}
+        times = {}
+        for place, at in answers.items():
+            if at.offset >= 0:
+                times[place] = (at.offset, at.millis)
+        self.times = times
+        offsets = {}
+        for place, at in answers.items():
+            offsets[place] = at.offset
+        return offsets
 
     def timestamps(self, offsets: Mapping[Place, int]) -> dict[Place, int]:
         """Returns the timestamps of the first records at or after these offsets, committed or not."""
@@ -312,7 +352,9 @@ class KafkaClient:
             if kind != TIMESTAMP_NOT_AVAILABLE:
                 millis_by_place[place] = millis
 
-        starts = [TopicPartition(*place, offset) for place, offset in offsets.items()]
+        starts = []
+        for place, offset in offsets.items():
+            starts.append(TopicPartition(*place, offset))
         self._look(starts, "read_uncommitted", take)
         return millis_by_place
 
@@ -329,7 +371,9 @@ class KafkaClient:
             if truncated is not None:
                 cuts[place] = int(truncated[1])
 
-        starts = [TopicPartition(*place, at, leader_epoch=epoch) for place, (at, epoch) in positions.items()]
+        starts = []
+        for place, (at, epoch) in positions.items():
+            starts.append(TopicPartition(*place, at, leader_epoch=epoch))
         self._look(starts, "read_uncommitted", lambda place, message: None, refused)
         return cuts
 
@@ -371,7 +415,10 @@ class KafkaClient:
         consumer = self.consumer("dagster_smt.count", **more)
         with self.asking("records"):
             try:
-                consumer.assign([TopicPartition(*place, parts[0][0]) for place, parts in offsets.parts.items()])
+                positions = []
+                for place, parts in offsets.parts.items():
+                    positions.append(TopicPartition(*place, parts[0][0]))
+                consumer.assign(positions)
                 self._count(consumer, offsets, counts, beat)
             finally:
                 consumer.close()
@@ -463,7 +510,9 @@ class KafkaClient:
 
     def commit(self, group: str, offsets: Mapping[Place, Committed]) -> None:
         """Commits offsets of a consumer group that has no members."""
-        positions = [TopicPartition(t, p, c.offset, c.metadata) for (t, p), c in offsets.items()]
+        positions = []
+        for (t, p), c in offsets.items():
+            positions.append(TopicPartition(t, p, c.offset, c.metadata))
         consumer = self.consumer(group)
         try:
             with self.asking(group):

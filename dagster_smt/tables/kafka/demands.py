@@ -24,5 +24,7 @@ class Demands:
 def demands_of(settings: Mapping[str, str]) -> Demands:
     """Returns the requirements of a topic with these settings."""
     longest = settings.get(LONGEST, "")
-    policies = [policy.strip() for policy in settings.get(POLICY, "").split(",")]
+    policies = []
+    for policy in settings.get(POLICY, "").split(","):
+        policies.append(policy.strip())
     return Demands(int(longest) if longest.isdecimal() else None, "compact" in policies)

@@ -88,8 +88,13 @@ def from_commits(commits: Mapping[Place, Committed]) -> TableState | None:
     """
     if not commits:
         return None
-    texts = {place: _data(committed.metadata) for place, committed in commits.items()}
-    number, attempt = max((data.get("n", 0), data.get("a", "")) for data in texts.values())
+    texts = {}
+    for place, committed in commits.items():
+        texts[place] = _data(committed.metadata)
+    attempts = []
+    for data in texts.values():
+        attempts.append((data.get("n", 0), data.get("a", "")))
+    number, attempt = max(attempts)
     held: dict[Place, Intervals] = {}
     gaps: dict[Place, Intervals] = {}
     ranges: list[Range] = []

@@ -23,7 +23,10 @@ Headers = Sequence[tuple[str, bytes | None]]
 
 def record_size(key: bytes | None, value: bytes | None, headers: Headers) -> int:
     """Returns the size of a record."""
-    parts = [key, value, *(part for name, content in headers for part in (name.encode(), content))]
+    of_headers: list[bytes | None] = []
+    for name, content in headers:
+        of_headers.extend((name.encode(), content))
+    parts = [key, value, *of_headers]
     body = _FIRST + _varint(len(headers)) + sum(map(_part, parts))
     return BATCH + _varint(body) + body
 
@@ -57,5 +60,7 @@ def _part_column(content: Column) -> Column:
 
 
 def _varint_column(length: Column) -> Column:
-    more = [(length >= F.lit(start)).cast("bigint") for start in _VARINTS]
+    more = []
+    for start in _VARINTS:
+        more.append((length >= F.lit(start)).cast("bigint"))
     return sum(more, F.lit(1).cast("bigint"))

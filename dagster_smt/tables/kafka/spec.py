@@ -83,18 +83,21 @@ class KafkaTopics:
     def __post_init__(self) -> None:
         object.__setattr__(self, "bootstrap_servers", as_reference(self.bootstrap_servers))
         for name in ("options", "client_options"):
-            object.__setattr__(self, name, {k: as_reference(v) for k, v in getattr(self, name).items()})
+            references = {}
+            for k, v in getattr(self, name).items():
+                references[k] = as_reference(v)
+            object.__setattr__(self, name, references)
         problems = [*_option_problems(self.options), *_secret_problems(self.client_options, "client_options")]
         choices = {
             "bootstrap_servers": (bool(self.bootstrap_servers.strip()), "host:port, several with commas"),
             "isolation_level": (self.isolation_level in ("read_committed", "read_uncommitted"), "read_committed"),
             "timeout": (self.timeout > 0, "a number of seconds above 0"),
         }
-        problems += [
-            Problem("SMT580", f"KafkaTopics {name}", "is not an option of Kafka topics", f"use {hint}")
-            for name, (fine, hint) in choices.items()
-            if not fine
-        ]
+        for name, (fine, hint) in choices.items():
+            if not fine:
+                problems.append(
+                    Problem("SMT580", f"KafkaTopics {name}", "is not an option of Kafka topics", f"use {hint}")
+                )
         if problems:
             raise ConfigError(problems)
 
@@ -130,7 +133,10 @@ class KafkaTopics:
         for k, v in self.options.items():
             if k.startswith("kafka."):
                 options[k] = v
-        return {k.removeprefix("kafka."): v for k, v in resolved(options, "KafkaTopics options").items()}
+        client_options = {}
+        for k, v in resolved(options, "KafkaTopics options").items():
+            client_options[k.removeprefix("kafka.")] = v
+        return client_options
 
     def spark_options(self) -> dict[str, str]:
         """Returns the options that belong to Spark itself, unchanged."""
@@ -146,7 +152,9 @@ class KafkaTopics:
         Raises:
             ConfigError: SMT582, a variable is not set.
         """
-        own = {f"kafka.{key}": value for key, value in self.kafka_options().items()}
+        own = {}
+        for key, value in self.kafka_options().items():
+            own[f"kafka.{key}"] = value
         return {**self.spark_options(), **own, "kafka.bootstrap.servers": self.servers}
 
 
@@ -155,8 +163,12 @@ def _option_problems(options: Mapping[str, str]) -> list[Problem]:
     for key in options:
         if key in OURS:
             refused.append((key, "is not yours to set", OURS[key]))
-    refused += [(key, "is no text", "write it in quotes") for key, value in _any(options) if not isinstance(value, str)]
-    problems = [Problem("SMT580", f"KafkaTopics options {key}", *why) for key, *why in refused]
+    for key, value in _any(options):
+        if not isinstance(value, str):
+            refused.append((key, "is no text", "write it in quotes"))
+    problems = []
+    for key, *why in refused:
+        problems.append(Problem("SMT580", f"KafkaTopics options {key}", *why))
     return problems + _secret_problems(options, "options")
 
 

@@ -108,7 +108,9 @@ class Transactions:
                 raise self._refused("transactions of its producer fail")
         if self.times > 1:  # each has left a mark between its records and the next one's
             return []
-        ranges = [Range(*place, min(offsets), max(offsets) + 1) for place, offsets in sorted(self.sent.items())]
+        ranges = []
+        for place, offsets in sorted(self.sent.items()):
+            ranges.append(Range(*place, min(offsets), max(offsets) + 1))
         results = []
         for r in ranges:
             if r.records == len(self.sent[r.topic, r.partition]):

@@ -28,7 +28,9 @@ def texts_of(state: TableState, places: list[Place]) -> dict[Place, dict[str, An
     if state.accepted:
         last = state.accepted[-1]
         first[_ACCEPTED] = [last.run, last.reason[:200], [path[:50] for path in last.paths[:3]], last.records]
-    entries = [replace(one, runs=one.runs[-1:], offsets=one.offsets.coarse(1)).to_json() for one in state.unmasked]
+    entries = []
+    for one in state.unmasked:
+        entries.append(replace(one, runs=one.runs[-1:], offsets=one.offsets.coarse(1)).to_json())
     if len(json.dumps(entries)) <= ROOM:
         return texts | ({places[0]: {**first, _ENTRIES: entries}} if entries else {})
     masked = any(one.action == "masked" for one in state.unmasked)
@@ -46,11 +48,15 @@ def unmasked_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Unmasked, ...
     entries: list[Unmasked] = []
     joined: list[Any] = []
     for text in texts.values():
-        entries += [Unmasked.from_json(entry) for entry in text.get(_ENTRIES, ())]
+        entries += map(Unmasked.from_json, text.get(_ENTRIES, ()))
         joined = text.get(_JOINED, joined)
     if joined:
         action, left_out = joined
-        offsets = OffsetSet({place: (tuple(text[_RANGE]),) for place, text in texts.items() if _RANGE in text})
+        spans = {}
+        for place, text in texts.items():
+            if _RANGE in text:
+                spans[place] = (tuple(text[_RANGE]),)
+        offsets = OffsetSet(spans)
         entries.append(Unmasked("", SEVERAL, action, "value", SEVERAL, left_out, offsets=offsets))
     return tuple(entries)
 
@@ -58,4 +64,7 @@ def unmasked_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Unmasked, ...
 def accepted_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Accepted, ...]:
     """Returns the last acceptance."""
     noted = (text[_ACCEPTED] for text in texts.values() if _ACCEPTED in text)
-    return tuple(Accepted(run, reason, tuple(paths), records) for run, reason, paths, records in noted)
+    accepted = []
+    for run, reason, paths, records in noted:
+        accepted.append(Accepted(run, reason, tuple(paths), records))
+    return tuple(accepted)

@@ -58,7 +58,10 @@ def with_deletions(changes: DataFrame, deletions: DataFrame | None) -> DataFrame
 def remember(changes: DataFrame, table: Table) -> None:
     """Writes the deletions of a window that have a sequence."""
     deleted = changes.where((F.col("op") == DELETE) & F.col("order.sequence").isNotNull())
-    rows = deleted.select(_key_text().alias("key"), *(F.col(f"order.{name}").alias(name) for name in _ORDER))
+    order_columns = []
+    for name in _ORDER:
+        order_columns.append(F.col(f"order.{name}").alias(name))
+    rows = deleted.select(_key_text().alias("key"), *order_columns)
     if not rows.isEmpty():
         table.append(rows)
 

@@ -19,7 +19,7 @@ from pyspark.sql.types import BooleanType, StructType, TimestampType
 
 from dagster_smt.errors import Problem
 from dagster_smt.model.topics.keyed import NO_SEQUENCE, NULL_KEY, KeyedRows
-from dagster_smt.spark.columns import GONE, KEY, TIMESTAMP
+from dagster_smt.spark.outcome_columns import GONE, KEY, TIMESTAMP
 from dagster_smt.spark.sql import quoted, sql_try_cast
 from dagster_smt.tables.keyed.keys import KeyColumns
 from dagster_smt.tables.keyed.unavailable import unchanged_columns
@@ -46,7 +46,10 @@ class Keyed:
 
 def key_of_rows(keyed: Keyed) -> Column:
     """Returns the key of a row of the table, as the struct ``key``."""
-    return F.struct(*(F.col(quoted(name)).alias(name) for name in keyed.columns.names)).alias("key")
+    key_columns = []
+    for name in keyed.columns.names:
+        key_columns.append(F.col(quoted(name)).alias(name))
+    return F.struct(*key_columns).alias("key")
 
 
 def no_names() -> Column:
@@ -58,7 +61,9 @@ def key_failures(evaluated: DataFrame, keyed: Keyed) -> list[tuple[Column, Probl
     """Returns the conditions for evaluated records that cannot have a row in a table with keys, each with its
     problem."""
     deleted = _is_deleted(evaluated, keyed)
-    values = [_key_column(evaluated, keyed, name).isNull() for name in keyed.columns.names]
+    values = []
+    for name in keyed.columns.names:
+        values.append(_key_column(evaluated, keyed, name).isNull())
     without_key = F.lit(False)
     for is_null in values:
         without_key = without_key | is_null
@@ -89,7 +94,10 @@ def _row_columns(evaluated: DataFrame, keyed: Keyed) -> list[Column]:
             columns.append(F.col("__out").getField(field.name).alias(field.name, metadata=field.metadata))
     columns += _added_columns(evaluated, keyed)
     record = zip(("__topic", "__partition", "__offset"), keyed.coordinates.names, strict=True)
-    return columns + [F.col(column).alias(name) for column, name in record]
+    of_record = []
+    for column, name in record:
+        of_record.append(F.col(column).alias(name))
+    return columns + of_record
 
 
 def _added_columns(evaluated: DataFrame, keyed: Keyed) -> list[Column]:
@@ -98,10 +106,16 @@ def _added_columns(evaluated: DataFrame, keyed: Keyed) -> list[Column]:
     if rows.mode == "scd2":
         no_time, no_offset = F.lit(None).cast(TimestampType()), F.lit(None).cast("bigint")
         versions = (F.col(TIMESTAMP), no_time, F.lit(True), no_offset)
-        return [value.alias(name) for value, name in zip(versions, rows.validity.names, strict=True)]
+        times = []
+        for value, name in zip(versions, rows.validity.names, strict=True):
+            times.append(value.alias(name))
+        return times
     if rows.deletes == "soft":
         values = F.lit(False).cast(BooleanType()), F.lit(None).cast(TimestampType())
-        return [value.alias(name) for value, name in zip(values, rows.soft.names, strict=True)]
+        marks = []
+        for value, name in zip(values, rows.soft.names, strict=True):
+            marks.append(value.alias(name))
+        return marks
     return []
 
 
@@ -129,7 +143,10 @@ def events(evaluated: DataFrame, schema: StructType, keyed: Keyed) -> DataFrame:
     flat = evaluated.select(*_row_columns(evaluated, keyed), F.struct(*parts).alias(event))
     row = F.struct(*conformed_columns(flat, schema)).alias("row")
     shaped = flat.select(row, f"{event}.*")
-    key = F.struct(*(F.col("row").getField(name).alias(name) for name in keyed.columns.names)).alias("key")
+    key_columns = []
+    for name in keyed.columns.names:
+        key_columns.append(F.col("row").getField(name).alias(name))
+    key = F.struct(*key_columns).alias("key")
     shaped = shaped.select(key, "*")
     if rows.deletes == "ignore":
         shaped = shaped.where(F.col("op") == UPSERT)
@@ -164,7 +181,9 @@ def _key_column(evaluated: DataFrame, keyed: Keyed, name: str) -> Column:
     if name not in keyed.columns.in_value:
         return F.coalesce(*map(F.expr, from_key))
     kind = _out(evaluated)[name].dataType
-    casts = [F.expr(sql_try_cast(field, kind)) for field in from_key]
+    casts = []
+    for field in from_key:
+        casts.append(F.expr(sql_try_cast(field, kind)))
     from_value = F.col("__out").getField(name)
     if keyed.columns.is_whole:
         return F.coalesce(from_value, *casts)

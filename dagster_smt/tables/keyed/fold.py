@@ -30,7 +30,9 @@ def last_events(events: DataFrame) -> DataFrame:
     events before.
     """
     last = F.max_by(F.struct("order", *_fields(events)), F.col("order")).alias("last")
-    record = [F.col("last").getField(name).alias(name) for name in _RECORD]
+    record = []
+    for name in _RECORD:
+        record.append(F.col("last").getField(name).alias(name))
     by_key = events.groupBy("key").agg(last, _crosses(), _number())
     return by_key.select(
         "key",
@@ -58,7 +60,9 @@ def folded_events(events: DataFrame, keyed: Keyed) -> DataFrame:
     by_key = events.groupBy("key").agg(in_order, _crosses(), _number())
     last, state = F.element_at("in_order", -1).alias("last"), fold.result().alias("state")
     by_key = by_key.select("key", "crosses", "events", last, state)
-    record = [F.col("last").getField(name).alias(name) for name in _RECORD]
+    record = []
+    for name in _RECORD:
+        record.append(F.col("last").getField(name).alias(name))
     if fold.soft:
         shown = _soft_row(row, keyed)
     else:

@@ -49,6 +49,7 @@ def key_columns(plan: Plan, keyed: KeyedRows) -> KeyColumns:
         raise PlanError(Problem("SMT703", "mode", f"mode '{keyed.mode}' needs values that are structs", hint))
     problems = [*_missing(value, keyed), *_clashes(value, keyed), *_unordered(value, keyed)]
     fields = _key_fields(key)
+    # a key that is a single value fills the one key column, whatever its name
     is_whole = key is not None and key.type is not Type.STRUCT and len(keyed.keys) == 1
     if keyed.keys:
         names = keyed.keys
@@ -62,7 +63,10 @@ def key_columns(plan: Plan, keyed: KeyedRows) -> KeyColumns:
             problems.append(Problem("SMT701", "keys", "the record's key has no fields that could be columns", hint))
     if problems:
         raise PlanError(problems)
-    from_key = {name: name for name in names if name in fields}
+    from_key = {}
+    for name in names:
+        if name in fields:
+            from_key[name] = name
     if is_whole:
         from_key = {names[0]: WHOLE_KEY}
     return KeyColumns(names, from_key, frozenset(names) & frozenset(value.by_name), is_whole)

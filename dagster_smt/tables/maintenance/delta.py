@@ -16,9 +16,9 @@ from pyspark.sql import functions as F
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.reports.maintenance_report import StepResult
 from dagster_smt.model.reports.table_facts import FileSizes
+from dagster_smt.tables.maintenance.maintenance_options import SAFE_HOURS, SmtMaintenance
+from dagster_smt.tables.maintenance.maintenance_steps import conflicts, sizes_of
 from dagster_smt.tables.maintenance.nested import tables_inside
-from dagster_smt.tables.maintenance.options import SAFE_HOURS, SmtMaintenance
-from dagster_smt.tables.maintenance.steps import conflicts, sizes_of
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.delta_log import live_files
 from dagster_smt.tables.sinks.merge import undisturbed
@@ -123,7 +123,10 @@ class DeltaMaintenance:
         history = self.session.sql(f"DESCRIBE HISTORY {self.name} LIMIT 20")
         files, size = 0, 0
         notes = history.where(F.col("version") > before).select("operation", "operationMetrics").collect()
-        ends = [note.operationMetrics for note in notes if note.operation == "VACUUM END"]
+        ends = []
+        for note in notes:
+            if note.operation == "VACUUM END":
+                ends.append(note.operationMetrics)
         for note in notes:
             if note.operation == "VACUUM START":
                 size += int(note.operationMetrics.get("sizeOfDataToDelete", 0))

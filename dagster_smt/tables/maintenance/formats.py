@@ -4,8 +4,8 @@ from pyspark.sql import SparkSession
 
 from dagster_smt.tables.maintenance.delta import DeltaMaintenance
 from dagster_smt.tables.maintenance.iceberg import IcebergMaintenance
-from dagster_smt.tables.maintenance.options import SmtMaintenance
-from dagster_smt.tables.maintenance.steps import Maintained
+from dagster_smt.tables.maintenance.maintenance_options import SmtMaintenance
+from dagster_smt.tables.maintenance.maintenance_steps import Maintained
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.tables.sinks.protocol import Table

@@ -16,10 +16,10 @@ from pyspark.sql import SparkSession
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.reports.maintenance_report import StepResult
 from dagster_smt.model.reports.table_facts import FileSizes
-from dagster_smt.tables.maintenance.options import SAFE_HOURS, SmtMaintenance
-from dagster_smt.tables.maintenance.steps import conflicts, sizes_of
+from dagster_smt.tables.maintenance.maintenance_options import SAFE_HOURS, SmtMaintenance
+from dagster_smt.tables.maintenance.maintenance_steps import conflicts, sizes_of
 from dagster_smt.tables.sinks.iceberg import IcebergTable
-from dagster_smt.tables.sinks.sql import procedure_argument
+from dagster_smt.tables.sinks.replaced_rows import procedure_argument
 
 _CONFLICT = re.compile(
     r"CommitFailed|ommit conflict|onflicting|metadata refresh is required|ValidationException"

@@ -32,4 +32,7 @@ def tables_inside(session: SparkSession, location: str) -> list[str]:
 
 def _matches(files: Any, pattern: Any, name: str) -> list[str]:
     matches = files.globStatus(pattern) or []
-    return [str(match.getPath().toString()).removesuffix(f"/{name}") for match in matches]
+    folders = []
+    for match in matches:
+        folders.append(str(match.getPath().toString()).removesuffix(f"/{name}"))
+    return folders

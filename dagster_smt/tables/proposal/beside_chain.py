@@ -8,8 +8,8 @@ from dagster_smt.chain import Chain
 from dagster_smt.errors import SmtError
 from dagster_smt.interpret.preview import Sample
 from dagster_smt.tables.planning import plan_table
-from dagster_smt.tables.proposal.table import Proposal, propose
-from dagster_smt.tables.proposal.types import EVERYTHING
+from dagster_smt.tables.proposal.column_proposal import Proposal, propose
+from dagster_smt.tables.proposal.proposed_types import EVERYTHING
 from dagster_smt.tables.spec import FileTopics, TopicTable
 
 _CHANGES = ("cast", "changed", "masked", "extracted", "routed")
@@ -33,11 +33,10 @@ def propose_beside(chain: Chain, samples: Sequence[Sample], *, with_key: bool) -
         plan = plan_table(chain, table)
     except SmtError:
         return first
-    paths = set()
+    paths = set[str]()
     for e in plan.entries:
         if e.action in _CHANGES:
-            for path in (e.path, *e.matched):
-                paths.add(path)
+            paths.update((e.path, *e.matched))
     conditions = []
     for s in chain.stages:
         for option in s.transform.configured().values():
@@ -45,8 +44,7 @@ def propose_beside(chain: Chain, samples: Sequence[Sample], *, with_key: bool) -
     words = set()
     for text in conditions:
         if "$" in text:
-            for word in _WORD.findall(text):
-                words.add(word)
+            words.update(_WORD.findall(text))
     return propose(samples, {*paths, *words}, with_key=with_key)
 
 

@@ -69,7 +69,7 @@ def encoding_of(sides: Sequence[bytes | None]) -> Encoding:
         else:
             note = ""
         return Encoding("json" if note else "string", len(present), len(present), note=note)
-    lengths = {len(side) for side in present}
+    lengths = set(map(len, present))
     if len(lengths) == 1 and (width := lengths.pop()) in _NUMBERS:
         note = f"{width} bytes each, as Kafka's serializer of numbers writes them"
         return Encoding(_NUMBERS[width], len(present), len(present), note=note)
@@ -79,7 +79,9 @@ def encoding_of(sides: Sequence[bytes | None]) -> Encoding:
 def _registered(present: Sequence[bytes], with_ids: Sequence[bytes]) -> Encoding:
     ids = frozenset(int.from_bytes(side[1:_REGISTRY_HEADER], "big") for side in with_ids)
     note = "they name a schema of a registry: Avro, unless the registry has Protobuf under the id"
-    values = [parsed(side[_REGISTRY_HEADER:]) for side in with_ids]
+    values = []
+    for side in with_ids:
+        values.append(parsed(side[_REGISTRY_HEADER:]))
     if BROKEN not in values:
         return Encoding("json-confluent", len(present), len(with_ids), ids, "they name a JSON Schema of a registry")
     return Encoding("avro-confluent", len(present), len(with_ids), ids, note)
@@ -100,4 +102,7 @@ def _is_text(side: bytes) -> bool:
         text = side.decode("utf-8")
     except UnicodeDecodeError:
         return False
-    return all(char.isprintable() or char in "\t\r\n" for char in text)
+    for char in text:
+        if not (char.isprintable() or char in "\t\r\n"):
+            return False
+    return True

@@ -16,7 +16,7 @@ _SECONDS = 4.0
 
 
 @dataclass(frozen=True)
-class Seen:
+class TopicSamples:
     """Sampled records of topics.
 
     Attributes:
@@ -48,25 +48,24 @@ class Look:
                 self.silent = "the address of the brokers is a template, which only Dagster renders"
             self.place = replace(self.place, timeout=min(_SECONDS, self.place.timeout))
 
-    def at(self, topics: Sequence[str], pattern: str = "") -> Seen:
+    def at(self, topics: Sequence[str], pattern: str = "") -> TopicSamples:
         """Reads samples of topics, or of the topics that match a pattern."""
         if self.silent:
-            return Seen(problem=self.silent)
+            return TopicSamples(problem=self.silent)
         try:
             names = list(topics) or self._matching(pattern)
             records = []
             for name in names:
-                for sample in samples(self.place, name, self.records):
-                    records.append(sample)
+                records.extend(samples(self.place, name, self.records))
         except SmtError as error:
             problem = error.problems[0]
             said = f"{problem.code} {problem.place}: {problem.statement}"
             if isinstance(error, EngineError):
                 self.silent = said
-            return Seen(problem=said)
+            return TopicSamples(problem=said)
         if any(sample.value is not None for sample in records):
-            return Seen(records)
-        return Seen(problem="there is no record with a value in the topics" if names else "no topic matches")
+            return TopicSamples(records)
+        return TopicSamples(problem="there is no record with a value in the topics" if names else "no topic matches")
 
     def _matching(self, pattern: str) -> list[str]:
         from dagster_smt.tables.sources import open_source  # may load a Kafka client

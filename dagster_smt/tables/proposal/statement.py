@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import Schema
 from dagster_smt.tables.ddl_text import column_text, quoted_name
-from dagster_smt.tables.proposal.types import Note
+from dagster_smt.tables.proposal.proposed_types import Note
 from dagster_smt.visible import visible
 
 
@@ -29,12 +29,22 @@ def statement_text(
     lines = [_comment(text) for text in head]
     body: list[str] = []
     for column, schema in columns:
-        own = [note for note in left if _is_in(note.path, below("", column))]
+        own = []
+        for note in left:
+            if _is_in(note.path, below("", column)):
+                own.append(note)
         left = [note for note in left if note not in own]
-        above = "".join(f"  {_comment(f'{note.path} {note.text}')}\n" for note in own)
+        comments = []
+        for note in own:
+            comments.append(f"  {_comment(f'{note.path} {note.text}')}\n")
+        above = "".join(comments)
         body.append(f"{above}  {column_text(column, schema)}")
-    lines += [_comment(f"{note.path} {note.text}".strip()) for note in left]
-    settings = ",\n".join(f"  {_quoted(key)} = {_quoted(value)}" for key, value in options.items())
+    for note in left:
+        lines.append(_comment(f"{note.path} {note.text}".strip()))
+    texts = []
+    for key, value in options.items():
+        texts.append(f"  {_quoted(key)} = {_quoted(value)}")
+    settings = ",\n".join(texts)
     return (
         "\n".join([*lines, f"CREATE TABLE {quoted_name(name)} (", ",\n".join(body), ") WITH (", settings, ")"]) + "\n"
     )

@@ -12,7 +12,7 @@ from dagster_smt.model.topics.columns import RECORD_METADATA, Column, FieldsIncl
 from dagster_smt.model.topics.csv_options import csv_misfits
 from dagster_smt.model.topics.format import DESCRIBED, MOMENTS, SELF_DESCRIBED, Format
 from dagster_smt.model.topics.primitives import WHOLE
-from dagster_smt.tables.rows.columns import Declaration, parse_columns
+from dagster_smt.tables.rows.column_texts import Declaration, parse_columns
 
 _SQL = {Type.INT16: "SMALLINT", Type.INT32: "INT", Type.INT64: "BIGINT", Type.FLOAT32: "FLOAT", Type.FLOAT64: "DOUBLE"}
 _BY_TYPE: dict[Type, Any] = {kind: name for name, kind in WHOLE.items()}
@@ -60,10 +60,9 @@ def declared_formats(row: Row, key: Format, value: Format) -> tuple[Format, Form
     Raises:
         ConfigError: SMT269, a format does not support the columns.
     """
-    problems = []
+    problems: list[Problem] = []
     for column in row.others:
-        for p in _format_metadata(column, value):
-            problems.append(p)
+        problems.extend(_format_metadata(column, value))
     if is_change(value):
         value = _messages(row, value, problems)
     else:
@@ -218,7 +217,10 @@ def _not_whole(side: str, form: Format, schema: Schema) -> Problem:
     """Returns the problem of a format for a single value, if there are several columns or one of another type."""
     kinds = list(_BY_TYPE) if form.kind == "bytes" else [WHOLE[form.kind]]
     names = ", ".join(_SQL.get(kind, kind.name) for kind in kinds)
-    columns = ", ".join(f"{below('', name)} {child.label.rstrip('?')}" for name, child in schema.fields)
+    texts = []
+    for name, child in schema.fields:
+        texts.append(f"{below('', name)} {child.label.rstrip('?')}")
+    columns = ", ".join(texts)
     if form.kind == "bytes":
         called = "bytes (raw and kafka in statements)"
     else:
@@ -238,9 +240,8 @@ def _odd_maps(place: str, form: Format, schema: Schema) -> Iterator[Problem]:
 
 
 def _has_odd_map(schema: Schema) -> bool:
-    inner = (schema.keys, schema.values, *(child for _, child in schema.fields))
     odd = schema.keys is not None and schema.keys.type is not Type.STRING
-    return odd or any(_has_odd_map(child) for child in inner if child is not None)
+    return odd or any(map(_has_odd_map, schema.children))
 
 
 def no_columns_of_csv(place: str, schema: Schema) -> list[Problem]:
@@ -255,7 +256,7 @@ def no_columns_of_csv(place: str, schema: Schema) -> list[Problem]:
 
 
 def described_format(form: Format) -> Format:
-    """Returns a format with the schema from its options; see ``tables.described``."""
-    from dagster_smt.tables.described import with_schema  # loads fastavro
+    """Returns a format with the schema from its options; see ``tables.schema_files``."""
+    from dagster_smt.tables.schema_files import with_schema  # loads fastavro
 
     return with_schema(form)

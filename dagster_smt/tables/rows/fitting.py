@@ -137,7 +137,10 @@ def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) ->
     if schema.type is Type.STRUCT and node.schema.type is Type.STRUCT:
         group = open_struct(node)
         children = group.by_name
-        fields = tuple((n, fitted(children.get(n), c, below(name, n), group.present)) for n, c in schema.fields)
+        members = []
+        for n, c in schema.fields:
+            members.append((n, fitted(children.get(n), c, below(name, n), group.present)))
+        fields = tuple(members)
         return Group(schema, fields, group.present, group.sources, group.may_be_null)
     takes = _same(node.schema, schema) or _widens(node.schema, schema) or _narrows(node.schema, schema)
     if not isinstance(node, Cell) or not takes:
@@ -165,11 +168,15 @@ def _same(one: Schema, other: Schema) -> bool:
     """Returns True if two types hold the same values, null aside."""
     if one.type is not other.type or one.logical != other.logical or one.scale != other.scale:
         return False
-    if [name for name, _ in one.fields] != [name for name, _ in other.fields]:
+    if one.field_names != other.field_names:
         return False
     inner = [(one.keys, other.keys), (one.values, other.values)]
-    inner += [(child, other.by_name[name]) for name, child in one.fields]
-    return all((a is None and b is None) or (a is not None and b is not None and _same(a, b)) for a, b in inner)
+    for name, child in one.fields:
+        inner.append((child, other.by_name[name]))
+    for a, b in inner:
+        if not ((a is None and b is None) or (a is not None and b is not None and _same(a, b))):
+            return False
+    return True
 
 
 def _widens(one: Schema, other: Schema) -> bool:

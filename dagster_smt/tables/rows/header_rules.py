@@ -8,8 +8,8 @@ from dagster_smt.errors import data_error
 from dagster_smt.model.record import Header
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.topics.columns import Decoder, Duplicates, HeaderMatch
+from dagster_smt.tables.rows.column_rules import Decoded, HeaderList, HeaderMap, HeaderNamed
 from dagster_smt.tables.rows.decoders import encode_function
-from dagster_smt.tables.rows.rules import Decoded, HeaderList, HeaderMap, HeaderNamed
 from dagster_smt.values.basic import PythonRule
 
 

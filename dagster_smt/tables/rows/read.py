@@ -11,7 +11,7 @@ from dagster_smt.chain.plan import input_record
 from dagster_smt.effects.code import Code
 from dagster_smt.errors import data_error
 from dagster_smt.interpret.closures import expr_function
-from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Rule, field_nodes, open_struct
+from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Rule, field_nodes, open_struct, schemas_of
 from dagster_smt.model.paths.extended import below
 from dagster_smt.model.record import VALUE_DIRTY, PlanRecord, Record
 from dagster_smt.model.reports.run_report import MISMATCHED
@@ -19,9 +19,7 @@ from dagster_smt.model.schema import BOOLEAN, JavaDate, Schema, Type
 from dagster_smt.model.topics.change_formats import ROW, is_change, metadata_key
 from dagster_smt.model.topics.columns import Column, HeaderValue, Metadata, decoder, header_form
 from dagster_smt.model.topics.format import Format
-from dagster_smt.tables.rows.fitting import fitted
-from dagster_smt.tables.rows.row_transform import RowTransform
-from dagster_smt.tables.rows.rules import (
+from dagster_smt.tables.rows.column_rules import (
     AsInt,
     AsLong,
     AsMillis,
@@ -34,6 +32,8 @@ from dagster_smt.tables.rows.rules import (
     Same,
     Undecoded,
 )
+from dagster_smt.tables.rows.fitting import fitted
+from dagster_smt.tables.rows.row_transform import RowTransform
 
 _PARTS: dict[str, Part] = {
     "partition": "metadata",
@@ -60,7 +60,10 @@ class ReadRow(RowTransform):
     form: Format = option("The format of the values.", Format())
 
     def effects(self) -> tuple[Code, ...]:
-        added = tuple(Entry("added", below("", c.name), self._origin_of(c), side="value") for c in self.row.others)
+        entries = []
+        for c in self.row.others:
+            entries.append(Entry("added", below("", c.name), self._origin_of(c), side="value"))
+        added = tuple(entries)
         undecoded = (Entry("undecoded", below("", c.name), side="value") for c in self._lenient)
         mismatched = (Entry(MISMATCHED, below("", c.name), "key", side="value") for c in self._compared)
         parts: set[Part] = set()
@@ -85,17 +88,23 @@ class ReadRow(RowTransform):
     def _lenient(self) -> tuple[Column, ...]:
         """The columns whose headers become null if their bytes cannot be decoded."""
         sources = ((c, c.source) for c in self.row.others)
-        return tuple(c for c, s in sources if isinstance(s, HeaderValue) and s.decode != "bytes" and not s.strict)
+        columns = []
+        for c, s in sources:
+            if isinstance(s, HeaderValue) and s.decode != "bytes" and not s.strict:
+                columns.append(c)
+        return tuple(columns)
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         if record.value is None:
             return record
         group = _opened(record.value)
-        nodes = {c.name: self._column_node(c, record, group, at) for c in self.row.columns}
+        nodes = {}
+        for c in self.row.columns:
+            nodes[c.name] = self._column_node(c, record, group, at)
         if not self.row.physical:
             nodes = {**_undeclared_fields(record.value, nodes, group), **nodes}
         fields = tuple(nodes.items())
-        schema = Schema(Type.STRUCT, group.schema.optional, fields=tuple((name, node.schema) for name, node in fields))
+        schema = Schema(Type.STRUCT, group.schema.optional, fields=schemas_of(fields))
         self._touch(record, group, at)
         return replace(record, value=Group(schema, fields, group.present, group.sources, group.nullable))
 
@@ -106,7 +115,7 @@ class ReadRow(RowTransform):
         if metadata is not None:
             cell = _field(record.value, metadata)
         else:
-            cell = _taken(column, record)
+            cell = _cell_of(column, record)
         assert cell is not None
         return copied(column.name, cell, group.present, False)
 
@@ -158,7 +167,7 @@ class ReadRow(RowTransform):
             if isinstance(value, Cell):
                 at.touch(number, Call(Mismatched(), (value.expr, *self._key_says(column, record, group))))
         for number, column in enumerate(self._lenient, len(names)):
-            raw, value = _raw(column, record), _taken(column, record)
+            raw, value = _raw(column, record), _cell_of(column, record)
             many = isinstance(column.source, HeaderValue) and column.source.match == "all"
             at.touch(number, Call(Undecoded(many), (raw, value.expr)))
 
@@ -166,7 +175,9 @@ class ReadRow(RowTransform):
         if self.row.physical:
             return _refused
         record = input_record(None, None)
-        added = [(c.name, expr_function(_taken(c, record).expr)) for c in self.row.others]
+        added = []
+        for c in self.row.others:
+            added.append((c.name, expr_function(_cell_of(c, record).expr)))
         at = Planning(record, "value")
         self._touch(record, Group(Schema(Type.STRUCT), (), None), at)
         touches = []
@@ -221,7 +232,10 @@ def _undeclared_fields(node: Node, declared: dict[str, Node], group: Group) -> d
     for name, _ in field_nodes(node):
         if name in declared:
             raise _exists(name)
-    return {name: copied(name, child, group.present, False) for name, child in field_nodes(node)}
+    copies = {}
+    for name, child in field_nodes(node):
+        copies[name] = copied(name, child, group.present, False)
+    return copies
 
 
 def _field(node: Node | None, name: str) -> Node | None:
@@ -237,7 +251,7 @@ def _of_headers(column: Column) -> bool:
     return isinstance(column.source, HeaderValue) or column.origin == "headers"
 
 
-def _taken(column: Column, record: PlanRecord) -> Cell:
+def _cell_of(column: Column, record: PlanRecord) -> Cell:
     """Returns the cell of a metadata or header column."""
     source, schema = column.source, column.schema
     sources = frozenset({column.origin})

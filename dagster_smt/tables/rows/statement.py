@@ -13,7 +13,7 @@ from sqlglot.tokens import TokenType
 from dagster_smt.errors import ConfigError
 from dagster_smt.model.topics.columns import Column
 from dagster_smt.tables.ddl import Skip
-from dagster_smt.tables.rows.columns import RowParser, sql_tokens
+from dagster_smt.tables.rows.column_texts import RowParser, sql_tokens
 
 _SYNTAX = "write: CREATE TABLE name (columns) WITH ('connector' = 'kafka', 'topic' = '…', …)"
 _AFTER = {

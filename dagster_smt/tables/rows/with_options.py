@@ -88,7 +88,10 @@ class _Options:
     def below(self, prefix: str) -> dict[str, str]:
         """Returns all options that begin so, without the beginning."""
         keys = [key for key in self.left if key.startswith(prefix)]
-        return {key.removeprefix(prefix): self.left.pop(key) for key in keys}
+        options = {}
+        for key in keys:
+            options[key.removeprefix(prefix)] = self.left.pop(key)
+        return options
 
     def wrong(self, option: str, statement: str, hint: str) -> None:
         """Notes an option that cannot be."""
@@ -200,9 +203,8 @@ def _timestamp_mapping(options: _Options, prefixes: Iterable[str], columns: Iter
 
 
 def _has_local_moment(schema: Schema) -> bool:
-    inner = (schema.keys, schema.values, *(child for _, child in schema.fields))
     local = schema.logical == "Timestamp" and not schema.zoned
-    return local or any(_has_local_moment(child) for child in inner if child is not None)
+    return local or any(map(_has_local_moment, schema.children))
 
 
 def _delimiter(options: _Options, side: str, kind: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from dagster_smt.authoring.options import option
 from dagster_smt.authoring.transform import Part, Planning, SideFunction, refuse
 from dagster_smt.effects.code import Code
 from dagster_smt.errors import data_error
-from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Ref, Rule, field_nodes, open_struct
+from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, Ref, Rule, field_nodes, open_struct, schemas_of
 from dagster_smt.model.record import VALUE_DIRTY, PlanRecord, Record
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.columns import Column, HeaderValue, Metadata, decoder, header_form
@@ -96,17 +96,21 @@ class WriteRow(RowTransform):
         if key.schema.type is not Type.STRUCT or (only is not None and self.row.is_key(only, inside)):
             return fields[names[0]]
         parts = tuple((self.row.key_name(name), fields[name]) for name in names)
-        schema = _STRUCT.with_(fields=tuple((name, node.schema) for name, node in parts))
+        schema = _STRUCT.with_(fields=schemas_of(parts))
         return Group(schema, parts, group.present, group.sources, group.nullable)
 
     def _value(self, fields: dict[str, Node], group: Group) -> Node:
-        columns = tuple((name, node) for name, node in fields.items() if self._in_value(name))
+        in_value = []
+        for name, node in fields.items():
+            if self._in_value(name):
+                in_value.append((name, node))
+        columns = tuple(in_value)
         if self.whole and len(columns) == 1:
             return columns[0][1]
         if self.unwrapped:
             hint = "drop the others with ReplaceField, or leave it out"
             raise refuse("SMT269", f"WRAP_SINGLE_VALUE is false, and the value has {len(columns)} columns", hint)
-        schema = group.schema.with_(fields=tuple((name, node.schema) for name, node in columns))
+        schema = group.schema.with_(fields=schemas_of(columns))
         return replace(group, schema=schema, fields=columns)
 
     def _in_value(self, name: str) -> bool:
@@ -114,13 +118,21 @@ class WriteRow(RowTransform):
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         gone = [column.name for column in self.row.others]
-        rules = [(c.name, _header_rule(c, there=True), _header_rule(c, there=False)) for c in self._persisted]
-        headers = [(name, put.bind(), drop.bind()) for name, put, drop in rules if put is not None]
+        rules = []
+        for c in self._persisted:
+            rules.append((c.name, _header_rule(c, there=True), _header_rule(c, there=False)))
+        headers = []
+        for name, put, drop in rules:
+            if put is not None:
+                headers.append((name, put.bind(), drop.bind()))
         moments = []
         for c in self._persisted:
             if c.origin == "timestamp":
                 moments.append(c.name)
-        places = [c.name for c in self._persisted if _is_partition(c)]
+        places = []
+        for c in self._persisted:
+            if _is_partition(c):
+                places.append(c.name)
 
         def write(value: Any, record: Record) -> Any:
             if not isinstance(value, dict):

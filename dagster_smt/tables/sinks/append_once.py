@@ -17,7 +17,7 @@ from dagster_smt.model.windows.offsets import OffsetSet
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.spark.sql import quoted, sql_try_cast
 from dagster_smt.tables.sinks.protocol import Replaced
-from dagster_smt.tables.sinks.sql import replaced_rows
+from dagster_smt.tables.sinks.replaced_rows import replaced_rows
 from dagster_smt.tables.sinks.topics import Appended, Topics
 from dagster_smt.tables.spec import SourceColumns
 
@@ -133,7 +133,10 @@ def _still_needed(traces: DataFrame, owner: str, taken_in: OffsetSet) -> dict[st
     if taken_in:
         records = records.where(f"NOT ({replaced_rows(Replaced(offsets=taken_in), _SOURCE)})")
     firsts = records.groupBy("topic", "partition").agg(F.min("offset").alias("first")).collect()
-    return {f"{row['topic']}-{row['partition']}": row["first"] for row in firsts}
+    offsets = {}
+    for row in firsts:
+        offsets[f"{row['topic']}-{row['partition']}"] = row["first"]
+    return offsets
 
 
 def _key(r: Range) -> str:
@@ -147,4 +150,7 @@ def last_header(name: str) -> Column:
 
 
 def _identity(trace: Trace) -> Column:
-    return F.concat_ws("\n", *(F.coalesce(last_header(name), F.lit("")) for name in trace.identity))
+    texts = []
+    for name in trace.identity:
+        texts.append(F.coalesce(last_header(name), F.lit("")))
+    return F.concat_ws("\n", *texts)

@@ -36,17 +36,17 @@ from dagster_smt.tables.sinks.merge import Merge, merge_statement, session_with,
 from dagster_smt.tables.sinks.protocol import (
     MOST_FOREIGN,
     ForeignCommit,
+    NewCommit,
     Replaced,
-    Written,
     always_changed,
     append_only,
     check_expected,
     other_layout,
+    other_run_committed,
     replaced_by_others,
     restored_too_far,
-    taken,
 )
-from dagster_smt.tables.sinks.sql import packed, replaced_rows, unpacked
+from dagster_smt.tables.sinks.replaced_rows import packed, replaced_rows, unpacked
 from dagster_smt.tables.spec import DeltaSink
 from dagster_smt.tables.sql import literal
 
@@ -203,7 +203,11 @@ class DeltaTable:
             commits = self._history(limit)
             try:
                 states = (self._decode(commit.user_metadata) for commit in commits)
-                newest = next((state for state in states if state is not None), None)
+                newest = None
+                for state in states:
+                    if state is not None:
+                        newest = state
+                        break
             except TableError:
                 return never
             if newest is not None:
@@ -262,7 +266,10 @@ class DeltaTable:
             raise TableError(problem) from None
 
     def _properties(self) -> dict[str, str]:
-        return {r.key: r.value for r in self.session.sql(f"SHOW TBLPROPERTIES {self.name}").collect()}
+        properties = {}
+        for r in self.session.sql(f"SHOW TBLPROPERTIES {self.name}").collect():
+            properties[r.key] = r.value
+        return properties
 
     # --- writing ---
 
@@ -305,19 +312,19 @@ class DeltaTable:
         statement = "Delta cannot add generated columns to an existing table, or change its other columns"
         return UnsupportedError(Problem("SMT906", f"{self.spec.place}: partition_by", statement, hint))
 
-    def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> Written:
+    def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> NewCommit:
         """See ``Table``."""
         settles = expected is not None and state.settled != expected.settled
         write = partial(self._write, frame, state, replaced)
         self._on_top_of_others(write, partial(self.state, settle=settles), expected, replaced)
         mine = self._commit_of(state)
         if mine is None:  # Delta passes over a transaction whose number is taken, without a word
-            raise taken(self.spec.place)
+            raise other_run_committed(self.spec.place)
         self._repeat_state(state)
         rows, copied, files, size = (
             int(mine.metrics.get(n, 0)) for n in ("numOutputRows", "numCopiedRows", "numFiles", "numOutputBytes")
         )
-        return Written(rows - copied if "numOutputRows" in mine.metrics else None, files, size)
+        return NewCommit(rows - copied if "numOutputRows" in mine.metrics else None, files, size)
 
     def _on_top_of_others(
         self,
@@ -352,7 +359,7 @@ class DeltaTable:
                 self._evolve(table, frame.schema)
                 self._save(self._writer(frame, state, replaced))
 
-    def merge(self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None) -> Written:
+    def merge(self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None) -> NewCommit:
         """See ``Table``."""
 
         def write() -> None:
@@ -365,10 +372,10 @@ class DeltaTable:
         self._on_top_of_others(write, self.state, expected, Replaced())
         mine = self._commit_of(state)
         if mine is None:  # Delta passes over a transaction whose number is taken, without a word
-            raise taken(self.spec.place)
+            raise other_run_committed(self.spec.place)
         self._repeat_state(state)
         files, size = (int(mine.metrics.get(name, 0)) for name in ("numTargetFilesAdded", "numTargetBytesAdded"))
-        return Written(None, files, size)
+        return NewCommit(None, files, size)
 
     def _add_columns(self, columns: StructType) -> None:
         """Adds the columns that the table does not have yet, and widen others."""
@@ -551,7 +558,7 @@ class DeltaTable:
             yield
         except Exception as error:  # of PySpark or of Py4J, as the case may be
             if _CONFLICT.search(str(error)):
-                raise taken(self.spec.place) from None
+                raise other_run_committed(self.spec.place) from None
             if "DELTA_CANNOT_MODIFY_APPEND_ONLY" in str(error):
                 raise append_only(self.spec.place) from None
             self._refuse_without_delta(error)
@@ -609,7 +616,10 @@ def _settings(state: TableState) -> dict[str, str]:
 def _holds_columns(columns: StructType, others: StructType) -> bool:
     """Returns True if some columns are among others, with the same types."""
     types = {field.name: nullable(field.dataType) for field in columns.fields}
-    return all(types.get(field.name) == nullable(field.dataType) for field in others.fields)
+    for field in others.fields:
+        if types.get(field.name) != nullable(field.dataType):
+            return False
+    return True
 
 
 def _odd_names(schema: StructType) -> bool:

@@ -139,8 +139,11 @@ def _replaced_below(commit: Commit, known: dict[int, Commit]) -> Commit | None:
     """
     if commit.read_version is None:
         return None
-    between = (known.get(version) for version in range(commit.version - 1, commit.read_version, -1))
-    return next((c for c in between if c is not None and (c.restores or c.replaces)), None)
+    between = map(known.get, range(commit.version - 1, commit.read_version, -1))
+    for c in between:
+        if c is not None and (c.restores or c.replaces):
+            return c
+    return None
 
 
 def _restored(

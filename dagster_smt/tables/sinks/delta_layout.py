@@ -16,7 +16,7 @@ from dagster_smt.errors import Problem, UnsupportedError
 from dagster_smt.model.topics.layout import OWN_PREFIX, TIMES, Layout, path_text, size_in_bytes
 from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.layout_problems import added_name
-from dagster_smt.tables.sinks.sql import packed, unpacked
+from dagster_smt.tables.sinks.replaced_rows import packed, unpacked
 from dagster_smt.tables.sql import literal
 
 ANY_PROPERTY = {"spark.databricks.delta.allowArbitraryProperties.enabled": "true"}
@@ -37,12 +37,19 @@ REDACTED = "*********(redacted)"
 
 def generated_columns(layout: Layout) -> dict[str, str]:
     """Returns the names of the generated columns, each with its spelling in ``partition_by``."""
-    return {added_name(field): field.text for field in layout.partition_by if field.transform}
+    columns = {}
+    for field in layout.partition_by:
+        if field.transform:
+            columns[added_name(field)] = field.text
+    return columns
 
 
 def partition_columns(layout: Layout) -> list[str]:
     """Returns the names of the partition columns, in their order."""
-    return [added_name(field) if field.transform else field.path[0] for field in layout.partition_by]
+    columns = []
+    for field in layout.partition_by:
+        columns.append(added_name(field) if field.transform else field.path[0])
+    return columns
 
 
 def layout_properties(layout: Layout) -> dict[str, str]:
@@ -61,7 +68,9 @@ def create_as(table: str, view: str, layout: Layout, properties: Mapping[str, st
     if layout.partition_by:
         clauses.append(f"PARTITIONED BY ({', '.join(map(quoted, partition_columns(layout)))})")
     if layout.cluster_by:
-        columns = [".".join(map(quoted, path)) for path in layout.cluster_by]
+        columns = []
+        for path in layout.cluster_by:
+            columns.append(".".join(map(quoted, path)))
         clauses.append(f"CLUSTER BY ({', '.join(columns)})")
     if layout.comment:
         clauses.append(f"COMMENT {literal(layout.comment)}")
@@ -72,7 +81,10 @@ def create_as(table: str, view: str, layout: Layout, properties: Mapping[str, st
 
 def pairs(properties: Mapping[str, str]) -> str:
     """Returns properties as SQL lists them."""
-    return ", ".join(f"{literal(name)} = {literal(value)}" for name, value in properties.items())
+    texts = []
+    for name, value in properties.items():
+        texts.append(f"{literal(name)} = {literal(value)}")
+    return ", ".join(texts)
 
 
 def create_generated(
@@ -144,11 +156,11 @@ def without_generated(columns: StructType, properties: Callable[[], Mapping[str,
 
 def other_properties(properties: Mapping[str, str]) -> dict[str, str]:
     """Returns the properties that stay if a table is replaced: those that Delta and this package do not set."""
-    return {
-        name: value
-        for name, value in properties.items()
-        if not name.startswith((OWN_PREFIX, *_OF_DELTA)) and value != REDACTED
-    }
+    others = {}
+    for name, value in properties.items():
+        if not name.startswith((OWN_PREFIX, *_OF_DELTA)) and value != REDACTED:
+            others[name] = value
+    return others
 
 
 def differences(layout: Layout, detail: Any, properties: Mapping[str, str]) -> list[str]:
@@ -162,12 +174,16 @@ def differences(layout: Layout, detail: Any, properties: Mapping[str, str]) -> l
     texts = []
     if layout.places_rows:
         generated = generated_in(properties)
-        partitions = [generated.get(name, path_text((name,))) for name in detail.partitionColumns]
+        partitions = []
+        for name in detail.partitionColumns:
+            partitions.append(generated.get(name, path_text((name,))))
         texts += _different("partition_by", partitions, [field.text for field in layout.partition_by])
-        clusters = [name.replace("`", "") for name in getattr(detail, "clusteringColumns", None) or ()]
-        asked = [path_text(path) for path in layout.cluster_by]
-        if clusters != [text.replace("`", "") for text in asked]:
-            texts += _different("cluster_by", clusters, asked)
+        clusters = []
+        for name in getattr(detail, "clusteringColumns", None) or ():
+            clusters.append(name.replace("`", ""))
+        cluster_texts = [path_text(path) for path in layout.cluster_by]
+        if clusters != [text.replace("`", "") for text in cluster_texts]:
+            texts += _different("cluster_by", clusters, cluster_texts)
     if layout.comment and (detail.description or "") != layout.comment:
         texts.append("comment")
     size = properties.get(TARGET_SIZE, "")
@@ -193,7 +209,7 @@ def _bytes(size: str) -> int:
 
 
 def _different(option: str, table: Iterable[str], definition: Iterable[str]) -> list[str]:
-    now, asked = ", ".join(table) or "none", ", ".join(definition) or "none"
-    if now == asked:
+    in_table, in_definition = ", ".join(table) or "none", ", ".join(definition) or "none"
+    if in_table == in_definition:
         return []
-    return [f"{option} ({now} instead of {asked})"]
+    return [f"{option} ({in_table} instead of {in_definition})"]

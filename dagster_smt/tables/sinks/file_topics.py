@@ -15,10 +15,10 @@ from pyspark.sql import functions as F
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.topics.state import NewerState, TableState, remedy
 from dagster_smt.model.windows.window import Window
-from dagster_smt.spark.columns import TARGET
+from dagster_smt.spark.outcome_columns import TARGET
 from dagster_smt.tables import local
 from dagster_smt.tables.sinks.append_once import Trace, append_once, last_header
-from dagster_smt.tables.sinks.protocol import Replaced, Written, same_state
+from dagster_smt.tables.sinks.protocol import NewCommit, Replaced, same_state
 from dagster_smt.tables.sinks.records import (
     GROUP_HEADER,
     SOURCE_HEADER,
@@ -85,17 +85,17 @@ class FileTopicsTable(RecordTable):
         except ValueError as error:
             raise TableError(self._unreadable(error)) from None
 
-    def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> Written:
+    def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> NewCommit:
         """See ``Table``. At least once; exactly once after a crash."""
         assert not replaced, "runs refuse that: see replaceable"
         local.make_folder(self._file.parent)
         try:
             with local.locked(self._file.with_suffix(".lock"), wait=False):
                 if not same_state(self.state(), expected):
-                    raise TableError(self._taken())
+                    raise TableError(self._other_run_committed())
                 return self._write(frame, state)
         except local.LockTaken:
-            raise TableError(self._taken()) from None
+            raise TableError(self._other_run_committed()) from None
 
     def keep(self, state: TableState) -> None:
         """See ``Table``: the file is written only if the state has changed."""
@@ -105,15 +105,17 @@ class FileTopicsTable(RecordTable):
             with local.locked(self._file.with_suffix(".lock"), wait=False):
                 progress = self._progress()
                 if not same_state(TableState.from_text(progress.state), state):
-                    raise TableError(self._taken())
+                    raise TableError(self._other_run_committed())
                 local.write_json(self._file, msgspec.to_builtins(_Progress(state.to_text(), progress.ends)))
         except local.LockTaken:
-            raise TableError(self._taken()) from None
+            raise TableError(self._other_run_committed()) from None
 
-    def _write(self, frame: DataFrame, state: TableState) -> Written:
+    def _write(self, frame: DataFrame, state: TableState) -> NewCommit:
         records = self._with_source(frame).persist()
         try:
-            written = {row["topic"] for row in records.select("topic").distinct().collect()}
+            written = set()
+            for row in records.select("topic").distinct().collect():
+                written.add(row["topic"])
             refuse_many_topics(written, self.spec.max_topics, self.spec.place)
             if self.beside_source():
                 refuse_own_topics(written, state.window.topics)
@@ -125,7 +127,7 @@ class FileTopicsTable(RecordTable):
         finally:
             records.unpersist()
         local.write_json(self._file, msgspec.to_builtins(_Progress(state.to_text(), {**before, **ends})))
-        return Written(appended.count, len(ends), 0)
+        return NewCommit(appended.count, len(ends), 0)
 
     def beside_source(self) -> bool:
         """Returns True if the records come from this folder of topics, however its path is written."""
@@ -153,8 +155,12 @@ class FileTopicsTable(RecordTable):
     def read(self) -> DataFrame:
         """See ``Table``: every record of every topic."""
         source = open_source(self.topics, self.session)
-        return source.read(Window(tuple(r for r in source.ranges(source.topics()) if r.records)))
+        ranges = []
+        for r in source.ranges(source.topics()):
+            if r.records:
+                ranges.append(r)
+        return source.read(Window(tuple(ranges)))
 
-    def _taken(self) -> Problem:
+    def _other_run_committed(self) -> Problem:
         statement = "another run of this group has committed or is committing; nothing of this run was written"
         return Problem("SMT528", self.spec.place, statement, "run again: the next run reads the new records")

@@ -48,15 +48,15 @@ from dagster_smt.tables.sinks.iceberg_states import (
 )
 from dagster_smt.tables.sinks.merge import Merge, merge_changes
 from dagster_smt.tables.sinks.protocol import (
+    NewCommit,
     Replaced,
-    Written,
     always_changed,
     check_expected,
     other_layout,
+    other_run_committed,
     same_state,
-    taken,
 )
-from dagster_smt.tables.sinks.sql import packed, procedure_argument, replaced_rows
+from dagster_smt.tables.sinks.replaced_rows import packed, procedure_argument, replaced_rows
 from dagster_smt.visible import visible
 
 _NEW_TABLE = {
@@ -137,7 +137,7 @@ class IcebergTable(IcebergStates):
                     raise
         raise always_changed(self.spec.place, _TRIES)
 
-    def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> Written:
+    def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> NewCommit:
         """See ``Table``."""
         settles = expected is not None and state.settled != expected.settled
         for _ in range(_TRIES):
@@ -160,7 +160,7 @@ class IcebergTable(IcebergStates):
             self.session.sql(f"REFRESH TABLE {self.spec.table}")  # the user's catalog may keep it in a cache
         return written
 
-    def merge(self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None) -> Written:
+    def merge(self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None) -> NewCommit:
         """See ``Table``."""
         for _ in range(_TRIES):
             properties = self._properties()
@@ -193,7 +193,7 @@ class IcebergTable(IcebergStates):
 
     def _commit(
         self, properties: dict[str, str] | None, frame: DataFrame, state: TableState, replaced: Replaced
-    ) -> Written:
+    ) -> NewCommit:
         if properties is None and not self.spec.layout:
             return self._create(frame, state)
         if properties is None:
@@ -208,7 +208,7 @@ class IcebergTable(IcebergStates):
             columns = {**sql.column_metadata(table), **columns}
         return self._publish(base, state, columns, lambda branch: self._write(frame, branch, replaced))
 
-    def _create(self, frame: DataFrame, state: TableState) -> Written:
+    def _create(self, frame: DataFrame, state: TableState) -> NewCommit:
         """Makes the table with its first rows."""
         try:
             self._new(frame, state).create()
@@ -216,7 +216,7 @@ class IcebergTable(IcebergStates):
             if self._properties() is None:
                 raise
             if not same_state(self.state(), state):
-                raise taken(self.spec.place) from None
+                raise other_run_committed(self.spec.place) from None
         return self._finish(state)
 
     def _laid_out(self, columns: StructType) -> dict[str, str]:
@@ -230,10 +230,10 @@ class IcebergTable(IcebergStates):
         except Exception:  # of PySpark or of Py4J, as the case may be
             if self._properties() is None:
                 raise
-            raise taken(self.spec.place) from None
+            raise other_run_committed(self.spec.place) from None
         properties = self._properties()
         if properties is None or properties[HEAD] != NO_SNAPSHOT:
-            raise taken(self.spec.place)
+            raise other_run_committed(self.spec.place)
         return properties
 
     def _make_empty(self, columns: StructType) -> None:
@@ -257,7 +257,7 @@ class IcebergTable(IcebergStates):
         for change in iceberg_layout.changes(self.spec.layout, now):
             self._change(f"ALTER TABLE {self.name} {change}", base)
 
-    def _make_anew(self, frame: DataFrame, state: TableState, base: str) -> Written:
+    def _make_anew(self, frame: DataFrame, state: TableState, base: str) -> NewCommit:
         """Replaces the table, columns and all.
 
         Iceberg replaces whatever is there then. So an empty snapshot goes before: other runs that have begun find
@@ -287,12 +287,14 @@ class IcebergTable(IcebergStates):
             writer = writer.tableProperty(key, value)
         return writer
 
-    def _finish(self, state: TableState) -> Written:
+    def _finish(self, state: TableState) -> NewCommit:
         """Notes the snapshot of a table that was made with its state."""
         where = f"summary['{MARK}'] = {text(_mark(state))}"
-        snapshots = [str(row[0]) for row in self._snapshots("snapshot_id", where)]
+        snapshots = []
+        for row in self._snapshots("snapshot_id", where):
+            snapshots.append(str(row[0]))
         if not snapshots:
-            raise taken(self.spec.place)
+            raise other_run_committed(self.spec.place)
         self._keep(snapshots[-1], _mark(state))
         return self._written(snapshots[-1], "")
 
@@ -302,7 +304,7 @@ class IcebergTable(IcebergStates):
         state: TableState | None,
         columns: dict[str, Any] | None,
         write: Callable[["_Branch"], None],
-    ) -> Written:
+    ) -> NewCommit:
         """Writes to a branch that starts at ``base``, and moves ``main`` to its end."""
         mark = _mark(state) if state else ""
         branch = _Branch(f"smt_{int(time.time())}_{secrets.token_hex(8)}", base, mark)
@@ -321,13 +323,16 @@ class IcebergTable(IcebergStates):
         except Exception as error:  # of PySpark or of Py4J, as the case may be
             self._drop(branch.name)
             if not isinstance(error, TableError) and self._head() != base:
-                raise taken(self.spec.place) from None
+                raise other_run_committed(self.spec.place) from None
             raise
         if not mark:
             self._drop(branch.name)
         elif self._keep(head, mark, columns):
             now = time.time()
-            stale = [b for b in branches if (f := BRANCH.fullmatch(b)) and int(f[1]) < now - _STALE]
+            stale = []
+            for b in branches:
+                if (f := BRANCH.fullmatch(b)) and int(f[1]) < now - _STALE:
+                    stale.append(b)
             for name in (branch.name, *stale):
                 self._drop(name)
         return written
@@ -362,7 +367,7 @@ class IcebergTable(IcebergStates):
                 return
             except Exception as error:  # of PySpark or of Py4J, as the case may be
                 if base is not None and self._head() != base:
-                    raise taken(self.spec.place) from None
+                    raise other_run_committed(self.spec.place) from None
                 if last or not _RACE.search(str(error)):
                     raise
                 time.sleep(0.05)
@@ -413,7 +418,10 @@ class IcebergTable(IcebergStates):
         return self._keep(properties[HEAD], self._newest(properties)[1])
 
     def _set(self, pairs: dict[str, str], base: str | None = None) -> None:
-        listed = ", ".join(f"'{k}' = '{v}'" for k, v in pairs.items())
+        assignments = []
+        for k, v in pairs.items():
+            assignments.append(f"'{k}' = '{v}'")
+        listed = ", ".join(assignments)
         self._change(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({listed})", base)
 
     def _tidy(self, properties: dict[str, str], newest: int) -> None:
@@ -424,7 +432,10 @@ class IcebergTable(IcebergStates):
                 numbers[k] = number_of(k.removeprefix(STATE))
         states = sorted(numbers, key=lambda k: (numbers[k] <= newest + 1, numbers[k]))  # a run at work has the next one
         if len(states) > 2 * MOST_STATES:
-            listed = ", ".join(f"'{k}'" for k in states[:-MOST_STATES])
+            names = []
+            for k in states[:-MOST_STATES]:
+                names.append(f"'{k}'")
+            listed = ", ".join(names)
             self._change(f"ALTER TABLE {self.name} UNSET TBLPROPERTIES IF EXISTS ({listed})", None)
 
     def _change(self, statement: str, base: str | None, done: Callable[[], bool] = lambda: False) -> None:
@@ -437,7 +448,7 @@ class IcebergTable(IcebergStates):
                 if done():
                     return
                 if base is not None and self._head() != base:
-                    raise taken(self.spec.place) from None
+                    raise other_run_committed(self.spec.place) from None
                 if last or not _RACE.search(str(error)):
                     raise
                 time.sleep(0.05)
@@ -458,7 +469,7 @@ class IcebergTable(IcebergStates):
         where = f"snapshot_id = {snapshot} AND is_current_ancestor"
         return bool(self.session.sql(f"SELECT 1 FROM {self.name}.history WHERE {where}").collect())
 
-    def _written(self, head: str, base: str) -> Written:
+    def _written(self, head: str, base: str) -> NewCommit:
         """Returns what the snapshots after ``base`` added: rows of the run, and files including rewritten ones."""
         names = ("added-records", "added-data-files", "added-files-size")
         counts = ", ".join(f"coalesce(CAST(summary['{n}'] AS BIGINT), 0)" for n in names)
@@ -469,7 +480,7 @@ class IcebergTable(IcebergStates):
         rows = self._snapshots(f"snapshot_id, parent_id, {counts}", f"snapshot_id = {head}{siblings}")
         last = next(r for r in rows if str(r[0]) == head)
         before = next((r for r in rows if r[0] == last[1]), (0, 0, 0, 0, 0))
-        return Written(last[2], last[3] + before[3], last[4] + before[4])
+        return NewCommit(last[2], last[3] + before[3], last[4] + before[4])
 
 
 def _mark(state: TableState) -> str:

@@ -99,17 +99,25 @@ def older_snapshots(session: SparkSession, table: str) -> Iterator[dict[str, Sna
             data = json.loads(text)
         except (PySparkException, ValueError, IndexError):  # gone, compressed, or on a file system that Spark has not
             return
-        yield {s.id: s for s in map(_from_json, data.get("snapshots", ()))}
+        snapshots = {}
+        for s in map(_from_json, data.get("snapshots", ())):
+            snapshots[s.id] = s
+        yield snapshots
 
 
 def _readable(file: str) -> str:
     """Returns the path as Spark takes it: it would take braces and stars of a plain one for a pattern."""
     special = "\\{}[]*?,"
-    return "".join(f"\\{c}" if c in special else c for c in file)
+    texts = []
+    for c in file:
+        texts.append(f"\\{c}" if c in special else c)
+    return "".join(texts)
 
 
 def _from_json(data: Mapping[str, Any]) -> Snapshot:
-    summary = {str(k): str(v) for k, v in data.get("summary", {}).items()}
+    summary = {}
+    for k, v in data.get("summary", {}).items():
+        summary[str(k)] = str(v)
     parent = data.get("parent-snapshot-id")
     return Snapshot(
         str(data["snapshot-id"]),

@@ -91,7 +91,10 @@ def layout_properties(layout: Layout) -> dict[str, str]:
 
 def pairs(properties: Mapping[str, str]) -> str:
     """Returns properties as SQL lists them."""
-    return ", ".join(f"{literal(name)} = {literal(value)}" for name, value in properties.items())
+    texts = []
+    for name, value in properties.items():
+        texts.append(f"{literal(name)} = {literal(value)}")
+    return ", ".join(texts)
 
 
 def create_statement(table: str, columns: str, layout: Layout, properties: Mapping[str, str]) -> str:
@@ -121,9 +124,9 @@ def order_changes(layout: Layout) -> Iterator[str]:
 def changes(layout: Layout, now: TableLayout) -> Iterator[str]:
     """Yields the ALTER TABLE clauses that give a table a layout, which applies to rows that are written later."""
     if layout.places_rows:
-        asked = set(layout.partition_by)
+        fields = set(layout.partition_by)
         for field in now.partition_by:
-            if field not in asked:
+            if field not in fields:
                 text = field if isinstance(field, str) else transform_sql(field)
                 yield f"DROP PARTITION FIELD {text}"
         for field in layout.partition_by:
@@ -177,10 +180,12 @@ def differences(layout: Layout, now: TableLayout) -> list[str]:
     """Returns the differences between a table and its definition: first the table's layout, then the definition's."""
     texts = []
     if layout.places_rows:
-        fields = {field if isinstance(field, str) else field.text for field in now.partition_by}
-        asked = [field.text for field in layout.partition_by]
-        if fields != set(asked):
-            texts.append(f"partition_by ({_listed(sorted(fields))} instead of {_listed(asked)})")
+        fields = set()
+        for field in now.partition_by:
+            fields.add(field if isinstance(field, str) else field.text)
+        partition_texts = [field.text for field in layout.partition_by]
+        if fields != set(partition_texts):
+            texts.append(f"partition_by ({_listed(sorted(fields))} instead of {_listed(partition_texts)})")
         order = ", ".join(f"{'.'.join(path)} ASC NULLS FIRST" for path in layout.cluster_by)
         if now.sort_order != order:
             clustered = now.sort_order.replace(" ASC NULLS FIRST", "") or "none"

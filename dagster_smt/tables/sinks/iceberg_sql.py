@@ -34,6 +34,7 @@ from dagster_smt.model.paths.extended import route_text
 from dagster_smt.spark.catalogs import CATALOG_CLASS, copy_name, copy_of, is_jdbc, is_uncached, secrets_of
 from dagster_smt.spark.packages import SETTINGS, remedy
 from dagster_smt.spark.sql import quoted, sql_type
+from dagster_smt.spark.types import types_by_name
 from dagster_smt.spark.versions import settings_of
 from dagster_smt.tables.schemas import nul_names
 from dagster_smt.tables.spec import IcebergSink
@@ -64,7 +65,9 @@ def located(session: SparkSession, sink: IcebergSink) -> tuple[str, str]:
         raise no_iceberg(session, sink.place)
     if not sink.table:
         return _by_path(session, sink.place)
-    parts = [p.group() for p in _PART.finditer(sink.table)]
+    parts = []
+    for p in _PART.finditer(sink.table):
+        parts.append(p.group())
     first = parts[0].strip("`").replace("``", "`")
     if len(parts) > 1 and session.conf.get(f"spark.sql.catalog.{first}", None):
         catalog, parts = first, parts[1:]
@@ -97,7 +100,10 @@ def _uncached(session: SparkSession, catalog: str) -> str:
             Problem("SMT560", catalog, f"the catalog {catalog} is of type jdbc and has a cache", hint)
         )
     # a session that was started with a copy has all of it, unless somebody added settings to the catalog since
-    lacking = {name: value for name, value in copy_of(conf, catalog).items() if conf.get(name) != value}
+    lacking = {}
+    for name, value in copy_of(conf, catalog).items():
+        if conf.get(name) != value:
+            lacking[name] = value
     own = copy_name(catalog)
     if secrets := secrets_of(lacking, own):
         shown = f"the catalog has a cache, and a secret in {', '.join(secrets)}, which its copy would show"
@@ -189,12 +195,14 @@ def keeps(old: DataType, new: DataType) -> bool:
     """Returns True if clauses of ALTER TABLE can turn the first columns into exactly the second columns."""
     if isinstance(old, StructType) and isinstance(new, StructType):
         fields = {f.name: f for f in new.fields}
-        return all(
-            f.name in fields
-            and fields[f.name].metadata.get("comment") == f.metadata.get("comment")
-            and keeps(f.dataType, fields[f.name].dataType)
-            for f in old.fields
-        )
+        for f in old.fields:
+            if not (
+                f.name in fields
+                and fields[f.name].metadata.get("comment") == f.metadata.get("comment")
+                and keeps(f.dataType, fields[f.name].dataType)
+            ):
+                return False
+        return True
     if isinstance(old, ArrayType) and isinstance(new, ArrayType):
         return keeps(old.elementType, new.elementType)
     if isinstance(old, MapType) and isinstance(new, MapType):
@@ -206,7 +214,7 @@ def keeps(old: DataType, new: DataType) -> bool:
 def _differences(old: DataType, new: DataType, path: str) -> Iterator[tuple[str, DataType, DataType | StructField]]:
     """Yields new fields and parts of another type, in the words of ALTER TABLE."""
     if isinstance(old, StructType) and isinstance(new, StructType):
-        known = {f.name: f.dataType for f in old.fields}
+        known = types_by_name(old)
         for column in new.fields:
             place = f"{path}.{quoted(column.name)}" if path else quoted(column.name)
             if column.name in known:
@@ -320,7 +328,10 @@ def _parts(kind: DataType) -> Iterator[DataType]:
     """Yields the types inside arrays and maps that have no parts themselves; fields of structs come on their own."""
     if isinstance(kind, StructType):
         return
-    inner = [c for _, c in _children(kind) if isinstance(c, DataType)]
+    inner = []
+    for _, c in _children(kind):
+        if isinstance(c, DataType):
+            inner.append(c)
     if not inner:
         yield kind
     for child in inner:

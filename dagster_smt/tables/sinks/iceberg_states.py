@@ -22,7 +22,7 @@ from dagster_smt.tables.sinks.protocol import (
     replaced_by_others,
     restored_too_far,
 )
-from dagster_smt.tables.sinks.sql import procedure_argument, replaced_rows, unpacked
+from dagster_smt.tables.sinks.replaced_rows import procedure_argument, replaced_rows, unpacked
 from dagster_smt.tables.spec import IcebergSink
 
 STATE = "dagster_smt.state."
@@ -209,7 +209,10 @@ class IcebergStates:
                 raise TableError(Problem("SMT522", self.spec.place, f"{statement} whether it had", hint))
 
     def _all_snapshots(self) -> dict[str, Snapshot]:
-        return {s.id: s for s in map(snapshot_of, self._snapshots(SNAPSHOT_COLUMNS))}
+        snapshots = {}
+        for s in map(snapshot_of, self._snapshots(SNAPSHOT_COLUMNS)):
+            snapshots[s.id] = s
+        return snapshots
 
     def _branches(self) -> dict[str, str]:
         rows = self.session.sql(f"SELECT name, snapshot_id FROM {self.name}.refs").collect()

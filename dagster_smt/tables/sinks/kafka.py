@@ -18,13 +18,13 @@ from pyspark.sql import functions as F
 
 from dagster_smt.errors import ConfigError, EngineError, Problem, TableError
 from dagster_smt.model.topics.state import NewerState, TableState, remedy
-from dagster_smt.model.windows.window import Window
-from dagster_smt.spark.columns import TARGET
+from dagster_smt.model.windows.window import Window, not_empty
+from dagster_smt.spark.outcome_columns import TARGET
 from dagster_smt.tables.kafka.client import Committed, KafkaClient, Place
 from dagster_smt.tables.kafka.progress import from_commits, to_commits
 from dagster_smt.tables.kafka.sizes import size_column
 from dagster_smt.tables.kafka.spec import KafkaTopics
-from dagster_smt.tables.sinks.protocol import Replaced, Written, check_expected, same_state, taken
+from dagster_smt.tables.sinks.protocol import NewCommit, Replaced, check_expected, other_run_committed, same_state
 from dagster_smt.tables.sinks.records import (
     RecordTable,
     headers_with_source,
@@ -98,7 +98,7 @@ class KafkaTable(RecordTable):
             statement = f"the progress that the group keeps is {error}"
             raise TableError(Problem("SMT522", f"group {self.spec.group}", statement, hint)) from None
 
-    def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> Written:
+    def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> NewCommit:
         """See ``Table``. At least once."""
         assert not replaced, "runs refuse that: see replaceable"
         commits = self._commits(state)
@@ -110,7 +110,7 @@ class KafkaTable(RecordTable):
             except EngineError:  # the answer may have been lost, not the commit
                 if not same_state(self.state(), state):
                     raise
-        return Written(rows, topics, 0)
+        return NewCommit(rows, topics, 0)
 
     def keep(self, state: TableState) -> None:
         """See ``Table``: brokers forget offsets that were not committed for ``offsets.retention.minutes``."""
@@ -151,7 +151,11 @@ class KafkaTable(RecordTable):
         if self.beside_source():
             refuse_own_topics(topics, state.window.topics)
         self.place.client.make_missing(topics)
-        self.place.refuse_partitions([(row["topic"], row["target"]) for row in counts if row["target"] is not None])
+        targets = []
+        for row in counts:
+            if row["target"] is not None:
+                targets.append((row["topic"], row["target"]))
+        self.place.refuse_partitions(targets)
         if any(row["tasks"] > 1 for row in counts):
             frame = frame.repartition("source_topic", "partition").sortWithinPartitions(*_ORDER)
         self.place.write(with_source(frame, self.spec.group), topics, self._longest(frame, topics))
@@ -179,7 +183,9 @@ class KafkaTable(RecordTable):
         def commit(commits: dict[Place, Committed]) -> None:
             if not commits:
                 return
-            offsets = [TopicPartition(*place, c.offset, c.metadata) for place, c in commits.items()]
+            offsets = []
+            for place, c in commits.items():
+                offsets.append(TopicPartition(*place, c.offset, c.metadata))
             with client.asking(self.spec.group):
                 try:
                     producer.begin_transaction()
@@ -187,7 +193,7 @@ class KafkaTable(RecordTable):
                     producer.commit_transaction(client.timeout)
                 except KafkaException as error:
                     if error.args[0].code() in _FENCED:
-                        raise taken(self._name) from None
+                        raise other_run_committed(self._name) from None
                     raise
 
         try:
@@ -207,7 +213,9 @@ class KafkaTable(RecordTable):
         largest = F.max(self.sizes(prefix)).alias("longest")
         keyless = F.bool_or(F.col(f"{prefix}key").isNull()).alias("keyless")
         rows = frame.groupBy(F.col(f"{prefix}topic").alias("topic")).agg(largest, keyless).collect()
-        measures = {row["topic"]: Measures(row["longest"], row["keyless"]) for row in rows}
+        measures = {}
+        for row in rows:
+            measures[row["topic"]] = Measures(row["longest"], row["keyless"])
         self._measured.update(measures)
         return measures
 
@@ -223,9 +231,14 @@ class KafkaTable(RecordTable):
         """
         if not self._measured.keys() >= {*topics}:
             self.measure(frame)
-        sizes = {topic: self._measured[topic].longest for topic in topics}
+        sizes = {}
+        for topic in topics:
+            sizes[topic] = self._measured[topic].longest
         limits = self.place.limits(topics)
-        return max(min(size, limits.get(topic, size)) for topic, size in sizes.items())
+        lengths = []
+        for topic, size in sizes.items():
+            lengths.append(min(size, limits.get(topic, size)))
+        return max(lengths)
 
     def append(self, frame: DataFrame) -> None:
         """See ``Table``."""
@@ -234,4 +247,4 @@ class KafkaTable(RecordTable):
     def read(self) -> DataFrame:
         """See ``Table``: every record of every topic of the cluster."""
         ranges = self.place.there(self.place.client.names())
-        return self.place.read(Window(tuple(r for r in ranges if r.records)))
+        return self.place.read(Window(tuple(not_empty(ranges))))

@@ -57,7 +57,7 @@ def merge_statement(table: str, changes: str, merge: Merge) -> str:
 
     Args:
         table: The table's name as SQL.
-        changes: The view with the changes: ``row``, ``unchanged`` and ``action`` (``tables.keyed.changes``).
+        changes: The view with the changes: ``row``, ``unchanged`` and ``action`` (``tables.keyed.row_changes``).
         merge: The rules.
     """
     on, clauses = _keyed(merge, "now")
@@ -192,7 +192,9 @@ def undisturbed(session: SparkSession) -> Iterator[None]:
 
 @contextmanager
 def _set_for_a_while(session: SparkSession, settings: dict[str, str]) -> Iterator[None]:
-    before = {name: session.conf.get(name, None) for name in settings}
+    before = {}
+    for name in settings:
+        before[name] = session.conf.get(name, None)
     for name, value in settings.items():
         session.conf.set(name, value)
     try:

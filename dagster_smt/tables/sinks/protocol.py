@@ -33,7 +33,7 @@ class Replaced:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class NewCommit:
     """The table format's answer about a commit.
 
     It holds the added rows (None if unknown), the added files, and their bytes.
@@ -93,10 +93,10 @@ def check_expected(
             return
         raise
     if not same_state(state, expected):
-        raise taken(place)
+        raise other_run_committed(place)
 
 
-def taken(place: str) -> TableError:
+def other_run_committed(place: str) -> TableError:
     """Returns the error of a commit that came after another run's commit."""
     statement = "another run committed to this table first; no row of this run was written"
     return TableError(Problem("SMT528", place, statement, "run again: the next run reads the new records"))
@@ -177,7 +177,7 @@ class Table(Protocol):
         """Returns names and types that this table format cannot hold, with the remedy."""
         ...
 
-    def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> Written:
+    def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> NewCommit:
         """Writes rows and state as one atomic commit, and creates the table or its new columns.
 
         Args:
@@ -253,11 +253,11 @@ class LaidOutTable(Table, Protocol):
 class MergingTable(Table, Protocol):
     """A sink that can have keys."""
 
-    def merge(self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None) -> Written:
+    def merge(self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None) -> NewCommit:
         """Writes the changes of a table with keys, and the state, as one atomic commit.
 
         Args:
-            changes: A row for each change: ``row``, ``unchanged`` and ``action`` (``tables.keyed.changes``).
+            changes: A row for each change: ``row``, ``unchanged`` and ``action`` (``tables.keyed.row_changes``).
             merge: The rules that turn changes into rows. Columns that are missing in the table are added.
             state: The state to store with the rows.
             expected: The state that the run began with.

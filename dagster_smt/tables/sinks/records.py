@@ -64,7 +64,9 @@ def headers_with_source(group: str, prefix: str = "") -> Column:
     topic, partition, offset, own = (F.col(prefix + c) for c in ("source_topic", "partition", "offset", "headers"))
     place = F.concat(topic, F.lit("-"), partition, F.lit("@"), offset)
     texts = {GROUP_HEADER: F.lit(group), SOURCE_HEADER: place}
-    source_headers = [F.struct(F.lit(k).alias("key"), v.cast("binary").alias("value")) for k, v in texts.items()]
+    source_headers = []
+    for k, v in texts.items():
+        source_headers.append(F.struct(F.lit(k).alias("key"), v.cast("binary").alias("value")))
     return F.concat(F.coalesce(own, no_headers(F)), F.array(*source_headers).cast(HEADERS_DDL))
 
 

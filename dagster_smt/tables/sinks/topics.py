@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dagster_smt.errors import Problem, TableError
-from dagster_smt.model.windows.window import Range, Window
-from dagster_smt.spark.columns import TARGET
+from dagster_smt.model.windows.window import Range, Window, number_of_records
+from dagster_smt.spark.outcome_columns import TARGET
 from dagster_smt.spark.redaction import refuse_shown_secrets
 from dagster_smt.tables import local
 from dagster_smt.tables.kafka.client import KafkaClient
@@ -120,7 +120,7 @@ class FilePlace:
     def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
         """See ``Topics``: all or nothing."""
         ranges = append_frame(self.spec, frame, order, say)
-        return Appended(ranges, sum(r.records for r in ranges))
+        return Appended(ranges, number_of_records(ranges))
 
 
 @dataclass(frozen=True)
@@ -175,16 +175,26 @@ class KafkaPlace:
 
     def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
         """See ``Topics``: at least once."""
-        counts = {row["topic"]: row["count"] for row in frame.groupBy("topic").count().collect()}
+        counts = {}
+        for row in frame.groupBy("topic").count().collect():
+            counts[row["topic"]] = row["count"]
         self.client.make_missing(sorted(counts))
-        before = {(r.topic, r.partition): r.end for r in self.there(sorted(counts))}
+        before = {}
+        for r in self.there(sorted(counts)):
+            before[(r.topic, r.partition)] = r.end
         say(f"writing {sum(counts.values())} records to {len(counts)} topics")
         self.write(frame.repartition("topic").sortWithinPartitions("topic", *order), sorted(counts))
-        now = [Range(r.topic, r.partition, before.get((r.topic, r.partition), 0), r.end) for r in self.there([*counts])]
+        now = []
+        for r in self.there([*counts]):
+            now.append(Range(r.topic, r.partition, before.get((r.topic, r.partition), 0), r.end))
         grown = dict.fromkeys(counts, 0)
         for r in now:
             grown[r.topic] += r.records
-        return Appended([r for r in now if grown[r.topic] == counts[r.topic]], sum(counts.values()))
+        ranges = []
+        for r in now:
+            if grown[r.topic] == counts[r.topic]:
+                ranges.append(r)
+        return Appended(ranges, sum(counts.values()))
 
     def refuse_partitions(self, chosen: Sequence[tuple[str, int]]) -> None:
         """Refuses partitions that topics do not have, because a producer would wait for them until its time limit.
@@ -193,7 +203,11 @@ class KafkaPlace:
             TableError: SMT579, for each such topic.
         """
         known = self.client.described(topic for topic, _ in chosen)
-        wrong = sorted({topic for topic, number in chosen if number > known[topic][1][-1]})
+        beyond = set()
+        for topic, number in chosen:
+            if number > known[topic][1][-1]:
+                beyond.add(topic)
+        wrong = sorted(beyond)
         if wrong:
             hint = "add partitions to the topic, or correct the column or field for the partition"
             statement = "the chain chooses a partition that the topic does not have; nothing was written"
@@ -242,13 +256,17 @@ class _OnePlace(KafkaPlace):
         sums = frame.agg(F.count(F.lit(1)).alias("rows"), F.sum(length.cast("bigint")).alias("bytes")).collect()[0]
         if not sums["rows"]:
             return Appended([], 0)
-        topics = [row["topic"] for row in frame.select("topic").distinct().collect()]
+        topics = []
+        for row in frame.select("topic").distinct().collect():
+            topics.append(row["topic"])
         self.client.make_missing(sorted(topics))
         say(f"writing {sums['rows']} records to {len(topics)} topics")
         parts = 1 + max(sums["rows"] // _PART_ROWS, (sums["bytes"] or 0) // _PART_BYTES)
         rows = frame.repartitionByRange(parts, *order).sortWithinPartitions(*order)
         for row in rows.select("key", "value", "topic", "headers", *order).toLocalIterator():
-            headers = [(header["key"], _bytes(header["value"])) for header in row["headers"] or ()]
+            headers = []
+            for header in row["headers"] or ():
+                headers.append((header["key"], _bytes(header["value"])))
             limit = min(self.producer.limits.get(row["topic"], LONGEST), LONGEST)
             forms = forms_of(_bytes(row["key"]), _bytes(row["value"]), headers, limit, self.identity)
             self.producer.send(Outgoing(row["topic"], forms, tuple(row[name] for name in order)), say)

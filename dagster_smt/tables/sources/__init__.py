@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Protocol
 from dagster_smt.errors import Problem, TableError, needs_extras
 from dagster_smt.model.windows.offsets import OffsetSet, TopicPartition
 from dagster_smt.model.windows.window import Range, Window
-from dagster_smt.tables.available import Measured, Position
-from dagster_smt.tables.sources.columns import KAFKA_COLUMNS as KAFKA_COLUMNS
-from dagster_smt.tables.sources.columns import UNREADABLE_TIMESTAMP as UNREADABLE_TIMESTAMP
+from dagster_smt.tables.available import Position, TopicEnds
+from dagster_smt.tables.sources.kafka_columns import KAFKA_COLUMNS as KAFKA_COLUMNS
+from dagster_smt.tables.sources.kafka_columns import UNREADABLE_TIMESTAMP as UNREADABLE_TIMESTAMP
 from dagster_smt.tables.spec import FileTopics, KafkaTopics, SourceSpec, TableSource
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Source(Protocol):
             TableError: A topic does not exist or cannot be read.
         """
 
-    def measure(self, topics: Sequence[str]) -> Measured:
+    def measure(self, topics: Sequence[str]) -> TopicEnds:
         """Returns the ranges, and all other known facts about the ends of topics.
 
         Raises:
@@ -161,7 +161,7 @@ def open_source(spec: SourceSpec, session: "SparkSession | None" = None) -> Sour
     return TableReader(spec, session)
 
 
-def measured_topics(source: Source, topics: Sequence[str]) -> tuple[Measured, dict[str, list[Problem]]]:
+def measured_topics(source: Source, topics: Sequence[str]) -> tuple[TopicEnds, dict[str, list[Problem]]]:
     """Returns the measures of the topics that a source can measure, and the problems of the other topics.
 
     Raises:
@@ -173,7 +173,7 @@ def measured_topics(source: Source, topics: Sequence[str]) -> tuple[Measured, di
         if len(topics) == 1:
             raise
         first = error
-    measured, problems = Measured(()), dict[str, list[Problem]]()
+    measured, problems = TopicEnds(()), dict[str, list[Problem]]()
     for topic in topics:
         try:
             measured = measured.and_(source.measure([topic]))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from dagster_smt.tables.sources.columns import KAFKA_COLUMNS, MOST_MILLIS, UNREADABLE_TIMESTAMP
+from dagster_smt.tables.sources.kafka_columns import KAFKA_COLUMNS, MOST_MILLIS, UNREADABLE_TIMESTAMP
 
 HEADER = pa.struct([("key", pa.string()), ("value", pa.binary())])
 TIMESTAMP = pa.timestamp("us", tz="UTC")

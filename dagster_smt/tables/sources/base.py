@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from dagster_smt.errors import Problem
 from dagster_smt.model.windows.offsets import OffsetSet, TopicPartition
 from dagster_smt.model.windows.window import Range, Window
-from dagster_smt.spark.columns import LEADER_EPOCH
-from dagster_smt.tables.available import Measured, Position
+from dagster_smt.spark.outcome_columns import LEADER_EPOCH
+from dagster_smt.tables.available import Position, TopicEnds
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -22,9 +22,9 @@ class BaseSource:
         """See ``Source``."""
         raise NotImplementedError
 
-    def measure(self, topics: Sequence[str]) -> Measured:
+    def measure(self, topics: Sequence[str]) -> TopicEnds:
         """See ``Source``: only the ranges."""
-        return Measured(self.ranges(topics))
+        return TopicEnds(self.ranges(topics))
 
     def same_topic(self, before: str, now: str) -> bool:
         """See ``Source``."""

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from dagster_smt.model.windows.window import Range
-from dagster_smt.spark.columns import LEADER_EPOCH
+from dagster_smt.spark.outcome_columns import LEADER_EPOCH
 from dagster_smt.tables.sources import arrow_rows
 
 _BATCH = 1_000
@@ -71,7 +71,8 @@ def in_pieces(ranges: Iterable[Range]) -> list[Range]:
     pieces = list[Range]()
     for r in ranges:
         starts = range(r.start, r.end, _RECORDS_OF_A_TASK)
-        pieces += [replace(r, start=start, end=min(r.end, start + _RECORDS_OF_A_TASK)) for start in starts]
+        for start in starts:
+            pieces.append(replace(r, start=start, end=min(r.end, start + _RECORDS_OF_A_TASK)))
     return pieces
 
 

@@ -66,7 +66,9 @@ class FirstAt:
             rows = (late_rows if chunk.parquet else _late_lines)(chunk, self.moments)
             place = {"topic": chunk.topic, "partition": chunk.partition}
             offsets = [chunk.start + row for row in rows]
-            firsts += [{**place, "moment": n, "offset": at} for n, at in enumerate(offsets) if at < chunk.end]
+            for n, at in enumerate(offsets):
+                if at < chunk.end:
+                    firsts.append({**place, "moment": n, "offset": at})
         yield pa.RecordBatch.from_pylist(firsts, schema=_FIRST_OFFSETS)
 
 
@@ -187,7 +189,9 @@ def _late_lines(chunk: Chunk, moments: Sequence[int]) -> list[int]:
     for lines in _blocks(chunk):
         stamps = _decoded(lines, _moments.decode_lines, _moments.decode)
         if stamps is None:
-            stamps = [_moment(text) for text in lines.removesuffix(b"\n").split(b"\n")]
+            stamps = []
+            for text in lines.removesuffix(b"\n").split(b"\n"):
+                stamps.append(_moment(text))
         for stamp in stamps:
             while stamp is not None and stamp.timestamp >= moments[len(numbers)]:
                 numbers.append(number)

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from dagster_smt.errors import Problem, TableError
-from dagster_smt.model.topics.names import is_file_topic
-from dagster_smt.model.windows.window import Range, Window
+from dagster_smt.model.topics.topic_names import is_file_topic
+from dagster_smt.model.windows.window import Range, Window, ends_of, not_empty
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tables import local
 from dagster_smt.tables.sources.base import BaseSource
-from dagster_smt.tables.sources.columns import KAFKA_SCHEMA
 from dagster_smt.tables.sources.groups import no_groups
+from dagster_smt.tables.sources.kafka_columns import KAFKA_SCHEMA
 from dagster_smt.tables.sources.positions import count_records, lines_of, row_groups_of
 from dagster_smt.tables.sources.segments import Chunk, Segment, check_rows, json_rows, list_segments
 from dagster_smt.tables.spec import FileTopics
@@ -59,7 +59,11 @@ class FileTopicsSource(BaseSource):
         if not self.root.is_dir():
             raise TableError(_missing("SMT500", str(self.spec.root), "the folder of topics does not exist", self.root))
         with local.coded(self.root):
-            return sorted(p.name for p in self.root.iterdir() if is_file_topic(p.name) and _is_visible_folder(p))
+            names = []
+            for p in self.root.iterdir():
+                if is_file_topic(p.name) and _is_visible_folder(p):
+                    names.append(p.name)
+            return sorted(names)
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
         """Returns the identity from the topic's writer.
@@ -90,7 +94,11 @@ class FileTopicsSource(BaseSource):
         with local.coded(self.root):
             results = {}
             for topic in topics:
-                results[topic] = sum(s.path.stat().st_size for p in self._listing(topic).values() for s in p)
+                size = 0
+                for p in self._listing(topic).values():
+                    for s in p:
+                        size += s.path.stat().st_size
+                results[topic] = size
             return results
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
@@ -126,10 +134,12 @@ class FileTopicsSource(BaseSource):
         from dagster_smt.tables.sources.chunks import FOUND_SCHEMA, FirstAt
 
         ranges = self.ranges(topics)
-        ends = {(r.topic, r.partition): r.end for r in ranges}
-        offsets_by_moment = {millis: dict(ends) for millis in moments}
+        ends = ends_of(ranges)
+        offsets_by_moment = {}
+        for millis in moments:
+            offsets_by_moment[millis] = dict(ends)
         order = sorted(offsets_by_moment)
-        chunks, problems = self._chunks(Window(tuple(r for r in ranges if r.records)), nothing)
+        chunks, problems = self._chunks(Window(tuple(not_empty(ranges))), nothing)
         if problems:
             raise TableError(problems)
         frame = map_in_arrow(self._numbers(chunks), FirstAt(chunks, order), FOUND_SCHEMA)
@@ -324,7 +334,9 @@ def _pieces(segment: Segment, start: int, end: int, beat: Callable[[], None]) ->
     lines = lines_of(segment, beat)
     first, last = lines.position(start - base), lines.position(end - base)
     count = min((last - first) // _CHUNK + 1, end - start)
-    cuts = [start + (end - start) * n // count for n in range(1, count)]
+    cuts = []
+    for n in range(1, count):
+        cuts.append(start + (end - start) * n // count)
     bounds = [(start, first), *((cut, lines.position(cut - base)) for cut in cuts), (end, last)]
     for (low, first_byte), (high, last_byte) in itertools.pairwise(bounds):
         yield Chunk(*place, low, high, first_byte, last_byte)
@@ -352,7 +364,10 @@ def _is_visible_folder(path: Path) -> bool:
 def _missing(code: str, place: str, statement: str, path: Path, names: Iterable[str] | None = None) -> Problem:
     if names is None:
         if path.parent.is_dir():
-            names = [p.name for p in path.parent.iterdir() if p.is_dir()]
+            names = []
+            for p in path.parent.iterdir():
+                if p.is_dir():
+                    names.append(p.name)
         else:
             names = []
     similar = difflib.get_close_matches(path.name, list(names), 3)

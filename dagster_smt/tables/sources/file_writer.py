@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dagster_smt.errors import Problem, TableError
-from dagster_smt.model.topics.names import is_file_topic
+from dagster_smt.model.topics.topic_names import is_file_topic
 from dagster_smt.model.windows.window import Range
 from dagster_smt.tables import local
 from dagster_smt.tables.sources.file_topics import ID
@@ -93,7 +93,9 @@ def encode(record: NewRecord, topic: str, partition: int, offset: int) -> bytes:
         raise ValueError("the timestamp does not fit into 64 bits")
     if record.timestamp_type not in (-1, 0, 1):
         raise ValueError("the timestamp type is not -1, 0 or 1")
-    headers = [HeaderRow(k, to_text(v)) for k, v in record.headers]
+    headers = []
+    for k, v in record.headers:
+        headers.append(HeaderRow(k, to_text(v)))
     row = SegmentRow(topic, partition, offset, timestamp, to_text(record.key), to_text(record.value))
     row.timestampType, row.headers = record.timestamp_type, headers
     try:

@@ -62,12 +62,18 @@ def append_frame(source: FileTopics, frame: DataFrame, order: Sequence[str], say
     with staging(root, say) as folder, ExitStack() as held:
         rows, counts = _stage(frame, order, folder, say)
         topics = sorted({topic for topic, _ in counts})
-        writers = {topic: held.enter_context(writing(source, topic, say)) for topic in topics}
-        starts = {place: writers[place[0]].end(place[1]) for place in counts}
+        writers = {}
+        for topic in topics:
+            writers[topic] = held.enter_context(writing(source, topic, say))
+        starts = {}
+        for place in counts:
+            starts[place] = writers[place[0]].end(place[1])
         if counts:
             say(f"writing {sum(counts.values())} records to {len(topics)} topics")
             _write_lines(rows, starts, len(order), folder / "lines")
-        ranges = [Range(*place, start, start + counts[place]) for place, start in sorted(starts.items())]
+        ranges = []
+        for place, start in sorted(starts.items()):
+            ranges.append(Range(*place, start, start + counts[place]))
         return _publish(writers, ranges, folder / "lines")
 
 
@@ -78,9 +84,12 @@ class _EncodeRows:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             values = (batch.column(name).to_pylist() for name in FRAME_COLUMNS)
-            rows = [_encoded(*row) for row in zip(*values, strict=True)]
+            rows = []
+            for row in zip(*values, strict=True):
+                rows.append(_encoded(*row))
             columns = [batch.column("topic"), batch.column("partition")]
-            columns += [pa.array(column, pa.string()) for column in zip(*rows, strict=True)]
+            for column in zip(*rows, strict=True):
+                columns.append(pa.array(column, pa.string()))
             order = batch.columns[len(FRAME_COLUMNS) :]
             names = [*_ROW, *batch.schema.names[len(FRAME_COLUMNS) :]]
             yield pa.RecordBatch.from_arrays([*columns, *order], names=names)
@@ -116,8 +125,13 @@ def _stage(
 ) -> tuple[DataFrame, dict[tuple[str, int], int]]:
     """Writes the rests of all lines. Returns them, and the number of lines of each topic-partition."""
     say("staging records")
-    rows_in = frame.select(*FRAME_COLUMNS, *(F.col(name).alias(f"order{n}") for n, name in enumerate(order)))
-    fields = [T.StructField(name, kind) for name, kind in _ROW.items()]
+    order_columns = []
+    for n, name in enumerate(order):
+        order_columns.append(F.col(name).alias(f"order{n}"))
+    rows_in = frame.select(*FRAME_COLUMNS, *order_columns)
+    fields = []
+    for name, kind in _ROW.items():
+        fields.append(T.StructField(name, kind))
     schema = T.StructType([*fields, *rows_in.schema.fields[len(FRAME_COLUMNS) :]])
     path = folder / "rows"
     map_in_arrow(rows_in, _EncodeRows(), schema).write.parquet("file://" + str(path))
@@ -134,7 +148,9 @@ def _stage(
 
 def _write_lines(rows: DataFrame, starts: dict[tuple[str, int], int], keys: int, path: Path) -> None:
     """Writes a file of whole lines per topic-partition."""
-    known = [(*place, start) for place, start in starts.items()]
+    known = []
+    for place, start in starts.items():
+        known.append((*place, start))
     bases = rows.sparkSession.createDataFrame(known, "`topic` STRING, `partition` INT, `base` BIGINT")
     number = F.row_number().over(Over.partitionBy(*_PLACE).orderBy(*(f"order{n}" for n in range(keys))))
     numbered = rows.join(F.broadcast(bases), list(_PLACE)).withColumn("offset", F.col("base") + number - 1)
@@ -148,12 +164,20 @@ def _write_lines(rows: DataFrame, starts: dict[tuple[str, int], int], keys: int,
 
 def _line() -> Column:
     texts = ('{"topic":"', F.col("topic"), '","partition":', F.col("partition"), ',"offset":', F.col("offset"))
-    return F.concat(*(F.lit(t) if isinstance(t, str) else t.cast("string") for t in texts), F.col("rest"))
+    columns = []
+    for t in texts:
+        columns.append(F.lit(t) if isinstance(t, str) else t.cast("string"))
+    return F.concat(*columns, F.col("rest"))
 
 
 def _publish(writers: dict[str, TopicWriter], ranges: list[Range], lines: Path) -> list[Range]:
-    files = [sorted((lines / f"topic={r.topic}" / f"partition={r.partition}").glob("part-*")) for r in ranges]
-    wrong = [r for r, parts in zip(ranges, files, strict=True) if len(parts) != 1]
+    files = []
+    for r in ranges:
+        files.append(sorted((lines / f"topic={r.topic}" / f"partition={r.partition}").glob("part-*")))
+    wrong = []
+    for r, parts in zip(ranges, files, strict=True):
+        if len(parts) != 1:
+            wrong.append(r)
     if wrong:
         hint = "nothing was appended: is the folder of the topics the same for every executor?"
         statement = "Spark did not write the lines as one file that this process sees"

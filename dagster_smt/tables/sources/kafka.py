@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.windows.offsets import TopicPartition
-from dagster_smt.model.windows.window import Range, Window
+from dagster_smt.model.windows.window import Range, Window, ends_of, not_empty
 from dagster_smt.spark.redaction import refuse_shown_secrets
 from dagster_smt.spark.workers import map_in_arrow
-from dagster_smt.tables.available import Measured, Position
+from dagster_smt.tables.available import Position, TopicEnds
 from dagster_smt.tables.kafka.client import Committed, KafkaClient
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sources.base import BaseSource
 from dagster_smt.tables.sources.by_client import ReadByClient, in_pieces
-from dagster_smt.tables.sources.columns import EPOCH_SCHEMA, KAFKA_COLUMNS, KAFKA_SCHEMA, MOST_MILLIS
+from dagster_smt.tables.sources.kafka_columns import EPOCH_SCHEMA, KAFKA_COLUMNS, KAFKA_SCHEMA, MOST_MILLIS
 from dagster_smt.values.headers.fields import no_headers
 
 if TYPE_CHECKING:
@@ -63,7 +63,9 @@ class KafkaReader(BaseSource):
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
         """See ``Source``: the ids of the topics (KIP-516)."""
-        ids = {topic: id_ for topic, (id_, _) in self.client.described(topics).items()}
+        ids = {}
+        for topic, (id_, _) in self.client.described(topics).items():
+            ids[topic] = id_
         self._ids |= ids
         return ids
 
@@ -71,7 +73,7 @@ class KafkaReader(BaseSource):
         """See ``Source``. With ``read_committed`` a partition ends before the first open transaction."""
         return self.client.ranges(topics)
 
-    def measure(self, topics: Iterable[str]) -> Measured:
+    def measure(self, topics: Iterable[str]) -> TopicEnds:
         """See ``Source``."""
         return self.client.measure(topics)
 
@@ -81,10 +83,14 @@ class KafkaReader(BaseSource):
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
         """See ``Source``: the brokers' own ``offsetsForTimes``."""
-        ends = {(r.topic, r.partition): r.end for r in self.ranges(topics)}
+        ends = ends_of(self.ranges(topics))
         at = self.client.offsets_at(list(ends), millis)
         soon = time.time() * 1000 + _AHEAD
-        self._ahead |= {place: offset for place, (offset, stamp) in self.client.times.items() if stamp > soon >= millis}
+        late = {}
+        for place, (offset, stamp) in self.client.times.items():
+            if stamp > soon >= millis:
+                late[place] = offset
+        self._ahead |= late
         results = {}
         for place, end in ends.items():
             results[place] = min(end, at[place]) if at[place] >= 0 else end
@@ -92,18 +98,27 @@ class KafkaReader(BaseSource):
 
     def ahead(self) -> list[Problem]:
         """See ``Source``."""
-        return [_ahead(place, offset) for place, offset in sorted(self._ahead.items())]
+        problems = []
+        for place, offset in sorted(self._ahead.items()):
+            problems.append(_ahead(place, offset))
+        return problems
 
     def sizes(self, topics: Iterable[str]) -> None:
         """See ``Source``: unknown."""
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
         """See ``Source``."""
-        return {place: committed.offset for place, committed in self.client.committed(group).items()}
+        offsets = {}
+        for place, committed in self.client.committed(group).items():
+            offsets[place] = committed.offset
+        return offsets
 
     def mirror(self, group: str, ends: Mapping[tuple[str, int], int]) -> None:
         """See ``Source``."""
-        self.client.commit(group, {place: Committed(end, "") for place, end in ends.items()})
+        positions = {}
+        for place, end in ends.items():
+            positions[place] = Committed(end, "")
+        self.client.commit(group, positions)
 
     def read(self, window: Window, beat: Callable[[], None] = nothing) -> "DataFrame":
         """See ``Source``: Spark's ``kafka`` source between explicit offsets. Lost records fail the reading."""
@@ -139,7 +154,7 @@ class KafkaReader(BaseSource):
             first = firsts.get((r.topic, r.partition), r.end)
             near.append(replace(r, end=min(r.end, max(r.start, first))))
             far.append(replace(r, start=max(r.start, min(r.end, first))))
-        return Window(tuple(r for r in near if r.records)), [r for r in far if r.records]
+        return Window(tuple(not_empty(near))), not_empty(far)
 
     def _read_by_client(self, ranges: Sequence[Range], *, epochs: bool = False) -> "DataFrame":
         assert self.session is not None
@@ -184,7 +199,10 @@ class KafkaReader(BaseSource):
             from dagster_smt.tables.sources.window_rows import within
 
             frame = within(frame, window)
-        span = sum(end - starts[topic][p] for topic, parts in ends.items() for p, end in parts.items())
+        span = 0
+        for topic, parts in ends.items():
+            for p, end in parts.items():
+                span += end - starts[topic][p]
         tasks = max(_FEW_TASKS, span // _RECORDS_OF_A_TASK)
         if tasks < len(window.ranges):  # a task of its own for each of many small partitions costs more than reading it
             frame = frame.coalesce(tasks)
@@ -200,7 +218,9 @@ class KafkaReader(BaseSource):
         for topic in window.topics:
             try:
                 now = self.client.described([topic])[topic][0]
-                there = {(r.topic, r.partition): r.start for r in self.client.ranges([topic])}
+                there = {}
+                for r in self.client.ranges([topic]):
+                    there[(r.topic, r.partition)] = r.start
             except TableError:
                 statement = "the topic was deleted while it was read"
                 problems.append(
@@ -214,7 +234,9 @@ class KafkaReader(BaseSource):
                 problems.append(Problem("SMT516", topic, statement, hint))
                 continue
             gone = ((r, there.get((r.topic, r.partition), r.start)) for r in window.ranges if r.topic == topic)
-            problems += [_deleted(r, start) for r, start in gone if start > r.start]
+            for r, start in gone:
+                if start > r.start:
+                    problems.append(_deleted(r, start))
         return problems
 
     def count(self, window: Window) -> None:
@@ -240,17 +262,23 @@ class KafkaReader(BaseSource):
             if was[t] != id_:
                 problems.append(Problem("SMT516", t, statement, hint))
         offsets = window.records_by_topic
-        thin = [t for t, count in offsets.items() if read.get(t, 0) < count]
+        thin = []
+        for t, count in offsets.items():
+            if read.get(t, 0) < count:
+                thin.append(t)
         if thin and not problems:
             there = self.client.count(Window(tuple(r for r in window.ranges if r.topic in thin)), beat)
             hint = "run again; if it happens again, ask the brokers' keeper about unclean leaders"
-            problems += [
-                Problem(
-                    "SMT533", topic, f"the brokers return {count} records of the window, but Spark read {records}", hint
-                )
-                for topic, count in there.items()
-                if (records := read.get(topic, 0)) < count
-            ]
+            for topic, count in there.items():
+                if (records := read.get(topic, 0)) < count:
+                    problems.append(
+                        Problem(
+                            "SMT533",
+                            topic,
+                            f"the brokers return {count} records of the window, but Spark read {records}",
+                            hint,
+                        )
+                    )
         return problems
 
 

@@ -34,7 +34,10 @@ def schema_problem(schema: pa.Schema) -> str:
         "headers": _is_headers,
     }
     optional = {"timestampType", "headers"}
-    names = [n for n in checks if n not in optional or n in schema.names]
+    names = []
+    for n in checks:
+        if n not in optional or n in schema.names:
+            names.append(n)
     wrong = []
     for n in names:
         if schema.names.count(n) != 1 or not checks[n](_plain(schema.field(n).type)):
@@ -84,7 +87,9 @@ def parquet_batches(chunk: Chunk) -> Iterator[pa.RecordBatch | None]:
 
 def _slices(file: pq.ParquetFile, first: int, count: int, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
     """Returns rows ``first`` to ``first + count`` of a file; reads only the row groups that hold them."""
-    sizes = [file.metadata.row_group(n).num_rows for n in range(file.metadata.num_row_groups)]
+    sizes = []
+    for n in range(file.metadata.num_row_groups):
+        sizes.append(file.metadata.row_group(n).num_rows)
     ends = np.cumsum(sizes)
     groups = []
     for n, end in enumerate(ends):
@@ -104,7 +109,9 @@ def convert(rows: pa.RecordBatch) -> pa.RecordBatch:
     Raises:
         pa.ArrowInvalid: A value does not fit, such as a partition of more than 32 bits.
     """
-    columns = {name: _decode(rows.column(name)) for name in rows.schema.names}
+    columns = {}
+    for name in rows.schema.names:
+        columns[name] = _decode(rows.column(name))
     stamps = columns["timestamp"]
     nulls = np.asarray(stamps.is_null())
     counts = np.asarray(stamps.cast(pa.int64()).fill_null(0))

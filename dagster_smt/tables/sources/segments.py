@@ -136,7 +136,11 @@ def list_segments(root: Path, topic: str) -> dict[int, list[Segment]]:
 
 def _entries(folder: Path) -> list[tuple[str, bool]]:
     with os.scandir(folder) as entries:
-        return sorted((e.name, e.is_dir()) for e in entries if not e.name.startswith("."))
+        visible = []
+        for e in entries:
+            if not e.name.startswith("."):
+                visible.append((e.name, e.is_dir()))
+        return sorted(visible)
 
 
 def _stranger(place: str, statement: str) -> Problem:

@@ -10,12 +10,13 @@ from pyspark.sql import types as T
 
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
-from dagster_smt.model.windows.window import Range, Window
+from dagster_smt.model.windows.window import Range, Window, ends_of
 from dagster_smt.spark.sql import quoted, sql_try_cast
+from dagster_smt.spark.types import types_by_name
 from dagster_smt.spark.versions import condition_of
 from dagster_smt.tables.sources.base import BaseSource
-from dagster_smt.tables.sources.columns import KAFKA_COLUMNS, KAFKA_SCHEMA
 from dagster_smt.tables.sources.groups import no_groups
+from dagster_smt.tables.sources.kafka_columns import KAFKA_COLUMNS, KAFKA_SCHEMA
 from dagster_smt.tables.sources.window_rows import within
 from dagster_smt.tables.spec import TableSource
 from dagster_smt.values.headers.fields import no_headers
@@ -51,7 +52,11 @@ class TableReader(BaseSource):
     def topics(self) -> list[str]:
         """Returns the topics with records in the table."""
         rows = self._frame().select("topic").distinct().collect()
-        return sorted(row[0] for row in rows if row[0] is not None)
+        names = []
+        for row in rows:
+            if row[0] is not None:
+                names.append(row[0])
+        return sorted(names)
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
         """Returns the identity of the table for each topic: Delta's id or Iceberg's. Parquet has none."""
@@ -88,7 +93,10 @@ class TableReader(BaseSource):
                 )
         if problems:
             raise TableError(problems)
-        return sorted(Range(*row[:4]) for row in rows)
+        rows_as_ranges = []
+        for row in rows:
+            rows_as_ranges.append(Range(*row[:4]))
+        return sorted(rows_as_ranges)
 
     def present(self, offsets: OffsetSet) -> OffsetSet:
         """See ``Source``. Executors combine the offsets to ranges, and read only coordinates."""
@@ -106,9 +114,11 @@ class TableReader(BaseSource):
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[tuple[str, int], int]]:
         """See ``Source``: one query for all times."""
         topics = tuple(topics)
-        ends = {(r.topic, r.partition): r.end for r in self.ranges(topics)}
+        ends = ends_of(self.ranges(topics))
         stamp = F.unix_micros("timestamp")
-        firsts = [F.min(F.when(stamp >= millis * 1000, F.col("offset"))) for millis in moments]
+        firsts = []
+        for millis in moments:
+            firsts.append(F.min(F.when(stamp >= millis * 1000, F.col("offset"))))
         late = self._frame().where(F.col("topic").isin(*topics) & (stamp >= min(moments) * 1000))
         offsets_by_moment = [dict(ends) for _ in moments]
         for topic, partition, *offsets in late.groupBy(*_PLACE).agg(*firsts).collect():
@@ -174,7 +184,7 @@ class TableReader(BaseSource):
                 table = reader.table(self.spec.name)
             else:
                 table = reader.format(self.spec.format).load(self.spec.path)
-            fields = {field.name: field.dataType for field in table.schema.fields}
+            fields = types_by_name(table.schema)
         except PySparkException as error:
             why = condition_of(error) or type(error).__name__
             hint = "name a table that the Spark session's catalogs know, or a path and its format"
@@ -261,7 +271,7 @@ def _fits(name: str, kind: T.DataType) -> bool:
         return isinstance(kind, _TYPES[name])
     if not isinstance(kind, T.ArrayType) or not isinstance(kind.elementType, T.StructType):
         return False
-    fields = {field.name: field.dataType for field in kind.elementType.fields}
+    fields = types_by_name(kind.elementType)
     return isinstance(fields.get("key"), T.StringType) and isinstance(fields.get("value"), _TYPES["value"])
 
 

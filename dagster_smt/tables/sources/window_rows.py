@@ -43,7 +43,10 @@ def _grouped(ranges: Sequence[Range]) -> list[Group]:
     topics: dict[tuple[tuple[int, ...], int, int], list[str]] = {}
     for (topic, start, end), numbers in partitions.items():
         topics.setdefault((tuple(numbers), start, end), []).append(topic)
-    return [(tuple(names), *key) for key, names in topics.items()]
+    groups = []
+    for key, names in topics.items():
+        groups.append((tuple(names), *key))
+    return groups
 
 
 def _condition(topics: tuple[str, ...], partitions: tuple[int, ...], start: int, end: int) -> Column:

@@ -25,7 +25,7 @@ from dagster_smt.formats.sides import not_an_envelope
 from dagster_smt.model.cell import Call, Cell, Const, Group, Node, with_fields
 from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.schema import BOOLEAN, Schema, Type
-from dagster_smt.tools.parity import vendors
+from dagster_smt.tools.parity import vendor_differences
 from dagster_smt.tools.parity.compare import load
 from dagster_smt.tools.parity.datums import Converter, case_chain, run_case
 from dagster_smt.tools.parity.kafka_reader import JacksonReader, WrittenReader
@@ -92,7 +92,10 @@ class HashedReplaceField(KafkaReplaceField):
             for name, child in fields.items():
                 if self._keeps(name):
                     fields_by_name[renames.get(name, name)] = child
-            return {name: fields_by_name[name] for name in hash_map_order(list(fields_by_name), len(fields))}
+            fields_in_order = {}
+            for name in hash_map_order(list(fields_by_name), len(fields)):
+                fields_in_order[name] = fields_by_name[name]
+            return fields_in_order
 
         return change
 
@@ -234,14 +237,19 @@ def runs(case: Case) -> Iterator[tuple[str, Results]]:
     Yields:
         The id of the difference, and the results.
     """
-    modes = [mode for mode in _MODES if mode[1](case) is not None]
+    modes = []
+    for mode in _MODES:
+        if mode[1](case) is not None:
+            modes.append(mode)
     for decision, change in modes:
-        yield from ((decision, results) for results in _run(change(case)))
+        for results in _run(change(case)):
+            yield (decision, results)
     for skip in range(len(modes) - 1):
         together: Any = case
         for _, change in modes[skip:]:
             together = change(together) or together
-        yield from ((modes[skip][0], results) for results in _run(together))
+        for results in _run(together):
+            yield (modes[skip][0], results)
 
 
 def _run(case: Any) -> Iterator[Results]:
@@ -251,9 +259,9 @@ def _run(case: Any) -> Iterator[Results]:
     except ConfigError:
         return
     if case.get("memory"):
-        chain = vendors.with_memory(chain)
+        chain = vendor_differences.with_memory(chain)
     if case.get("lossy"):
-        chain = vendors.with_losses(chain)
+        chain = vendor_differences.with_losses(chain)
     if case.get("renames"):
         chain = replace(chain, stages=tuple(_defective(stage, case["renames"]) for stage in chain.stages))
     yield run_case(case, chain, KafkaConverter(settings) if case.get("reader") else None)["results"]
@@ -326,7 +334,9 @@ def _one_schema(case: Case) -> Case | None:
         changed |= text != schema
         return {"envelope": f'{{"schema":{text},"payload":{payload}}}'}
 
-    records = [_with_sides(record, unified) for record in case["records"]]
+    records = []
+    for record in case["records"]:
+        records.append(_with_sides(record, unified))
     if changed:
         return {**case, "records": records}
     return None
@@ -335,7 +345,10 @@ def _one_schema(case: Case) -> Case | None:
 def _by_value(tree: Any) -> Any:
     """Returns a tree in which equal fractions are the same object."""
     if isinstance(tree, dict):
-        return {k: _by_value(v) for k, v in tree.items()}
+        members = {}
+        for k, v in tree.items():
+            members[k] = _by_value(v)
+        return members
     if isinstance(tree, list):
         return [_by_value(v) for v in tree]
     if isinstance(tree, str) and type(tree) is not str:
@@ -345,7 +358,9 @@ def _by_value(tree: Any) -> Any:
 
 def _hashed(case: Case) -> Case | None:
     """D4: orders the keys of objects as Java's hash maps do."""
-    records = [_with_sides(record, _hashed_datum) for record in case["records"]]
+    records = []
+    for record in case["records"]:
+        records.append(_with_sides(record, _hashed_datum))
     renames = any(key.endswith(".renames") for key in case["config"])
     changed = renames or records != case["records"]
     if changed:
@@ -398,9 +413,9 @@ def _spread(key: str) -> int:
 
 _MODES: tuple[tuple[str, Callable[[Case], Case | None]], ...] = (
     ("D1", _without_ignored),
-    ("D1", vendors.without_ignored_values),
-    ("D9", vendors.remembers),
-    ("D2", vendors.loses),
+    ("D1", vendor_differences.without_ignored_values),
+    ("D9", vendor_differences.remembers),
+    ("D2", vendor_differences.loses),
     ("D5", _with_kafkas_reader),
     ("D2", _with_defects),
     ("D2", _one_schema),

@@ -107,8 +107,11 @@ class Bridge:
         decisions: list[str] = []
         if any(a.get(name) != b.get(name) for name in COORDINATES) or len(a["headers"]) != len(b["headers"]):
             return None
-        pairs = [(a[side], b[side]) for side in SIDES]
-        pairs += [(h["value"], g["value"]) for h, g in zip(a["headers"], b["headers"], strict=True)]
+        pairs = []
+        for side in SIDES:
+            pairs.append((a[side], b[side]))
+        for h, g in zip(a["headers"], b["headers"], strict=True):
+            pairs.append((h["value"], g["value"]))
         spark = SPARK in got
         for place, (w, g) in enumerate(pairs):
             header = b["headers"][place - 2] if place >= 2 else None
@@ -123,13 +126,19 @@ class Bridge:
     def _crash(self, want: dict[str, Any], got: dict[str, Any]) -> bool:
         if want["stage"] != got["stage"]:
             return False
-        return any(code == got["code"] and self._is(want, *crash) for *crash, code in CRASHES)
+        for *crash, code in CRASHES:
+            if code == got["code"] and self._is(want, *crash):
+                return True
+        return False
 
     def crashes_into_config(self, want: Result, code: str) -> bool:
         """Returns True if Kafka crashes on a record because of an option that this package refuses under this code."""
         if "error" not in want:
             return False
-        return any(code == known and self._is(want["error"], *crash) for *crash, known in CONFIG_CRASHES)
+        for *crash, known in CONFIG_CRASHES:
+            if code == known and self._is(want["error"], *crash):
+                return True
+        return False
 
     def _is(self, error: dict[str, Any], transform: str, class_: str, text: str) -> bool:
         type_ = str(self.case["config"].get(f"transforms.{error['stage']}.type", "")).rsplit(".", 1)[-1].split("$")[0]
@@ -180,7 +189,12 @@ class Bridge:
             transforms = [stage.transform for stage in self.chain.stages]
         else:
             transforms = []
-        return any(t.name == target for cast in transforms if isinstance(cast, Cast) for _, t in cast.spec)
+        for cast in transforms:
+            if isinstance(cast, Cast):
+                for _, t in cast.spec:
+                    if t.name == target:
+                        return True
+        return False
 
     def _same_java(self, want: dict[str, Any], got: Any) -> bool:
         """Returns a value that JSON cannot carry, against one that it can.
@@ -266,7 +280,10 @@ class Bridge:
             upto = self.chain.stages[: names.index(stage) + 1]
         else:
             upto = ()
-        ours = [s.transform for s in upto if s.side == side]
+        ours = []
+        for s in upto:
+            if s.side == side:
+                ours.append(s.transform)
         casts = any(isinstance(t, Cast) and not t.casts for t in ours) and _LOGICAL in str(self.case["records"][number])
         transforms = []
         for t in ours:
@@ -318,10 +335,15 @@ def fits(schema: dict[str, Any], java: Any) -> bool:
     else:
         kind = "boolean"
     if schema["type"] == "struct":
-        fields = {field["field"]: field for field in schema["fields"]}
+        fields = {}
+        for field in schema["fields"]:
+            fields[field["field"]] = field
         if kind != "struct" or [name for name, _ in java["struct"]] != list(fields):
             return False
-        return all(fits(fields[name], value) for name, value in java["struct"])
+        for name, value in java["struct"]:
+            if not fits(fields[name], value):
+                return False
+        return True
     if schema["type"] == "array":
         return kind == "list" and all(fits(schema["items"], item) for item in java["list"])
     return kind not in ("struct", "list") and (kind == "string") is (schema["type"] == "string")
@@ -335,7 +357,10 @@ def _plain(java: Any) -> Any:
     if kind == "list":
         return [_plain(item) for item in value]
     if kind in ("map", "struct"):
-        return {str(k): _plain(v) for k, v in value}
+        members = {}
+        for k, v in value:
+            members[str(k)] = _plain(v)
+        return members
     if kind.startswith("float"):
         if math.isfinite(float(value)):
             return ("double", repr(float(value)))
@@ -354,11 +379,18 @@ def _drop_names(schema: Any, java: Any) -> Any:
         if not (logical and k in ("name", "version")):
             entries[k] = v
     if logical and "parameters" in entries:
-        entries["parameters"] = {k: v for k, v in entries["parameters"].items() if k != "scale"}
+        parameters = {}
+        for k, v in entries["parameters"].items():
+            if k != "scale":
+                parameters[k] = v
+        entries["parameters"] = parameters
         entries = {k: v for k, v in entries.items() if k != "parameters" or v}
     if kind == "struct" and "fields" in entries:
         values = dict(java["struct"])
-        entries["fields"] = [_drop_names(f, values.get(f.get("field"))) for f in entries["fields"]]
+        fields = []
+        for f in entries["fields"]:
+            fields.append(_drop_names(f, values.get(f.get("field"))))
+        entries["fields"] = fields
     return entries
 
 

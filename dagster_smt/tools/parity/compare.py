@@ -69,7 +69,10 @@ def result_difference(want: dict[str, Any], got: dict[str, Any]) -> str:
     if kind == "dropped":
         return ""
     a, b = canonical_record(want["record"]), canonical_record(got["record"])
-    parts = [name for name in a if a[name] != b[name]]
+    parts = []
+    for name in a:
+        if a[name] != b[name]:
+            parts.append(name)
     if parts:
         return f"{', '.join(parts)} differ: {[b[n] for n in parts]}, expected {[a[n] for n in parts]}"
     return ""
@@ -85,9 +88,14 @@ def _error(want: dict[str, Any], got: dict[str, Any]) -> str:
 
 def canonical_record(record: dict[str, Any]) -> dict[str, Any]:
     """Returns a record as comparable values."""
-    parts: dict[str, Any] = {name: _scalar(record.get(name)) for name in COORDINATES}
+    parts: dict[str, Any] = {}
+    for name in COORDINATES:
+        parts[name] = _scalar(record.get(name))
     parts["key"], parts["value"] = canonical_datum(record.get("key")), canonical_datum(record.get("value"))
-    parts["headers"] = [(h["key"], canonical_datum(h["value"])) for h in record.get("headers", ())]
+    headers = []
+    for h in record.get("headers", ()):
+        headers.append((h["key"], canonical_datum(h["value"])))
+    parts["headers"] = headers
     return parts
 
 
@@ -132,7 +140,10 @@ def free(value: Any) -> Any:
     if isinstance(value, _Fraction):
         return ("double", repr(float(value)))
     if isinstance(value, dict):
-        return {k: free(v) for k, v in value.items()}
+        members = {}
+        for k, v in value.items():
+            members[k] = free(v)
+        return members
     if isinstance(value, list):
         return [free(v) for v in value]
     return _scalar(value)
@@ -154,13 +165,23 @@ def payload_of(schema: dict[str, Any] | None, value: Any) -> Any:
     if kind == "array" and isinstance(value, list):
         return [payload_of(schema.get("items"), v) for v in value]
     if kind == "map" and isinstance(value, dict):
-        return {k: payload_of(schema.get("values"), v) for k, v in value.items()}
+        entries = {}
+        for k, v in value.items():
+            entries[k] = payload_of(schema.get("values"), v)
+        return entries
     if kind == "map" and isinstance(value, list):
-        pairs = [(payload_of(schema.get("keys"), k), payload_of(schema.get("values"), v)) for k, v in value]
+        pairs = []
+        for k, v in value:
+            pairs.append((payload_of(schema.get("keys"), k), payload_of(schema.get("values"), v)))
         return ("pairs", sorted(pairs, key=repr))
     if kind == "struct" and isinstance(value, dict):
-        fields = {f["field"]: f for f in schema["fields"]}
-        return {k: payload_of(fields.get(k), v) for k, v in value.items()}
+        fields = {}
+        for f in schema["fields"]:
+            fields[f["field"]] = f
+        members = {}
+        for k, v in value.items():
+            members[k] = payload_of(fields.get(k), v)
+        return members
     if kind == "bytes" and type(value) in (int, _Fraction):
         return ("decimal", str(Decimal(value)))  # with its scale
     return free(value)
@@ -174,10 +195,18 @@ def canonical_schema(schema: dict[str, Any] | None, default: Default = payload_o
     if schema is None:
         return None
     parts: dict[str, Any] = {"type": schema["type"], "optional": bool(schema.get("optional"))}
-    parts.update({k: _scalar(schema[k]) for k in _SCHEMA_TEXTS if schema.get(k) not in (None, {})})
+    texts = {}
+    for k in _SCHEMA_TEXTS:
+        if schema.get(k) not in (None, {}):
+            texts[k] = _scalar(schema[k])
+    parts.update(texts)
     if schema["type"] == "struct":
         parts["fields"] = [canonical_schema(f, default) for f in schema["fields"]]
-    parts.update({k: canonical_schema(schema[k], default) for k in ("items", "keys", "values") if k in schema})
+    children = {}
+    for k in ("items", "keys", "values"):
+        if k in schema:
+            children[k] = canonical_schema(schema[k], default)
+    parts.update(children)
     if schema.get("default") is not None:
         parts["default"] = default(schema, schema["default"])
     return parts
@@ -191,7 +220,10 @@ def canonical_java(java: Any) -> Any:
     if kind == "list":
         return (kind, [canonical_java(v) for v in value])
     if kind == "map":
-        return (kind, sorted(((canonical_java(k), canonical_java(v)) for k, v in value), key=repr))
+        entries = []
+        for k, v in value:
+            entries.append((canonical_java(k), canonical_java(v)))
+        return (kind, sorted(entries, key=repr))
     if kind == "struct":
         return (kind, [(name, canonical_java(v)) for name, v in value])
     if kind in ("float32", "float64"):
@@ -210,5 +242,8 @@ def alike(want: Any, got: Any, leaf: Alike) -> bool:
     if type(want) is type(got) and isinstance(want, dict):
         return want.keys() == got.keys() and all(alike(want[k], got[k], leaf) for k in want)
     if type(want) is type(got) and isinstance(want, list | tuple) and len(want) == len(got) and not _is_leaf(want):
-        return all(alike(w, g, leaf) for w, g in zip(want, got, strict=True))
+        for w, g in zip(want, got, strict=True):
+            if not alike(w, g, leaf):
+                return False
+        return True
     return (type(want) is type(got) and want == got) or leaf(want, got)

@@ -91,7 +91,10 @@ def java_form(schema: Schema | None, value: Any) -> Any:
         return {"struct": [[name, java_form(child, value.get(name))] for name, child in schema.fields]}
     if isinstance(value, dict):
         keys, values = (schema.keys, schema.values) if schema else (None, None)
-        return {"map": [[java_form(keys, k), java_form(values, v)] for k, v in value.items()]}
+        entries = []
+        for k, v in value.items():
+            entries.append([java_form(keys, k), java_form(values, v)])
+        return {"map": entries}
     kind = kind_of(value) if schema is None else schema.type.value
     name = {"float": "float32", "double": "float64"}.get(kind, kind)
     return {name: int(value) if isinstance(value, int) else float_text(value, name == "float32")}
@@ -102,7 +105,11 @@ def case_chain(case: dict[str, Any]) -> Chain:
 
     It accepts options that Kafka ignores, and is as strict about paths and class names as Kafka (decisions 4 and 8).
     """
-    properties = {"transforms": "", **{k: v for k, v in case["config"].items() if v is not None}}
+    options = {}
+    for k, v in case["config"].items():
+        if v is not None:
+            options[k] = v
+    properties = {"transforms": "", **options}
     strict = {}
     for k in properties:
         if k.endswith(_SYNTAX):
@@ -148,7 +155,9 @@ def read_record(data: dict[str, Any], converter: Converter) -> Record:
     )
     record.key_schema, record.key = _read(data["key"], converter, "key.converter")
     record.value_schema, record.value = _read(data["value"], converter, "value.converter")
-    headers = [(h["key"], *_read(h["value"], converter, "header.converter")) for h in data["headers"]]
+    headers = []
+    for h in data["headers"]:
+        headers.append((h["key"], *_read(h["value"], converter, "header.converter")))
     record.headers = [Header(key, schema, value) for key, schema, value in headers]
     return record
 
@@ -179,4 +188,8 @@ def parse_cases(lines: bytes) -> list[dict[str, Any]]:
     """Reads a file of cases, which may be compressed by gzip."""
     if lines.startswith(_PACKED):
         lines = gzip.decompress(lines)
-    return [json.loads(line) for line in lines.split(b"\n") if line.strip()]  # msgspec takes no lone surrogates
+    cases = []
+    for line in lines.split(b"\n"):
+        if line.strip():
+            cases.append(json.loads(line))
+    return cases  # msgspec takes no lone surrogates

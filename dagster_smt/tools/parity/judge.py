@@ -15,7 +15,7 @@ from typing import Any
 
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.errors import ConfigError
-from dagster_smt.tools.parity import vendors
+from dagster_smt.tools.parity import vendor_differences
 from dagster_smt.tools.parity.as_kafka import coerced, kept_spelling, read_by_name, runs
 from dagster_smt.tools.parity.bridges import BYTES as BYTES
 from dagster_smt.tools.parity.bridges import SPARK as SPARK
@@ -23,7 +23,7 @@ from dagster_smt.tools.parity.bridges import Bridge
 from dagster_smt.tools.parity.compare import difference, kind_of_result, result_difference
 from dagster_smt.tools.parity.datums import case_chain, run_case
 from dagster_smt.tools.parity.spark_limits import beyond_range, without_schemas
-from dagster_smt.tools.parity.zones import zone_leak
+from dagster_smt.tools.parity.zone_leaks import zone_leak
 
 REASONS = {
     "D1": "Kafka ignores an option, or refuses it late or for a character in it; this package honours the option, or "
@@ -54,7 +54,7 @@ def deliberate(case: dict[str, Any], answer: dict[str, Any]) -> str | None:
         nothing explains the difference.
     """
     if "results" not in case["expect"]:
-        if "results" in answer and vendors.takes_more(case, answer):
+        if "results" in answer and vendor_differences.takes_more(case, answer):
             return "D1"
         return None
     want = case["expect"]["results"]
@@ -63,10 +63,15 @@ def deliberate(case: dict[str, Any], answer: dict[str, Any]) -> str | None:
         return judge.refusal(answer["configError"]) or None
     if len(want) != len(answer["results"]):
         return None
-    explanations = [judge.explain(n, w, g) for n, (w, g) in enumerate(zip(want, answer["results"], strict=True))]
+    explanations = []
+    for n, (w, g) in enumerate(zip(want, answer["results"], strict=True)):
+        explanations.append(judge.explain(n, w, g))
     if any(ids is None for ids in explanations):
         return None
-    return next((ids[0] for ids in explanations if ids), "")
+    for ids in explanations:
+        if ids:
+            return ids[0]
+    return ""
 
 
 def _is_right(case: dict[str, Any]) -> bool:
@@ -116,10 +121,10 @@ class Judge:
         want = self.case["expect"]["results"]
         if want and all(self.bridge.crashes_into_config(w, problem["code"]) for w in want):
             return "D2"
-        changed = vendors.without_ignored_values(self.case)
+        changed = vendor_differences.without_ignored_values(self.case)
         if changed is not None and _is_right(changed):
             return "D1"
-        if vendors.refused_at_once(self.case, problem, _is_right):
+        if vendor_differences.refused_at_once(self.case, problem, _is_right):
             return "D1"
         for decision, results in self.taken_back:
             if decision == "D1" and not any(result_difference(w, g) for w, g in zip(want, results, strict=True)):
@@ -145,21 +150,24 @@ class Judge:
     def _way(self, number: int, want: Result, got: Result) -> list[str] | None:
         """Returns the reasons why a result of the Python evaluator differs from Kafka's."""
         ways = (self._taken_back, self._by_name, self._leak, self._cast_name, self._vendor)
-        return next((reasons for way in ways if (reasons := way(number, want, got))), None)
+        for way in ways:
+            if reasons := way(number, want, got):
+                return reasons
+        return None
 
     def _vendor(self, number: int, want: Result, got: Result) -> list[str] | None:
         """Returns the reasons for a difference by a vendor's class."""
-        for result in vendors.uncrashed(self.case, number, want):
+        for result in vendor_differences.uncrashed(self.case, number, want):
             reasons = self.bridge(number, result, got)
             if reasons is not None:
                 return ["D2", *reasons]
-        if self.chain and vendors.fewer_conditions(self.case, self.chain, want):
+        if self.chain and vendor_differences.fewer_conditions(self.case, self.chain, want):
             return ["D2"]
-        if self.chain and vendors.left_as_text(self.case, self.chain, number, want, got):
+        if self.chain and vendor_differences.left_as_text(self.case, self.chain, number, want, got):
             return ["D2"]
-        if vendors.another_fault(self.case, want, got):
+        if vendor_differences.another_fault(self.case, want, got):
             return ["D11"]
-        if vendors.nowhere(self.case, want, got):
+        if vendor_differences.nowhere(self.case, want, got):
             return ["D12"]
         return None
 
@@ -177,7 +185,9 @@ class Judge:
             return None
         side = got["error"]["stage"].removesuffix(".converter")
         if side == "header":
-            datums = [h["value"] for h in record["headers"]]
+            datums = []
+            for h in record["headers"]:
+                datums.append(h["value"])
         else:
             datums = [record.get(side)]
         if any(read_by_name(self.case, datum) for datum in datums):
@@ -223,9 +233,9 @@ class Judge:
         python = self._way(number, want, ours) if python is None else python
         if python is None or self.chain is None:
             return None
-        if vendors.refused_for_columns(self.case, self.chain, number, got):
+        if vendor_differences.refused_for_columns(self.case, self.chain, number, got):
             return ["D10", *python]
-        renamed = vendors.without_names(self.case, self.chain, ours, got)
+        renamed = vendor_differences.without_names(self.case, self.chain, ours, got)
         same = None if renamed is None else self.bridge(number, renamed, got)
         if same is not None:
             return ["D10", *same, *python]

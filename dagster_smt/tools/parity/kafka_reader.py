@@ -93,7 +93,10 @@ class JacksonReader:
         if isinstance(tree, dict):
             for key in tree:
                 self._surrogates(key)
-            return {key: self.free(child) for key, child in tree.items()}
+            members = {}
+            for key, child in tree.items():
+                members[key] = self.free(child)
+            return members
         if isinstance(tree, list):
             return [self.free(child) for child in tree]
         return tree
@@ -200,15 +203,23 @@ class JacksonReader:
         if schema.keys is not None and schema.keys.type is Type.STRING:
             if not isinstance(tree, dict):
                 raise _refused()
-            return {key: self.typed(schema.values, item) for key, item in tree.items()}
+            entries = {}
+            for key, item in tree.items():
+                entries[key] = self.typed(schema.values, item)
+            return entries
         if not isinstance(tree, list) or any(not isinstance(pair, list) or len(pair) != 2 for pair in tree):
             raise _refused()
-        return {as_key(self.typed(schema.keys, key)): self.typed(schema.values, item) for key, item in tree}
+        items = {}
+        for key, item in tree:
+            items[as_key(self.typed(schema.keys, key))] = self.typed(schema.values, item)
+        return items
 
     def _struct(self, schema: Schema, tree: Any) -> dict[str, Any]:
         if not isinstance(tree, dict):
             raise _refused()
-        fields = {name: self.typed(child, tree.get(name)) for name, child in schema.fields}
+        fields = {}
+        for name, child in schema.fields:
+            fields[name] = self.typed(child, tree.get(name))
         if any(fields[name] is None and not child.optional for name, child in schema.fields):
             raise _refused()
         return fields

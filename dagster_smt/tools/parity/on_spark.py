@@ -19,13 +19,13 @@ from dagster_smt.jvm.availability import has_lane
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.topics.format import Format
 from dagster_smt.spark import sql as F
-from dagster_smt.spark.columns import LEFT
-from dagster_smt.spark.layout import Layout, built
-from dagster_smt.spark.literals import MAX_MILLIS
+from dagster_smt.spark.flat_columns import Layout, built
+from dagster_smt.spark.outcome_columns import LEFT
 from dagster_smt.spark.plain import reader, to_plain
 from dagster_smt.spark.reading.start import typed_evaluator
 from dagster_smt.spark.sql import Column, select
 from dagster_smt.spark.stages.typed import State, TypedEvaluator
+from dagster_smt.spark.typed_literals import MAX_MILLIS
 from dagster_smt.spark.versions import frame_of_arrow
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tools.parity.datums import DROPPED, Converter, case_chain, failure
@@ -74,16 +74,23 @@ class SparkAnswers:
     unplanned: list[str] = field(default_factory=list)
 
     def __call__(self, cases: list[tuple[Case, Chain]]) -> list[Answer | None]:
-        answers = [_Answers(case, chain) for case, chain in cases]
+        answers = []
+        for case, chain in cases:
+            answers.append(_Answers(case, chain))
         with ThreadPoolExecutor(_THREADS) as pool:
             self.typed += sum(pool.map(self._attempt, answers))
         if not self.rest:
             return [a.broken or {"results": a.results} for a in answers]
-        rest = [(number, a) for number, a in enumerate(answers) if a.missing and a.broken is None]
+        rest = []
+        for number, a in enumerate(answers):
+            if a.missing and a.broken is None:
+                rest.append((number, a))
         self.other += sum(len(a.missing) for _, a in rest)
         jobs = []
         for number, answer in rest:
-            records = [answer.case["records"][i] for i in answer.missing]
+            records = []
+            for i in answer.missing:
+                records.append(answer.case["records"][i])
             jobs.append((number, {**answer.case, "records": records}))
         for number, batch_answer in self._in_arrow(jobs):
             answers[number].take(batch_answer)
@@ -115,7 +122,10 @@ class SparkAnswers:
     def _in_arrow(self, jobs: list[tuple[int, Case]]) -> Iterator[tuple[int, Answer]]:
         if not jobs:
             return
-        table = pa.table({"number": [n for n, _ in jobs], "text": [json.dumps(c).encode() for _, c in jobs]})
+        texts = []
+        for _, c in jobs:
+            texts.append(json.dumps(c).encode())
+        table = pa.table({"number": [n for n, _ in jobs], "text": texts})
         frame = map_in_arrow(frame_of_arrow(self.session, table), _run_batches, "number bigint, text binary")
         for row in frame.collect():
             yield row["number"], json.loads(row["text"])
@@ -139,8 +149,12 @@ def on_spark(cases: list[tuple[Case, Chain]]) -> list[Answer | None]:
 def _run_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yields the Python evaluator on the cases of a partition."""
     for batch in batches:
-        cases = [json.loads(text) for text in batch.column("text").to_pylist()]
-        texts = [json.dumps(answer_to(case, case_chain(case))).encode() for case in cases]
+        cases = []
+        for text in batch.column("text").to_pylist():
+            cases.append(json.loads(text))
+        texts = []
+        for case in cases:
+            texts.append(json.dumps(answer_to(case, case_chain(case))).encode())
         yield pa.RecordBatch.from_arrays([batch.column("number"), pa.array(texts, pa.binary())], ["number", "text"])
 
 
@@ -175,12 +189,16 @@ class _Answers:
         A null side belongs to the schema that its case shows.
         """
         shown: dict[str, Schema] = {}
-        read = [self._sides(record, shown) for record in self.case["records"]]
+        read = []
+        for record in self.case["records"]:
+            read.append(self._sides(record, shown))
         batches: dict[Any, _Batch] = {}
         for number, sides in enumerate(read):
             if sides is None:
                 continue
-            schemas = {name: side.schema or shown.get(name) for name, side in sides.items()}
+            schemas = {}
+            for name, side in sides.items():
+                schemas[name] = side.schema or shown.get(name)
             if schemas["value"] is None:
                 continue
             kind = self.case["records"][number]["kind"]
@@ -191,7 +209,9 @@ class _Answers:
 
     def _sides(self, record: Case, shown: dict[str, Schema]) -> "dict[str, _SideText] | None":
         try:
-            sides = {name: self._side(record[name]) for name in _SIDES}
+            sides = {}
+            for name in _SIDES:
+                sides[name] = self._side(record[name])
         except DataError:
             return None
         if any(record[name] is not None and side.schema is None for name, side in sides.items()):
@@ -243,7 +263,9 @@ class _Batch:
             PlanError: Spark has no type for a schema.
             UnsupportedError: The Spark evaluator does not do this.
         """
-        records = [answer.case["records"][number] for number, _ in self.rows]
+        records = []
+        for number, _ in self.rows:
+            records.append(answer.case["records"][number])
         topics = {r["topic"] for r in records}
         known = () if None in topics else tuple(topics)
         plan = fold_chain(answer.chain, self.key, self.value, topics=known, kind=self.kind)
@@ -258,8 +280,13 @@ class _Batch:
             evaluator = typed_evaluator(frame, plan, *formats, headers=True, lane=lane)
             evaluator.run()
             rows = _collected(evaluator.frame, evaluator).collect()
-            yield from ((row["in_row"], _result(row, evaluator, answer)) for row in rows if row["__status"] != LEFT)
-            left = [row["in_row"] for row in rows if row["__status"] == LEFT]
+            for row in rows:
+                if row["__status"] != LEFT:
+                    yield (row["in_row"], _result(row, evaluator, answer))
+            left = []
+            for row in rows:
+                if row["__status"] == LEFT:
+                    left.append(row["in_row"])
             if not left:
                 return
             frame = frame.where(f"in_row IN ({', '.join(map(str, left))})")
@@ -270,14 +297,20 @@ class _Batch:
             columns[name] = [r.get(name) for r in records]
         for name in _SIDES:
             columns[name] = [sides[name].payload for _, sides in self.rows]
-        moments = [_micros(r["timestamp"]) for r in records]
+        moments = []
+        for r in records:
+            moments.append(_micros(r["timestamp"]))
         columns["timestampType"] = [_TYPES.get(r["timestampType"]) for r in records]
         columns["headers"] = []
         for r in records:
-            headers = [{"key": h["key"], "value": msgspec.json.encode(h["value"])} for h in r["headers"]]
+            headers = []
+            for h in r["headers"]:
+                headers.append({"key": h["key"], "value": msgspec.json.encode(h["value"])})
             columns["headers"].append(headers)
         columns["in_row"] = [number for number, _ in self.rows]
-        arrays = {n: pa.array(column, _FRAME.field(n).type) for n, column in columns.items()}
+        arrays = {}
+        for n, column in columns.items():
+            arrays[n] = pa.array(column, _FRAME.field(n).type)
         arrays["timestamp"] = pa.array(moments, pa.int64()).cast(_FRAME.field("timestamp").type)
         return pa.table({name: arrays[name] for name in _FRAME.names}, schema=_FRAME)
 
@@ -292,7 +325,9 @@ def _micros(millis: int | None) -> int | None:
 def _collected(frame: DataFrame, evaluator: TypedEvaluator) -> DataFrame:
     """Returns one column per variant, with both sides and the metadata in the plain form."""
     columns = ["in_row", "__status", "__stage", "__why", "in_problem", *(["__variant"] if evaluator.variants else [])]
-    variants = [_variant(state).alias(f"v{n}") for n, state in evaluator.states.items()]
+    variants = []
+    for n, state in evaluator.states.items():
+        variants.append(_variant(state).alias(f"v{n}"))
     return select(frame, *map(F.col, columns), *variants)
 
 
@@ -301,7 +336,9 @@ def _variant(state: State) -> Column:
     for name in _SIDES:
         if name in state.sides:
             sides.append(_plain(state.sides[name]).alias(name))
-    metadata = [F.col(state.columns[name]).alias(name) for name in ("topic", "partition", "offset", "headers")]
+    metadata = []
+    for name in ("topic", "partition", "offset", "headers"):
+        metadata.append(F.col(state.columns[name]).alias(name))
     if "timestamp" in state.columns:
         metadata.append(F.unix_micros(F.col(state.columns["timestamp"])).alias("timestamp"))
     return F.struct(*sides, *metadata)
@@ -336,8 +373,13 @@ def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer | N
         else:
             schema = state.sides[name].schema
             after[name] = answer.converter.write(schema, reader(schema)(value))
-    known = {msgspec.json.encode(h["value"]): h["value"] for h in before["headers"]}
-    after["headers"] = [_header(h, known, answer.converter) for h in values["headers"] or ()]
+    known = {}
+    for h in before["headers"]:
+        known[msgspec.json.encode(h["value"])] = h["value"]
+    headers = []
+    for h in values["headers"] or ():
+        headers.append(_header(h, known, answer.converter))
+    after["headers"] = headers
     return {"record": after}
 
 

@@ -50,11 +50,17 @@ class ParityReport:
 
     def to_json(self) -> dict[str, Any]:
         """Returns the report as ``dagster-smt parity --report json`` prints it."""
-        counts = {name: self.count(name) for name in (EQUAL, DIFFERENT, DELIBERATE, UNSUPPORTED)}
+        counts = {}
+        for name in (EQUAL, DIFFERENT, DELIBERATE, UNSUPPORTED):
+            counts[name] = self.count(name)
         details = []
         for verdict in self.verdicts:
             if verdict.verdict != EQUAL:
-                details.append({k: v for k, v in vars(verdict).items() if v != ""})
+                detail = {}
+                for k, v in vars(verdict).items():
+                    if v != "":
+                        detail[k] = v
+                details.append(detail)
         return {"cases": len(self.verdicts), **counts, "by_transform": self.by_transform(), "details": details}
 
 
@@ -78,7 +84,10 @@ def broken(error: Exception) -> dict[str, Any]:
 
 def run_files(paths: Iterable[Path], evaluate: Evaluate = on_python) -> ParityReport:
     """Runs all cases of some files."""
-    return run_cases([case for path in paths for case in parse_cases(path.read_bytes())], evaluate)
+    cases = []
+    for path in paths:
+        cases.extend(parse_cases(path.read_bytes()))
+    return run_cases(cases, evaluate)
 
 
 def run_cases(cases: Iterable[dict[str, Any]], evaluate: Evaluate = on_python) -> ParityReport:
@@ -148,8 +157,14 @@ def transforms_of(case: dict[str, Any]) -> tuple[str, ...]:
     for kind in ("transforms", "predicates"):
         for alias in split_list(config.get(kind) or ""):
             keys.append(f"{kind}.{alias}.type")
-    types = [str(config[key]).strip() for key in keys if config.get(key)]
-    return tuple(sorted({t.rsplit(".", 1)[-1].split("$")[0] for t in types}))
+    types = []
+    for key in keys:
+        if config.get(key):
+            types.append(str(config[key]).strip())
+    names = set()
+    for t in types:
+        names.add(t.rsplit(".", 1)[-1].split("$")[0])
+    return tuple(sorted(names))
 
 
 def mode_of(case: dict[str, Any]) -> str:
@@ -160,7 +175,10 @@ def mode_of(case: dict[str, Any]) -> str:
     for r in case["records"]:
         for side in ("key", "value"):
             sides.append(r.get(side))
-    forms = {next(iter(d)) for d in sides if d}
+    forms = set()
+    for d in sides:
+        if d:
+            forms.add(next(iter(d)))
     if len(forms) > 1:
         return "mixed"
     if forms:

@@ -89,7 +89,10 @@ def _reaches(case: dict[str, Any], chain: Chain, number: int, stage: str) -> boo
     except DataError:
         return False
     Interpreter(part).run(record)
-    return any(_beyond(schema, whole(value)) for schema, value in _sides(record))
+    for schema, value in _sides(record):
+        if _beyond(schema, whole(value)):
+            return True
+    return False
 
 
 def _sides(record: Any) -> list[tuple[Schema | None, Any]]:
@@ -104,9 +107,18 @@ def _beyond(schema: Schema | None, value: Any) -> bool:
             return abs(value) // DAY > MAX_DAYS
         return abs(value) > MAX_MILLIS
     if isinstance(value, list):
-        return any(_beyond(schema and schema.values, item) for item in value)
+        for item in value:
+            if _beyond(schema and schema.values, item):
+                return True
+        return False
     if isinstance(value, dict):
         if schema is not None and schema.fields:
-            return any(_beyond(child, value.get(name)) for name, child in schema.fields)
-        return any(_beyond(schema and schema.values, item) for item in value.values())
+            for name, child in schema.fields:
+                if _beyond(child, value.get(name)):
+                    return True
+            return False
+        for item in value.values():
+            if _beyond(schema and schema.values, item):
+                return True
+        return False
     return False

@@ -105,7 +105,10 @@ class HeaderToValue(CodeTransform):
     def _field_of(self) -> dict[str, tuple[int, tuple[str, ...]]]:
         """The number and path of the field of each header. If a header is listed twice, the first one counts."""
         pairs = enumerate(zip(self.headers, self.fields, strict=True))
-        return {header: (n, tuple(java_split(field, "."))) for n, (header, field) in reversed(list(pairs))}
+        fields = {}
+        for n, (header, field) in reversed(list(pairs)):
+            fields[header] = (n, tuple(java_split(field, ".")))
+        return fields
 
     @property
     def _moved(self) -> tuple[str, ...]:
@@ -176,11 +179,15 @@ def _with(group: Group, entries: list[tuple[tuple[str, ...], _Header]], root: bo
     """Returns a struct with headers in its fields. The paths start in the struct."""
     fields: _Fields = {}
     for name, child in group.fields:
-        below = [(path[1:], header) for path, header in entries if len(path) > 1 and path[0] == name]
+        below = []
+        for path, header in entries:
+            if len(path) > 1 and path[0] == name:
+                below.append((path[1:], header))
         fields[name] = _with(_opened(name, child), below) if below else _copied(name, child, group)
     for path, header in entries:
         if len(path) == 1:
             fields[path[0]] = _put(path[0], header, fields.get(path[0]), group)
+    # structs that do not exist yet are added after all existing ones, in the order of their first header
     new_structs: dict[str, _Fields] = {}
     for path, header in entries:
         if len(path) > 1 and path[0] not in group.by_name:

@@ -20,7 +20,14 @@ from dagster_smt.transforms.debezium.events.examples import zoned_event
 from dagster_smt.transforms.debezium.events.shape import needed_value, presence, text_field, whole_number
 from dagster_smt.transforms.debezium.events.times import EPOCHS, PRECISIONS, ZONED_TIME, ZONED_TIMESTAMP, InZone
 from dagster_smt.transforms.debezium.events.values import AnyThere, is_change_event
-from dagster_smt.transforms.debezium.zones.rules import BLOCKS, SOURCE, ZoneRule, name_in, rule_of_field, zone_rules
+from dagster_smt.transforms.debezium.zones.zone_rules import (
+    BLOCKS,
+    SOURCE,
+    ZoneRule,
+    name_in,
+    rule_of_field,
+    zone_rules,
+)
 from dagster_smt.values.basic import Default, KeepNull, Refused
 from dagster_smt.values.times.zones import has_one_offset, is_zone
 
@@ -123,7 +130,9 @@ class TimezoneConverter(CodeTransform):
         for n, c in event.fields:
             if n in BLOCKS and c.schema.type is Type.STRUCT:
                 blocks[n] = struct_of(c, n)
-        after = {name: self._converted(name, block, event, record.topic, at) for name, block in blocks.items()}
+        after = {}
+        for name, block in blocks.items():
+            after[name] = self._converted(name, block, event, record.topic, at)
         self._report(blocks, at)
         if after == blocks:
             return record
@@ -173,9 +182,17 @@ class TimezoneConverter(CodeTransform):
 
     def _report(self, blocks: dict[str, Group], at: Planning) -> None:
         """Reports the fields of ``include.list`` that no event of this schema has."""
-        names = {name: block.by_name for name, block in blocks.items()}
-        known = tuple(dict.fromkeys(field for fields in names.values() for field in fields))
-        fields_to_include = {field for rule in self._rules if self.include_list for field in rule.fields}
+        names = {}
+        for name, block in blocks.items():
+            names[name] = block.by_name
+        all_fields: list[str] = []
+        for fields in names.values():
+            all_fields.extend(fields)
+        known = tuple(dict.fromkeys(all_fields))
+        fields_to_include = set[str]()
+        for rule in self._rules:
+            if self.include_list:
+                fields_to_include.update(rule.fields)
         for field in sorted(fields_to_include):
             if not any(name_in(field, block) in fields for block, fields in names.items()):
                 at.miss(field, known, field.rpartition(".")[2])

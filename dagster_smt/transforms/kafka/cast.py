@@ -121,7 +121,11 @@ def _without_logical(schema: Schema) -> Schema:
     """Returns a schema that is no date or Decimal any more (difference D2: in Kafka the new type keeps the name)."""
     if schema.logical is None:
         return schema
-    parameters = tuple(pair for pair in schema.parameters if pair[0] not in (DECIMAL_SCALE, DECIMAL_PRECISION))
+    others = []
+    for pair in schema.parameters:
+        if pair[0] not in (DECIMAL_SCALE, DECIMAL_PRECISION):
+            others.append(pair)
+    parameters = tuple(others)
     return schema.with_(name=None, version=None, parameters=parameters)
 
 

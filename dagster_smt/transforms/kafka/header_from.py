@@ -51,6 +51,9 @@ class HeaderFrom(NullDefaults, NestedPaths, Transform):
         return tuple(zip(self.fields, self.headers, strict=True))
 
     def effects(self) -> tuple[Effect, ...]:
-        copies = tuple(CopyToHeader(self.path(field), header) for field, header in self.pairs)
+        to_headers = []
+        for field, header in self.pairs:
+            to_headers.append(CopyToHeader(self.path(field), header))
+        copies = tuple(to_headers)
         moved = dict.fromkeys(self.fields) if self.operation == "move" else ()
         return (*copies, *(Drop(self.path(field)) for field in moved))

@@ -50,7 +50,10 @@ class ReplaceField(NullDefaults, NestedPaths, Transform):
     def check(self) -> Iterator[tuple[str, str, str]]:
         for option_, texts in (("exclude", self.exclude), ("include", self.include), ("renames", dict(self.renames))):
             yield from check_paths(option_, texts, self.path)
-        quoted = [new for _, new in self.renames if self.nested and new.startswith("`")]
+        quoted = []
+        for _, new in self.renames:
+            if self.nested and new.startswith("`"):
+                quoted.append(new)
         yield from check_paths("renames", quoted, lambda text: parse_path(text, V2))
         for path in map(self.path, self.include):
             if any(isinstance(step, Index) for step in path.steps):
@@ -64,7 +67,10 @@ class ReplaceField(NullDefaults, NestedPaths, Transform):
 
     def effects(self) -> tuple[Effect, ...]:
         drops = tuple(Drop(self.path(name)) for name in self.exclude)
-        renames = tuple(self._rename(old, new) for old, new in dict(self.renames).items())
+        effects = []
+        for old, new in dict(self.renames).items():
+            effects.append(self._rename(old, new))
+        renames = tuple(effects)
         keeps = (Keep(tuple(map(self.path, self.include))),) if self.include else ()
         return (Rebuild(), *drops, *renames, *keeps)
 

@@ -149,7 +149,10 @@ class Coarsen(TextRules):
         return ("Date", DatePeriod(self.period)), ("Timestamp", DatePeriod(self.period))
 
     def _whole_numbers(self) -> tuple[tuple[str, Any], ...]:
-        return tuple((kind, WholeMultiple(int(self.step), Type[kind.upper()])) for kind in INTEGER_KINDS)
+        multiples = []
+        for kind in INTEGER_KINDS:
+            multiples.append((kind, WholeMultiple(int(self.step), Type[kind.upper()])))
+        return tuple(multiples)
 
     @staticmethod
     def _numbers(step: float, parts: float, text: str) -> tuple[tuple[str, Any], ...]:

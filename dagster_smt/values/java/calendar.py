@@ -182,6 +182,7 @@ class Fields:
             whole[field] = max(at[field], at["E"]) if at[field] and at["E"] else 0
         best = max(at["d"], at["D"], *whole.values())
         if not best:
+            # no week came with a day: Java then takes a week alone
             whole = {"W": at["W"], "F": max(at["F"], at["E"]), "w": at["w"]}
             best = max(whole.values())
             if not best:

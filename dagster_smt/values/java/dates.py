@@ -149,7 +149,9 @@ class DateFormat:
         The text is cached, because most records fall on a few days.
         """
         moment = Moment(day * DAY)
-        texts = [_percent(part) or _text(moment, part).replace("%", "%%") for part in self.parts]
+        texts = []
+        for part in self.parts:
+            texts.append(_percent(part) or _text(moment, part).replace("%", "%%"))
         if len(self._days) >= _MOST_DAYS:
             self._days.clear()
         self._days[day] = text = "".join(texts)
@@ -185,7 +187,7 @@ class DateFormat:
         fixed = all(_DIGITS.get(part.letter) == part.count for part in self.parts if part.letter)
         if not fixed or len(set(letters)) < len(letters) or not {"y", "M", "d"} <= set(letters):
             return None
-        return re.compile("".join(_fixed(part) for part in self.parts))
+        return re.compile("".join(map(_fixed, self.parts)))
 
     def _leniently(self, text: str) -> int | None:
         reader = _DateReader(text, self)

@@ -102,7 +102,11 @@ def negate(one: Chars) -> Chars:
         return Chars(rule=f"[^{one.rule}]" if simple else rf"[\x00-\U0010ffff--[{one.rule}]]")
     edges = [-1, *(edge for span in one.spans for edge in span), LAST + 1]
     gaps = zip(edges[::2], edges[1::2], strict=True)
-    return Chars(tuple((low + 1, high - 1) for low, high in gaps if low + 1 < high))
+    spans = []
+    for low, high in gaps:
+        if low + 1 < high:
+            spans.append((low + 1, high - 1))
+    return Chars(tuple(spans))
 
 
 def intersect(one: Chars, two: Chars) -> Chars:
@@ -135,7 +139,10 @@ def _cased() -> dict[int, int]:
     """Returns every character with another case, and the character that Java compares instead."""
     chars = map(chr, range(LAST + 1))
     cased = (ord(c) for c in chars if c.upper() != c or c.lower() != c)
-    return {code: lower(upper(code)) for code in cased}
+    codes = {}
+    for code in cased:
+        codes[code] = lower(upper(code))
+    return codes
 
 
 @cache

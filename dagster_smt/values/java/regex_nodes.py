@@ -16,7 +16,7 @@ UNLIMITED = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class CapturingGroup:
     """The properties of a capturing group.
 
     Attributes:
@@ -52,7 +52,7 @@ class Node:
     one_way: bool = True
     final: bool = False
     breaks: bool = False
-    groups: Mapping[int, Held] = field(default_factory=dict)
+    groups: Mapping[int, CapturingGroup] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +111,11 @@ def branch(nodes: list[Node]) -> Node:
     )
 
 
-def _held(groups: Mapping[int, Held], always: bool = True, stale: bool = False) -> dict[int, Held]:
-    return {n: replace(held, always=held.always and always, stale=held.stale or stale) for n, held in groups.items()}
+def _held(groups: Mapping[int, CapturingGroup], always: bool = True, stale: bool = False) -> dict[int, CapturingGroup]:
+    groups_of_parts = {}
+    for n, held in groups.items():
+        groups_of_parts[n] = replace(held, always=held.always and always, stale=held.stale or stale)
+    return groups_of_parts
 
 
 def repeat(node: Node, times: Quantifier) -> Node:
@@ -155,7 +158,7 @@ def repeat(node: Node, times: Quantifier) -> Node:
 
 def group(opening: str, body: Node, number: int | None, times: Quantifier | None) -> Node:
     """Returns a group, capturing or not, with its quantifier if it has one."""
-    own = {} if number is None else {number: Held()}
+    own = {} if number is None else {number: CapturingGroup()}
     if times is None:
         if number is None and body.unit:
             text = body.text
@@ -178,11 +181,12 @@ def group(opening: str, body: Node, number: int | None, times: Quantifier | None
         closing = ")"
     if counted:
         groups = _held(body.groups, always=fixed, stale=True)
-        groups |= {n: Held(always=low > 0, late=low != high) for n in own}
+        for n in own:
+            groups[n] = CapturingGroup(always=low > 0, late=low != high)
     else:
         groups = _held({**body.groups, **own}, always=fixed or (final and low > 0), stale=final)
         if high > 1 and not final:
-            groups = {n: Held(False, True) if held.late else held for n, held in groups.items()}
+            groups = {n: CapturingGroup(False, True) if held.late else held for n, held in groups.items()}
     if high > 1 and body.least == 0:
         groups = _held(groups, always=False, stale=True)
     if body.most is None or not (counted or once or final):

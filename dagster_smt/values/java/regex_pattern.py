@@ -46,7 +46,11 @@ def translate(pattern: str) -> Translation:
         node = reader.read_all()
     except IndexError:
         raise RefusedPattern("it ends too early") from None
-    unsure = frozenset(number for number, held in node.groups.items() if held.stale and not held.always)
+    numbers = []
+    for number, held in node.groups.items():
+        if held.stale and not held.always:
+            numbers.append(number)
+    unsure = frozenset(numbers)
     if reader.early & set(range(1, reader.groups + 1)):
         raise RefusedPattern("a reference to a group that is not closed yet")
     if reader.referenced & unsure:

@@ -211,6 +211,7 @@ class CharReader(Scanner):
         known: Lazy | None = None
         last: Lazy | None = None
         literals: list[classes.Span] = []
+        # the single characters so far: the list grows below, and the class is built when the pattern is complete
         literal_class, used = partial(classes.of_spans, literals), False
         char, negated = self.next(), False
         if char == "^" and self.chars[self.at - 1] == "[":

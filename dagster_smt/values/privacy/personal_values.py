@@ -66,17 +66,19 @@ class Redaction(TextRule):
 
     def program(self) -> dict[str, Any]:
         patterns = {"email": [EMAIL], "phone": list(PHONES)}
-        return {
-            "name": "redaction",
-            "kinds": [
+        kinds = []
+        for kind in self.kinds:
+            kinds.append(
                 {
                     "kind": kind,
                     "digits": LEAST_DIGITS[kind],
                     "patterns": patterns.get(kind, []),
                     "text": self.replacement.replace(KIND, kind),
                 }
-                for kind in self.kinds
-            ],
+            )
+        return {
+            "name": "redaction",
+            "kinds": kinds,
             "accounts": IBAN_LENGTHS,
             "starts": CARD_STARTS,
         }

@@ -34,7 +34,10 @@ _COUNTRY = 4
 
 @lru_cache
 def _numerals_of(alphabet: str) -> dict[str, int]:
-    return {character: numeral for numeral, character in enumerate(ALPHABETS[alphabet])}
+    numerals = {}
+    for numeral, character in enumerate(ALPHABETS[alphabet]):
+        numerals[character] = numeral
+    return numerals
 
 
 @dataclass(frozen=True, slots=True)

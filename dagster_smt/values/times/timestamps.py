@@ -140,7 +140,7 @@ def _scaled_column(F: Any, value: Any, multiply: int, divide: int) -> Any:
         return F.call_function("div", value, F.lit(divide))
     if multiply == 1:
         return value
-    low, high = (F.lit(limit) for limit in _LONG)
+    low, high = map(F.lit, _LONG)
     limit = F.when(value < 0, low).when(value >= 0, high)
     return F.coalesce(F.try_multiply(value, F.lit(multiply).cast("bigint")), limit)
 

@@ -37,7 +37,7 @@ def serve(lake: str, jars_folder: str, more: str) -> None:
 
 def _any_spec():
     from dagster_smt.chain import parse_chain
-    from dagster_smt.run.spec import RunSpec
+    from dagster_smt.run.run_spec import RunSpec
     from dagster_smt.tables.spec import IcebergSink, KafkaTopics, TopicTable
 
     table = TopicTable(KafkaTopics("127.0.0.1:1"), topics=("t",))

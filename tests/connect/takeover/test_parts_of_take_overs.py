@@ -14,13 +14,13 @@ from dagster_smt.cli.shadow_page import shadow_page
 from dagster_smt.connect import Connector, by_table, written_component
 from dagster_smt.connect.takeover import control_topic
 from dagster_smt.connect.takeover.audit_record import config_hash, page_of, read_record, write_record
-from dagster_smt.connect.takeover.columns import column_differences, last_records
+from dagster_smt.connect.takeover.column_comparison import column_differences, last_records
 from dagster_smt.connect.takeover.control_topic import InFlight, event_of
 from dagster_smt.connect.takeover.definition import Definition
 from dagster_smt.connect.takeover.plans import catalog_conf, take_over_plan
 from dagster_smt.connect.takeover.rest import ConnectRest
 from dagster_smt.connect.takeover.shadow import ShadowReport, facts_of
-from dagster_smt.connect.takeover.types import ConnectorState, TakeOverRecord
+from dagster_smt.connect.takeover.takeover_parts import ConnectorState, TakeOverRecord
 from dagster_smt.errors import ConfigError, EngineError, TableError, UnsupportedError
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.topics.taken_over import TakenOver

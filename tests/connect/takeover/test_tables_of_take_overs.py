@@ -8,12 +8,12 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.connect import Connector
 from dagster_smt.connect.takeover.comparison import compared_rows
 from dagster_smt.connect.takeover.connector_table import TakeOverTable
-from dagster_smt.connect.takeover.types import CommittedOffsets, TakeOverPlan
+from dagster_smt.connect.takeover.takeover_parts import CommittedOffsets, TakeOverPlan
 from dagster_smt.errors import TableError, UnsupportedError
 from dagster_smt.model.topics.format import Format
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.spec import DeltaSink, FileTopics, SourceColumns, TopicTable, WindowRequest

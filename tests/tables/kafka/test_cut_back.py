@@ -12,7 +12,7 @@ from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord
 from dagster_smt.tables.spec import WindowRequest
-from dagster_smt.tables.windows import Available, Resolved, resolve_window
+from dagster_smt.tables.windows import Available, ResolvedWindow, resolve_window
 from dagster_smt.testing.broker import KafkaBroker, fetch_jars
 from tests.kafka import Topics
 
@@ -28,14 +28,14 @@ class Cluster:
         for _ in range(count):  # each a batch of its own
             Topics(self.topics).add([(topic, 0, NewRecord(b"k", b"v"))])
 
-    def resolve(self, **request) -> Resolved:
+    def resolve(self, **request) -> ResolvedWindow:
         source = open_source(self.topics)
         measured = source.measure(["cut", "whole"])
         ids = source.identities(["cut", "whole"])
         available = Available(measured.ranges, ids, epochs=measured.epochs, cut_back=source.cut_back)
         return resolve_window(WindowRequest(**request), available, self.state)
 
-    def run(self, **request) -> Resolved:
+    def run(self, **request) -> ResolvedWindow:
         resolved_window = self.resolve(**request)
         self.state = self.state.with_window(resolved_window.window, resolved_window.notes)
         return resolved_window

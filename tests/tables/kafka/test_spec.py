@@ -7,7 +7,7 @@ import dagster as dg
 import pytest
 
 from dagster_smt.errors import ConfigError
-from dagster_smt.tables.kafka.options import client_config
+from dagster_smt.tables.kafka.client_options import client_config
 from dagster_smt.tables.kafka.spec import OURS, KafkaTopics
 
 JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="{}";'

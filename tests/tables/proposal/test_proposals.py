@@ -11,8 +11,8 @@ from dagster_smt.interpret.preview import Sample, preview
 from dagster_smt.model.reports.run_report import leaf_labels
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.tables.proposal.beside_chain import propose_beside, table_of
+from dagster_smt.tables.proposal.column_proposal import propose
 from dagster_smt.tables.proposal.encodings import encoding_of
-from dagster_smt.tables.proposal.table import propose
 
 NOTHING = parse_chain({"transforms": ""})
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, DataError, PlanError, UnsupportedError
 from dagster_smt.formats.avro.write import avro_out
-from dagster_smt.formats.protobuf.schema import descriptor_of
+from dagster_smt.formats.protobuf.message_schema import descriptor_of
 from dagster_smt.formats.sides import side_codec
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.record import VALUE_DIRTY, Record

@@ -14,7 +14,7 @@ from dagster_smt.model.topics.columns import (
     decoder,
     describe_columns,
 )
-from dagster_smt.tables.rows.columns import parse_columns
+from dagster_smt.tables.rows.column_texts import parse_columns
 from dagster_smt.tables.spec import FileTopics, Format, KafkaTopics, TopicTable
 
 FILES = FileTopics(Path("topics"))

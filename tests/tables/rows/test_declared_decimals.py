@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql.types import DecimalType, StringType, StructField, StructType
 
 from dagster_smt import FileTopics, TopicTable
-from dagster_smt.chain.merge import merge
+from dagster_smt.chain.schema_merge import merge
 from dagster_smt.errors import DataError, TableError
 from dagster_smt.formats.sides import side_codec
 from dagster_smt.model.schema import Schema, Type, decimal

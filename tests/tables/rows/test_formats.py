@@ -11,7 +11,7 @@ from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.record import Record
 from dagster_smt.model.topics.primitives import WHOLE
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.rows.stages import with_row
+from dagster_smt.tables.rows.row_stages import with_row
 from dagster_smt.tables.spec import Format, TopicTable
 from tests.tables.rows.test_reading import FILES, NOTHING, Sent, in_python, on_spark, table
 from tests.tables.rows.test_writing import mask, stages

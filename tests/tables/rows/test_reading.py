@@ -18,7 +18,7 @@ from dagster_smt.model.record import Header, Record
 from dagster_smt.model.topics.columns import HEADER_LIST
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.planning import plan_table
-from dagster_smt.tables.rows.stages import with_row
+from dagster_smt.tables.rows.row_stages import with_row
 from dagster_smt.tables.spec import FileTopics, Format, TopicTable
 
 FILES, TIME = FileTopics(Path("topics")), 1_700_000_000_123

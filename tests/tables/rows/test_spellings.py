@@ -12,7 +12,7 @@ from dagster_smt.formats.sides import side_codec
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, Record
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.rows.stages import with_row
+from dagster_smt.tables.rows.row_stages import with_row
 
 FILES = FileTopics("topics")
 SAME = [

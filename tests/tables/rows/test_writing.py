@@ -127,7 +127,7 @@ def test_whole_keys_and_values():
     from dagster_smt.chain import parse_chain
     from dagster_smt.interpret.interpreter import Interpreter
     from dagster_smt.model.record import Record
-    from dagster_smt.tables.rows.stages import with_row
+    from dagster_smt.tables.rows.row_stages import with_row
 
     interpreter = Interpreter(with_row(parse_chain(stages(mask("word"))), one, "records"), one.key, one.value)
     _, key, value = interpreter.process(Record("t"), b"w", b"a line")

@@ -16,7 +16,7 @@ from pyspark.sql.types import IntegerType, LongType, StringType, StructField, St
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.offsets import offsets_of
 from dagster_smt.model.windows.window import Range
-from dagster_smt.spark.columns import RECORD_DDL
+from dagster_smt.spark.outcome_columns import RECORD_DDL
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.tables.sinks.protocol import Replaced, Table
@@ -228,7 +228,7 @@ class Iceberg(Kind):
 
     def damage(self, text: str) -> None:
         from dagster_smt.tables.sinks.iceberg import STATE
-        from dagster_smt.tables.sinks.sql import packed
+        from dagster_smt.tables.sinks.replaced_rows import packed
 
         results = [k for k in self.open()._properties() or {} if k.startswith(STATE)]
         self.spark.sql(f"ALTER TABLE {self.open().name} SET TBLPROPERTIES ('{results[-1]}' = '{packed(text)}')")

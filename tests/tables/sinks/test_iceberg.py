@@ -25,7 +25,7 @@ from dagster_smt.spark.versions import missing
 from dagster_smt.tables.sinks import iceberg
 from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.tables.sinks.protocol import Replaced
-from dagster_smt.tables.sinks.sql import packed
+from dagster_smt.tables.sinks.replaced_rows import packed
 from dagster_smt.tables.spec import IcebergSink
 from tests.tables.sinks.kinds import NOTHING, SOURCE, offsets, state
 

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from dagster_smt.errors import TableError
-from dagster_smt.orchestration.components.fields import sink_of
+from dagster_smt.orchestration.components.table_models import sink_of
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.spec import DeltaSink, IcebergSink
 from tests.tables.sinks.kinds import NOTHING, state

@@ -26,10 +26,15 @@ def adjusted_name(name: str, mode: str, dots: bool = True) -> str:
 def _each(name: str, first: re.Pattern[str], other: re.Pattern[str], replaced: Callable[[str, bool], str]) -> str:
     """Replaces units of UTF-16 that do not match. Java's characters are units of UTF-16."""
     data = name.encode("utf-16-be", "surrogatepass")
-    units = [chr(int.from_bytes(data[n : n + 2], "big")) for n in range(0, len(data), 2)]
+    units = []
+    for n in range(0, len(data), 2):
+        units.append(chr(int.from_bytes(data[n : n + 2], "big")))
     fits = (first if n == 0 else other for n in range(len(units)))
     pairs = zip(units, fits, strict=True)
-    return "".join(char if fit.fullmatch(char) else replaced(char, fit is first) for char, fit in pairs)
+    chars = []
+    for char, fit in pairs:
+        chars.append(char if fit.fullmatch(char) else replaced(char, fit is first))
+    return "".join(chars)
 
 
 def _escaped(char: str) -> str:

@@ -39,7 +39,9 @@ def latest_row(after: Group, before: Group, decides: Expr) -> Group:
     if DELETED in after.by_name:
         raise clash(DELETED)
     pairs = zip(after.fields, before.fields, strict=True)
-    fields = [(name, _picked(a, b, decides)) for (name, a), (_, b) in pairs]
+    fields = []
+    for (name, a), (_, b) in pairs:
+        fields.append((name, _picked(a, b, decides)))
     deleted = Cell(optional(STRING), Call(Deleted(), (decides,)), after.sources)
     present = Call(AnyThere(), (decides, presence(before)))
     group = Group(after.schema, (), present, after.sources | before.sources)
@@ -63,17 +65,28 @@ def new_row(row: Group, replace_nulls: bool, nullable: bool) -> Group:
     """Returns a required struct with copies of a row's fields. ``nullable``: True if it can be null nevertheless."""
     fields = copied_fields(row, replace_nulls, row.fields)
     if not nullable:
-        fields = tuple((n, c if c.schema.optional else replace(c, nullable=False)) for n, c in fields)
+        children = []
+        for n, c in fields:
+            children.append((n, c if c.schema.optional else replace(c, nullable=False)))
+        fields = tuple(children)
     return with_fields(replace(row, nullable=nullable), fields, new_schema(row))
 
 
 def without_fields(group: Group, names: tuple[str, ...], optional_only: bool) -> Group:
     """Returns a struct without some fields. If a field is dropped, other nulls become defaults, as in ReplaceField."""
     if optional_only:
-        names = tuple(name for name, child in group.fields if name in names and child.schema.optional)
+        optional_names = []
+        for name, child in group.fields:
+            if name in names and child.schema.optional:
+                optional_names.append(name)
+        names = tuple(optional_names)
     if not names:
         return group
-    left = tuple((name, child) for name, child in group.fields if name not in names)
+    children = []
+    for name, child in group.fields:
+        if name not in names:
+            children.append((name, child))
+    left = tuple(children)
     rebuilt = with_fields(group, copied_fields(group, True, left), new_schema(group))
     return replace(rebuilt, nullable=group.may_be_null)
 

@@ -77,7 +77,11 @@ class DropHeader:
 
     def names(self, record: Record) -> tuple[str, ...] | None:
         """Returns the fields to drop from a record; None if the header is not a list of names."""
-        header = next((h for h in record.headers if h.key == self.name), None)
+        header = None
+        for h in record.headers:
+            if h.key == self.name:
+                header = h
+                break
         if not self.name or header is None or header.value is None:
             return ()
         if isinstance(header.value, list):

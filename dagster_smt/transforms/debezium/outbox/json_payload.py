@@ -81,7 +81,7 @@ class ExpandJson(PythonRule):
     def _items(self, key: str | None, items: list[Any]) -> Schema:
         """Returns the schema of the elements of an array. Objects may differ in their fields."""
         present = [item for item in items if item is not None]
-        if len({_kind(item) for item in present}) > 1:
+        if len(set(map(_kind, present))) > 1:
             raise NoSchemaError("the elements of an array have several kinds")
         if present and isinstance(present[0], dict):
             schemas = dict.fromkeys(self.inferred(key, item) for item in present)
@@ -124,7 +124,10 @@ class ExpandJson(PythonRule):
             field = self._field(name)
             if field == name or values.get(field) in (None, []):  # a value with a schema replaces one without
                 values[field] = child
-        return {name: self._value(values.get(name), child) for name, child in schema.fields}
+        members = {}
+        for name, child in schema.fields:
+            members[name] = self._value(values.get(name), child)
+        return members
 
 
 def _unfit() -> NoReturn:
@@ -141,7 +144,9 @@ def _joined(left: Schema, right: Schema) -> Schema:
     if left.type is Type.BYTES:
         return right
     if left.type is right.type is Type.STRUCT:
-        both = {name: _joined(left.by_name.get(name, schema), schema) for name, schema in right.fields}
+        both = {}
+        for name, schema in right.fields:
+            both[name] = _joined(left.by_name.get(name, schema), schema)
         return left.with_(fields=tuple((dict(left.fields) | both).items()))
     if left.type is right.type is Type.ARRAY:
         assert left.values is not None and right.values is not None

@@ -97,7 +97,9 @@ def placement(item: str) -> Placement:
     Raises:
         ValueError: The item has another form or an unknown place.
     """
-    parts = [trim(part) for part in java_split(item, ":")]
+    parts = []
+    for part in java_split(item, ":"):
+        parts.append(trim(part))
     if not 2 <= len(parts) <= 3:
         raise ValueError(f"'{item}' does not have the form column:place or column:place:name")
     column, where, name = parts[0], parts[1].lower(), parts[-1] if parts[2:] else parts[0]
@@ -172,8 +174,16 @@ def placements(items: Iterable[Placement], first: int, may_lack: bool) -> tuple[
     ``first`` is the number of the first placement in the ledger.
     """
     numbered = tuple(enumerate(items, first))
-    inside = tuple((number, item) for number, item in numbered if item.where == ENVELOPE)
-    beside = tuple((number, item) for number, item in numbered if item.where != ENVELOPE)
+    in_envelope = []
+    for number, item in numbered:
+        if item.where == ENVELOPE:
+            in_envelope.append((number, item))
+    inside = tuple(in_envelope)
+    in_headers = []
+    for number, item in numbered:
+        if item.where != ENVELOPE:
+            in_headers.append((number, item))
+    beside = tuple(in_headers)
     return Placements(inside, may_lack), Placements(beside, may_lack)
 
 

@@ -1,0 +1,89 @@
+"""Reads one field by its path, for ExtractField, HeaderFrom and ValueToKey."""
+
+from collections.abc import Iterator
+
+from dagster_smt.authoring.copying import copied
+from dagster_smt.authoring.fields.resolve import has_text_keys
+from dagster_smt.authoring.transform import refuse
+from dagster_smt.errors import DATA_EXCEPTION
+from dagster_smt.model.cell import Call, Cell, Expr, Group, Node, Ref, Rule, open_struct
+from dagster_smt.model.paths.connect import FieldPath
+from dagster_smt.model.paths.extended import below, key_text
+from dagster_smt.model.paths.steps import Index, Step
+from dagster_smt.model.schema import Schema, Type, optional
+from dagster_smt.values.containers import ItemAt, MapValue, StructField
+
+
+def read_field(
+    node: Node, path: FieldPath, strict: bool = False, missing_class: str = DATA_EXCEPTION
+) -> tuple[Node, Expr | None]:
+    """Returns the field at a path, and an expression that is null if the struct around the field is null (None: never).
+
+    Structs on the path are read with their defaults, the field itself as it is. The value under a key of a map and the
+    element of an array may be missing, and so are optional.
+
+    Args:
+        node: A struct.
+        path: A path to at most one field.
+        strict: True to refuse a name step into a map, as Kafka does.
+        missing_class: The exception class that Connect raises for a missing field.
+
+    Raises:
+        PlanError: SMT102, there is no such field; SMT202, a step leads into a value without fields.
+    """
+    parent: Expr | None = None
+    for number, step in enumerate(path.steps):
+        node, parent = _child(node, step, path, strict, missing_class)
+        if number < len(path.steps) - 1 and node.schema.type is Type.STRUCT and node.schema.default is not None:
+            node = copied(str(step), _opened(node), parent, True)
+    return node, parent
+
+
+def _child(node: Node, step: Step, path: FieldPath, strict: bool, missing_class: str) -> tuple[Node, Expr | None]:
+    schema = node.schema
+    if schema.type is Type.STRUCT and isinstance(step, str):
+        if step not in schema.by_name:
+            if missing_class != DATA_EXCEPTION or not path.flat:
+                where = f" for '{path}'"
+            else:
+                where = ""
+            names = ", ".join(schema.by_name)
+            raise refuse("SMT102", f"there is no field '{step}'{where}", f"the fields are: {names}", missing_class)
+        group = _opened(node)
+        return group.by_name[step], group.present
+    if isinstance(node, Cell) and schema.values is not None:
+        if isinstance(step, str) and has_text_keys(schema) and not strict:
+            return _looked_up(node, MapValue(step), key_text(step), schema.values), None
+        if isinstance(step, Index) and schema.type is Type.ARRAY:
+            return _looked_up(node, ItemAt(step.number), "[]", schema.values), None
+    # neither a struct nor a container: the message names the step before, which is the one to correct
+    before = path.steps[: path.steps.index(step)]
+    if before and isinstance(before[-1], str):
+        place = f"'{before[-1]}' in '{path}'"
+    else:
+        place = f"a value on the path '{path}'"
+    raise refuse("SMT202", f"{place} is {schema.label}, not a struct", "name a field of a struct")
+
+
+def _opened(node: Node) -> Group:
+    if isinstance(node, Group) or isinstance(node.expr, Ref):
+        return open_struct(node)
+    return Group(node.schema, tuple(_fields(node)), node.expr, node.sources, node.nullable)
+
+
+def _fields(cell: Cell) -> Iterator[tuple[str, Node]]:
+    for name, schema in cell.schema.fields:
+        if cell.copied:
+            sources = frozenset(below(s, name) for s in cell.sources)
+        else:
+            sources = cell.sources
+        expr = Call(StructField(name, cell.schema), (cell.expr,))
+        yield name, Cell(schema, expr, sources, cell.copied, nullable=True)
+
+
+def _looked_up(cell: Cell, rule: Rule, place: str, schema: Schema) -> Cell:
+    if cell.copied:
+        sources = frozenset(f"{s}{place}" for s in cell.sources)
+    else:
+        sources = cell.sources
+    return Cell(optional(schema), Call(rule, (cell.expr,)), sources, cell.copied)

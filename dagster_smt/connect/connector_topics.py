@@ -1,0 +1,53 @@
+"""The topics that a component reads: those of a sink connector, or those that a source connector writes."""
+
+import re
+from typing import Any
+
+from dagster_smt.connect.connectors import Connector
+from dagster_smt.connect.option_verdicts import family_of
+from dagster_smt.connect.survey import TransformVerdict
+
+_IDENTITY = "IdentityReplicationPolicy"
+_ONE_TOPIC = ("topic", "kafka.topic")
+"""The options of sources that name their only topic."""
+
+
+def topics_of(connector: Connector, notes: list[TransformVerdict]) -> dict[str, Any]:
+    """Returns ``topics`` or ``pattern``, as in ``defs.yaml``.
+
+    Args:
+        connector: The connector.
+        notes: Gets a line about the topics of a source.
+    """
+    if connector.is_sink and connector.topics:
+        return {"topics": list(connector.topics)}
+    if connector.is_sink:
+        return {"pattern": connector.config["topics.regex"]}
+    topics, name = _written(connector)
+    text = "a source connector: the table reads the topics that the connector writes"
+    if connector.chain["transforms"].strip():
+        text += ", and applies its chain; apply the changes in connector.patch.json, which remove the connector's chain"
+    notes.append(TransformVerdict("topics", name, "differs", text))
+    return topics
+
+
+def _written(connector: Connector) -> tuple[dict[str, Any], str]:
+    """Returns the topics that a source writes, and the option that names them."""
+    config = connector.config
+    if family_of(connector) == "mirror":
+        return {"pattern": _mirrored(connector)}, config.get("topics", "")
+    for option in _ONE_TOPIC:
+        if config.get(option, "").strip():
+            return {"topics": [config[option].strip()]}, config[option].strip()
+    prefix = config.get("topic.prefix") or connector.name
+    return {"pattern": f"{re.escape(prefix)}.*"}, prefix
+
+
+def _mirrored(connector: Connector) -> str:
+    """Returns a pattern of the names that MirrorMaker gives topics in the target cluster: ``west.orders``."""
+    config = connector.config
+    names = "|".join(connector.topics) or ".*"
+    if config.get("replication.policy.class", "").endswith(_IDENTITY):
+        return names
+    alias, separator = config.get("source.cluster.alias", ""), config.get("replication.policy.separator", ".")
+    return f"{re.escape(alias + separator)}({names})"

@@ -1,0 +1,119 @@
+"""Connectors as resources of Kubernetes: Strimzi's ``KafkaConnector``, and Confluent's ``Connector``."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dagster_smt.chain.problems import config_problem
+from dagster_smt.connect.connectors import Connector, read_connectors
+from dagster_smt.errors import ConfigError, Problem
+
+_STRIMZI, _CONFLUENT = "KafkaConnector", "Connector"
+_CONFIGS = {_STRIMZI: "config", _CONFLUENT: "configs"}
+"""The field of ``spec`` with the options, by kind."""
+_OF_SPEC = {"class": "connector.class", "tasksMax": "tasks.max", "taskMax": "tasks.max"}
+"""Fields of ``spec`` that are options of the connector. The last one is Confluent's."""
+_CLUSTER = "KafkaConnect"
+_LABEL = "strimzi.io/cluster"
+
+
+def resource_connectors(documents: list[Any], place: str) -> list[Connector]:
+    """Returns the connectors of a YAML file: resources of Strimzi or Confluent, or connectors as in JSON.
+
+    A connector gets the converters of Strimzi's resource ``KafkaConnect`` if the file contains the resource that the
+    connector names.
+
+    Raises:
+        ConfigError: SMT018, there is no connector; SMT003, an option is not a plain value.
+    """
+    resources: list[Mapping[Any, Any]] = []
+    for document in documents:
+        resources.extend(_resources(document))
+    if any(map(_is_resource, resources)):
+        workers = _workers(resources)
+        connectors = []
+        for resource in resources:
+            if resource.get("kind") in _CONFIGS:
+                connectors.append(_connector(resource, workers, place))
+        if connectors:
+            return connectors
+        hint = f"name a file with resources of the kind {' or '.join(_CONFIGS)}"
+        raise ConfigError(config_problem("SMT018", place, "the file or answer has no connector", hint))
+    for mapping in resources:
+        config = mapping.get("config")
+        _check_plain(config if isinstance(config, Mapping) else mapping, place)
+    return read_connectors(resources, place)
+
+
+def _resources(document: Any) -> Iterator[Mapping[Any, Any]]:
+    """Yields a document, or the items of a list of resources."""
+    if not isinstance(document, Mapping):
+        return
+    items = document.get("items")
+    if document.get("kind") == "List" and isinstance(items, list):
+        for item in items:
+            if isinstance(item, Mapping):
+                yield item
+    else:
+        yield document
+
+
+def _is_resource(data: Mapping[Any, Any]) -> bool:
+    return "apiVersion" in data and "kind" in data
+
+
+def _workers(resources: list[Any]) -> dict[str, Mapping[Any, Any]]:
+    """Returns the configuration of the clusters in a file, by their names."""
+    workers = {}
+    for resource in resources:
+        if resource.get("kind") == _CLUSTER:
+            name = str(_mapping(resource.get("metadata")).get("name", ""))
+            workers[name] = _mapping(_mapping(resource.get("spec")).get("config"))
+    return workers
+
+
+def _connector(resource: Mapping[Any, Any], workers: Mapping[str, Mapping[Any, Any]], place: str) -> Connector:
+    metadata, spec = _mapping(resource.get("metadata")), _mapping(resource.get("spec"))
+    options = _mapping(spec.get(_CONFIGS[str(resource["kind"])]))
+    _check_plain(options, place)
+    _check_plain({name: spec.get(name) for name in _OF_SPEC}, place)
+    properties: dict[Any, Any] = {}
+    for name, option in _OF_SPEC.items():
+        if spec.get(name) is not None:
+            properties[option] = spec[name]
+    properties |= options
+    worker = workers.get(str(_mapping(metadata.get("labels")).get(_LABEL, "")), {})
+    for side in ("key.converter", "value.converter"):
+        if side not in properties:
+            defaults = {}
+            for k, v in worker.items():
+                if str(k) == side or str(k).startswith(f"{side}."):
+                    defaults[k] = v
+            _check_plain(defaults, place)
+            properties |= defaults
+    state = str(spec.get("state") or "")
+    name = str(spec.get("name") or metadata.get("name") or place)
+    (connector,) = read_connectors({"name": name, "config": properties}, place)
+    return Connector(connector.name, connector.config, state)
+
+
+def _mapping(value: Any) -> Mapping[Any, Any]:
+    if isinstance(value, Mapping):
+        return value
+    return {}
+
+
+def _check_plain(options: Mapping[Any, Any], place: str) -> None:
+    """Refuses nested values, because YAML's references can turn a small file into a very long text."""
+    problems = []
+    for option, value in options.items():
+        if isinstance(value, (Mapping, list, set, tuple)):
+            problems.append(
+                Problem(
+                    "SMT003",
+                    f"{place} {option}",
+                    "the file is not a valid connector: a value is nested",
+                    "write a text",
+                )
+            )
+    if problems:
+        raise ConfigError(problems)

@@ -1,0 +1,112 @@
+"""Verdicts on all options of a connector, from the catalog. No option is skipped silently."""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from functools import cache
+
+from dagster_smt.connect.catalog import catalog
+from dagster_smt.connect.connectors import Connector
+from dagster_smt.connect.option_rules import OptionRule, OptionVerdict
+
+_UNKNOWN = "the effect of the option is unknown: look it up, set it in defs.yaml or the chain, and remove it here"
+_UNKNOWN_CLASS = "the effect of this class on records is unknown"
+_SIMILAR = 0.87
+"""Two names with this ratio differ by a letter or two."""
+
+
+def family_of(connector: Connector) -> str:
+    """Returns the family of a connector's class: ``source`` for sources, empty for unknown sinks."""
+    known = catalog().classes.get(connector.class_name)
+    if known is not None:
+        return known.family
+    if connector.is_source:
+        return "source"
+    return ""
+
+
+def option_verdicts(connector: Connector, decided: Iterable[OptionVerdict], *, unused: str = "") -> list[OptionVerdict]:
+    """Returns a verdict on each option of a connector, in the order of its file.
+
+    Args:
+        connector: The connector.
+        decided: Verdicts that other modules made; they win over the rules.
+        unused: The verdict's text for options of a connector that stays in use; empty: the connector ends.
+    """
+    verdicts_by_option = {verdict.option: verdict for verdict in decided}
+    family = family_of(connector)
+    verdicts = []
+    for option, value in connector.config.items():
+        verdict = verdicts_by_option.get(option)
+        if verdict is None and unused:
+            verdict = _verdict_of_kept_option(option, value, family, unused)
+        verdicts.append(verdict or _by_rule(option, value, family))
+    return verdicts
+
+
+def _by_rule(option: str, value: str, family: str) -> OptionVerdict:
+    for rule in catalog().rules:
+        if rule.fits(option, value, family):
+            return OptionVerdict(option, rule.verdict, rule.text)
+    return _unknown(option, family)
+
+
+def _verdict_of_kept_option(option: str, value: str, family: str, text: str) -> OptionVerdict:
+    """Returns the verdict on an option of a connector that goes on."""
+    rule = next((rule for rule in catalog().rules if rule.fits(option, value, family)), None)
+    if rule is not None and not rule.families:
+        return OptionVerdict(option, rule.verdict, rule.text)
+    of_family = any(rule.names(option) for rule in _of_family(family))
+    if of_family or (not family and not _similar(option, family)):
+        return OptionVerdict(option, "not needed", text)
+    return _unknown(option, family)
+
+
+def _unknown(option: str, family: str) -> OptionVerdict:
+    if option == "connector.class":
+        return OptionVerdict(option, "not done", _UNKNOWN_CLASS)
+    similar = _similar(option, family)
+    if similar:
+        return OptionVerdict(option, "not done", f"the option is unknown; similar options are {' and '.join(similar)}")
+    return OptionVerdict(option, "not done", _UNKNOWN)
+
+
+def _similar(option: str, family: str) -> Sequence[str]:
+    """Returns known options whose names differ from a name by a letter or two: it may be a slip of the pen."""
+    return get_close_matches(option, _names(family), n=2, cutoff=_SIMILAR)
+
+
+@cache
+def _names(family: str) -> list[str]:
+    """Returns the whole names of options that a connector of a family can have."""
+    of_all = []
+    for rule in catalog().rules:
+        if not rule.families:
+            of_all.append(rule)
+    rules = of_all + list(_of_family(family))
+    names = set()
+    for rule in rules:
+        if not rule.option.endswith("*"):
+            names.add(rule.option)
+    return sorted({*names, *_DECIDED})
+
+
+_DECIDED = (
+    "topics",
+    "topics.regex",
+    "transforms",
+    "predicates",
+    "key.converter",
+    "value.converter",
+    "key.converter.schemas.enable",
+    "value.converter.schemas.enable",
+)
+"""Options of every connector that no rule is about, because other modules decide on them."""
+
+
+@cache
+def _of_family(family: str) -> tuple[OptionRule, ...]:
+    rules = []
+    for rule in catalog().rules:
+        if family in rule.families:
+            rules.append(rule)
+    return tuple(rules)

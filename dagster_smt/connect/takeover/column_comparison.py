@@ -1,0 +1,111 @@
+"""Compares the columns of a connector's table with the columns that the chain gives to the last records."""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructField, StructType
+
+from dagster_smt.connect.takeover.takeover_parts import ColumnDifference
+from dagster_smt.errors import TableError
+from dagster_smt.model.windows.offsets import TopicPartition
+from dagster_smt.model.windows.window import Range, Window
+from dagster_smt.run.batch import run
+from dagster_smt.run.run_spec import RunSpec
+from dagster_smt.tables.schemas import evolved_schema
+from dagster_smt.tables.sinks import open_table
+from dagster_smt.tables.spec import NO_LAYOUT, DeltaSink, IcebergSink, Sink, SourceColumns, TableSink, WindowRequest
+
+
+def scratch_sink(sink: TableSink, folder: str) -> TableSink:
+    """Returns a sink of the same kind as a table, below a folder or URI: a new table without a layout."""
+    kind = IcebergSink if isinstance(sink, IcebergSink) else DeltaSink
+    path = f"{folder.rstrip('/')}/smt_scratch_{secrets.token_hex(6)}"
+    source = sink.source_columns or SourceColumns()
+    return kind(path=path, kind=sink.kind, source_columns=source, schema_evolution="widen", **NO_LAYOUT)
+
+
+def scratch_run(spec: RunSpec, sink: TableSink, window: Window) -> RunSpec:
+    """Returns the run that writes a fixed window of records into a scratch table. Failing records are left out."""
+    request = WindowRequest(explicit=window)
+    return replace(spec, sink=sink, window=request, errors_tolerance="all", dead_letter_topic="", key="")
+
+
+def last_records(ranges: list[Range], ends: Mapping[TopicPartition, int], most: int) -> Window:
+    """Returns the last records of each partition before some end offsets, or the first ones after them if there are
+    none."""
+    each = max(1, most // max(1, len(ranges)))
+    results = []
+    for r in ranges:
+        end = min(r.end, ends.get((r.topic, r.partition), r.end))
+        if end <= r.start:
+            end = min(r.end, r.start + each)
+        start = max(r.start, end - each)
+        if start < end:
+            results.append(Range(r.topic, r.partition, start, end))
+    return Window(tuple(results))
+
+
+def columns_of_chain(session: SparkSession, spec: RunSpec, sink: TableSink, window: Window) -> StructType | None:
+    """Returns the columns that the chain gives to some records; None if there is no record.
+
+    Args:
+        session: The Spark session.
+        spec: The run of the component.
+        sink: A scratch table, which this function creates.
+        window: The records.
+    """
+    if not window.ranges:
+        return None
+    run(scratch_run(spec, sink, window), session)
+    schema: StructType | None = open_table(session, sink).schema()
+    return schema
+
+
+def column_differences(sink: TableSink, table: StructType, chain: StructType) -> list[ColumnDifference]:
+    """Returns the differences between the columns of a chain's rows and of a table. Source columns do not count.
+
+    Args:
+        sink: The sink of the component; its ``schema_evolution`` decides which types fit.
+        table: The columns of the table.
+        chain: The columns of the chain's rows.
+    """
+    own = {name.lower() for name in sink.source_columns.names} if sink.source_columns is not None else set()
+    there, ours = _without(table, own), _without(chain, own)
+    differences: list[ColumnDifference] = []
+    judged: Sink = replace(sink, schema_evolution="widen" if sink.schema_evolution == "widen" else "add")
+    try:
+        evolved_schema(judged, there, ours, case_sensitive=False)
+    except TableError as error:
+        for problem in error.problems:
+            differences.append(ColumnDifference(problem.place, "type", problem.statement))
+    _names(there, ours, "", differences)
+    return differences
+
+
+def _names(table: StructType, chain: StructType, path: str, differences: list[ColumnDifference]) -> None:
+    """Adds the columns and fields that only one side has."""
+    there = {f.name: f for f in table.fields}
+    ours = {f.name: f for f in chain.fields}
+    for name, column in ours.items():
+        if name not in there:
+            text = f"the chain makes {column.dataType.simpleString()}, and the table has no such column"
+            differences.append(ColumnDifference(path + name, "added", text))
+    for name, column in there.items():
+        if name not in ours:
+            text = f"the table has {column.dataType.simpleString()}, and the chain does not make it"
+            differences.append(ColumnDifference(path + name, "absent", text))
+        else:
+            kinds: tuple[Any, Any] = (column.dataType, ours[name].dataType)
+            if isinstance(kinds[0], StructType) and isinstance(kinds[1], StructType):
+                _names(kinds[0], kinds[1], f"{path}{name}.", differences)
+
+
+def _without(schema: StructType, names: set[str]) -> StructType:
+    columns: list[StructField] = []
+    for f in schema.fields:
+        if f.name.lower() not in names:
+            columns.append(f)
+    return StructType(columns)

@@ -1,0 +1,424 @@
+"""Runs one stage on Python records: by its plan for records with a schema, by its schemaless function for others."""
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, replace
+
+from dagster_smt.authoring.fields.schemaless import objects
+from dagster_smt.authoring.predicate import Predicate
+from dagster_smt.authoring.stage import Chain, Stage
+from dagster_smt.authoring.transform import SideFunction, Transform
+from dagster_smt.chain.plan import StagePlan, first_entries, input_record, plan_stage, plan_test
+from dagster_smt.effects.code import CodePredicate, CodeTransform
+from dagster_smt.effects.conditions_on_values import test_function
+from dagster_smt.effects.on_values_record import side_function
+from dagster_smt.errors import DataError, Problem, data_error
+from dagster_smt.formats.cache import Cache
+from dagster_smt.interpret.closures import Function, expr_function, node_function
+from dagster_smt.interpret.foreign import DROPPED as DROPPED
+from dagster_smt.interpret.foreign import foreign_runs
+from dagster_smt.model.cell import UNSET, Call, Cell, Const, Expr, Ref
+from dagster_smt.model.record import KEY_DIRTY, VALUE_DIRTY, DropRecord, PlanRecord, Record, Side
+from dagster_smt.model.schema import Schema
+
+Apply = Callable[[Record], object]
+ApplyAll = Callable[[Iterator[Record]], None]
+"""Applies a stage to records in turn. If a record fails, the next call continues with the rest."""
+
+
+@dataclass(frozen=True)
+class Runner:
+    """A stage that is prepared to run.
+
+    Attributes:
+        test: Returns whether the stage acts on a record; None: it acts on every record.
+        apply: Changes a record, or returns ``DROPPED``.
+        apply_all: ``apply`` for many records, if the transform has a function for it.
+    """
+
+    stage: Stage
+    test: Callable[[Record], bool] | None
+    apply: Apply
+    apply_all: ApplyAll | None = None
+
+
+def runners(chain: Chain) -> tuple[Runner, ...]:
+    """Prepares the stages of a chain. A foreign stage runs each record alone here; batches go to ``foreign_runs``."""
+    results = []
+    firsts = first_entries(chain)
+    alone = foreign_runs(chain, lambda index: functions_of(chain, index), join=False)
+    for index, (stage, first) in enumerate(zip(chain.stages, firsts, strict=True)):
+        if index in alone:
+            results.append(Runner(stage, None, alone[index].one))
+            continue
+        function = _StageFunction(stage, index, first)
+        apply = function.function()
+        results.append(Runner(stage, _test(stage), apply, function.for_all(apply)))
+    return tuple(results)
+
+
+def functions_of(chain: Chain, index: int) -> tuple[Callable[[Record], bool] | None, Apply]:
+    """Returns the functions of a stage's predicate and transform.
+
+    The function of a foreign class must not be called.
+    """
+    stage = chain.stages[index]
+    test = None if stage.predicate is None or stage.predicate.foreign else _test(stage)
+    if stage.transform.foreign:
+        return test, _not_here
+    if stage.predicate is not None and stage.predicate.foreign:
+        stage = replace(stage, predicate=None)  # the host has tested it, and no plan can
+    return test, _StageFunction(stage, index, first_entries(chain)[index]).function()
+
+
+def _not_here(record: Record) -> object:
+    raise NotImplementedError
+
+
+def _test(stage: Stage) -> Callable[[Record], bool] | None:
+    if stage.predicate is None:
+        return None
+    negate, test = stage.negate, predicate_function(stage.predicate)
+    return lambda record: test(record) != negate
+
+
+def predicate_function(predicate: Predicate) -> Callable[[Record], bool]:
+    """Returns the test of a predicate. If it reads a side, it is planned per schema, and false if the side is null."""
+    if not predicate.reads & {"key", "value"}:
+        return _answer(plan_test(predicate, input_record(None, None)))
+    value, plans = "value" in predicate.reads, Cache[tuple[int, str], tuple[Callable[[Record], bool], Schema]]()
+    schemaless = _schemaless(predicate)
+
+    def test(record: Record) -> bool:
+        side, schema = (record.value, record.value_schema) if value else (record.key, record.key_schema)
+        if side is None:
+            return False
+        if schema is None:
+            return schemaless(record)
+        plan = plans.get((id(schema), record.kind))
+        if plan is None:
+            key, other = (None, schema) if value else (schema, None)
+            answer = plan_test(predicate, input_record(key, other, kind=record.kind, nullable=True))
+            plan = plans[id(schema), record.kind] = (_answer(answer), schema)  # the schema keeps its id valid
+        return plan[0](record)
+
+    return test
+
+
+def _schemaless(predicate: Predicate) -> Callable[[Record], bool]:
+    if isinstance(predicate, CodePredicate):
+        return predicate.schemaless()
+    test = test_function(predicate.condition(), "read a field")
+    return lambda record: test(record.value)
+
+
+def _answer(answer: Expr | bool) -> Callable[[Record], bool]:
+    if isinstance(answer, bool):
+        return lambda record: answer
+    function = expr_function(answer)
+    return lambda record: bool(function(record))
+
+
+class _StageFunction:
+    """The function of one stage, with a cache of compiled plans by the form of records.
+
+    A form is what a plan depends on: the schemas of both sides, whether a side is schemaless, and the transform's
+    variant. The key has the ``id`` of the schemas, because hashing a schema walks through all its fields. Each entry of
+    the cache holds its schemas, so that no other schema gets their ids.
+    """
+
+    def __init__(self, stage: Stage, index: int, first: int):
+        self.stage, self.index, self.first = stage, index, first
+        transform = stage.transform
+        self.plans: Cache[tuple[int, int, str, bool, Hashable], tuple[Apply, Schema | None, Schema | None]] = Cache()
+        self.variant = _overridden(transform, "variant")
+        self.narrower = _overridden(transform, "narrower")
+        self.schemaless = None
+        self.reads_other = len(stage.reads) > 1
+        if stage.acts_on:
+            ledger_bits = []
+            for n in range(len(transform.ledger())):
+                ledger_bits.append(1 << (first + n))
+            bits = tuple(ledger_bits)
+            self.schemaless = side_function(transform, bits)
+
+    def function(self) -> Apply:
+        """Returns the function that applies the stage. It is chosen once, because it runs for every record."""
+        if not self.stage.acts_on:
+            return self._on_metadata()
+        if self.schemaless is None:
+            return self._planned
+        if not self.stage.side:
+            return self._on_record(self.schemaless)
+        if self.stage.side == "key":
+            return self._on_key(self.schemaless)
+        return self._on_value(self.schemaless)
+
+    def for_all(self, apply: Apply) -> ApplyAll | None:
+        """Returns the function for many records. It calls ``apply`` for records that are not schemaless objects."""
+        change = self.schemaless
+        if self.stage.side != "value" or change is None:
+            return None
+
+        def other(record: Record) -> None:
+            if apply(record) is DROPPED:
+                raise DropRecord
+
+        def apply_all(records: Iterator[Record]) -> None:
+            for record in objects(records, other):
+                record.value = change(record.value, record)
+
+        return apply_all
+
+    def _on_metadata(self) -> Apply:
+        """Returns the function of a transform that reads no side: one plan for all schemas.
+
+        The plan is built now, and not with the first record, so that a wrong class fails early.
+        """
+        known: dict[str, Apply] = {"sink": self._without_sides("sink")}
+
+        def apply(record: Record) -> object:
+            function = known.get(record.kind)
+            if function is None:
+                function = known[record.kind] = self._without_sides(record.kind)
+            return function(record)
+
+        return apply
+
+    def _without_sides(self, kind: str) -> Apply:
+        before = input_record(None, None, kind=kind, nullable=True)
+        return compile_plan(plan_stage(self.stage, self.index, before, self.first))
+
+    def _on_value(self, change: SideFunction) -> Apply:
+        null, planned = self._null(), self._planned
+
+        def apply(record: Record) -> object:
+            value = record.value
+            if value is None and null is not None:
+                return null()
+            if record.value_schema is not None:
+                return planned(record)
+            record.value = change(value, record)
+            record.dirty |= VALUE_DIRTY
+            return None
+
+        return apply
+
+    def _on_key(self, change: SideFunction) -> Apply:
+        null, planned = self._null(), self._planned
+
+        def apply(record: Record) -> object:
+            key = record.key
+            if key is None and null is not None:
+                return null()
+            if record.key_schema is not None:
+                return planned(record)
+            record.key = change(key, record)
+            record.dirty |= KEY_DIRTY
+            return None
+
+        return apply
+
+    def _on_record(self, change: SideFunction) -> Apply:
+        """Returns the function of a transform without sides that reads the fields of one side."""
+        null, planned, key, both = self._null(), self._planned, self.stage.acts_on == "key", self.reads_other
+        transform = self.stage.transform
+        keyed = isinstance(transform, CodeTransform) and transform.plans_key_alone
+
+        def apply(record: Record) -> object:
+            side, schema = (record.key, record.key_schema) if key else (record.value, record.value_schema)
+            if side is None and null is not None:
+                return null()
+            if schema is not None or (both and record.key_schema is not None and (side is None or keyed)):
+                return planned(record)
+            change(side, record)
+            return None
+
+        return apply
+
+    def _null(self) -> Callable[[], object] | None:
+        """Returns the function for records whose side is null; None: they are handled like other records."""
+        return {"pass": lambda: None, "reject": self._reject, "drop": lambda: DROPPED}.get(
+            self.stage.transform.on_null()
+        )
+
+    def _reject(self) -> object:
+        raise null_error(self.stage)
+
+    def _planned(self, record: Record) -> object:
+        free: tuple[Side, ...] = ()
+        if self.reads_other:
+            sides: dict[Side, bool] = {
+                "key": record.key is not None and record.key_schema is None,
+                "value": record.value is not None and record.value_schema is None,
+            }
+            free_sides = []
+            for side, there in sides.items():
+                if there:
+                    free_sides.append(side)
+            free = tuple(free_sides)
+        variant = None if self.variant is None else self.variant(record)
+        return self._function(record, free, variant)(record)
+
+    def _function(self, record: Record, free: tuple[Side, ...], variant: Hashable) -> Apply:
+        """Returns the function for records of a form, which is planned once."""
+        known = (id(record.key_schema), id(record.value_schema), record.kind, bool(free), variant)
+        plan_of_form = self.plans.get(known)
+        if plan_of_form is None:
+            schemas = record.key_schema, record.value_schema
+            before = input_record(*schemas, kind=record.kind, nullable=True, marks=frozenset({UNSET}))
+            plan = plan_stage(self.stage, self.index, before, self.first, free, variant)
+            apply = compile_plan(plan)
+            if plan.failure is not None:
+                apply = self._unless_narrower(apply, free, variant)
+            plan_of_form = self.plans[known] = (apply, record.key_schema, record.value_schema)
+        return plan_of_form[0]
+
+    def _unless_narrower(self, refuse: Apply, free: tuple[Side, ...], known: Hashable) -> Apply:
+        """Returns a function that refuses records, unless their variant needs less of the schema than ``known``."""
+        narrower = self.narrower
+        if narrower is None:
+            return refuse
+
+        def apply(record: Record) -> object:
+            variant = narrower(record)
+            if variant is None or variant == known:
+                return refuse(record)
+            return self._function(record, free, variant)(record)
+
+        return apply
+
+
+def _overridden(transform: Transform, name: str) -> Callable[[Record], Hashable] | None:
+    """Returns a method of a transform that is code, if its class overrides the method."""
+    if not isinstance(transform, CodeTransform) or getattr(type(transform), name) is getattr(CodeTransform, name):
+        return None
+    method: Callable[[Record], Hashable] = getattr(transform, name)
+    return method
+
+
+def null_error(stage: Stage) -> DataError:
+    """Returns the error of a transform for a null side that it cannot handle."""
+    return data_error(
+        "SMT402",
+        f"a null key or value cannot be used for [{stage.transform.purpose}]",
+        "add the predicate RecordIsTombstone with negate=true to the stage",
+    )
+
+
+def compile_plan(plan: StagePlan) -> Apply:
+    """Returns the function of a stage plan."""
+    after = plan.after
+    if after is None:
+        problem = plan.failure or Problem("SMT999", plan.stage.place, "no record can pass")
+        return lambda record: _raise(problem)
+    if after.dropped is True:
+        return lambda record: DROPPED
+    apply = _compiled(plan, after)
+    if after.dropped is False:
+        return apply
+    drops = expr_function(after.dropped)
+    return lambda record: DROPPED if drops(record) else apply(record)
+
+
+def _compiled(plan: StagePlan, after: PlanRecord) -> Apply:
+    """Returns the function of a stage plan for records that it does not drop."""
+    fixed, touches = 0, []
+    for touch in after.touched:
+        if touch.when is None:
+            fixed |= 1 << touch.entry
+        else:
+            touches.append((1 << touch.entry, expr_function(touch.when)))
+    changes = tuple(_changes(plan.before, after))
+    if len(changes) == 1 and changes[0][0] == "topic" and len(touches) <= 1:
+        route = _routing(changes[0][2], fixed, touches)
+        exprs = [after.topic.expr, *(touch.when for touch in after.touched)]
+        if all(map(reads_topic_only, exprs)):
+            return _remembered(route)
+        return route
+
+    def apply(record: Record) -> None:
+        bits = fixed
+        for bit, function in touches:
+            if function(record) is not None:
+                bits |= bit
+        values = [function(record) for _, _, function in changes]
+        for (name, schema, _), value in zip(changes, values, strict=True):
+            setattr(record, name, value)
+            if schema is not None:
+                setattr(record, f"{name}_schema", schema)
+                record.dirty |= KEY_DIRTY if name == "key" else VALUE_DIRTY
+        record.touched |= bits
+
+    if after.null_key is after.null_value is False:
+        return apply
+    return _with_nulls(apply, after)
+
+
+def _with_nulls(apply: Apply, after: PlanRecord) -> Apply:
+    """Returns the function of a stage that gives null keys or values a schema of their own."""
+    key_schema, value_schema = after.null_key, after.null_value
+
+    def apply_with_nulls(record: Record) -> None:
+        apply(record)
+        if key_schema is not False and record.key is None:
+            record.key_schema = key_schema
+        if value_schema is not False and record.value is None:
+            record.value_schema = value_schema
+
+    return apply_with_nulls
+
+
+def _routing(route: Function, fixed: int, touches: list[tuple[int, Function]]) -> Apply:
+    """Returns the function of a plan that changes only the topic, a frequent case."""
+    bit, touched = touches[0] if touches else (0, route)
+
+    def apply(record: Record) -> None:
+        if bit and touched(record) is not None:
+            record.touched |= bit
+        record.touched |= fixed
+        record.topic = route(record)
+
+    return apply
+
+
+def _remembered(route: Apply) -> Apply:
+    """Returns the function of a router that reads only the topic: it runs once per topic, and remembers its results."""
+    known: Cache[str | None, tuple[str | None, int]] = Cache()
+
+    def apply(record: Record) -> None:
+        topic = record.topic
+        result = known.get(topic)
+        if result is None:
+            before, record.touched = record.touched, 0
+            route(record)
+            result = known[topic] = (record.topic, record.touched)
+            record.touched = before
+        record.topic = result[0]
+        record.touched |= result[1]
+
+    return apply
+
+
+def reads_topic_only(expr: Expr | None) -> bool:
+    """Returns whether an expression reads only the topic of a record."""
+    if isinstance(expr, Call):
+        return all(map(reads_topic_only, expr.args))
+    return expr is None or isinstance(expr, Const) or (isinstance(expr, Ref) and expr.path == ("topic",))
+
+
+def _raise(problem: Problem) -> object:
+    raise DataError(replace(problem, place=""))
+
+
+def _changes(before: PlanRecord, after: PlanRecord) -> list[tuple[str, Schema | None, Function]]:
+    """Returns (attribute, new schema or None, function) of each attribute that a stage plan changes."""
+    changes: list[tuple[str, Schema | None, Function]] = []
+    for side in ("key", "value"):
+        node, old = getattr(after, side), getattr(before, side)
+        if node is not None and node is not old:
+            changes.append((side, node.schema, node_function(node)))
+    for name in ("topic", "headers", "timestamp", "partition", "target_partition"):
+        cell: Cell = getattr(after, name)
+        if cell != getattr(before, name):
+            changes.append((name, None, expr_function(cell.expr)))
+    return changes

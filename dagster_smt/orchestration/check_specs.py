@@ -1,0 +1,114 @@
+"""The checks that a table has, their specs, and their results for Dagster."""
+
+from collections.abc import Iterator, Sequence
+
+import dagster as dg
+
+from dagster_smt.chain import Chain
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.schema import Schema
+from dagster_smt.model.topics.columns import Row
+from dagster_smt.orchestration.checks import CHECKS, Evidence, SmtChecks, judged
+from dagster_smt.privacy.policy_stages import PolicyStage
+from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.spec import Sink, TableSink
+from dagster_smt.visible import visible
+
+
+def checks_of(checks: SmtChecks, chain: Chain, sink: Sink, row: Row | None = None) -> list[str]:
+    """Returns the names of a table's checks.
+
+    Args:
+        checks: The checks as declared.
+        chain: The chain.
+        sink: The sink.
+        row: The columns of the topic table.
+    """
+    optional = {
+        "lag": checks.max_lag is not None,
+        "contract": checks.contract is not None,
+        "key_matches_value": row is not None and row.verify_integrity == "check",
+        "small_files": checks.max_small_files is not None,
+        "same_as_connect": checks.same_as_connect is not None,
+    }
+    names = []
+    for name in CHECKS:
+        if name not in checks.off and optional.get(name, True) and _applies(name, chain, sink):
+            names.append(name)
+    return names
+
+
+def contract_of(checks: SmtChecks, sink: Sink, name: str) -> Schema | None:
+    """Returns the contract of a table.
+
+    Raises:
+        ConfigError: SMT044, the table has Kafka's columns only, which need no promise.
+    """
+    if checks.contract is not None and sink.kind != "columns":
+        hint = "write columns, or leave the contract out"
+        raise ConfigError(Problem("SMT044", f"{name} checks.contract", "records have only Kafka's columns", hint))
+    if checks.contract is not None:
+        return parse_ddl(checks.contract, place=f"{name} checks.contract")
+    return None
+
+
+OF_ONE_TABLE = ("rows_match_offsets", "keys_unique", "schema_matches_plan")
+"""The checks of each table that a run writes among many."""
+_OF_ONE_TABLE_ONLY = ("keys_unique", "schema_matches_plan", "small_files", "contract")
+
+
+def _applies(name: str, chain: Chain, sink: Sink) -> bool:
+    is_many = isinstance(sink, TableSink) and sink.per_topic
+    if name == "tables_written":
+        return is_many
+    if name == "held_back":
+        return any(isinstance(stage, PolicyStage) for stage in chain.stages)
+    if is_many and name in _OF_ONE_TABLE_ONLY:
+        return False
+    if name == "schema_matches_plan":
+        return isinstance(sink, TableSink) and sink.kind == "columns"
+    if name == "keys_unique":
+        return sink.keyed is not None
+    if name == "small_files":
+        return isinstance(sink, TableSink)
+    if name == "masked_values":
+        for s in chain.stages:
+            for e in s.transform.ledger():
+                if e.action == "masked":
+                    return True
+        return False
+    if name == "dead_mask":
+        return chain.hides or any(e.relied_on for s in chain.stages for e in s.transform.ledger())
+    return True
+
+
+def check_specs(key: dg.AssetKey, names: Sequence[str], checks: SmtChecks) -> list[dg.AssetCheckSpec]:
+    """Returns the specs of a table's checks."""
+    specs = []
+    for name in names:
+        specs.append(
+            dg.AssetCheckSpec(
+                name,
+                asset=key,
+                description=(CHECKS[name].__doc__ or "").split("\n")[0],
+                blocking=name in checks.blocking,
+            )
+        )
+    return specs
+
+
+def check_results(
+    key: dg.AssetKey, names: Sequence[str], checks: SmtChecks, evidence: Evidence
+) -> Iterator[dg.AssetCheckResult]:
+    """Yields a result for each check."""
+    for name in names:
+        judgement = judged(name, evidence)
+        severity = checks.severity.get(name, judgement.severity)
+        yield dg.AssetCheckResult(
+            passed=judgement.passed,
+            asset_key=key,
+            check_name=name,
+            severity=dg.AssetCheckSeverity[severity],
+            description=visible(judgement.statement),
+            metadata=dict(judgement.metadata),
+        )

@@ -1,0 +1,536 @@
+"""Topics, sinks and partitions in ``defs.yaml``: the models, and the plain data that they become.
+
+The models have the options of the dataclasses, and ``dg utils inspect-component`` shows their descriptions. Values may
+be templates (``{{ env('NAME') }}``). For a secret, use a reference, ``${env:NAME}``, which a client looks up when it is
+created.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args
+
+import dagster as dg
+from pydantic import Field
+
+from dagster_smt.chain import Chain, parse_chain
+from dagster_smt.chain.classes import UNKNOWN_CLASS
+from dagster_smt.chain.foreign_classes import absolute_entries
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.lineage.open_lineage import OpenLineage
+from dagster_smt.model.topics.format import FormatKind
+from dagster_smt.orchestration.checks import SmtChecks
+from dagster_smt.orchestration.components.derived import (
+    ConfigSpelling,
+    Examples,
+    Spellings,
+    choice_of,
+    instance_of,
+    model_of,
+)
+from dagster_smt.orchestration.docstrings import summary_of
+from dagster_smt.privacy.policy import Policy, policy_of, read_policy
+from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.erasure.spec import SmtErasure
+from dagster_smt.tables.maintenance.maintenance_options import SmtMaintenance
+from dagster_smt.tables.schema_files import with_files
+from dagster_smt.tables.spec import (
+    DeltaSink,
+    FileTopics,
+    FileTopicSink,
+    Format,
+    IcebergSink,
+    KafkaSink,
+    KafkaTopics,
+    LetterPlace,
+    NewTopics,
+    Sink,
+    SoftDeleteColumns,
+    SourceColumns,
+    SourceSpec,
+    TableSink,
+    TableSource,
+    TopicTable,
+    ValidityColumns,
+)
+
+T = TypeVar("T")
+_KINDS = [kind for kinds in get_args(FormatKind) for kind in get_args(kinds)]
+
+
+class FormatModel(dg.Model):
+    """The format of keys, or of values."""
+
+    kind: FormatKind = Field(default="json", description=f"The encoding: {', '.join(_KINDS)}.")
+    schema_: str | None = Field(
+        default=None, alias="schema", description="For json_schema: a DDL text, or a .sql file next to defs.yaml."
+    )
+    replace_null_with_default: bool = Field(
+        default=True, description="True: a null becomes the default of its schema, as in Connect's converters."
+    )
+    decimal_format: Literal["BASE64", "NUMERIC"] = Field(
+        default="BASE64", description="The form of decimals in JSON: BASE64, or NUMERIC."
+    )
+    options: dict[str, str] = Field(
+        default_factory=dict,
+        description="Options of the format, named as in Flink: null-literal, url, schema; for json, arrays-as-rows.",
+    )
+
+
+def _format_here(data: Mapping[str, Any], folder: Path, place: str) -> Format:
+    return format_of(data, folder, place)
+
+
+def _names_of(cls: Callable[..., Any]) -> ConfigSpelling:
+    """Returns how a class of column names is spelled: as a list of the names."""
+    return ConfigSpelling(Sequence[str], lambda names, folder, place: cls(*names), lambda default: default.names)
+
+
+@dataclass(frozen=True)
+class ScheduledMaintenance(SmtMaintenance):
+    """A job that compacts the table and removes old versions, and its schedule.
+
+    Attributes:
+        schedule: A cron schedule of the job, switched off until somebody switches it on in the UI; none: no schedule.
+    """
+
+    schedule: str | None = None
+
+
+SPELLINGS: Spellings = {
+    Format: ConfigSpelling(FormatModel, _format_here, lambda default: FormatModel(kind=default.kind)),
+    NewTopics: ConfigSpelling(model_of(NewTopics, {}), lambda data, folder, place: NewTopics(**data)),
+    SourceColumns: _names_of(SourceColumns),
+    SoftDeleteColumns: _names_of(SoftDeleteColumns),
+    ValidityColumns: _names_of(ValidityColumns),
+}
+"""The types of options that ``defs.yaml`` spells differently from the dataclasses."""
+SINKS: Mapping[str, type[Sink]] = {
+    "delta": DeltaSink,
+    "iceberg": IcebergSink,
+    "kafka": KafkaSink,
+    "files": FileTopicSink,
+}
+"""The sinks by their names in ``defs.yaml``. Their options follow from the dataclasses."""
+EXAMPLES: Examples = {
+    KafkaTopics: {"bootstrap_servers": ["localhost:9092"]},
+    TableSink: {
+        "path": ["s3a://lake/orders"],
+        "table": ["lake.orders"],
+        "mode": ["upsert"],
+        "keys": [["id"]],
+        "sequence_by": ["__source_lsn"],
+    },
+    TopicTable: {"topics": [["orders"]], "pattern": ["orders\\..*"]},
+    SmtErasure: {
+        "key_ring": [["e1=${env:ERASURE_KEY}"]],
+        "records": [["value.user_id"]],
+        "columns": [["user_id"]],
+        "kind": ["customer"],
+    },
+    ScheduledMaintenance: {"schedule": ["0 4 * * *"], "retention_hours": [336]},
+    SmtChecks: {
+        "off": [["masked_values"]],
+        "blocking": [["dead_mask"]],
+        "severity": [{"dead_mask": "WARN"}],
+        "failed_share": [0.5],
+        "contract": ["id BIGINT NOT NULL, name STRING"],
+    },
+}
+"""Examples of options, for ``dg utils inspect-component``."""
+
+
+def _model(cls: type, **own: tuple[Any, Any]) -> type[dg.Model]:
+    return model_of(cls, SPELLINGS, inline=(KafkaTopics,), examples=EXAMPLES, own=own)
+
+
+KafkaModel = _model(KafkaTopics)
+SourceModel = choice_of(
+    "SourceModel",
+    "The place of the topics: exactly one of these.",
+    {
+        "kafka": (KafkaModel, "The topics of a Kafka cluster.", None),
+        "files": (str, "A folder of file topics; relative to defs.yaml.", ["topics"]),
+        "table": (
+            dict[str, Any],
+            "A table with Kafka's columns: name or path, format, columns.",
+            [{"name": "lake.bronze.events"}],
+        ),
+    },
+)
+TopicTableModel = _model(
+    TopicTable,
+    source=(
+        SourceModel | None,
+        Field(default=None, description="The place of the topics; a statement may contain it."),
+    ),
+    columns=(
+        str | dict[str, Any],
+        Field(
+            default="",
+            description="The columns of the rows: a column list, or a mapping of names to types or options.",
+            examples=[{"id": "BIGINT", "at": "TIMESTAMP METADATA FROM 'timestamp'"}],
+        ),
+    ),
+    statement=(
+        str | None,
+        Field(
+            default=None,
+            description="A CREATE TABLE statement of Flink or a CREATE STREAM statement of ksqlDB, or a .sql file next "
+            "to defs.yaml with the statement. It declares topics, formats and columns. Set start and key here only if "
+            "the statement does not.",
+            examples=["orders.sql"],
+        ),
+    ),
+)
+_SINK_MODELS = {name: (_model(cls), summary_of(cls), None) for name, cls in SINKS.items()}
+SinkModel = choice_of("SinkModel", "The sink of the chain: exactly one of these.", _SINK_MODELS)
+LettersModel = choice_of(
+    "LettersModel",
+    "The place of dead letters, if not that of the topics: exactly one of these.",
+    {
+        "delta": _SINK_MODELS["delta"],
+        "iceberg": _SINK_MODELS["iceberg"],
+        "kafka": (KafkaModel, "A Kafka cluster.", None),
+        "files": (str, "A folder of file topics; relative to where Dagster runs.", None),
+    },
+)
+ChecksModel = _model(SmtChecks)
+MaintenanceModel = _model(ScheduledMaintenance)
+LineageModel = _model(OpenLineage)
+RegisterModel = choice_of(
+    "RegisterModel",
+    "The table of erased persons: exactly one of these.",
+    {name: _SINK_MODELS[name] for name in ("delta", "iceberg")},
+)
+ErasureModel = _model(
+    SmtErasure,
+    register_table=(RegisterModel, Field(description="The table of erased persons, a Delta or Iceberg table.")),
+)
+
+
+class TopicPartitionsModel(dg.Model):
+    """One partition per topic, added by a sensor or by hand."""
+
+    type: Literal["topics"] = Field(description="topics: one partition per topic.")
+    name: str = Field(description="Name of the dynamic partitions.", examples=["orders_topics"])
+
+
+class TimePartitionsModel(dg.Model):
+    """Windows of time, by the records' timestamps."""
+
+    type: Literal["hourly", "daily", "weekly", "monthly"] = Field(
+        description="The length of a partition: hourly, daily, weekly or monthly."
+    )
+    start_date: str = Field(description="Start of the first partition.", examples=["2026-01-01"])
+    end_date: str | None = Field(default=None, description="End of the last partition; none: no end.")
+    timezone: str | None = Field(
+        default=None, description="The time zone of the partitions; by default UTC.", examples=["Europe/Berlin"]
+    )
+
+
+def chosen(data: Mapping[str, Any], place: str) -> tuple[str, Any]:
+    """Returns the name and the value of the only option that is set.
+
+    Raises:
+        ConfigError: SMT040, no option is set, or several are.
+    """
+    options = []
+    for name, value in data.items():
+        if value is not None:
+            options.append((name, value))
+    if len(options) != 1:
+        if options:
+            statement = f"{' and '.join(name for name, _ in options)} are given"
+        else:
+            statement = "no option is set"
+        raise ConfigError(Problem("SMT040", place, statement, f"choose one of {', '.join(data)}"))
+    return options[0]
+
+
+def _instance(cls: type[T], data: Mapping[str, Any], folder: Path, place: str) -> T:
+    return instance_of(cls, data, SPELLINGS, folder, place, inline=(KafkaTopics,))
+
+
+def source_of(data: Mapping[str, Any], folder: Path) -> SourceSpec:
+    """Returns the source that a ``SourceModel`` describes. A path of file topics is relative to the folder."""
+    name, value = chosen(data, "table.source")
+    if name == "kafka":
+        return _instance(KafkaTopics, value, folder, "table.source")
+    if name == "files":
+        return FileTopics(folder / value)
+    return TableSource(**value)
+
+
+def topics_of(data: Mapping[str, Any], folder: Path) -> FileTopics | KafkaTopics:
+    """Returns the source that a ``SourceModel`` describes, which must hold topics.
+
+    Raises:
+        ConfigError: SMT038, the source is a table.
+    """
+    source = source_of(data, folder)
+    if isinstance(source, TableSource):
+        hint = "name a folder of file topics, or a cluster"
+        raise ConfigError(Problem("SMT038", "source.table", "a table is an asset itself, not a topic", hint))
+    return source
+
+
+def sink_of(data: Mapping[str, Any], folder: Path) -> Sink:
+    """Returns the sink that a ``SinkModel`` describes. Paths of schema files are relative to the folder."""
+    name, value = chosen(data, "sink")
+    return _instance(SINKS[name], value, folder, "sink")
+
+
+def letters_of(data: Mapping[str, Any] | None) -> LetterPlace | None:
+    """Returns the place of dead letters that a ``LettersModel`` describes."""
+    if data is None:
+        return None
+    name, value = chosen(data, "dead_letters")
+    if name == "kafka":
+        return _instance(KafkaTopics, value, Path(), "dead_letters")
+    if name == "files":
+        return FileTopics(Path(value))
+    if value.get("key") or value.get("value"):
+        hint = "leave key and value out"
+        raise ConfigError(Problem("SMT577", "dead_letters", "dead letters are written as they were read", hint))
+    return _instance(DeltaSink if name == "delta" else IcebergSink, value, Path(), "dead_letters")
+
+
+def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
+    """Returns the topic table that a ``TopicTableModel`` describes. Paths of schema files are relative to the folder.
+
+    Raises:
+        ConfigError: SMT040, there is no source, or an option repeats the statement; or all that is wrong with the
+            options.
+    """
+    statement = data["statement"]
+    if data["source"] is not None:
+        source = source_of(data["source"], folder)
+    else:
+        source = None
+    if statement is not None:
+        _refuse_repetitions(data)
+        if statement.endswith(".sql"):
+            text = (folder / statement).read_text(encoding="utf-8")
+        else:
+            text = statement
+        others = {}
+        for name in ("on_data_loss", "group"):
+            others[name] = data[name]
+        if data["start"] != _START:
+            others["start"] = data["start"]
+        if data["key"] != _default(TopicTableModel.model_fields["key"]):
+            others["key"] = format_of(data["key"], folder, "table.key")
+        return TopicTable.create(text, source, **others)
+    if source is None:
+        hint = "set source, or add 'properties.bootstrap.servers' to a statement"
+        raise ConfigError(Problem("SMT040", "table.source", "no option is set", hint))
+    lists = {}
+    for name in ("topics", "key_fields"):
+        lists[name] = tuple(data[name])
+    return _instance(TopicTable, {**data, **lists, "source": source}, folder, "table")
+
+
+def _refuse_repetitions(data: Mapping[str, Any]) -> None:
+    """Refuses options that a statement contains.
+
+    Raises:
+        ConfigError: SMT040, for each of them.
+    """
+    hint = "put the option into the statement, or remove the statement"
+    problems = []
+    for name, field in TopicTableModel.model_fields.items():
+        if name not in _NOT_IN_STATEMENTS and data[name] not in (_default(field), (), []):
+            problems.append(Problem("SMT040", f"table.{name}", "cannot be set together with a statement", hint))
+    if problems:
+        raise ConfigError(problems)
+
+
+def _default(field: Any) -> Any:
+    default = field.get_default(call_default_factory=True)
+    if isinstance(default, dg.Model):
+        return default.model_dump()
+    return default
+
+
+_NOT_IN_STATEMENTS = ("statement", "source", "on_data_loss", "group", "start", "key")
+"""Options that a statement does not contain, or may not contain."""
+_START = "earliest"
+
+
+def format_of(data: Mapping[str, Any], folder: Path, place: str) -> Format:
+    """Returns the format that a ``FormatModel`` describes.
+
+    Raises:
+        ConfigError: SMT041, a json_schema has no schema, or another kind has one; or all that is wrong with the schema.
+    """
+    text = data["schema_"]
+    if (text is None) is (data["kind"] == "json_schema"):
+        if text is None:
+            statement = "json_schema needs a schema"
+        else:
+            statement = f"{data['kind']} takes no schema"
+        raise ConfigError(Problem("SMT041", place, statement, "kind: json_schema goes with schema: a DDL text or file"))
+    schema = None
+    if text is not None:
+        file = folder / text if text.endswith(".sql") else None
+        schema = parse_ddl(file.read_text(encoding="utf-8") if file else text, place=file.name if file else place)
+    rest = {}
+    for key, value in data.items():
+        if key != "schema_":
+            rest[key] = value
+    return with_files(Format(**rest, schema=schema), folder)
+
+
+def chain_of(value: Any, folder: Path) -> Any:
+    """Returns the chain of a file next to ``defs.yaml``, of connector properties, or of stages.
+
+    Only the component knows the jars of unknown classes, so a chain that has no other problem stays as it is written.
+    """
+    if isinstance(value, str):
+        return folder / value
+    try:
+        return parse_chain(value, place="chain")
+    except ConfigError as error:
+        if all(problem.code == UNKNOWN_CLASS for problem in error.problems):
+            return value
+        raise
+
+
+def policy_from(data: str | Mapping[str, Any] | None, folder: Path) -> Policy | None:
+    """Returns the policy of a file, or of its contents; paths are relative to the folder of ``defs.yaml``."""
+    if data is None:
+        return None
+    if isinstance(data, str):
+        return read_policy(folder / data)
+    return policy_of(data, folder)
+
+
+def jars_of(entries: Sequence[str], folder: Path) -> list[str]:
+    """Returns the entries of ``smt_jars``, with paths below the folder of ``defs.yaml``."""
+    return absolute_entries(entries, folder)
+
+
+_TIMES: dict[str, Callable[..., dg.TimeWindowPartitionsDefinition]] = {
+    "hourly": dg.HourlyPartitionsDefinition,
+    "daily": dg.DailyPartitionsDefinition,
+    "weekly": dg.WeeklyPartitionsDefinition,
+    "monthly": dg.MonthlyPartitionsDefinition,
+}
+
+
+def partitions_of(data: Mapping[str, Any] | None) -> dg.PartitionsDefinition | None:
+    """Returns the partitions that a model describes."""
+    if data is None:
+        return None
+    if data["type"] == "topics":
+        return dg.DynamicPartitionsDefinition(name=data["name"])
+    start = data["start_date"]
+    if data["type"] == "hourly" and len(start) == len("2026-01-01"):
+        start = f"{start}-00:00"  # as Dagster spells hours
+    return _TIMES[data["type"]](start_date=start, end_date=data["end_date"], timezone=data["timezone"])
+
+
+def maintenance_of(data: Mapping[str, Any] | None) -> ScheduledMaintenance | None:
+    """Returns the maintenance that a ``MaintenanceModel`` describes."""
+    if data is None:
+        return None
+    return _instance(ScheduledMaintenance, data, Path(), "maintenance")
+
+
+def erasure_of(data: Mapping[str, Any] | None) -> SmtErasure | None:
+    """Returns the erasure that an ``ErasureModel`` describes."""
+    if data is None:
+        return None
+    name, value = chosen(data["register_table"], "erasure.register_table")
+    register = _instance(DeltaSink if name == "delta" else IcebergSink, value, Path(), "erasure.register_table")
+    return _instance(SmtErasure, {**data, "register_table": register}, Path(), "erasure")
+
+
+def _resolver(make: Callable[..., Any], model: Any, description: str, *, in_folder: bool = False) -> dg.Resolver:
+    """Returns a resolver that renders the templates of a model and then makes plain data of the model."""
+
+    def resolve(context: dg.ResolutionContext, value: Any) -> Any:
+        data = context.resolve_value(value.model_dump() if isinstance(value, dg.Model) else value)
+        if in_folder:
+            return make(data, context.resolve_source_relative_path("."))
+        return make(data)
+
+    return dg.Resolver(resolve, model_field_type=model, description=description)
+
+
+_LETTERS = "The place of dead letters, if not that of the topics."
+ResolvedChain: TypeAlias = Annotated[
+    Path | Chain | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    _resolver(
+        chain_of,
+        str | Sequence[dict[str, Any]] | dict[str, Any],
+        "The transforms: a file of a connector's properties next to defs.yaml, the properties, or a list of stages.",
+        in_folder=True,
+    ),
+]
+ResolvedJars: TypeAlias = Annotated[
+    Sequence[str],
+    _resolver(
+        jars_of,
+        Sequence[str],
+        "Jars for classes of the chain that this package does not have: files, folders as in plugin.path, relative to "
+        "defs.yaml, and Maven coordinates.",
+        in_folder=True,
+    ),
+]
+ResolvedPolicy: TypeAlias = Annotated[
+    Policy | None,
+    _resolver(
+        policy_from,
+        str | dict[str, Any] | None,
+        "What becomes of fields by their tags: a policy file next to defs.yaml, or its contents.",
+        in_folder=True,
+    ),
+]
+ResolvedTopics: TypeAlias = Annotated[
+    FileTopics | KafkaTopics, _resolver(topics_of, SourceModel, "The place of the topics.", in_folder=True)
+]
+ResolvedFormat: TypeAlias = Annotated[
+    Format,
+    _resolver(
+        lambda data, folder: format_of(data, folder, "value"), FormatModel, "The values' format.", in_folder=True
+    ),
+]
+ResolvedTable: TypeAlias = Annotated[
+    TopicTable, _resolver(table_of, TopicTableModel, "The input: topics, and their formats.", in_folder=True)
+]
+ResolvedSink: TypeAlias = Annotated[
+    Sink, _resolver(sink_of, SinkModel, "The output: a table, or topics.", in_folder=True)
+]
+ResolvedLetters: TypeAlias = Annotated[LetterPlace | None, _resolver(letters_of, LettersModel | None, _LETTERS)]
+ResolvedPartitions: TypeAlias = Annotated[
+    dg.PartitionsDefinition | None,
+    _resolver(
+        partitions_of, TopicPartitionsModel | TimePartitionsModel | None, "Partitions: topics, or windows of time."
+    ),
+]
+ResolvedChecks: TypeAlias = Annotated[
+    SmtChecks,
+    _resolver(lambda data: SmtChecks(**data) if data else SmtChecks(), ChecksModel | None, "The asset checks."),
+]
+ResolvedLineage: TypeAlias = Annotated[
+    OpenLineage | None,
+    _resolver(
+        lambda data: OpenLineage(**data) if data else None,
+        LineageModel | None,
+        "Where runs send OpenLineage events.",
+    ),
+]
+ResolvedErasure: TypeAlias = Annotated[
+    SmtErasure | None,
+    _resolver(
+        erasure_of,
+        ErasureModel | None,
+        "How records and rows name a person, and the register of erased persons; adds an asset that erases persons.",
+    ),
+]
+ResolvedMaintenance: TypeAlias = Annotated[
+    ScheduledMaintenance | None,
+    _resolver(maintenance_of, MaintenanceModel | None, "A job that compacts the table and removes old versions."),
+]

@@ -1,0 +1,45 @@
+"""Topics as partition keys.
+
+Kafka's names are valid partition keys, with one exception: ``a...b`` is Dagster's syntax for a range of keys. So three
+dots become ``%2E%2E%2E``. ``%``, which no topic contains, becomes ``%25``, so that the way back is unique.
+"""
+
+import dagster as dg
+
+from dagster_smt.errors import ConfigError, Problem
+
+OF_TIME = dg.TimeWindowPartitionsDefinition | dg.MultiPartitionsDefinition
+"""Partitions that are windows of time, of all topics or of one topic each. To run records again, launch them again."""
+_DOTS = "..."
+_DOTS_CODE = "%2E%2E%2E"
+
+
+def topic_to_partition_key(topic: str) -> str:
+    """Returns the partition key of a topic."""
+    return topic.replace("%", "%25").replace(_DOTS, _DOTS_CODE)
+
+
+def partition_key_to_topic(key: str) -> str:
+    """Returns the topic of a partition key."""
+    return key.replace(_DOTS_CODE, _DOTS).replace("%25", "%")
+
+
+def topic_dimension(partitions: dg.PartitionsDefinition | None, place: str) -> str:
+    """Returns the dimension that names topics, for partitions by topic and time; empty for all other partitions.
+
+    Raises:
+        ConfigError: SMT045, the dimensions are not one of time windows and one of topics.
+    """
+    if not isinstance(partitions, dg.MultiPartitionsDefinition):
+        return ""
+    kinds = {}
+    for d in partitions.partitions_defs:
+        kinds[d.name] = isinstance(d.partitions_def, dg.TimeWindowPartitionsDefinition)
+    topics = []
+    for name, is_time in kinds.items():
+        if not is_time:
+            topics.append(name)
+    if len(topics) != 1 or len(kinds) != 2:
+        hint = "give one dimension of time windows, and one of topics, dynamic or static"
+        raise ConfigError(Problem("SMT045", f"{place} partitions_def", "its dimensions are not topic and time", hint))
+    return topics[0]

@@ -1,0 +1,279 @@
+"""Planned tables: tables whose chain was read and planned, ready for runs."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+import dagster as dg
+
+from dagster_smt.chain import Chain
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.schema import Schema
+from dagster_smt.orchestration.check_specs import OF_ONE_TABLE, check_specs, checks_of, contract_of
+from dagster_smt.orchestration.checks import SmtChecks
+from dagster_smt.orchestration.definitions.many_tables import (
+    PER_TOPIC,
+    check_destinations,
+    destination_specs,
+    writes_many,
+)
+from dagster_smt.orchestration.definitions.partition_keys import topic_dimension
+from dagster_smt.orchestration.definitions.policies import definition_policy, run_policy
+from dagster_smt.orchestration.definitions.tables import SmtTable, parsed_chain
+from dagster_smt.orchestration.definitions.translator import SmtAssetData, SmtTranslator, topic_keys
+from dagster_smt.orchestration.launch.config_schema import RunSettings, decode_config
+from dagster_smt.orchestration.metadata.definition_metadata import DEAD_LETTER_PLACE, policy_metadata, table_key
+from dagster_smt.orchestration.resources import need_packages
+from dagster_smt.privacy.applied_policy import AppliedPolicy
+from dagster_smt.tables.planning import plan_sink
+from dagster_smt.tables.spec import KafkaSink, Sink, TableSink, TopicTable, packages_of
+
+_PLANNED: "WeakValueDictionary[int, PlannedTable]" = WeakValueDictionary()
+"""The planned tables of this process, as long as their definitions live."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedTable:
+    """A table that an op runs.
+
+    Attributes:
+        name: The name in reports and logs. The state of the table remembers its writer by this name.
+        definition: The table as the user has declared it.
+        chain: The chain of the definition, after the stages of the policy.
+        own_chain: The chain without the policy. A run config may replace it, unless ``required_chain`` is a chain.
+        sink: The sink of the definition. Topics of a cluster have the consumer group of this table.
+        topics: Asset keys of the topics.
+        searches_masked: True if each run looks for masked values in other fields of the output.
+        contract: The columns that the table must have; None: no contract.
+        counts_keys: True if each run counts the keys that have several rows.
+        small_below: Each run counts the files of the table, and those with fewer bytes; None: no run counts files.
+        policy: The policy of the table; None: no policy.
+        certified_records: The number of records of each run that are compared with Kafka Connect; None: no comparison.
+    """
+
+    name: str
+    definition: SmtTable
+    chain: Chain
+    own_chain: Chain
+    sink: Sink
+    topics: Sequence[dg.AssetKey]
+    searches_masked: bool = False
+    contract: Schema | None = None
+    counts_keys: bool = False
+    small_below: int | None = None
+    policy: AppliedPolicy | None = None
+    certified_records: int | None = None
+
+    def __post_init__(self) -> None:
+        _PLANNED[id(self)] = self
+
+    @property
+    def table(self) -> TopicTable:
+        """The topic table that runs read."""
+        return self.definition.table
+
+    @property
+    def required_chain(self) -> Chain | None:
+        """The own chain that every run must have; None if a run config may choose another chain."""
+        allowed = self.definition.allow_chain_override
+        if allowed is None:
+            allowed = not self.chain.hides
+        if allowed:
+            return None
+        return self.own_chain
+
+    def settings(self, config: Mapping[str, Any], place: str, topics: tuple[str, ...] = ()) -> RunSettings:
+        """Returns a decoded run config, with the policy of the table before the chain.
+
+        Arguments as in ``decode_config``.
+
+        Raises:
+            ConfigError: As ``decode_config``.
+            SmtError: As ``run_policy``.
+        """
+        settings = decode_config(config, place, topics, only=self.required_chain, foreign=self.own_chain.foreign)
+        return self.under_policy(settings)
+
+    def under_policy(self, settings: RunSettings) -> RunSettings:
+        """Returns settings whose chain has no policy yet, with the policy of the table before the chain.
+
+        Raises:
+            SmtError: As ``run_policy``.
+        """
+        if self.policy is None:
+            return replace(settings, defined=self.chain)
+        policy, own = run_policy(self.policy, self.definition), settings.chain
+        return replace(settings, chain=policy.on(own), defined=policy.on(self.own_chain), policy=policy, own=own)
+
+    @property
+    def letter_place(self) -> str:
+        """The place of the dead letters, for people; empty without dead letters."""
+        place, topic = self.definition.dead_letters, self.definition.dead_letter_topic
+        if isinstance(place, TableSink):
+            return place.place
+        if topic:
+            return f"{(place or self.table.source).place}: {topic}"
+        return ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedAsset(PlannedTable):
+    """A table that is an asset.
+
+    Attributes:
+        spec: The spec of the asset.
+        check_names: The names of the asset's checks.
+        topic_dimension: The dimension of the partitions that names topics, if the other dimension is time.
+    """
+
+    spec: dg.AssetSpec
+    check_names: Sequence[str] = ()
+    topic_dimension: str = ""
+
+    @property
+    def key(self) -> dg.AssetKey:
+        """The key of the asset."""
+        return self.spec.key
+
+    @property
+    def checks(self) -> SmtChecks:
+        """The checks as declared."""
+        return self.definition.checks or SmtChecks()
+
+    @property
+    def specs(self) -> list[dg.AssetSpec]:
+        """The specs of the asset and of those of its tables that are assets."""
+        return [self.spec, *destination_specs(self.definition.destinations, self.sink, self.spec, self.topics)]
+
+    @property
+    def destination_check_names(self) -> list[str]:
+        """The names of the checks of each table that is an asset."""
+        names = []
+        for name in OF_ONE_TABLE:
+            fits = {"keys_unique": self.sink.keyed is not None, "schema_matches_plan": self.sink.kind == "columns"}
+            if fits.get(name, True) and name not in self.checks.off:
+                names.append(name)
+        return names
+
+    @property
+    def check_specs(self) -> list[dg.AssetCheckSpec]:
+        """The specs of the checks."""
+        specs = check_specs(self.key, self.check_names, self.checks)
+        for topic in self.definition.destinations:
+            specs += check_specs(table_key(self.key, topic), self.destination_check_names, self.checks)
+        return specs
+
+
+def planned_tables(name: str) -> list[PlannedTable]:
+    """Returns the planned tables with a name, among the definitions that this process has loaded."""
+    tables = []
+    for table in _PLANNED.values():
+        if table.name == name:
+            tables.append(table)
+    return tables
+
+
+def planned_op(table: SmtTable, name: str) -> PlannedTable:
+    """Returns the table of an op, with its chain read and planned.
+
+    Args:
+        table: The table.
+        name: The name of the op.
+
+    Raises:
+        ConfigError: The chain is wrong, with all problems.
+        PlanError: No record of the table's declared schema can pass the chain, or a mask, drop or rename can touch
+            nothing.
+    """
+    own = parsed_chain(table.chain, name, table.dead_paths, table.smt_jars, table.connect_version)
+    policy = definition_policy(table)
+    chain = policy.on(own) if policy is not None else own
+    plan_sink(chain, table.table, table.sink)
+    return PlannedTable(
+        name=name,
+        definition=table,
+        chain=chain,
+        own_chain=own,
+        sink=_sink_of(table, name),
+        topics=topic_keys(table.table),
+        policy=policy,
+    )
+
+
+def planned_asset(table: SmtTable, translator: SmtTranslator | None = None) -> PlannedAsset:
+    """Returns the table of an asset, with its chain read and planned and with its asset spec.
+
+    Args:
+        table: The table.
+        translator: Customises the asset spec.
+
+    Raises:
+        ConfigError: The table has no key, or the chain is wrong, with all problems.
+        PlanError: No record of the table's declared schema can pass the chain, or a mask, drop or rename can touch
+            nothing.
+    """
+    if table.key is None:
+        raise ConfigError(Problem("SMT040", "SmtTable key", "no option is set", "give the asset a key"))
+    own, policy, data = _asset_data(table, dg.AssetKey.from_coercible(table.key))
+    translator = translator or SmtTranslator()
+    # skippable: a run without new records observes the asset and does not materialize it
+    spec = translator.get_asset_spec(data).replace_attributes(skippable=True)
+    name = spec.key.to_user_string()
+    check_destinations(table.destinations, table.sink, spec.partitions_def, name)
+    if writes_many(table.sink):
+        spec = spec.merge_attributes(metadata={PER_TOPIC: table.sink.place})
+    checks = table.checks or SmtChecks()
+    check_names = checks_of(checks, data.chain, table.sink, table.table.row)
+    planned = PlannedAsset(
+        name=name,
+        definition=table,
+        chain=data.chain,
+        own_chain=own,
+        policy=policy,
+        sink=_sink_of(table, name),
+        topics=translator.get_topic_keys(data),
+        searches_masked="masked_values" in check_names,
+        contract=contract_of(checks, table.sink, name) if "contract" in check_names else None,
+        counts_keys="keys_unique" in check_names,
+        small_below=checks.small_file_bytes if "small_files" in check_names else None,
+        certified_records=checks.same_as_connect if "same_as_connect" in check_names else None,
+        spec=spec,
+        check_names=check_names,
+        topic_dimension=topic_dimension(spec.partitions_def, name),
+    )
+    if policy is not None:
+        spec = spec.merge_attributes(metadata=policy_metadata(policy))
+    if planned.letter_place:
+        spec = spec.merge_attributes(metadata={DEAD_LETTER_PLACE: planned.letter_place})
+    return replace(planned, spec=spec)
+
+
+def _asset_data(table: SmtTable, key: dg.AssetKey) -> tuple[Chain, AppliedPolicy | None, SmtAssetData]:
+    """Returns the chain without the policy, the policy, and what a translator gets: chain and plan with the policy."""
+    name = key.to_user_string()
+    own = parsed_chain(table.chain, name, table.dead_paths, table.smt_jars, table.connect_version)
+    policy = definition_policy(table)
+    chain = policy.on(own) if policy is not None else own
+    attributes = {}
+    for field in fields(SmtTable):
+        attributes[field.name] = getattr(table, field.name)
+    data = SmtAssetData(
+        **{**attributes, "key": key, "chain": chain},
+        plan=plan_sink(chain, table.table, table.sink),
+        chain_file=table.chain if isinstance(table.chain, Path) else None,
+    )
+    return own, policy, data
+
+
+def _sink_of(table: SmtTable, name: str) -> Sink:
+    """Returns the sink of a table. Topics of a cluster get a consumer group with the name of the asset or op."""
+    sink = table.sink
+    if isinstance(sink, KafkaSink):
+        sink = sink.of(re.sub(r"[^A-Za-z0-9._-]+", ".", name))
+    need_packages(packages_of(table.table, sink, table.dead_letters))
+    if table.erasure is not None:
+        need_packages(packages_of(table.erasure.register_table))
+    return sink

@@ -1,0 +1,44 @@
+"""Code versions and data versions."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+
+import dagster as dg
+
+from dagster_smt.chain import Chain
+from dagster_smt.model.topics.format import ARRAYS_AS_ROWS, MOMENTS, PLAIN_DECIMALS
+from dagster_smt.tables.spec import Sink, TopicTable
+from dagster_smt.tables.written_formats import written_formats
+from dagster_smt.version import __version__
+
+EndOffsets = Mapping[str, Mapping[str, int]]
+
+
+def code_version(chain: Chain, table: TopicTable, sink: Sink) -> str:
+    """Returns a text that changes with the chain, the topic table's columns, the formats or this package's version.
+
+    Of the options of formats, only those count that change values. The address of a schema registry does not.
+    """
+    columns = repr(table.row) if table.row else ""
+    written = written_formats(table, sink) if sink.kind == "records" else None  # columns have none
+    formats = [table.key, table.value, *([written.key, written.value] if written else [])]
+    encoded = [[form.kind, repr(form.schema), form.replace_null_with_default, form.decimal_format] for form in formats]
+    options = (MOMENTS, PLAIN_DECIMALS)
+    texts = []
+    for form in formats:
+        for name in options:
+            if name in form.settings:
+                texts.append([name, form.settings[name]])
+    rows = [ARRAYS_AS_ROWS] if table.value.arrays_as_rows else []
+    return digest([chain.hash, __version__, columns, *encoded, *rows, *texts])
+
+
+def data_version(ends: EndOffsets, chain_hash: str) -> dg.DataVersion:
+    """Returns a version that changes with new records, and with the chain that ran."""
+    return dg.DataVersion(digest([ends, chain_hash]))
+
+
+def digest(data: object) -> str:
+    """Returns a short text that identifies data."""
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]

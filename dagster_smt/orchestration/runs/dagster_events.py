@@ -1,0 +1,235 @@
+"""Events that report a run to Dagster: materializations, observations, dead letters and results of checks."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import dagster as dg
+from dagster_shared.check import CheckError
+
+from dagster_smt.orchestration.check_specs import check_results
+from dagster_smt.orchestration.checks import Evidence
+from dagster_smt.orchestration.definitions.partition_keys import partition_key_to_topic, topic_to_partition_key
+from dagster_smt.orchestration.definitions.planned_table import PlannedAsset
+from dagster_smt.orchestration.launch.code_versions import code_version, data_version
+from dagster_smt.orchestration.launch.time_keys import TimeKeys
+from dagster_smt.orchestration.metadata.definition_metadata import Metadata, dead_letters_key
+from dagster_smt.orchestration.metadata.run_metadata import bare_metadata, letters_metadata, observed_metadata
+from dagster_smt.orchestration.runs.execution import SmtOutcome, SmtRun, summary
+from dagster_smt.orchestration.runs.many_tables import destination_events
+from dagster_smt.visible import visible
+
+Context = dg.OpExecutionContext | dg.AssetExecutionContext
+Events = Iterator[dg.MaterializeResult[Any] | dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckResult]
+_MOST_LINES = 5
+"""Partitions that get a line in the log; the materialization of each partition has its counts."""
+
+
+def asset_events(
+    context: dg.AssetExecutionContext,
+    table: PlannedAsset,
+    run: SmtRun,
+    keys: Sequence[str],
+    times: TimeKeys | None,
+) -> Events:
+    """Yields all events of an asset's run.
+
+    Args:
+        context: The context of the step.
+        table: The table.
+        run: The run.
+        keys: The partition keys of the run; empty without partitions.
+        times: The time partitions of the run; None if partitions are topics.
+    """
+    if table.spec.partitions_def is None:
+        yield from _of_whole_table(table, run)
+    elif times is not None:
+        yield from _of_times(context, table, run, times)
+    else:
+        yield from _of_topics(context, table, run, keys)
+    yield from letter_events(table, run)
+    yield from destination_events(context, table, run, own_op=True)
+    yield from _check_results(context, table, run)
+
+
+def letter_events(table: PlannedAsset, run: SmtRun) -> Iterator[dg.AssetMaterialization]:
+    """Yields the materialization of the dead letters, if the run made dead letters."""
+    if run.report.failed and table.letter_place:
+        metadata = run.afterwards.get("metadata of dead letters", lambda: letters_metadata(run.report), Metadata())
+        yield dg.AssetMaterialization(dead_letters_key(table.key), metadata=metadata)
+
+
+def check_evaluations(context: Context, table: PlannedAsset, run: SmtRun) -> Iterator[dg.AssetCheckEvaluation]:
+    """Yields the results of the checks, for an op that is not the asset's op."""
+    for result in _check_results(context, table, run):
+        yield dg.AssetCheckEvaluation(
+            asset_key=table.key,
+            check_name=str(result.check_name),
+            passed=result.passed,
+            metadata=result.metadata,
+            severity=result.severity,
+            description=result.description,
+        )
+
+
+def _check_results(context: Context, table: PlannedAsset, run: SmtRun) -> Iterator[dg.AssetCheckResult]:
+    # the chain of a run config holds stages only; the exceptions of the definition stay valid for it
+    exceptions = run.settings.chain.mask_exceptions or table.chain.mask_exceptions
+    readers: dict[str, list[str]] = {}
+    if run.facts.broken:
+        readers = run.afterwards.get("the list of readers", lambda: columns_read(context, table.key), readers)
+    evidence = Evidence(
+        run.report,
+        run.facts,
+        table.checks.max_lag or 0,
+        exceptions,
+        table.checks.failed_share,
+        readers,
+        table.checks,
+        run.certificate,
+    )
+    yield from check_results(table.key, table.check_names, table.checks, evidence)
+
+
+def _of_whole_table(table: PlannedAsset, run: SmtRun) -> Events:
+    outcome = whole_outcome(run)
+    version = data_version(outcome.ends, outcome.chain_hash)
+    if run.error is not None:
+        # committed topics are reported although the step fails
+        tags = _tags(table, run, version)
+        yield dg.AssetMaterialization(table.key, metadata=outcome.metadata, tags=tags)
+    elif outcome.news:
+        yield dg.MaterializeResult(asset_key=table.key, metadata=outcome.metadata, data_version=version)
+    else:
+        yield dg.AssetObservation(table.key, metadata=observed_metadata(outcome.metadata))
+
+
+def _of_times(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRun, times: TimeKeys) -> Events:
+    """Yields the materializations of one commit: one for each time partition, even for a partition without records."""
+    if run.error is not None:  # a window of time that lacks some of its topics is not materialized
+        return
+    outcomes = {}
+    for key, part in times.parts.items():
+        outcomes[key] = _time_outcome(run, key, part)
+    _log_partitions(context.log, outcomes)
+    for key, outcome in outcomes.items():
+        context.add_asset_metadata(outcome.metadata, asset_key=table.key, partition_key=key)
+    chain_hash = next(outcome.chain_hash for outcome in outcomes.values())
+    yield dg.MaterializeResult(asset_key=table.key, data_version=data_version(run.facts.ends, chain_hash))
+
+
+def _of_topics(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRun, keys: Sequence[str]) -> Events:
+    """Yields the materializations of one commit: one for each topic of the window."""
+    outcomes = topic_outcomes(context.log, run, keys)
+    if run.error is not None or not any(outcome.news for outcome in outcomes.values()):
+        yield from materializations(table, run, outcomes)
+        return
+    ends: dict[str, Mapping[str, int]] = {}
+    for key, outcome in outcomes.items():
+        metadata = outcome.metadata
+        if outcome.shown is not None:  # the catalog keeps the metadata of the partition, with today's totals
+            metadata = {**outcome.shown, **observed_metadata(metadata)}
+        context.add_asset_metadata(metadata, asset_key=table.key, partition_key=key)
+        ends |= outcome.ends
+    chain_hash = next(outcome.chain_hash for outcome in outcomes.values())  # one commit has one chain
+    yield dg.MaterializeResult(asset_key=table.key, data_version=data_version(ends, chain_hash))
+
+
+def materializations(table: PlannedAsset, run: SmtRun, outcomes: Mapping[str, SmtOutcome]) -> Events:
+    """Yields an event for each partition, separate from the output of the step."""
+    for key, outcome in outcomes.items():
+        if not outcome.news:
+            yield dg.AssetObservation(table.key, partition=key, metadata=observed_metadata(outcome.metadata))
+            continue
+        tags = _tags(table, run, data_version(outcome.ends, outcome.chain_hash))
+        yield dg.AssetMaterialization(table.key, partition=key, metadata=outcome.metadata, tags=tags)
+
+
+def _tags(table: PlannedAsset, run: SmtRun, version: dg.DataVersion) -> dict[str, str]:
+    return {
+        "dagster/data_version": version.value,
+        "dagster/data_version_is_user_provided": "true",
+        "dagster/code_version": table.spec.code_version or code_version(run.settings.chain, table.table, table.sink),
+    }
+
+
+def whole_outcome(run: SmtRun) -> SmtOutcome:
+    """Returns the outcome for the whole table; only counts if the metadata cannot be made."""
+    counts = SmtOutcome(run.report, bare_metadata(run.report), run.facts.ends)
+    return _outcome(run, "metadata", run.outcome, counts)
+
+
+def topic_outcomes(log: dg.DagsterLogManager, run: SmtRun, keys: Sequence[str]) -> dict[str, SmtOutcome]:
+    """Returns the outcome for each partition, except for topics that were left out."""
+    outcomes = {}
+    for key in keys:
+        topic = partition_key_to_topic(key)
+        if topic not in run.report.failures:
+            outcomes[key] = _topic_outcome(run, topic)
+    _log_partitions(log, outcomes)
+    return outcomes
+
+
+def _topic_outcome(run: SmtRun, topic: str) -> SmtOutcome:
+    ends = {}
+    for t, offsets in run.facts.ends.items():
+        if t == topic:
+            ends[t] = offsets
+    counts = SmtOutcome(run.report, bare_metadata(run.report), ends)
+    return _outcome(run, f"metadata of {topic}", lambda: run.outcome_of_topic(topic), counts)
+
+
+def _time_outcome(run: SmtRun, key: str, part: int) -> SmtOutcome:
+    status = SmtOutcome(run.report, {"dagster_smt/status": run.report.status}, run.facts.ends)
+    return _outcome(run, f"metadata of {key}", lambda: run.outcome_of_time(key, part), status)
+
+
+def _outcome(run: SmtRun, subject: str, make: Callable[[], SmtOutcome], fallback: SmtOutcome) -> SmtOutcome:
+    outcome = run.afterwards.get(subject, make, fallback)
+    return replace(outcome, metadata={**outcome.metadata, **run.afterwards.metadata})
+
+
+def _log_partitions(log: dg.DagsterLogManager, outcomes: Mapping[str, SmtOutcome]) -> None:
+    """Logs a line for each of the first few partitions with records, if the run has several partitions."""
+    lines = []
+    if len(outcomes) > 1:
+        for outcome in outcomes.values():
+            if outcome.report.records_in:
+                lines.append(summary(outcome.report))
+    for line in lines[:_MOST_LINES]:
+        log.info(visible(line))
+    if len(lines) > _MOST_LINES:
+        more = len(lines) - _MOST_LINES
+        log.info(f"and so on for {more} more partitions: their materializations have the counts")
+
+
+def last_metadata(context: Context, key: dg.AssetKey, topic: str | None) -> Metadata | None:
+    """Returns the metadata of the last materialization, of the partition of a topic or (None) of the table."""
+    partitions = [topic_to_partition_key(topic)] if topic is not None else None
+    latest = dg.AssetRecordsFilter(asset_key=key, asset_partitions=partitions)
+    records = context.instance.fetch_materializations(latest, limit=1).records
+    event = records[0].asset_materialization if records else None
+    if event:
+        return dict(event.metadata)
+    return None
+
+
+def columns_read(context: Context, key: dg.AssetKey) -> dict[str, list[str]]:
+    """Returns the downstream columns that come from each column of an asset, by the lineage in the catalog."""
+    readers: dict[str, list[str]] = {}
+    try:
+        graph = context.repository_def.asset_graph
+    except CheckError:  # dg.materialize has only the assets of its call
+        graph = context.job_def.asset_layer.asset_graph
+    for child in graph.get(key).child_keys:
+        lineage = (last_metadata(context, child, None) or {}).get("dagster/column_lineage")
+        if lineage is None:
+            lineage = graph.get(child).metadata.get("dagster/column_lineage")
+        lineage = getattr(lineage, "value", lineage)
+        if not isinstance(lineage, dg.TableColumnLineage):
+            continue
+        for column, deps in lineage.deps_by_column.items():
+            for dep in deps:
+                if dep.asset_key == key:
+                    readers.setdefault(dep.column_name, []).append(f"{child.to_user_string()}.{column}")
+    return readers

@@ -1,0 +1,292 @@
+"""The stages of a policy. They come before the stages of the chain, so no stage of a chain sees a value to hide.
+
+A stage that renames, copies or routes sees only the values that the policy has left. So neither a chain nor a run
+config that replaces the chain can carry a value past the policy.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+from dagster_smt.authoring.bundles import NestedPaths, by_syntax, check_paths
+from dagster_smt.authoring.options import Names, option
+from dagster_smt.authoring.stage import Chain, Stage
+from dagster_smt.authoring.transform import Transform
+from dagster_smt.authoring.validate import NonEmptyNames, NonEmptyText
+from dagster_smt.chain.problems import build
+from dagster_smt.chain.stages import canonical
+from dagster_smt.effects.effect import Change, Effect, KeepHeaders
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.paths.connect import EXTENDED
+from dagster_smt.predicates.record_is_tombstone import RecordIsTombstone
+from dagster_smt.predicates.topic_name_matches import TopicNameMatches
+from dagster_smt.privacy.policy import DROP, HOLD_BACK, KEEP, MASK, NO_TAG, Action, Decision, Policy, transform_class
+from dagster_smt.privacy.tags import Part, topic_matches
+from dagster_smt.transforms.kafka.drop_headers import DropHeaders
+from dagster_smt.transforms.kafka.filter import Filter
+from dagster_smt.transforms.kafka.mask_field import Mask
+from dagster_smt.transforms.kafka.replace_field import ReplaceField
+
+PREFIX = "policy_"
+"""The beginning of the aliases of a policy's stages."""
+HELD = f"{PREFIX}held"
+"""The beginning of the aliases of stages that name the fields which they hold back."""
+OTHER_HEADERS = "*"
+"""In the decisions about headers: all headers that have no decision of their own."""
+EXTENDED_PATHS = {"field.syntax.version": EXTENDED}
+
+
+class PolicyMask(NestedPaths, Transform):
+    """Replaces values as ``MaskField`` does, and leaves null records and missing fields alone."""
+
+    connect_class = "dagster_smt.policy.Mask"
+    purpose = "mask fields"
+    null = "pass"
+    fields: Annotated[NonEmptyNames, by_syntax()] = option("Fields to mask.")
+    replacement: NonEmptyText | None = option("The new value, instead of the type's zero.", None)
+
+    def check(self) -> Iterator[tuple[str, str, str]]:
+        return check_paths("fields", self.fields, self.path)
+
+    def effects(self) -> tuple[Effect, ...]:
+        mask = Mask(self.replacement)
+        return tuple(Change(self.path(name), mask, "masked") for name in self.fields)
+
+
+class PolicyHeaders(Transform):
+    """Removes all headers except those that somebody has decided to keep."""
+
+    connect_class = "dagster_smt.policy.Headers"
+    sided = False
+    headers: Names = option("Names of the headers that stay.", ())
+
+    def effects(self) -> tuple[Effect, ...]:
+        return (KeepHeaders(self.headers),)
+
+
+@dataclass(frozen=True)
+class PolicyStage(Stage):
+    """A stage that a policy adds.
+
+    Attributes:
+        action: The action of the policy.
+        topics: A regular expression for the topics of the stage; empty: all topics.
+        paths: The paths of the stage. For the stage that holds fields back, the paths that stay.
+    """
+
+    action: str = ""
+    topics: str = ""
+    paths: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """See ``Stage``."""
+        return f"policy {self.alias} ({self.label})"
+
+    @property
+    def relied_on(self) -> bool:
+        """See ``Stage``. A field that has a tag need not be in every record, nor in every topic."""
+        return False
+
+    @property
+    def holds_back(self) -> bool:
+        """True if the stage holds back fields without a decision."""
+        return self.action == HOLD_BACK
+
+    @property
+    def part(self) -> Part:
+        """The part of the records whose fields the stage changes."""
+        if isinstance(self.transform, DropHeaders | PolicyHeaders):
+            return "headers"
+        return "key" if self.side == "key" else "value"
+
+    def acts_on_topic(self, topic: str) -> bool:
+        """Returns True if the stage acts on the records of a topic."""
+        return not self.topics or topic_matches(self.topics, topic)
+
+
+@dataclass(frozen=True)
+class TopicDecisions:
+    """The decisions for some topics of a table.
+
+    Attributes:
+        topics: A regular expression for these topics; empty: all topics of the table.
+        decisions: The decisions.
+        added: Paths of the value that stay without a decision, such as a column of the record's offset.
+        decided: False for topics that no source of tags lists.
+        drops_records: True to drop the records of these topics as a whole, because the sink would hold their keys.
+    """
+
+    topics: str
+    decisions: tuple[Decision, ...]
+    added: tuple[str, ...] = ()
+    decided: bool = True
+    drops_records: bool = False
+
+
+def stages_of(policy: Policy, groups: Sequence[TopicDecisions]) -> tuple[PolicyStage, ...]:
+    """Returns the stages for decisions: drops first, then the stage that holds fields back, then the other actions.
+
+    Raises:
+        ConfigError: SMT765, an action cannot act on a field. With all problems.
+    """
+    makers = []
+    for number, group in enumerate(groups):
+        makers.append(_Maker(policy, group, "" if number == 0 else f"_{number + 1}"))
+    stages: list[PolicyStage] = []
+    problems: list[Problem] = []
+    for maker in makers:
+        try:
+            stages += list(maker.stages())
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(problems)
+    return tuple(stages)
+
+
+class _Maker:
+    """Makes the stages of one group."""
+
+    def __init__(self, policy: Policy, group: TopicDecisions, suffix: str):
+        self.policy, self.group, self.suffix = policy, group, suffix
+
+    def stages(self) -> Iterator[PolicyStage]:
+        if self.group.drops_records and self.policy.untagged == HOLD_BACK:
+            yield self._stage("topics", Filter(), "", DROP, ())
+        sides: tuple[Part, ...] = ("value", "key")
+        for part in sides:
+            yield from self._hiding(part)
+        for part in sides:
+            yield from self._acting(part)
+        yield from self._headers()
+
+    def _headers(self) -> Iterator[PolicyStage]:
+        """Yields the stages that drop headers: those with a tag, and those that nobody has decided about."""
+        decisions = {}
+        for d in self.group.decisions:
+            if d.part == "headers":
+                decisions[d.path] = d
+        others = decisions.pop(OTHER_HEADERS, None)
+        drops = []
+        for d in decisions.values():
+            if d.action != KEEP and not self._is_only_untagged(d):
+                drops.append(d.path)
+        if drops:
+            yield self._stage("headers", self._built(DropHeaders, {"headers": drops}, DROP), "", DROP, drops)
+        action: str = self.policy.untagged
+        if others is not None and not self._is_only_untagged(others):
+            action = others.action
+        if action != KEEP:
+            stay = []
+            for d in decisions.values():
+                if d.action == KEEP:
+                    stay.append(d.path)
+            transform = self._built(PolicyHeaders, {"headers": stay}, action)
+            yield self._stage("other_headers", transform, "", HOLD_BACK if action == HOLD_BACK else DROP, stay)
+
+    def _hiding(self, part: Part) -> Iterator[PolicyStage]:
+        """Yields the stages that drop fields and hold fields back."""
+        decisions = self._of(part)
+        for action in (DROP, HOLD_BACK):
+            paths = []
+            for d in decisions:
+                if d.action == action and not self._is_only_untagged(d):
+                    paths.append(d.path)
+            if paths:
+                yield self._dropping(part, "drop" if action == DROP else "held", paths)
+        if self.policy.untagged == HOLD_BACK and (part == "value" or decisions):
+            stay = []
+            for d in decisions:
+                if d.action not in (DROP, HOLD_BACK):
+                    stay.append(d.path)
+            stay += self.group.added if part == "value" else ()
+            yield self._holding_back(part, stay)
+
+    def _is_only_untagged(self, decision: Decision) -> bool:
+        """Returns True if the list of what stays holds a field back already."""
+        return decision.reason == NO_TAG and self.policy.untagged == HOLD_BACK
+
+    def _dropping(self, part: Part, alias: str, paths: list[str]) -> PolicyStage:
+        transform = self._built(ReplaceField, {**EXTENDED_PATHS, "exclude": paths}, DROP)
+        return self._stage(alias, transform, part, DROP, paths)
+
+    def _holding_back(self, part: Part, stay: list[str]) -> PolicyStage:
+        options = {"include": stay} if stay else {"exclude": ["*"]}
+        transform = self._built(ReplaceField, {**EXTENDED_PATHS, **options}, HOLD_BACK)
+        return self._stage("hold_back", transform, part, HOLD_BACK, stay)
+
+    def _acting(self, part: Part) -> Iterator[PolicyStage]:
+        """Yields a stage for each other action, in the order of the rules."""
+        paths: dict[str, list[str]] = {}
+        for rule in self.policy.rules:
+            paths.setdefault(rule.action, [])
+        for decision in self._of(part):
+            paths.setdefault(decision.action, []).append(decision.path)
+        for name, fields in paths.items():
+            if fields and name not in (KEEP, DROP, HOLD_BACK):
+                yield self._action(part, self.policy.actions.get(name) or Action(name), fields)
+
+    def _action(self, part: Part, action: Action, paths: list[str]) -> PolicyStage:
+        place = f"{self.policy.name} actions {action.name}"
+        cls = PolicyMask if action.name == MASK else transform_class(action, place)
+        options = {**action.options, action.fields: paths}
+        if "field.syntax.version" in cls.keys():
+            options = {**EXTENDED_PATHS, **options}
+        transform = self._built(cls, options, action.name)
+        stage = self._stage(action.name, transform, part if cls.sided else "", action.name, paths)
+        if transform.null != "reject" or stage.predicate is not None:
+            return stage
+        return replace(stage, predicate=RecordIsTombstone(), predicate_name="policy_tombstone", negate=True)
+
+    def _of(self, part: Part) -> list[Decision]:
+        decisions = [d for d in self.group.decisions if d.part == part]
+        whole = []
+        for d in decisions:
+            if not d.path and d.action != KEEP:
+                whole.append(d)
+        if whole:
+            hint = "give the tags to fields of the key, or write the decision: key: []"
+            statement = f"a whole key can only be kept, not '{whole[0].action}'"
+            raise ConfigError(Problem("SMT765", f"{self.policy.name} {self.group.topics} {part}", statement, hint))
+        return [d for d in decisions if d.path]
+
+    def _built(self, cls: type[Transform], options: dict[str, Any], action: str) -> Transform:
+        built, problems, _ = build(cls, options, f"{self.policy.name} {action} ({cls.__name__})", False)
+        if problems:
+            raise ConfigError(replace(p, code="SMT765") for p in problems)
+        assert isinstance(built, Transform)
+        return built
+
+    def _stage(self, alias: str, transform: Transform, side: str, action: str, paths: Sequence[str]) -> PolicyStage:
+        name = f"{PREFIX}{alias}{self.suffix}" + ("_key" if side == "key" else "")
+        predicate = TopicNameMatches(pattern=self.group.topics) if self.group.topics else None
+        predicate_name = f"{PREFIX}topics{self.suffix}" if predicate is not None else ""
+        return PolicyStage(
+            name, transform, side, predicate, predicate_name, False, action, self.group.topics, tuple(paths)
+        )
+
+
+def under_policy(chain: Chain, stages: Sequence[PolicyStage]) -> Chain:
+    """Returns a chain with the stages of a policy before its own.
+
+    Raises:
+        ConfigError: SMT766, a stage of the chain has an alias of the policy.
+    """
+    if not stages:
+        return chain
+    of_chain = []
+    for stage in chain.stages:
+        if not isinstance(stage, PolicyStage):
+            of_chain.append(stage)
+    own = tuple(of_chain)
+    taken = sorted({stage.alias for stage in own if stage.alias.startswith(PREFIX)})
+    if taken:
+        statement = f"the alias begins with {PREFIX}, as those of the policy's stages do"
+        raise ConfigError(Problem("SMT766", f"transforms.{alias}", statement, "choose another name") for alias in taken)
+    both = replace(chain, stages=(*stages, *own))
+    engine = {}
+    for key, text in chain.properties.items():
+        if key == "engine":
+            engine[key] = text
+    return replace(both, properties={**canonical(both), **engine})

@@ -1,0 +1,139 @@
+"""The request of one run."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Literal
+
+from dagster_smt.chain import Chain, Plan
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.topics.format import SELF_DESCRIBED, Formats
+from dagster_smt.model.windows.window import Window
+from dagster_smt.tables.erasure.spec import SmtErasure
+from dagster_smt.tables.planning import keeping_key, plan_sink
+from dagster_smt.tables.rows.row_stages import with_row
+from dagster_smt.tables.spec import LetterPlace, Sink, TableSink, TopicTable, WindowRequest
+from dagster_smt.tables.written_formats import written_formats
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """The request of one run.
+
+    Attributes:
+        name: Name of the asset or op; the connector's name in dead letters.
+        chain: The chain, with the stages that the columns of the topic table add around it.
+        table: The topic table that the run reads.
+        sink: The table or the topics that the run writes.
+        window: The requested offsets; by default those after the last committed window.
+        errors_tolerance: Connect's ``errors.tolerance``: ``none`` leaves out topics with records that fail, ``all``
+            continues without these records.
+        dead_letters: The place of dead letters: topics, or a separate table. ``None``: topics next to those that the
+            run reads.
+        dead_letter_topic: The topic of dead letters; empty: no dead letters.
+        rebuild: True to start over: this window replaces all rows, or all rows of ``window.topics``.
+        take_over: True to continue a table that runs of another name have written.
+        settle: True to accept changes of other writers: the state then counts the current rows.
+        key: The orchestrator's run and step. A second run with the same key and request is a retry.
+        asked: The whole request, if this run is a part of it.
+        touched: Fingerprints of the ledger entries that earlier batches of the run touched.
+        defined: The chain of the definition, if the run has another chain; else None.
+        erasure: How records name persons, and the register of those whose records are left out; None: no erasure.
+    """
+
+    name: str
+    chain: Chain
+    table: TopicTable
+    sink: Sink
+    window: WindowRequest = field(default_factory=WindowRequest)
+    errors_tolerance: Literal["none", "all"] = "none"
+    dead_letters: LetterPlace | None = None
+    dead_letter_topic: str = ""
+    rebuild: bool = False
+    take_over: bool = False
+    settle: bool = False
+    key: str = ""
+    asked: str = ""
+    touched: frozenset[str] = frozenset()
+    defined: Chain | None = None
+    erasure: SmtErasure | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.dead_letters, TableSink) and self.dead_letters.keyed is not None:
+            hint = "leave mode and keys out: each letter is a row"
+            raise ConfigError(Problem("SMT700", "dead_letters", "a table of dead letters has no keys", hint))
+        if isinstance(self.dead_letters, TableSink) and self.dead_letters.per_topic:
+            hint = "name one table: each letter names the source of its record"
+            raise ConfigError(Problem("SMT730", "dead_letters", "dead letters need a single table", hint))
+        written = written_formats(self.table, self.sink)
+        chain = with_row(self.chain, self.table, self.sink.kind, written.value)
+        object.__setattr__(self, "chain", keeping_key(chain, self.table, self.sink))
+
+    def plan(self) -> Plan:
+        """Returns the plan of the chain before any window is known. The plan is made once.
+
+        Raises:
+            PlanError, UnsupportedError: As ``plan_sink``: the run can never work.
+        """
+        return self._plan
+
+    @cached_property
+    def _plan(self) -> Plan:
+        return plan_sink(self.chain, self.table, self.sink)
+
+    @property
+    def request(self) -> str:
+        """Identifies the request.
+
+        A request for the next window is the same under every chain. A request that replaces rows is a new request if
+        the chain, the columns or the formats differ, and has to run again.
+        """
+        if self.asked:
+            return self.asked
+        if self.window.explicit:
+            explicit = self.window.explicit.to_json()
+        else:
+            explicit = None
+        asked = {**asdict(replace(self.window, explicit=None)), "explicit": explicit, "rebuild": self.rebuild}
+        del asked["cuts"]  # they divide the counts only
+        if self.window.late == "next":  # older versions knew nothing else
+            del asked["late"]
+        if not self.window.begin_anew:  # older versions did not have it
+            del asked["begin_anew"]
+        if self.settle:
+            asked["settle"] = True
+        if self.window.redrive or self.window.repair:
+            asked["chain"] = self.chain.hash
+        if self.window.fixed or self.rebuild:
+            asked["made"] = self._row_inputs
+        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def _row_inputs(self) -> list[str]:
+        """Everything that the rows depend on, except the records."""
+        table = self.table
+        formats = [f"{form.kind} {form.schema!r} {form.options!r}" for form in (table.key, table.value)]
+        return [self.chain.hash, repr(table.row), *formats, self.sink.kind]
+
+    def of_topics(self, topics: tuple[str, ...]) -> "RunSpec":
+        """Returns the run for some of its topics. The request stays the same."""
+        explicit = self.window.explicit
+        if explicit is not None:
+            explicit = Window(tuple(r for r in explicit.ranges if r.topic in topics))
+        return replace(self, window=replace(self.window, topics=topics, explicit=explicit), asked=self.request)
+
+    @property
+    def written(self) -> Formats:
+        """The formats of the records that the run writes."""
+        return written_formats(self.table, self.sink)
+
+    @property
+    def finds_schemas(self) -> bool:
+        """True if the columns depend on the records."""
+        if self.sink.kind != "columns":
+            return False
+        return self.chain.has_foreign or self.table.value.kind in SELF_DESCRIBED

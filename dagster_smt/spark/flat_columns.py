@@ -1,0 +1,113 @@
+"""Where the values of a record are between two stages: flat internal columns (KLIP: the internal schema).
+
+Only structs that a stage addresses are split into columns. Any other value stays one opaque column.
+"""
+
+from dataclasses import dataclass, field
+from typing import Union
+
+from dagster_smt.model.schema import Schema
+from dagster_smt.spark import sql as F
+from dagster_smt.spark.sql import Column
+from dagster_smt.spark.types import internal_names
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A value in one column, of the internal type of ``schema``.
+
+    ``column`` may be a field of a struct as it was read, ``side.field``, because unchanged fields stay inside their
+    struct.
+    """
+
+    column: str
+    schema: Schema
+
+
+@dataclass(frozen=True)
+class Struct:
+    """A struct that is split into columns.
+
+    ``present`` is a column that is null if the struct is null; None if it never is.
+    """
+
+    schema: Schema
+    present: str | None
+    fields: dict[str, "Layout"] = field(default_factory=dict)
+
+
+Layout = Union[Leaf, Struct]  # noqa: UP007 - Struct names Layout before it exists
+
+
+def field_of(column: Column, schema: Schema, name: str) -> Column:
+    """Returns a field of an opaque struct column."""
+    names = internal_names(schema)
+    return column.getField(names[schema.field_names.index(name)])
+
+
+def columns_of(layout: Layout | None) -> set[str]:
+    """Returns the internal columns that a layout uses."""
+    if layout is None:
+        return set()
+    if isinstance(layout, Leaf):
+        return {layout.column.partition(".")[0]}
+    below = set[str]().union(*map(columns_of, layout.fields.values()))
+    return below | ({layout.present} if layout.present else set())
+
+
+@dataclass(frozen=True)
+class Place:
+    """The target of a reference: a part of the layout, and the fields below that part which are still opaque."""
+
+    layout: Layout
+    below: tuple[str, ...] = ()
+
+    @property
+    def exact(self) -> str | None:
+        """The column with exactly the value of the reference, if there is such a column."""
+        if isinstance(self.layout, Leaf) and not self.below:
+            return self.layout.column
+        return None
+
+
+def find_place(layout: Layout, steps: tuple[str, ...]) -> Place:
+    """Follows field names down a layout."""
+    for number, step in enumerate(steps):
+        if isinstance(layout, Leaf):
+            return Place(layout, steps[number:])
+        layout = layout.fields[step]
+    return Place(layout)
+
+
+def value_of(place: Place) -> Column:
+    """Returns the value at a place."""
+    if isinstance(place.layout, Struct):
+        return built(place.layout)
+    column, schema = F.col(place.layout.column), place.layout.schema
+    for name in place.below:
+        column, schema = field_of(column, schema, name), schema.by_name[name]
+    return column
+
+
+def presence_of(place: Place) -> Column:
+    """Returns a column that is null exactly if the value at a place is null."""
+    if isinstance(place.layout, Struct):
+        if place.layout.present:
+            return F.col(place.layout.present)
+        return F.lit(True)
+    return value_of(place)
+
+
+def built(layout: Layout) -> Column:
+    """Returns the struct column of a split struct, in the internal form."""
+    if isinstance(layout, Leaf):
+        return F.col(layout.column)
+    names = internal_names(layout.schema)
+    parts = zip(names, layout.fields.values(), strict=True)
+    fields = []
+    for name, child in parts:
+        fields.append(built(child).alias(name))
+    struct = F.struct(*fields)
+    if layout.present:
+        return F.when(F.col(layout.present).isNotNull(), struct)
+    return struct

@@ -1,0 +1,111 @@
+"""The columns that an evaluator adds to a record, the same for both evaluators.
+
+| column | type | meaning |
+|---|---|---|
+| ``__topic``, ``__partition``, ``__offset`` | | the record's coordinates as read |
+| ``__status`` | tinyint | 0 kept, 1 dropped, 2 failed; ``LEFT`` in between: Python must run the record |
+| ``__stage`` | int | stage that dropped or failed it; -1 none, -2 key converter, -3 value converter |
+| ``__problem`` | struct | why it failed |
+| ``__touched`` | array<bigint> | bitmap over the plan's ledger entries, 62 in each element |
+| ``__out`` | struct | the output row; null or undefined for records that did not pass |
+| ``__element`` | int | only where arrays are rows: the position in the array, -1 for an empty one |
+| ``__left`` | struct | only where the JVM lane read columns: the record as it was read, if it is left to Python |
+| ``__key`` | struct | only if the chain keeps keys: the key's fields after the chain, or ``value`` without fields |
+| ``__gone`` | boolean | only if the chain keeps keys: true if the value is null, so that ``__out`` has no row |
+| ``__timestamp`` | timestamp | only if the chain keeps keys: the record's timestamp as read |
+| ``__changes`` | string | only if the chain has foreign stages: their changes (``records.change_texts``) |
+| ``__destination`` | string | only if the chain keeps topics: the topic after the chain |
+| ``__guessed`` | tinyint | only if schemas were guessed: whether the record names them (``reading.window_forms``) |
+"""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import types as T
+
+from dagster_smt.errors import Problem
+from dagster_smt.model.record import Side
+from dagster_smt.spark import sql as F
+from dagster_smt.spark.sql import Column
+from dagster_smt.values.headers.fields import HEADERS_DDL
+
+LEFT = 3
+"""The ``__status`` of a record that the JVM lane leaves to Python."""
+LEFT_RECORD = "__left"
+CHANGES = "__changes"
+KEY, GONE, TIMESTAMP = "__key", "__gone", "__timestamp"
+DESTINATION = "__destination"
+IN_TIMESTAMP = "in_timestamp"
+"""``__timestamp`` on the way through the Spark evaluator."""
+BITS = 62
+"""Ledger entries per element of ``__touched``."""
+
+PROBLEM_FIELDS = ("code", "statement", "hint", "connect_class")
+PROBLEM_TYPE = T.StructType([T.StructField(name, T.StringType()) for name in PROBLEM_FIELDS])
+_ARROW_PROBLEM = pa.struct([(name, pa.string()) for name in PROBLEM_FIELDS])
+RECORD_COLUMNS = {
+    "key": "binary",
+    "value": "binary",
+    "topic": "string",
+    "partition": "int",
+    "offset": "bigint",
+    "timestamp": "timestamp_ltz",
+    "timestampType": "int",
+    "headers": HEADERS_DDL,
+    "source_topic": "string",
+}
+LEADER_EPOCH = "leaderEpoch"
+"""One more of Kafka's columns, where the chain looks at it: an ``INT``, null where the source has no leaders."""
+TIMESTAMP_TYPES = {-1: "NoTimestampType", 0: "CreateTime", 1: "LogAppendTime"}
+"""``timestampType`` as ``org.apache.kafka.common.record.TimestampType`` names it."""
+UNREADABLE_TIMESTAMP = -2
+"""The ``timestampType`` of a record whose timestamp Spark cannot hold; its ``timestamp`` is null."""
+UNREADABLE = Problem(
+    "SMT429",
+    "",
+    "the record's timestamp is outside Spark's range",
+    "send timestamps in milliseconds since 1970",
+)
+NO_ROW = Problem("", "", "the message holds no row")
+"""What stands in place of a problem where a message holds no row: its record counts as dropped, by no stage."""
+RECORD_DDL = ", ".join(f"{F.quoted(name)}: {type_}" for name, type_ in RECORD_COLUMNS.items())
+TARGET = "target_partition"
+"""One more column of a record where the chain chooses partitions: null leaves that to the topic."""
+
+
+def schema_column(side: Side) -> str:
+    """Returns the name of the column with the id of the schema of a record's side."""
+    return f"__{side}_schema"
+
+
+def timestamp_type_name(number: Column) -> Column:
+    """Returns the name of a timestamp's type, given its number."""
+    literals = []
+    for pair in TIMESTAMP_TYPES.items():
+        for part in pair:
+            literals.append(F.lit(part))
+    return F.create_map(*literals)[number]
+
+
+def words(entries: int) -> int:
+    """Returns the number of elements of ``__touched`` for a number of ledger entries."""
+    return -(-entries // BITS)
+
+
+def timestamp_micros(batch: pa.RecordBatch) -> pa.Array:
+    """Returns the timestamps of a batch of Kafka's columns, in microseconds."""
+    return batch.column("timestamp").cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
+
+
+def unreadable_timestamps(batch: pa.RecordBatch) -> pa.Array:
+    """Returns a flag for each record of a batch: the source could not read its timestamp."""
+    return pc.fill_null(pc.equal(batch.column("timestampType"), UNREADABLE_TIMESTAMP), False)
+
+
+def problem_column(problems: dict[int, Problem], size: int) -> pa.Array:
+    """Returns the column ``__problem`` of a batch from the problems by position."""
+    if not problems:
+        return pa.nulls(size, _ARROW_PROBLEM)
+    rows: list[dict[str, str] | None] = [None] * size
+    for number, problem in problems.items():
+        rows[number] = {name: getattr(problem, name) for name in PROBLEM_FIELDS}
+    return pa.array(rows, _ARROW_PROBLEM)

@@ -1,0 +1,206 @@
+"""The actions of a window's changes on the rows of a table, one for each key, and their counts.
+
+| action | the row |
+|---|---|
+| ``insert`` | is new |
+| ``update`` | is replaced |
+| ``delete`` | is removed |
+| ``superseded`` | stays, because it comes from a later event |
+| ``nothing`` | does not exist, so the deletion has no effect |
+| ``conflict`` | stays: it comes from another partition, and nothing orders the two events |
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, StructType
+
+from dagster_smt.model.reports.run_report import KeyCounts
+from dagster_smt.spark.sql import quoted
+from dagster_smt.tables.keyed.events import DELETE, Keyed, key_of_rows, no_names
+from dagster_smt.tables.schemas import conformed_columns
+
+INSERT, UPDATE, REMOVE = "insert", "update", "delete"
+SUPERSEDED, NOTHING, CONFLICT = "superseded", "nothing", "conflict"
+WRITTEN = (INSERT, UPDATE, REMOVE)
+
+
+def current_rows(table: DataFrame, keyed: Keyed) -> DataFrame:
+    """Returns the key of each row of a table, with the coordinates of the row's record.
+
+    The columns are ``key``, ``now_topic``, ``now_partition``, ``now_offset`` and, with ``sequence_by``,
+    ``now_sequence``.
+    """
+    record = zip(keyed.coordinates.names, ("now_topic", "now_partition", "now_offset"), strict=True)
+    columns = []
+    for name, alias in record:
+        columns.append(F.col(quoted(name)).alias(alias))
+    if keyed.rows.sequence_by:
+        columns.append(F.col(quoted(keyed.rows.sequence_by)).alias("now_sequence"))
+    return table.select(key_of_rows(keyed), *columns)
+
+
+def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) -> DataFrame:
+    """Returns the changes with the column ``action`` and, if the table has a row of the key, the coordinates of its
+    record.
+
+    Args:
+        changes: See ``tables.keyed.fold``.
+        current: See ``current_rows``; None if there is no table yet, or it starts over.
+        keyed: The table.
+    """
+    if current is None:
+        nobody = {"now_topic": F.lit(None).cast("string"), "now_partition": F.lit(None).cast("int")}
+        joined = changes.withColumns(nobody)
+        is_there = F.lit(False)
+    else:
+        joined = changes.join(current, "key", "left")
+        if keyed.rows.sequence_by:
+            joined = joined.withColumn("order", _order_after_row(changes.schema["order"].dataType))
+        is_there = F.col("now_topic").isNotNull()
+    is_delete = F.col("op") == DELETE
+    is_soft = keyed.rows.deletes == "soft"
+    new = F.when(is_delete & F.lit(not is_soft), NOTHING).otherwise(INSERT)
+    if "deletion" in changes.columns:
+        was_deleted_later = F.coalesce(F.col("order") <= F.col("deletion"), F.lit(False))
+        new = F.when(was_deleted_later & ~is_delete, SUPERSEDED).otherwise(new)
+    there = F.when(is_delete & F.lit(not is_soft), REMOVE).otherwise(UPDATE)
+    if current is None:
+        action = new
+    else:
+        action = F.when(~is_there, new).when(_is_older(keyed), SUPERSEDED).otherwise(there)
+    conflict = F.col("crosses") & F.lit(not keyed.rows.sequence_by)
+    if current is not None:
+        conflict = conflict | (is_there & _conflicts(keyed))
+    return joined.withColumn("action", F.when(F.coalesce(conflict, F.lit(False)), CONFLICT).otherwise(action))
+
+
+def vanished_rows(
+    table: DataFrame, events: DataFrame, topics: Iterable[str], keyed: Keyed, schema: StructType
+) -> DataFrame:
+    """Returns the removals of rows that no event makes any more, in topics that are read again from their beginning.
+
+    Args:
+        table: The rows of the table.
+        events: The events of the window.
+        topics: The topics that start over.
+        keyed, schema: The table and its columns.
+
+    Returns:
+        The columns ``key``, ``row``, ``action``, ``op``, ``topic``, ``unchanged``, ``incomplete`` and ``now_topic``.
+    """
+    row = F.struct(*conformed_columns(table, schema)).alias("row")
+    topic = F.col(quoted(keyed.coordinates.topic))
+    rows = table.where(topic.isin(*topics)).select(key_of_rows(keyed), row, topic.alias("now_topic"))
+    return rows.join(events.select("key").distinct(), "key", "left_anti").select(
+        "key",
+        "row",
+        F.lit(REMOVE).alias("action"),
+        F.lit(DELETE).alias("op"),
+        F.col("now_topic").alias("topic"),
+        no_names().alias("unchanged"),
+        no_names().alias("incomplete"),
+        "now_topic",
+    )
+
+
+def _same_partition() -> Column:
+    return (F.col("topic") == F.col("now_topic")) & (F.col("partition") == F.col("now_partition"))
+
+
+def _order_after_row(kind: DataType) -> Column:
+    """Returns the place of an event. A tombstone without an event before it in its window follows the row's event.
+
+    Such a deletion is remembered with the sequence of the row. Without it an older event would bring the row back.
+    """
+    follows = F.col("order.sequence").isNull() & _same_partition() & (F.col("offset") > F.col("now_offset"))
+    place = F.struct(F.col("now_sequence").alias("sequence"), "topic", "partition", "offset").cast(kind)
+    return F.when(follows, place).otherwise(F.col("order"))
+
+
+def _is_older(keyed: Keyed) -> Column:
+    """Returns whether an event comes before the one that the row is of.
+
+    Without ``sequence_by`` it never does: a run that reads older offsets again reads on to the table's progress.
+    """
+    if not keyed.rows.sequence_by:
+        return F.lit(False)
+    now = F.struct(
+        F.col("now_sequence").alias("sequence"),
+        F.col("now_topic").alias("topic"),
+        F.col("now_partition").alias("partition"),
+        F.col("now_offset").alias("offset"),
+    )
+    # A tombstone whose window has no event of its key has no sequence: its partition's offsets order it.
+    by_offset = F.col("offset") < F.col("now_offset")
+    has_sequence = F.col("order.sequence").isNotNull()
+    return F.when(has_sequence, F.col("order") < now).otherwise(by_offset)
+
+
+def _conflicts(keyed: Keyed) -> Column:
+    """Returns whether nothing orders an event and the one that the row is of."""
+    if not keyed.rows.sequence_by:
+        return ~_same_partition()
+    return F.col("order.sequence").isNull() & ~_same_partition()
+
+
+@dataclass(frozen=True)
+class Effects:
+    """The effects of a window's changes on a table.
+
+    Attributes:
+        counts: The counts by the topic of the events.
+        rows: The change in the number of the table's rows, by topic.
+        conflicts: The number of keys with events in several partitions that nothing orders.
+        actions: The actions on rows that occur (a part of ``WRITTEN``).
+        keeps_columns: True if an event lacks columns, whose values stay.
+    """
+
+    counts: Mapping[str, KeyCounts] = field(default_factory=dict)
+    rows: Mapping[str, int] = field(default_factory=dict)
+    conflicts: int = 0
+    actions: frozenset[str] = frozenset()
+    keeps_columns: bool = False
+
+
+def effects_of(changes: DataFrame, events: Mapping[str, int] | None) -> Effects:
+    """Returns the counted effects of changes.
+
+    Args:
+        changes: See ``with_actions``.
+        events: The number of events of each topic; None: the column ``events`` of the changes has the numbers.
+    """
+    lacks = F.size("incomplete") > 0
+    keeps = F.size("unchanged") > 0
+    is_incomplete = (F.col("op") != DELETE) & (lacks | ((F.col("action") == INSERT) & keeps))
+    aggregates = [
+        F.count("*").alias("keys"),
+        F.count_if(is_incomplete).alias("incomplete"),
+        F.count_if(keeps).alias("keeping"),
+    ]
+    if events is None:
+        aggregates.append(F.coalesce(F.sum("events"), F.lit(0)).alias("events"))
+    rows = changes.groupBy("topic", "now_topic", "action").agg(*aggregates).collect()
+    counts = {}
+    for topic in events or ():
+        counts[topic] = KeyCounts()
+    number_of_events = Counter(events or {})
+    table_rows = Counter[str]()
+    conflicts = 0
+    for row in rows:
+        counts.setdefault(row.topic, KeyCounts()).add(row.action, row["keys"], row.incomplete)
+        if events is None:
+            number_of_events[row.topic] += row.events
+        if row.action in (INSERT, UPDATE):
+            table_rows[row.topic] += row["keys"]
+        if row.action in (UPDATE, REMOVE):
+            table_rows[row.now_topic] -= row["keys"]
+        if row.action == CONFLICT:
+            conflicts += row["keys"]
+    for topic, number in number_of_events.items():
+        counts[topic].superseded += max(0, number - counts[topic].keys)
+    actions = frozenset(row.action for row in rows) & frozenset(WRITTEN)
+    return Effects(counts, dict(table_rows), conflicts, actions, any(row.keeping for row in rows))

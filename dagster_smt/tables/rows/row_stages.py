@@ -1,0 +1,56 @@
+"""A chain over a topic table with columns: a first stage makes rows, and a last stage turns them into records again."""
+
+from dataclasses import dataclass, replace
+
+from dagster_smt.authoring.stage import Chain, Stage
+from dagster_smt.model.topics.format import Format
+from dagster_smt.model.topics.primitives import WHOLE
+from dagster_smt.tables.rows.read import ReadRow
+from dagster_smt.tables.rows.write import WriteRow
+from dagster_smt.tables.spec import SinkKind, TopicTable
+
+
+@dataclass(frozen=True)
+class RowStage(Stage):
+    """A stage that the topic table adds, and that is not in the user's chain."""
+
+    @property
+    def label(self) -> str:
+        """See ``Stage``."""
+        if isinstance(self.transform, ReadRow):
+            return "read columns"
+        return "write columns"
+
+    @property
+    def place(self) -> str:
+        """See ``Stage``."""
+        return f"topic table ({self.label})"
+
+    @property
+    def connect_class(self) -> str:
+        """See ``Stage``."""
+        return self.transform.connect_class
+
+
+def with_row(chain: Chain, table: TopicTable, kind: SinkKind, written: Format | None = None) -> Chain:
+    """Returns the chain with the stages that the columns of its topic table need; without columns the same chain.
+
+    Args:
+        chain: The chain, with or without these stages.
+        table: The topic table.
+        kind: ``columns``: the rows are written; ``records``: the rows become records again.
+        written: The format of written values; None: the format of the topic table.
+    """
+    row = table.row
+    if not row:
+        return chain
+    of_chain = []
+    for stage in chain.stages:
+        if not isinstance(stage, RowStage):
+            of_chain.append(stage)
+    own = tuple(of_chain)
+    first = RowStage("columns", ReadRow(row=row, form=table.value))
+    form = written or table.value
+    whole = form.kind in WHOLE or form.is_column
+    last = RowStage("record", WriteRow(row=row, whole=whole, unwrapped=form.is_column))
+    return replace(chain, stages=(first, *own, last) if kind == "records" else (first, *own))
