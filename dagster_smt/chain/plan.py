@@ -372,7 +372,11 @@ def plan_test(predicate: Predicate, record: PlanRecord) -> Expr | bool:
             break
     if first_side is not None and getattr(record, first_side) is None:
         return False
-    seen = hidden(record, {side: undeclared(name, side) for side in SIDES if side not in reads})
+    unread_sides = {}
+    for side in SIDES:
+        if side not in reads:
+            unread_sides[side] = undeclared(name, side)
+    seen = hidden(record, unread_sides)
     if isinstance(predicate, CodePredicate):
         test = predicate.test(seen)
     else:

@@ -51,12 +51,17 @@ def less_hidden(chain: Chain, defined: Chain) -> tuple[LedgerEntry, ...]:
     chain hides the same fields under other paths, the result has the masks of the definition. If the chain opens
     encrypted values or tokens, and the definition's chain does not, the result has all encryptions of the definition.
     """
-    present = {(target, form) for _, target, form, _ in _hidden(chain)}
+    present = set()
+    for _, target, form, _ in _hidden(chain):
+        present.add((target, form))
     opens_more = bool(_openings(chain) - _openings(defined))
     entries = ledger_entries(defined)
     missing = []
     for number, target, form, seals in _hidden(defined):
-        ways = [(t, f) for t in (target, (*target[:-1], "")) for f in (form, WHOLLY)]
+        ways = []
+        for t in (target, (*target[:-1], "")):
+            for f in (form, WHOLLY):
+                ways.append((t, f))
         if present.isdisjoint(ways) or (opens_more and seals):
             missing.append(entries[number])
     return tuple(missing)
@@ -77,19 +82,27 @@ def _openings(chain: Chain) -> set[tuple[str, ...]]:
     openings: set[tuple[str, ...]] = set()
     for stage in chain.stages:
         if _has_rule(stage, "opens"):
-            options = {key: as_text(value) for key, value in stage.transform.configured().items()}
+            options = {}
+            for key, value in stage.transform.configured().items():
+                options[key] = as_text(value)
             openings.add((stage.connect_class, json.dumps(options, sort_keys=True), _condition_text(stage)))
     return openings
 
 
 def _has_rule(stage: Stage, protection: Protection) -> bool:
     effects = stage.transform.effects()
-    return any(isinstance(effect, Change) and effect.rule.protection == protection for effect in effects)
+    for effect in effects:
+        if isinstance(effect, Change) and effect.rule.protection == protection:
+            return True
+    return False
 
 
 def _form_of(stage: Stage) -> str:
     """Returns how a stage masks: ``WHOLLY``, or its class, and for texts also its options."""
-    masks = [e for e in stage.transform.effects() if isinstance(e, Change) and e.action == "masked"]
+    masks = []
+    for e in stage.transform.effects():
+        if isinstance(e, Change) and e.action == "masked":
+            masks.append(e)
     if masks and all(mask.rule.constant for mask in masks):
         return WHOLLY
     options = {}

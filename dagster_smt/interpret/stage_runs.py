@@ -341,7 +341,9 @@ def _compiled(plan: StagePlan, after: PlanRecord) -> Apply:
         for bit, function in touches:
             if function(record) is not None:
                 bits |= bit
-        values = [function(record) for _, _, function in changes]
+        values = []
+        for _, _, function in changes:
+            values.append(function(record))
         for (name, schema, _), value in zip(changes, values, strict=True):
             setattr(record, name, value)
             if schema is not None:

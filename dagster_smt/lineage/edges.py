@@ -83,14 +83,21 @@ def edges_of_report(report: RunReport, chain: Chain) -> tuple[Edge, ...]:
         kind: EdgeKind = "unknown"
         if path in report.masked:
             kind = "masking" if certain else "partly masked"
-        edges += [Edge(path, source, kind) for source in sorted(sources)]
+        for source in sorted(sources):
+            edges.append(Edge(path, source, kind))
     return tuple(edges)
 
 
 def _kind(cell: Cell, stages: Sequence[str], always: frozenset[str]) -> EdgeKind:
     marks = {split_mark(mark) for mark in cell.marks}
-    opened = {place for word, place in marks if word == "opened"}
-    masked = {place for word, place in marks if word == "masked"}
+    opened = set()
+    for word, place in marks:
+        if word == "opened":
+            opened.add(place)
+    masked = set()
+    for word, place in marks:
+        if word == "masked":
+            masked.add(place)
     if "" in masked and "" not in opened and always.intersection(stages):
         return "masking"
     # in the elements of a map, the order of a mask and its opening is unknown
@@ -102,7 +109,10 @@ def _kind(cell: Cell, stages: Sequence[str], always: frozenset[str]) -> EdgeKind
 
 
 def _masks(stage: Stage) -> bool:
-    return any(entry.action == "masked" for entry in stage.transform.ledger())
+    for entry in stage.transform.ledger():
+        if entry.action == "masked":
+            return True
+    return False
 
 
 def _always_masking(plan: Plan) -> frozenset[str]:
@@ -147,7 +157,10 @@ def _changed(before: PlanRecord, after: PlanRecord, alias: str, stages: Stages) 
     cells = list(_cells(before))
     results: dict[Place, tuple[str, ...]] = {}
     for place, cell in _cells(after):
-        same = [other for other, one in cells if _contents(one) == _contents(cell)]
+        same = []
+        for other, one in cells:
+            if _contents(one) == _contents(cell):
+                same.append(other)
         changed_again = not cell.marks.isdisjoint({"masked", "opened"}) and not isinstance(cell.expr, Ref)
         if same and not changed_again:
             own: Iterable[str] = ()

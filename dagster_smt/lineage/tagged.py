@@ -116,7 +116,10 @@ def _of_decision(
 
 def _seals(stage: Stage) -> bool:
     """Returns whether a key opens what a stage has written."""
-    return any(isinstance(e, Change) and e.rule.protection == "seals" for e in stage.transform.effects())
+    for e in stage.transform.effects():
+        if isinstance(e, Change) and e.rule.protection == "seals":
+            return True
+    return False
 
 
 def _is_after_foreign(edge: Edge) -> bool:

@@ -115,7 +115,10 @@ def _personal_names(steps: Steps) -> Iterator[tuple[int, tuple[str, ...]]]:
 
 def fields_only(steps: Steps) -> Steps:
     """Returns a path with ``[*]`` for names that look personal themselves, because such names are keys of a map."""
-    return tuple(EVERY if isinstance(step, str) and any(kinds_in(step)) else step for step in steps)
+    field_steps = []
+    for step in steps:
+        field_steps.append(EVERY if isinstance(step, str) and any(kinds_in(step)) else step)
+    return tuple(field_steps)
 
 
 def _without_data(fields: list[FieldScan]) -> list[FieldScan]:

@@ -68,12 +68,21 @@ def read_counts(row: Row | dict[str, int], stages: int, entries: int) -> TopicCo
     for name in OF_ARRAYS:
         if name in sums:
             of_arrays[name] = sums[name]
+    dropped = []
+    for n in range(stages):
+        dropped.append(sums[f"dropped{n}"])
+    failed = []
+    for n in range(stages):
+        failed.append(sums[f"failed{n}"])
+    touched = []
+    for n in range(entries):
+        touched.append(sums[f"touched{n}"])
     return TopicCounts(
         sums["records"],
         sums["converters"],
-        tuple(sums[f"dropped{n}"] for n in range(stages)),
-        tuple(sums[f"failed{n}"] for n in range(stages)),
-        tuple(sums[f"touched{n}"] for n in range(entries)),
+        tuple(dropped),
+        tuple(failed),
+        tuple(touched),
         **of_arrays,
     )
 

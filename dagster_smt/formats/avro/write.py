@@ -345,7 +345,9 @@ def _of_struct(schema: Schema) -> Convert | None:
     names = tuple(schema.by_name)
 
     def convert_all(value: Mapping[str, Any]) -> dict[str, Any]:
-        fields = {name: value[name] for name in names}
+        fields = {}
+        for name in names:
+            fields[name] = value[name]
         for name, convert in converts:
             fields[name] = convert(fields[name])
         return fields

@@ -47,7 +47,9 @@ def json_opener(
     Raises:
         DataError: SMT753, a union has several types that a value with encrypted fields could have.
     """
-    documents = {name: json.loads(other) for name, other in {**references, "": text}.items()}
+    documents = {}
+    for name, other in {**references, "": text}.items():
+        documents[name] = json.loads(other)
     steps = []
     for rule in rules:
         walk = _Walks(documents, rule, tags).of(documents[""], "", _ROOT, None, 0)
@@ -90,8 +92,11 @@ class _Walks:
         if "$ref" in node:
             name, target = self._referred(str(node["$ref"]), document)
             return self.of(target, name, path, concerned, level + 1)
-        walks = [self._of_union(branches, document, path, concerned, level) for branches in _unions(node)]
-        walks += [self.of(one, document, path, concerned, level + 1) for one in node.get("allOf") or ()]
+        walks = []
+        for branches in _unions(node):
+            walks.append(self._of_union(branches, document, path, concerned, level))
+        for one in node.get("allOf") or ():
+            walks.append(self.of(one, document, path, concerned, level + 1))
         walks.append(self._typed(node, document, path, concerned, level))
         return _in_turn([walk for walk in walks if walk is not None])
 
@@ -112,12 +117,22 @@ class _Walks:
         Confluent's clients validate a value against each branch. Here, a union in which several types contain encrypted
         fields is refused, because the wrong type would leave a field encrypted, or open another one.
         """
-        walks = [(branch, self.of(branch, document, path, concerned, level + 1)) for branch in branches]
-        concerned_walks = [walk for _, walk in walks if walk is not None]
+        walks = []
+        for branch in branches:
+            walks.append((branch, self.of(branch, document, path, concerned, level + 1)))
+        concerned_walks = []
+        for _, walk in walks:
+            if walk is not None:
+                concerned_walks.append(walk)
         if not concerned_walks:
             return None
-        others = [branch for branch, _ in walks if not (isinstance(branch, dict) and branch.get("type") == "null")]
-        kinds = {_json_kind(self._resolved(branch, document)) for branch in others}
+        others = []
+        for branch, _ in walks:
+            if not (isinstance(branch, dict) and branch.get("type") == "null"):
+                others.append(branch)
+        kinds = set()
+        for branch in others:
+            kinds.add(_json_kind(self._resolved(branch, document)))
         if len(concerned_walks) > 1 or len(kinds) < len(others):
             statement = f"{path} has several types that a value with encrypted fields could have"
             hint = "with rules=sealed, fields stay encrypted"
@@ -166,7 +181,10 @@ class _Walks:
 
 def _unions(node: Mapping[str, Any]) -> list[Sequence[Any]]:
     """Returns the unions of a node. A list of types is one, too."""
-    unions = [node[word] for word in ("oneOf", "anyOf") if isinstance(node.get(word), list)]
+    unions = []
+    for word in ("oneOf", "anyOf"):
+        if isinstance(node.get(word), list):
+            unions.append(node[word])
     kinds = node.get("type")
     if isinstance(kinds, list):
         unions.append([{**node, "type": kind} for kind in kinds])

@@ -39,7 +39,9 @@ def protobuf_opener(
     pool, file = pool_of(files, "protobuf")
     descriptor = message_of(pool, file, message, "protobuf")
     parse = message_factory.GetMessageClass(descriptor).FromString
-    steps = [(_Fields(rule, tags), keys(rule).opened, rule.may_fail) for rule in rules]
+    steps = []
+    for rule in rules:
+        steps.append((_Fields(rule, tags), keys(rule).opened, rule.may_fail))
 
     def opened(data: bytes) -> bytes:
         try:
@@ -82,7 +84,10 @@ class _Fields:
         known = self.known.get(descriptor.full_name)
         if known is None:
             fields = list(descriptor.fields)
-            texts = [field for field in fields if field.type in (_STRING, _BYTES) and self._concerns(field)]
+            texts = []
+            for field in fields:
+                if field.type in (_STRING, _BYTES) and self._concerns(field):
+                    texts.append(field)
             known = self.known[descriptor.full_name] = texts, [field for field in fields if field.type == MESSAGE]
         return known
 

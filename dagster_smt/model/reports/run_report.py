@@ -554,6 +554,10 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
     ranges = []
     for key, span in spans.items():
         ranges.append(Range(*key, *span))
+    problems_by_topic = {}
+    for report in reports:
+        for t, problems in report.failures.items():
+            problems_by_topic[t] = problems
     return replace(
         last,
         previous=reports[0].previous,
@@ -566,7 +570,7 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
         ledger=ledger,
         rejects=[reject for report in reports for reject in report.rejects],
         topics=topics,
-        failures={t: problems for report in reports for t, problems in report.failures.items()},
+        failures=problems_by_topic,
         files=sum(r.files for r in reports),
         bytes=sum(r.bytes for r in reports),
         seconds=seconds,

@@ -32,7 +32,10 @@ def load_definitions(place: str, hint: str) -> list[object]:
         objects = [getattr(module, attribute)] if attribute else list(vars(module).values())
     except (ImportError, AttributeError, FileNotFoundError) as error:
         raise ConfigError(Problem("SMT654", place, f"cannot be loaded: {error}", hint)) from None
-    return [value() if _is_lazy(value) else value for value in objects]
+    values = []
+    for value in objects:
+        values.append(value() if _is_lazy(value) else value)
+    return values
 
 
 def assets_in(objects: Iterable[object]) -> Iterator[dg.AssetsDefinition]:

@@ -38,6 +38,8 @@ def lineage_metadata(plan: Plan, report: RunReport | None, policy: AppliedPolicy
     if edges and sink.kind == "columns":
         metadata[EDGES] = dg.MetadataValue.json([edge.to_json() for edge in edges[:MOST_EDGES]])
     if policy is not None:
-        columns = [column.to_json() for column in run_columns(policy, edges, sink, plan.chain)]
+        columns = []
+        for column in run_columns(policy, edges, sink, plan.chain):
+            columns.append(column.to_json())
         metadata[TAGGED] = dg.MetadataValue.json(columns)
     return metadata

@@ -66,7 +66,10 @@ def _counts(report: RunReport, sink: Sink, rows: int, lag: int | None) -> str:
         "rows now": rows,
         **({"not read yet": lag} if lag is not None else {}),
     }
-    counts = table([list(cells), [f"{n:,}" for n in cells.values()]], right=len(cells))
+    numbers = []
+    for n in cells.values():
+        numbers.append(f"{n:,}")
+    counts = table([list(cells), numbers], right=len(cells))
     if not report.way:
         return f"{head}\n\n{counts}"
     return f"{head}\n\n{counts}\n\nWay of the records: {report.way}"

@@ -107,7 +107,9 @@ def merge_frame(table: str, source: DataFrame, alias: str, on: str, clauses: Seq
     writer = source.alias(alias).mergeInto(table, F.expr(on))
     for clause in clauses:
         condition = F.expr(clause.condition) if clause.condition else None
-        values = {name: F.expr(value) for name, value in clause.values.items()}
+        values = {}
+        for name, value in clause.values.items():
+            values[name] = F.expr(value)
         if clause.action == "delete":
             writer = writer.whenMatched(condition).delete()
         elif clause.action == "update":
