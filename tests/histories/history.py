@@ -15,7 +15,7 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run
 from dagster_smt.run.micro_batch import MicroBatches, run_batches
-from dagster_smt.run.spec import RunSpec
+from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.spec import FileTopics, TopicTable, WindowRequest
 from tests.histories import faults
