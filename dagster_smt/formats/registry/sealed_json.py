@@ -52,7 +52,7 @@ def json_opener(
         documents[name] = json.loads(other)
     steps = []
     for rule in rules:
-        walk = _Walks(documents, rule, tags).of(documents[""], "", _ROOT, None, 0)
+        walk = _JsonWalks(documents, rule, tags).of(documents[""], "", _ROOT, None, 0)
         if walk is not None:
             steps.append((walk, keys(rule).opened, rule.may_fail))
 
@@ -71,7 +71,7 @@ def json_opener(
     return opened
 
 
-class _Walks:
+class _JsonWalks:
     """A builder of walks for one rule. A walk is None where the rule concerns nothing inside."""
 
     def __init__(self, documents: Mapping[str, Any], rule: RegistryRule, tags: Tags):
