@@ -155,7 +155,7 @@ def keyed_window(
     schema: StructType,
     table: Table | None,
     deletions: Table | None,
-    starts: Starts,
+    window: Window,
     over: frozenset[str] = frozenset(),
 ) -> Iterator[KeyedWindow]:
     """Computes the changes of a window.
@@ -167,7 +167,7 @@ def keyed_window(
         keyed, schema: The table and its columns.
         table: The table; None if the table begins with this window.
         deletions: The table of deletions, if there is one.
-        starts: The first offsets of the window.
+        window: The window.
         over: Topics that start over: rows that the window does not make again are removed.
     """
     of_window = events(result.rows_out(left_out), schema, keyed)
@@ -180,12 +180,13 @@ def keyed_window(
         if keyed.rows.mode == "scd2":
             every = _persisted(every, stack)
             rows = table.read() if table is not None else None
-            changes = version_changes(every, rows, starts, keyed, schema)
+            changes = version_changes(every, rows, starts_of(window), keyed, schema)
         else:
             changes = _folded(every, keyed, stack)
             current = _current_rows(table, changes, keyed) if table is not None else None
             if deletions is not None:
-                changes = with_deletions(changes, remembered(deletions))
+                read = offsets_of(window).without(left_out)
+                changes = with_deletions(changes, remembered(deletions, of_window, read))
             changes = with_actions(changes, current, keyed)
         if table is not None and over:
             vanished = vanished_rows(table.read(), every, sorted(over), keyed, schema)

@@ -14,6 +14,8 @@ from dagster_smt.run.batch import run
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sinks import open_table
+from dagster_smt.tables.sinks.delta import DeltaTable
+from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.spec import DeltaSink, FileTopics, IcebergSink, TopicTable, WindowRequest
 from tests.run.dying import Died, dying_at
@@ -84,6 +86,10 @@ class Keys:
 
         metadata = max((self.folder / "table" / "metadata").glob("v*.metadata.json"), key=lambda p: int(p.name[1:-14]))
         return StaticTable.from_metadata(str(metadata)).scan().to_arrow().to_pylist()
+
+
+def _dies(*arguments, **more):
+    raise Died
 
 
 def _millis(moment):
@@ -302,6 +308,42 @@ def test_a_tombstone_in_a_window_of_its_own_is_remembered(kind, spark, tmp_path)
     keys.add([upsert(1, 1, seq=6, topic="people2")])
     keys.run()
     assert list(keys.by_key()) == [1]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+@pytest.mark.parametrize("died", [False, True], ids=["committed", "died before its commit"])
+def test_a_deletion_that_a_mended_chain_does_not_make_is_forgotten(kind, died, spark, tmp_path, monkeypatch):
+    """The same record is an upsert now; its own former deletion must not supersede it."""
+    keys = Keys(tmp_path, spark, kind, sequence_by="seq")
+    keys.add([upsert(7, 0, seq=1)])
+    keys.run()
+    keys.add([Event(1, {"name": "a", "note": None, "seq": 5, "__deleted": "true"}, offset=1)])
+    if died:
+        table = {"delta": DeltaTable, "iceberg": IcebergTable}[kind]
+        with monkeypatch.context() as patch, pytest.raises(Died):
+            patch.setattr(table, "merge", _dies)
+            keys.run()
+    else:
+        keys.run()
+    keys.chain = parse_chain([{"alias": "r", "type": "ReplaceField$Value", "options": {"exclude": ["__deleted"]}}])
+    keys.run(window=window_of(("people", 0, 1, 2)))
+    assert list(keys.by_key()) == [1, 7]
+    keys.add([upsert(1, 0, seq=4, topic="people2")])
+    assert keys.run().keyed["people2"].superseded == 1
+
+
+@pytest.mark.long
+def test_a_tombstone_that_is_read_again_alone_is_still_remembered(spark, tmp_path):
+    """Its window has no sequence for it, and an older event of another topic beside it."""
+    keys = Keys(tmp_path, spark, sequence_by="seq")
+    for event in (upsert(1, 0, seq=5), Event(1, None, offset=1)):
+        keys.add([event])
+        keys.run()
+    keys.add([upsert(1, 0, seq=4, topic="people2")])
+    keys.run()
+    keys.run(window=window_of(("people", 0, 1, 2), ("people2", 0, 0, 1)))
+    assert keys.by_key() == {}
 
 
 @pytest.mark.parametrize("track", [("name",), pytest.param(("name", "note"), marks=pytest.mark.long)])

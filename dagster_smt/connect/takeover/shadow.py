@@ -121,13 +121,15 @@ class Shadow:
 
         Raises:
             EngineError: SMT783, data are in flight all the time.
-            TableError: SMT790, there is no record to compare.
+            TableError: SMT790, there is no record to compare; or a topic cannot be read, so its rows would be missing.
         """
         offsets, head = self._moment()
         window, whole = self._window(offsets)
         self.say(f"comparing {window.records} records with version {head.snapshot}")
         scratch = scratch_sink(self.table.sink, self.options.scratch)
         ran = run(scratch_run(self.plan.spec, scratch, window), self.session)
+        if ran.failures:
+            raise TableError(problem for problems in ran.failures.values() for problem in problems)
         report = self._report(head, window, whole)
         report.records, report.dropped, report.failed = ran.records_in, ran.dropped, ran.failed
         ours, of_connector = open_table(self.session, scratch).read(), self._rows_of_connector(head, offsets)

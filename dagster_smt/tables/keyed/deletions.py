@@ -12,13 +12,16 @@ from pathlib import Path
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from dagster_smt.model.windows.offsets import OffsetSet
 from dagster_smt.tables.keyed.events import DELETE, Keyed
 from dagster_smt.tables.sinks import open_table
-from dagster_smt.tables.sinks.protocol import Table
-from dagster_smt.tables.spec import NO_LAYOUT, TableSink
+from dagster_smt.tables.sinks.protocol import Replaced, Table
+from dagster_smt.tables.sinks.sql import replaced_rows
+from dagster_smt.tables.spec import NO_LAYOUT, SourceColumns, TableSink
 
 SUFFIX = "__deleted"
 _ORDER = ("sequence", "topic", "partition", "offset")
+_PLACE = SourceColumns("topic", "partition", "offset")
 
 
 def remembers_deletions(keyed: Keyed) -> bool:
@@ -38,13 +41,29 @@ def deletions_table(session: SparkSession, sink: TableSink) -> Table:
     return open_table(session, replace(plain, path=Path(text) if isinstance(sink.path, Path) else text))
 
 
-def remembered(table: Table) -> DataFrame | None:
+def remembered(table: Table, events_again: DataFrame, window: OffsetSet) -> DataFrame | None:
     """Returns the last deletion of each key, as ``deleted_key`` and ``deletion`` (its sequence); None without
-    deletions."""
+    deletions.
+
+    A record that is read again counts as it is now. If it deletes nothing any more, because the chain is another one,
+    its former deletion does not count.
+
+    Args:
+        table: The table of deletions.
+        events_again: The events of the window.
+        window: The offsets of the window.
+    """
     if table.schema() is None:
         return None
+    lines = table.read()
+    of_window = replaced_rows(Replaced(offsets=window), _PLACE)
+    if window and not lines.where(of_window).isEmpty():
+        names = [*_PLACE.names]
+        still = events_again.where(F.col("op") == DELETE).select(*names).distinct()
+        again = lines.where(of_window).join(still, names, "left_semi").select(*lines.columns)
+        lines = lines.where(f"NOT ({of_window})").unionByName(again)
     place = F.max(F.struct(*_ORDER)).alias("deletion")
-    return table.read().groupBy(F.col("key").alias("deleted_key")).agg(place)
+    return lines.groupBy(F.col("key").alias("deleted_key")).agg(place)
 
 
 def with_deletions(changes: DataFrame, deletions: DataFrame | None) -> DataFrame:

@@ -5,6 +5,7 @@ import threading
 from dataclasses import asdict, replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -12,16 +13,17 @@ import pytest
 from dagster_smt.cli import argument_parser
 from dagster_smt.cli.shadow_page import shadow_page
 from dagster_smt.connect import Connector, by_table, written_component
-from dagster_smt.connect.takeover import control_topic
+from dagster_smt.connect.takeover import control_topic, shadow
 from dagster_smt.connect.takeover.audit_record import config_hash, page_of, read_record, write_record
 from dagster_smt.connect.takeover.column_comparison import column_differences, last_records
 from dagster_smt.connect.takeover.control_topic import InFlight, event_of
 from dagster_smt.connect.takeover.definition import Definition
 from dagster_smt.connect.takeover.plans import catalog_conf, take_over_plan
 from dagster_smt.connect.takeover.rest import ConnectRest
-from dagster_smt.connect.takeover.shadow import ShadowReport, facts_of
-from dagster_smt.connect.takeover.takeover_parts import ConnectorState, TakeOverRecord
-from dagster_smt.errors import ConfigError, EngineError, TableError, UnsupportedError
+from dagster_smt.connect.takeover.shadow import Shadow, ShadowOptions, ShadowReport, facts_of
+from dagster_smt.connect.takeover.takeover_parts import ConnectorState, TableHead, TakeOverRecord
+from dagster_smt.errors import ConfigError, EngineError, Problem, TableError, UnsupportedError
+from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.topics.taken_over import TakenOver
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
@@ -320,6 +322,21 @@ def test_no_secret_is_in_a_record(tmp_path):
     (tmp_path / "takeover.json").write_text("{")
     assert read_record(tmp_path) is None
     assert json.loads((tmp_path / "takeover.history.jsonl").read_text()) == asdict(record)
+
+
+def test_no_certificate_without_a_topic_that_could_not_be_read(tmp_path, monkeypatch):
+    """Its rows would be missing from ours, which no comparison of a part of a table notices."""
+    window = Window((Range("orders", 0, 3, 7), Range("people", 0, 3, 7)))
+    gone = {"people": [Problem("SMT510", "people-0", "offsets 3 to 7 are not all there")]}
+    monkeypatch.setattr(shadow, "run", lambda spec, session: RunReport("orders", window, failures=gone))
+    one = Shadow.__new__(Shadow)
+    one.session, one.options, one.say = None, ShadowOptions(str(tmp_path)), lambda line: None
+    one.plan = take_over_plan(connector(), "http://worker", Definition(saved(tmp_path, connector())))
+    one.table = SimpleNamespace(sink=IcebergSink(tmp_path / "table", "columns"))
+    monkeypatch.setattr(one, "_moment", lambda: (None, TableHead("1")))
+    monkeypatch.setattr(one, "_window", lambda offsets: (window, False))
+    with pytest.raises(TableError, match="SMT510"):
+        one.compare()
 
 
 def test_a_shadow_report_is_a_page():
