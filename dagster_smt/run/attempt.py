@@ -1,7 +1,7 @@
 """The Spark work of a run, once its window and its plan are known: evaluate once, count, write, commit."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
@@ -23,10 +23,10 @@ from dagster_smt.run.commits import (
 )
 from dagster_smt.run.counts import add_totals
 from dagster_smt.run.dead_letters import Letters, publish
+from dagster_smt.run.failures import after_commit
 from dagster_smt.run.keyed import (
     KeyedWindow,
     keyed_window,
-    starts_of,
     with_key_failures,
     without_conflicts,
 )
@@ -46,7 +46,7 @@ from dagster_smt.tables.keyed.deletions import remember, remembers_deletions
 from dagster_smt.tables.keyed.events import Keyed
 from dagster_smt.tables.push_down import Narrowed
 from dagster_smt.tables.schemas import conformed
-from dagster_smt.tables.sinks.protocol import MergingTable, NewCommit, Table, check_expected
+from dagster_smt.tables.sinks.protocol import MergingTable, NewCommit, Table, check_expected, same_state
 from dagster_smt.tables.sources import Source
 from dagster_smt.tables.spec import TableSink
 
@@ -162,10 +162,10 @@ class Attempt:
             if remembers_deletions(keyed):
                 deletions = self.run_.deletions
         left_out = frozenset(self.run_.failures)
-        starts, over = starts_of(self.draft.window), self.draft.over - self.draft.anew - left_out
+        read, over = self.draft.window, self.draft.over - self.draft.anew - left_out
         with ExitStack() as stack:
             with self.run_.timed("changes"):
-                window = keyed_window(result, left_out, self.later, keyed, self.schema, now, deletions, starts, over)
+                window = keyed_window(result, left_out, self.later, keyed, self.schema, now, deletions, read, over)
                 changes = stack.enter_context(window)
             yield changes
 
@@ -263,9 +263,11 @@ class Attempt:
         with run_.timed("write"):
             self.remember_deletions(keyed)
             if draft.replaced.everything or run_.table.schema() is None:
-                return run_.table.commit(keyed.new_rows(), state, draft.replaced, draft.before), state
-            assert isinstance(run_.table, MergingTable)
-            return run_.table.merge(keyed.written(), keyed.merge(), state, draft.before), state
+                write = partial(run_.table.commit, keyed.new_rows(), state, draft.replaced, draft.before)
+            else:
+                assert isinstance(run_.table, MergingTable)
+                write = partial(run_.table.merge, keyed.written(), keyed.merge(), state, draft.before)
+            return self.confirmed(write, state, report), state
 
     def write_rows(
         self,
@@ -283,7 +285,27 @@ class Attempt:
         run_.say("committing")  # a cancelled run stops here
         with run_.timed("write"):
             rows = conformed(output_rows(result.rows_out(frozenset(run_.failures)), self.spec), self.schema)
-            return run_.table.commit(rows, state, draft.replaced, draft.before), state
+            write = partial(run_.table.commit, rows, state, draft.replaced, draft.before)
+            return self.confirmed(write, state, report), state
+
+    def confirmed(self, write: Callable[[], NewCommit], state: TableState, report: RunReport) -> NewCommit:
+        """Commits. If the table holds the commit although the call failed, the run succeeds with a warning (SMT595).
+
+        Formats do more after a commit: they write checkpoints, update catalogs, repeat the state.
+        """
+        try:
+            return write()
+        except Exception as error:
+            if not self.is_committed(state):
+                raise
+            report.warnings.append(after_commit(self.spec.sink.place, error))
+            return NewCommit(None, 0, 0)
+
+    def is_committed(self, state: TableState) -> bool:
+        """Returns True if the table certainly has this state."""
+        with suppress(Exception):
+            return same_state(self.run_.table.state(), state)
+        return False
 
     def remember_deletions(self, keyed: KeyedWindow) -> None:
         """Writes the deletions that a table with ``sequence_by`` must remember."""

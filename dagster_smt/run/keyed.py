@@ -27,7 +27,7 @@ from dagster_smt.spark.broadcasts import is_small
 from dagster_smt.tables.keyed.deletions import remembered, with_deletions
 from dagster_smt.tables.keyed.events import Keyed, events, key_failures
 from dagster_smt.tables.keyed.fold import folded_events, last_events
-from dagster_smt.tables.keyed.history import Starts, version_changes
+from dagster_smt.tables.keyed.history import version_changes
 from dagster_smt.tables.keyed.keys import key_columns
 from dagster_smt.tables.keyed.row_changes import (
     CONFLICT,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -173,7 +173,8 @@ class _Writing:
             waiting = self.waiting(outcomes, refused)
             state = self.state(outcomes, waiting, letters, failed, partly=partly)
             ledger = Replaced(everything=self.draft.replaced.everything and self.draft.before is None)
-            run_.table.commit(self.log(outcomes, state.number), state, ledger, self.draft.before)
+            write = partial(run_.table.commit, self.log(outcomes, state.number), state, ledger, self.draft.before)
+            attempt.confirmed(write, state, self.report)
         files, size = sum(o.written.files for o in outcomes), sum(o.written.bytes for o in outcomes)
         return NewCommit(None, files, size), state
 

@@ -114,6 +114,27 @@ def records():
     ]
 
 
+CHANGES = "id INT, name STRING, at TIMESTAMP(3), price DOUBLE, tags MAP<STRING, STRING>, seq BIGINT, __deleted STRING"
+KEYED = {"upsert": {}, "soft": {"deletes": "soft"}, "sequence": {"sequence_by": "seq"}, "scd2": {"mode": "scd2"}}
+"""Tables with keys, by their options."""
+
+
+def changes():
+    """Rows of five keys that change, go, and come back; a null key and a value that fails."""
+    result = []
+    for number in range(24):
+        key, gone = number % 5, number % 7 == 6
+        row = {"id": key, "name": "secret", "at": ANCIENT + 10**13 * number, "price": 1.5e10 + number, "seq": number}
+        row |= {"tags": {"a": "b", "": None}, "__deleted": "true" if number % 11 == 10 else None}
+        text = None if gone else json.dumps(row).encode()
+        result.append(NewRecord(json.dumps({"id": key}).encode(), text, (), 1_700_000_000_000 + number))
+    return [
+        *result,
+        NewRecord(b'{"id": null}', b'{"name": "x", "seq": 1}', (), 5),
+        NewRecord(b'{"id": 9}', b"{", (), 6),
+    ]
+
+
 def envelope(text):
     """A record that brings its schema along."""
     fields = [{"field": "id", "type": "int32"}, {"field": "name", "type": "string", "optional": True}]
@@ -156,6 +177,7 @@ class Runs:
         append_records(self.topics, "avro", [replace(r, value=avro(registry, r.value)) for r in whole], 0)
         rows = arrow([(topic, 0, record) for topic in ODD_TOPICS for record in result], {})
         session.createDataFrame(rows).write.format("parquet").save(self.bronze.as_uri())
+        append_records(self.topics, "changes", changes(), 0)
         declared, url = Format("json_schema", parse_ddl(DDL)), {"url": registry.url}
         bronze = TableSource(path=self.bronze.as_uri(), format="parquet")
         self.tables = {
@@ -166,12 +188,16 @@ class Runs:
             "enveloped": TopicTable(self.topics, ("enveloped",), value=Format("envelope")),
             "avro": TopicTable(self.topics, ("avro",), value=Format("avro-confluent", options=url)),
         }
+        key, row = (Format("json_schema", parse_ddl(columns)) for columns in ("id INT", CHANGES))
+        self.tables |= dict.fromkeys(KEYED, TopicTable(self.topics, ("changes",), key=key, value=row))
 
     def sink(self, kind):
         """Where the runs of a kind write."""
         if kind == "topics":
             return FileTopicSink(self.folder / kind)
-        result = IcebergSink if kind == "iceberg" else DeltaSink
+        result = IcebergSink if kind in ("iceberg", "soft") else DeltaSink
+        if kind in KEYED:
+            return result(self.folder / kind, "columns", **{"mode": "upsert", **KEYED[kind]})
         return result(self.folder / kind, "records" if kind == "records" else "columns")
 
     def run(self, kind, **changes):
@@ -185,7 +211,10 @@ class Runs:
     def results(self, kind, settings):
         """What runs of a kind count and leave, and the dead letters."""
         with under(self.session, settings):
-            counts = [self.run(kind)]
+            counts = [self.run(kind, window=WindowRequest(max_records=10 if kind in KEYED else None))]
+            if kind in KEYED:
+                counts.append(self.run(kind))
+                counts.append(self.run(kind, window=WindowRequest(explicit=Window((Range("changes", 0, 3, 15),)))))
             if kind in REPLACED:
                 parts = [Range(topic, 0, 1, 5) for topic in self.tables[kind].topics]
                 counts.append(self.run(kind, window=WindowRequest(explicit=Window(tuple(parts)))))
@@ -231,7 +260,7 @@ def exact(field):
 
 CHANGING = (COMMIT_HEADER, IDENTITY_HEADER)
 """Headers of dead letters that are of the run, or of the folder."""
-KINDS = ["records", "columns", "iceberg", "topics", "enveloped", "avro"]
+KINDS = ["records", "columns", "iceberg", "topics", "enveloped", "avro", *KEYED]
 QUICK = ("records", "columns", "topics")
 """These kinds run in CI; the others are long."""
 
@@ -264,6 +293,9 @@ def expected(spark, registry, tmp_path_factory):
 def test_what_the_runs_give(expected, kind):
     """Runs of the kind do something: rows, failures, a replay."""
     counts, rows, letters = expected(kind)
+    if kind in KEYED:
+        assert len(rows) > 3 and len(letters) == 2
+        return
     assert len(rows) == counts[0][1] > 3
     assert counts[0][2] == len(letters)
 
