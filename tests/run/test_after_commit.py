@@ -33,7 +33,7 @@ CASES = {
     "Iceberg refreshes its catalog": (IcebergSink, IcebergTable, "commit", raising_after(IcebergTable.commit)),
     "file topics": (FileTopicSink, FileTopicsTable, "commit", raising_after(FileTopicsTable.commit)),
 }
-QUICK = ("Delta repeats the state",)
+QUICK = ("Iceberg refreshes its catalog",)
 
 
 def cases():

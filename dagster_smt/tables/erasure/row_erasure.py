@@ -20,7 +20,15 @@ from dagster_smt.tables.erasure.matching import RECORD_SCHEMA, MatchBatches, Rec
 from dagster_smt.tables.erasure.spec import SmtErasure
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.iceberg import IcebergTable
-from dagster_smt.tables.sinks.merge import Clause, can_merge_frames, merge_frame, row_name, undisturbed, view_of
+from dagster_smt.tables.sinks.merge import (
+    Clause,
+    can_merge_frames,
+    merge_frame,
+    row_name,
+    standard_assignment,
+    undisturbed,
+    view_of,
+)
 from dagster_smt.tables.spec import SourceColumns
 
 LakeTable = DeltaTable | IcebergTable
@@ -109,7 +117,7 @@ class RowErasure:
                 people = self._people(path, schema)
             else:
                 action, people = "DELETE", self.frame()
-            with view_of(people) as view, undisturbed(self.session):
+            with view_of(people) as view, undisturbed(self.session), standard_assignment(self.session):
                 statement = (
                     f"MERGE INTO {self.table.name} AS now USING {view} AS person ON {on} WHEN MATCHED THEN {action}"
                 )
@@ -218,7 +226,7 @@ def erase_deletions(session: SparkSession, table: LakeTable, erasure: RowErasure
         if not matching:
             continue
         count += matching
-        with view_of(erasure.frame()) as view, undisturbed(session):
+        with view_of(erasure.frame()) as view, undisturbed(session), standard_assignment(session):
             on = f"{of_row} = person.subject"
             statement = f"MERGE INTO {table.name} AS now USING {view} AS person ON {on} WHEN MATCHED THEN DELETE"
             session.sql(statement).collect()

@@ -16,6 +16,7 @@ from dagster_smt.spark.sql import quoted, text
 from dagster_smt.spark.versions import missing, settings_of
 
 _PART = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
+_ASSIGNMENT = "spark.sql.storeAssignmentPolicy"
 _SETTINGS = threading.RLock()
 """Held while the settings of a session are those of one ``MERGE``."""
 
@@ -76,7 +77,7 @@ def merge_changes(session: SparkSession, table: str, changes: DataFrame, merge: 
     if can_merge_frames():
         merge_frame(table, changes, "change", *_keyed(merge, row_name(table)))
         return
-    with view_of(changes) as view:
+    with view_of(changes) as view, standard_assignment(session):
         session.sql(merge_statement(table, view, merge)).collect()
 
 
@@ -116,7 +117,8 @@ def merge_frame(table: str, source: DataFrame, alias: str, on: str, clauses: Seq
             writer = writer.whenMatched(condition).update(values)
         else:
             writer = writer.whenNotMatched(condition).insert(values)
-    writer.merge()
+    with standard_assignment(source.sparkSession):
+        writer.merge()
 
 
 def _keyed(merge: Merge, now: str) -> tuple[str, list[Clause]]:
@@ -189,6 +191,20 @@ def undisturbed(session: SparkSession) -> Iterator[None]:
         yield
         return
     with _SETTINGS:
+        yield
+
+
+@contextmanager
+def standard_assignment(session: SparkSession) -> Iterator[None]:
+    """Lets a session with Hive's assignment of values merge into an Iceberg table: Spark refuses that otherwise.
+
+    The columns of a merge have the types of the table, so both assignments store the same values. A session of its own
+    would have a catalog of its own, and the catalog of the run would not see the commit.
+    """
+    if str(session.conf.get(_ASSIGNMENT, None)).upper() != "LEGACY":
+        yield
+        return
+    with _SETTINGS, _set_for_a_while(session, {_ASSIGNMENT: "ANSI"}):
         yield
 
 
