@@ -23,7 +23,6 @@ from dagster_smt.run.commits import (
 )
 from dagster_smt.run.counts import add_totals
 from dagster_smt.run.dead_letters import Letters, publish
-from dagster_smt.run.failures import after_commit
 from dagster_smt.run.keyed import (
     KeyedWindow,
     keyed_window,
@@ -36,6 +35,7 @@ from dagster_smt.run.rejects import first_rejects, located, not_committed, rejec
 from dagster_smt.run.report_json import report_of, report_to_json
 from dagster_smt.run.resume import mirror
 from dagster_smt.run.run_spec import Progress, RunSpec
+from dagster_smt.run.spark_failures import after_commit
 from dagster_smt.run.staging import EvaluatedWindow, staged
 from dagster_smt.run.time_parts import Parts
 from dagster_smt.run.topic_demands import unmet, without_unmet

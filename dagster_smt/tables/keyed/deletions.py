@@ -16,7 +16,7 @@ from dagster_smt.model.windows.offsets import OffsetSet
 from dagster_smt.tables.keyed.events import DELETE, Keyed
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import Replaced, Table
-from dagster_smt.tables.sinks.sql import replaced_rows
+from dagster_smt.tables.sinks.replaced_rows import replaced_rows
 from dagster_smt.tables.spec import NO_LAYOUT, SourceColumns, TableSink
 
 SUFFIX = "__deleted"
