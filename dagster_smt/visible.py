@@ -1,7 +1,11 @@
 """Names and texts from outside, on one line: for messages, logs and terminals."""
 
 import json
+import re
 import unicodedata
+
+_PARTITION = re.compile(r"([^/=]+=)[^/]+(?=/)")
+"""A folder of a partition, such as ``mail=anna@example.org/``."""
 
 
 def visible(text: str) -> str:
@@ -17,3 +21,11 @@ def visible(text: str) -> str:
 
 def _is_visible(char: str) -> bool:
     return char.isprintable() or unicodedata.category(char) == "Zs"
+
+
+def without_partitions(path: str) -> str:
+    """Returns a path without the values in the names of its folders: ``day=…/part-0.parquet``.
+
+    Tables that are partitioned by a column have the values of the column there.
+    """
+    return _PARTITION.sub(r"\1…", path)

@@ -246,6 +246,8 @@ def _record(line: bytes, bare: bool) -> "NewRecord":
         row = json.loads(line)
     except ValueError as error:
         raise ValueError(f"the line is not JSON: {error}") from None
+    except RecursionError:
+        raise ValueError("the JSON is nested too deeply") from None
     if bare:
         return NewRecord(None, line.strip())
     if not isinstance(row, dict):

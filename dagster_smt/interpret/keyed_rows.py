@@ -342,7 +342,15 @@ def _refused(problem: Problem) -> RowChange:
 def _decoded(side: bytes | None) -> Any:
     if side is None:
         return None
-    return json.loads(side, parse_float=Decimal)
+    return json.loads(side, parse_float=_exact)
+
+
+def _exact(text: str) -> Decimal | str:
+    """Returns a number of JSON; the text of one whose exponent no ``Decimal`` has."""
+    try:
+        return Decimal(text)
+    except ArithmeticError:
+        return text
 
 
 def _key_text(value: Any) -> str:

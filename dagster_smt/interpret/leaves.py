@@ -6,6 +6,7 @@ from typing import Any
 
 from dagster_smt.interpret.preview import RecordSnapshot
 from dagster_smt.model.paths.extended import below
+from dagster_smt.model.schema_size import MAX_LEVELS
 
 
 class Number(str):
@@ -15,7 +16,8 @@ class Number(str):
 
 
 def leaves(record: RecordSnapshot) -> dict[str, Any]:
-    """Returns values by path: texts, ``Number``s, booleans, None, and empty objects and arrays.
+    """Returns values by path: texts, ``Number``s, booleans, None, and objects and arrays that are empty or below
+    ``MAX_LEVELS`` levels.
 
     Paths are ``topic``, ``header[0] name``, ``key``, ``value.items[3].id``.
     """
@@ -29,19 +31,22 @@ def leaves(record: RecordSnapshot) -> dict[str, Any]:
 
 
 def parsed(text: str) -> Any:
-    """Returns parsed JSON with its numbers as they are written, or the text itself if it is not JSON."""
+    """Returns parsed JSON with its numbers as they are written, or the text itself if it is not JSON.
+
+    Brackets that nest more deeply than Python parses are a text, too: any record may have them.
+    """
     try:
         return json.loads(text, parse_float=Number, parse_int=Number)
     except (ValueError, RecursionError):  # the second: brackets beyond what the parser reads
         return text
 
 
-def _inside(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping) and value:
+def _inside(path: str, value: Any, level: int = 0) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping) and value and level < MAX_LEVELS:
         for name, child in value.items():
-            yield from _inside(below(path, name), child)
-    elif isinstance(value, list) and value:
+            yield from _inside(below(path, name), child, level + 1)
+    elif isinstance(value, list) and value and level < MAX_LEVELS:
         for number, child in enumerate(value):
-            yield from _inside(f"{path}[{number}]", child)
+            yield from _inside(f"{path}[{number}]", child, level + 1)
     else:
         yield path, value

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from dagster_smt.model.schema_size import MAX_LEVELS
 from dagster_smt.values.times.moment_texts import days_of, millis_of, names_zone
 
 GROUPS: Mapping[str, str] = {
@@ -172,11 +173,23 @@ BROKEN = object()
 
 
 def parsed(value: bytes) -> Any:
-    """Returns a parsed JSON value with exact numbers, or ``BROKEN``."""
+    """Returns a parsed JSON value with exact numbers, or ``BROKEN``.
+
+    A value with more than ``MAX_LEVELS`` levels is broken, because no column holds it.
+    """
     try:
-        return json.loads(value, parse_float=Decimal, parse_constant=_no_json)
+        data = json.loads(value, parse_float=Decimal, parse_constant=_no_json)
+        return BROKEN if _is_deeper(data, MAX_LEVELS) else data
     except (ValueError, RecursionError, ArithmeticError):
         return BROKEN
+
+
+def _is_deeper(data: Any, levels: int) -> bool:
+    """Returns True if a parsed value nests more than a number of levels."""
+    if not isinstance(data, dict | list):
+        return False
+    inside = data.values() if isinstance(data, dict) else data
+    return levels == 0 or any(_is_deeper(child, levels - 1) for child in inside)
 
 
 def _no_json(text: str) -> None:

@@ -16,7 +16,7 @@ import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem, UnsupportedError
 from dagster_smt.model.reports.erasure_report import ErasureReport
-from dagster_smt.orchestration.definitions.erasure_asset import erase_persons, write_record
+from dagster_smt.orchestration.definitions.erasure_asset import erase_persons, not_erasable, record_problems
 from dagster_smt.orchestration.definitions.loading import assets_in, load_definitions
 from dagster_smt.orchestration.definitions.planned_table import PlannedAsset
 from dagster_smt.orchestration.pipes.pipes_spark import PipesSpark
@@ -68,6 +68,8 @@ class ErasableTables:
         if not tables:
             hint = "give an SmtTable an erasure: SmtErasure(register_table=…, key_ring=…, records=…, columns=…)"
             raise ConfigError(Problem("SMT754", self.place, "no table of the definitions has an erasure", hint))
+        if problems := [problem for table in tables.values() for problem in not_erasable(table)]:
+            raise ConfigError(problems)
         return list(tables.values())
 
     def erase(
@@ -88,8 +90,8 @@ class ErasableTables:
         with self._session() as session:
             work = partial(erase_persons, self.tables, source, session, run, no_writers)
             report: ErasureReport = run_cancellable(session, f"erase-{uuid4()}", work, log=log)
-        if records is not None:
-            write_record(report, records)
+        for problem in record_problems(report, records):  # the rows are gone already: the caller has the report
+            log(str(problem))
         return report
 
     @contextmanager

@@ -130,7 +130,7 @@ class Attempt:
         """Commits the window, after it has failed the records that their topics would refuse."""
         table = self.run_.table
         with self.run_.timed("evaluate"):
-            refused_ones = unmet(result, table)
+            refused_ones = unmet(result, table, tolerant=self.spec.errors_tolerance == "all")
         if not refused_ones:
             return self.commit_ordered(result)
         fitting = without_unmet(result.frame, refused_ones, table, self.spec.chain)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -20,6 +21,7 @@ from dagster_smt.model.topics.format import Formats
 from dagster_smt.model.topics.state import MOST_SETTLED, ErasedPersons, Settlement, TableState
 from dagster_smt.model.windows.window import Window
 from dagster_smt.run.commits import counted_rows, unsettled
+from dagster_smt.run.letter_place import same_topics
 from dagster_smt.run.spark_failures import coded_failures
 from dagster_smt.tables.erasure import topics as of_topics
 from dagster_smt.tables.erasure.matching import Erased, RecordMatch, SubjectPaths
@@ -37,7 +39,7 @@ from dagster_smt.tables.erasure.row_erasure import (
     replacements,
 )
 from dagster_smt.tables.erasure.spec import SmtErasure, references
-from dagster_smt.tables.erasure.stored_files import files_of
+from dagster_smt.tables.erasure.stored_files import files_of, folders_of
 from dagster_smt.tables.keyed.deletions import deletions_table
 from dagster_smt.tables.maintenance.maintenance_steps import CONFLICT
 from dagster_smt.tables.sinks import open_table
@@ -53,6 +55,7 @@ from dagster_smt.tables.spec import (
     Sink,
     SourceColumns,
     TableSink,
+    TableSource,
     TopicTable,
 )
 from dagster_smt.tables.written_formats import written_formats
@@ -82,6 +85,13 @@ class ErasureTarget:
     erasure: SmtErasure
     dead_letters: LetterPlace | None = None
     dead_letter_topic: str = ""
+
+    @property
+    def letters(self) -> LetterPlace | None:
+        """The place of the dead letters, which may be beside the topics that are read; None: nowhere."""
+        if self.dead_letters is None and self.dead_letter_topic and not isinstance(self.table.source, TableSource):
+            return self.table.source
+        return self.dead_letters
 
 
 def erase(
@@ -166,15 +176,14 @@ class _Erasure:
             yield f"the topics that {target.name} reads, in {target.table.source.place}: their owner removes records"
 
     def _target(self, target: ErasureTarget) -> Iterator[ErasedPlace]:
-        sink = target.sink
+        sink, letters = target.sink, target.letters
         if isinstance(sink, TableSink):
-            yield from self._tables(target, sink)
-        yield from self._letters(target)
-        if isinstance(sink, FileTopicSink):
-            yield from self._file_topics(target, FileTopics(sink.path))  # type: ignore[arg-type]
-        if isinstance(sink, KafkaSink):
-            for topic in target.erasure.topics:
-                yield self._topic_of(target, sink.topics, topic, "topic", written_formats(target.table, sink))
+            yield from _all_of(ErasedPlace(target.name, "table", sink.place), self._tables(target, sink))
+        if letters is not None:
+            place = ErasedPlace(target.name, "dead letters", f"{letters.place} {target.dead_letter_topic}".rstrip())
+            yield from _all_of(place, self._letters(target, letters))
+        if isinstance(sink, FileTopicSink | KafkaSink):
+            yield from _all_of(ErasedPlace(target.name, "topic", sink.place), self._topics(target, sink))
 
     # --- tables ---
 
@@ -268,13 +277,13 @@ class _Erasure:
         self, target: ErasureTarget, table: LakeTable, values: frozenset[str]
     ) -> tuple[tuple[Residue, ...], Scan | None]:
         """Reads all files of a table. Returns what is left, and what was read; None if nothing could be read."""
-        folder = _folder(self.session, table)
-        files = files_of(self.session, folder)
-        if files is None:
-            return (), None
         self.say(f"residue scan: {table.spec.place}")
         scan = ResidueScan(self.needles(target, values), self.say)
-        scan.folder(files, folder)
+        for folder in folders_of(self.session, table):
+            files = files_of(self.session, folder)
+            if files is None:
+                return (), None
+            scan.folder(files, folder)
         return scan.residue, scan.scan
 
     # --- dead letters and topics ---
@@ -286,16 +295,13 @@ class _Erasure:
         subject_paths = SubjectPaths(tuple(paths), formats.key, formats.value)
         return RecordMatch(subject_paths, Erased(erasure.kind, (writer,), hashes))
 
-    def _letters(self, target: ErasureTarget) -> Iterator[ErasedPlace]:
-        letters = target.dead_letters
-        if letters is None and target.dead_letter_topic:
-            letters = target.table.source  # type: ignore[assignment]
+    def _letters(self, target: ErasureTarget, letters: LetterPlace) -> Iterator[ErasedPlace]:
         formats = Formats(target.table.key, target.table.value)
         if isinstance(letters, TableSink):
             yield self._letter_table(target, letters)
         elif isinstance(letters, FileTopics) and target.dead_letter_topic not in of_topics.file_topics(letters):
             return  # no record has failed yet
-        elif isinstance(letters, FileTopics | KafkaTopics):
+        else:
             yield self._topic_of(target, letters, target.dead_letter_topic, "dead letters", formats)
 
     def _letter_table(self, target: ErasureTarget, letters: TableSink) -> ErasedPlace:
@@ -315,10 +321,17 @@ class _Erasure:
             result.place = replace(place, action=action, rows=count, past=lines, residue=residue, scan=scan)
         return result.place
 
-    def _file_topics(self, target: ErasureTarget, topics: FileTopics) -> Iterator[ErasedPlace]:
-        formats = written_formats(target.table, target.sink)
-        for topic in of_topics.file_topics(topics):
-            if topic != target.dead_letter_topic:
+    def _topics(self, target: ErasureTarget, sink: FileTopicSink | KafkaSink) -> Iterator[ErasedPlace]:
+        """Erases in the topics that runs write. Dead letters among them are original records: see ``_letters``."""
+        formats, letters = written_formats(target.table, sink), target.letters
+        if isinstance(sink, KafkaSink):
+            topics: FileTopics | KafkaTopics = sink.topics
+            names: Sequence[str] = target.erasure.topics
+        else:
+            topics = FileTopics(Path(sink.path))
+            names = of_topics.file_topics(topics)
+        for topic in names:
+            if topic != target.dead_letter_topic or letters is None or not same_topics(letters, topics):
                 yield self._topic_of(target, topics, topic, "topic", formats)
 
     def _topic_of(
@@ -513,21 +526,17 @@ class _failures:  # noqa: N801 - a block, as ``coded_failures`` is
             return True
 
 
+def _all_of(whole: ErasedPlace, places: Iterator[ErasedPlace]) -> Iterator[ErasedPlace]:
+    """Yields places. If an error ends them, the last one is ``whole`` with the problems: the other places count."""
+    with _failures(whole) as result:
+        yield from places
+    if result.place.problems:
+        yield result.place
+
+
 def _lake_table(table: Table) -> LakeTable:
     assert isinstance(table, DeltaTable | IcebergTable)
     return table
-
-
-def _folder(session: SparkSession, table: LakeTable) -> str:
-    """Returns the folder of a table."""
-    if isinstance(table, DeltaTable):
-        return str(session.sql(f"DESCRIBE DETAIL {table.name}").collect()[0].location)
-    rows = session.sql(f"DESCRIBE TABLE EXTENDED {table.name}").collect()
-    locations = []
-    for row in rows:
-        if row.col_name == "Location":
-            locations.append(str(row.data_type))
-    return locations[-1].rstrip("/")
 
 
 def _joined(

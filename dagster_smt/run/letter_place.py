@@ -45,7 +45,7 @@ def check_dead_letters(spec: RunSpec, topics: Sequence[str], session: SparkSessi
         )
     own = (*topics, *spec.table.topics)
     pattern = spec.table.pattern and re.fullmatch(spec.table.pattern, spec.dead_letter_topic)
-    if (spec.dead_letter_topic in own or pattern) and _same_topics(place, spec.table.source):
+    if (spec.dead_letter_topic in own or pattern) and same_topics(place, spec.table.source):
         hint = "choose a topic that neither the topics nor the pattern of the table name"
         raise _read_again(spec.dead_letter_topic, hint)
     if isinstance(place, FileTopics) and not has_letters_in(spec):
@@ -58,8 +58,8 @@ def has_letters_in(spec: RunSpec) -> bool:
     if not spec.dead_letter_topic or isinstance(place, TableSink | TableSource):
         return False
     if isinstance(spec.sink, KafkaSink):
-        return _same_topics(place, spec.sink.topics)
-    return isinstance(spec.sink, FileTopicSink) and _same_topics(place, FileTopics(Path(spec.sink.path)))
+        return same_topics(place, spec.sink.topics)
+    return isinstance(spec.sink, FileTopicSink) and same_topics(place, FileTopics(Path(spec.sink.path)))
 
 
 def letters_among_records(topic: str) -> Problem:
@@ -91,7 +91,8 @@ def _read_again(place: str, hint: str) -> ConfigError:
     return ConfigError(Problem("SMT534", place, "the table would read its own dead letters", hint))
 
 
-def _same_topics(place: LetterPlace, source: SourceSpec) -> bool:
+def same_topics(place: LetterPlace, source: SourceSpec) -> bool:
+    """Returns True if topics are on one cluster or in one folder, however the places are written."""
     if isinstance(place, KafkaTopics) and isinstance(source, KafkaTopics):
         from dagster_smt.tables.kafka.client import KafkaClient
 

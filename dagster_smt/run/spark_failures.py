@@ -15,6 +15,7 @@ from dagster_smt.model.reports.causes import SWITCH, log_causes
 from dagster_smt.spark.executors import SHIPPING
 from dagster_smt.spark.versions import condition_of
 from dagster_smt.spark.workers import problems_of_worker
+from dagster_smt.visible import without_partitions
 
 _JAVA = re.compile(r"(?:^|Caused by: |: )((?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error))", re.MULTILINE)
 _FULL = re.compile(r"No space left on device|Disk quota exceeded", re.IGNORECASE)
@@ -116,7 +117,7 @@ def _gone(place: str) -> Problem:
 
 
 def _file_system(error: OSError, place: str) -> Problem:
-    where = str(error.filename or place)
+    where = without_partitions(str(error.filename)) if error.filename else place
     code, hint = "SMT622", "check that the place exists and that this process may read and write it; run again"
     if error.errno is not None and _FULL.search(error.strerror or ""):
         code, hint = "SMT623", "free space, then run again"

@@ -1,7 +1,8 @@
-"""Records that their target topics would refuse: each record fails alone, before the run writes anything."""
+"""Records that their target topics would refuse, or that have no target: each record fails alone, before the run
+writes anything."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -10,6 +11,7 @@ from dagster_smt.chain import Chain
 from dagster_smt.errors import Problem
 from dagster_smt.run.rejects import last_stage, with_failed
 from dagster_smt.run.staging import EvaluatedWindow
+from dagster_smt.spark.outcome_columns import TARGET
 from dagster_smt.tables.sinks.kafka import KafkaTable
 from dagster_smt.tables.sinks.protocol import Table
 
@@ -25,6 +27,19 @@ _NO_KEY = Problem(
     "the record has no key, and its topic is compacted",
     "make a key in the chain (ValueToKey), or another topic in a router; or set cleanup.policy=delete for this one",
 )
+_NO_TOPIC = Problem(
+    "SMT498",
+    "",
+    "the record was routed to a topic that does not exist",
+    "make the topic, or give the sink's KafkaTopics create=NewTopics(…); then run the failed records again",
+)
+_NO_PARTITION = Problem(
+    "SMT499",
+    "",
+    "the record was routed to a partition that its topic does not have",
+    "add partitions to the topic, or correct the column or field for the partition; then run the failed records again",
+)
+"""Neither problem names the topic, which may be the value of a field."""
 
 
 @dataclass(frozen=True)
@@ -34,25 +49,41 @@ class Unmet:
     Attributes:
         limits: The limit in bytes by topic, for topics with a larger record.
         with_keys: The compacted topics with a record without a key.
+        absent: The topics of records that do not exist, and that the run does not create.
+        partitions: The last partition by topic, for topics with a record of a greater one.
     """
 
-    limits: Mapping[str, int]
-    with_keys: tuple[str, ...]
+    limits: Mapping[str, int] = field(default_factory=dict)
+    with_keys: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    partitions: Mapping[str, int] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.limits or self.with_keys)
+        return bool(self.limits or self.with_keys or self.absent or self.partitions)
 
 
-def unmet(result: EvaluatedWindow, table: Table) -> Unmet:
-    """Returns the requirements that records of a window do not meet."""
+def unmet(result: EvaluatedWindow, table: Table, *, tolerant: bool) -> Unmet:
+    """Returns the requirements that records of a window do not meet.
+
+    Args:
+        result: The evaluated window.
+        table: The sink.
+        tolerant: True if a record without a target is a dead letter. Otherwise, and if no target exists, the sink
+            refuses the window.
+    """
     if not isinstance(table, KafkaTable):
-        return Unmet({}, ())
+        return Unmet()
     measured = table.measure(result.rows_out(), "__out.")
     demands = table.place.demands(measured)
     limits = {}
     for topic, of in demands.items():
         if of.longest is not None:
             limits[topic] = of.longest
+    absent: set[str] = set()
+    if tolerant and table.spec.topics.create is None:
+        absent = {*measured} - {*table.place.client.names()}
+    if len(absent) == len(measured):
+        absent = set()
     too_long = {}
     for topic, limit in limits.items():
         if measured[topic].longest > limit:
@@ -64,7 +95,21 @@ def unmet(result: EvaluatedWindow, table: Table) -> Unmet:
     return Unmet(
         too_long,
         tuple(sorted(without_keys)),
+        tuple(sorted(absent)),
+        _last_partitions(result, table) if tolerant else {},
     )
+
+
+def _last_partitions(result: EvaluatedWindow, table: KafkaTable) -> dict[str, int]:
+    """Returns the last partition of each topic for which the chain chooses a greater one."""
+    rows = result.rows_out().select("__out.*")
+    if TARGET not in rows.columns:
+        return {}
+    chosen = {row["topic"]: row["last"] for row in rows.groupBy("topic").agg(F.max(TARGET).alias("last")).collect()}
+    there = {*table.place.client.names()}
+    described = table.place.client.described(sorted(topic for topic in chosen if topic in there))
+    lasts = {topic: partitions[-1] for topic, (_, partitions) in described.items()}
+    return {topic: last for topic, last in lasts.items() if chosen[topic] is not None and chosen[topic] > last}
 
 
 def without_unmet(frame: DataFrame, unmet: Unmet, table: Table, chain: Chain) -> DataFrame:
@@ -81,4 +126,13 @@ def without_unmet(frame: DataFrame, unmet: Unmet, table: Table, chain: Chain) ->
     if unmet.with_keys:
         keyless = F.col("__out.topic").isin(*unmet.with_keys) & F.col("__out.key").isNull()
         frame = with_failed(frame, keyless, stage, _NO_KEY, F.lit(_NO_KEY.statement))
+    if unmet.absent:
+        nowhere = F.col("__out.topic").isin(*unmet.absent)
+        frame = with_failed(frame, nowhere, stage, _NO_TOPIC, F.lit(_NO_TOPIC.statement))
+    if unmet.partitions:
+        pairs = (F.lit(x) for pair in sorted(unmet.partitions.items()) for x in pair)
+        beyond = F.col(f"__out.{TARGET}") > F.create_map(*pairs)[F.col("__out.topic")]
+        frame = with_failed(
+            frame, F.coalesce(beyond, F.lit(False)), stage, _NO_PARTITION, F.lit(_NO_PARTITION.statement)
+        )
     return frame

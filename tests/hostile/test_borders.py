@@ -112,7 +112,7 @@ PLACES = {
         "tables/locations.py tables/maintenance/delta.py tables/maintenance/iceberg.py tables/sinks/delta.py "
         "tables/sinks/iceberg.py tables/sinks/iceberg_history.py tables/sinks/iceberg_layout.py "
         "tables/sinks/iceberg_states.py tables/sinks/merge.py "
-        "tables/sources/table.py run/erasure.py tables/erasure/past.py tables/erasure/row_erasure.py",
+        "tables/sources/table.py tables/erasure/past.py tables/erasure/row_erasure.py tables/erasure/stored_files.py",
     ),
     "expressions of SQL": (
         lambda name, node: name in ("F.expr", "expr") or name.endswith("selectExpr"),

@@ -14,6 +14,7 @@ from dagster_smt.errors import EngineError, Problem, SmtError, TableError
 from dagster_smt.model.reports import causes
 from dagster_smt.orchestration.runs.failures import problems_as_failure
 from dagster_smt.run.spark_failures import coded_failures
+from dagster_smt.visible import without_partitions
 
 ROOT = Path(dagster_smt.__file__).parent
 SECRET = "secret-4711"
@@ -171,3 +172,12 @@ def test_object_stores_and_catalogs_that_are_not_ready_have_a_remedy(message, co
         raise PySparkException(f"{message} {SECRET}")
     (problem,) = caught.value.problems
     assert (problem.code, SECRET in str(caught.value)) == (code, False) and problem.hint
+
+
+def test_a_path_in_a_message_has_no_value_of_a_partition():
+    """Folders of a table that is partitioned by a column have its values in their names."""
+    path = f"/lake/orders/mail={SECRET}/day=2026-01-01/part-0.parquet"
+    with pytest.raises(EngineError) as caught, coded_failures("orders"):
+        raise FileNotFoundError(2, "No such file or directory", path)
+    assert caught.value.problems[0].place == "/lake/orders/mail=…/day=…/part-0.parquet"
+    assert without_partitions("s3a://lake/a=b/c=d") == "s3a://lake/a=…/c=d" and without_partitions("a=b") == "a=b"

@@ -467,3 +467,10 @@ def test_descriptors_that_are_none():
     for raw in (b"", b"\xff" * 9, looped.SerializeToString(), base64.b64encode(b"x")):
         with pytest.raises(ConfigError, match="SMT273"):
             protobuf_of([raw], "M")
+
+
+def test_a_registry_is_not_asked_for_an_id_that_none_can_have(registry):
+    """Its answer would differ with the product, and might end the run."""
+    with pytest.raises(DataError, match=r"SMT441 .*no registry gives such an id"):
+        RegistryReader(form(registry)).read(b"\0\xff\xff\xff\xff\x02", "t")
+    assert not registry.asked

@@ -189,3 +189,8 @@ def test_one_run_makes_one_change_of_all_events_of_a_key():
     counts = effects(UPSERT, samples(*rows)).counts["people"]
     assert (counts.inserted, counts.updated, counts.deleted, counts.without_row) == (2, 0, 0, 2)
     assert (counts.superseded, counts.incomplete) == (2, 1)
+
+
+def test_a_number_that_no_decimal_holds_is_shown_as_any_other():
+    odd = [Sample("t", 0, n, 0, b'{"id":1}', b'{"id":1,"x":1e%s9}' % (b"9" * n)) for n in (20, 20, 30)]
+    assert texts(UPSERT, odd) == ["insert", "update: no column changes", "update: x"]

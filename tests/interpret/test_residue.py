@@ -2,12 +2,14 @@
 
 import json
 
+import pyarrow as pa
 import pytest
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.interpret.preview import Sample
 from dagster_smt.interpret.residue import residue
 from dagster_smt.model.topics.format import Format
+from dagster_smt.spark.residue import _samples
 
 HIDE = {"alias": "hide", "type": "MaskField$Value", "options": {"fields": ["login"], "replacement": "*"}}
 
@@ -74,3 +76,12 @@ def test_records_are_counted_not_places():
 def test_a_mask_that_did_not_act_took_nothing_away():
     guarded = {**HIDE, "predicate": {"type": "TopicNameMatches", "options": {"pattern": "other"}}}
     assert residue_in({"login": "octocat", "x": "octocat"}, chain=(guarded,)) == {}
+
+
+def test_records_with_far_timestamps_are_looked_at_like_others():
+    """A producer that stamps microseconds writes moments of the year 55840, for which Python has no date."""
+    far, headers = 1_700_000_000_000_000, pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+    columns = {name: [0] for name in ("partition", "offset")} | {"topic": ["t"], "key": [None], "value": [b"{}"]}
+    columns |= {"headers": pa.array([None], headers), "timestamp": pa.array([far * 1000], pa.timestamp("us", tz="UTC"))}
+    (sample,) = _samples(pa.RecordBatch.from_pydict(columns))
+    assert sample.timestamp == far

@@ -5,11 +5,14 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import dagster as dg
 import pytest
 
 from dagster_smt.cli import argument_parser, main
+from dagster_smt.model.reports.erasure_report import ErasedPlace, ErasureReport, Scan
+from dagster_smt.orchestration import erase
 from dagster_smt.orchestration.resources import external_settings
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.spec import DeltaSink
@@ -62,6 +65,25 @@ WRONG = {
     "a column alone": (["--file", "a", "--column", "id"], "SMT757 subjects: is not one place with ids"),
     "no such table": (["--file", "a", "--asset", "lake/others"], "SMT754 lake/others: the definitions have no such"),
 }
+
+
+def test_a_table_of_which_nothing_would_be_erased_is_refused(location, capsys):
+    text = LOCATION.replace("[orders(ROOT), other]", "[orders(ROOT, erasure=erasure(ROOT, columns=[])), other]")
+    text = text.replace("import orders", "import erasure, orders")
+    assert main(["erase", location("object()", text), "--list"]) == 1
+    assert "SMT754 lake/orders columns: is empty" in capsys.readouterr().err
+
+
+def test_a_folder_that_takes_no_record_is_told_and_the_record_is_printed(location, tmp_path, capsys, monkeypatch):
+    done = ErasedPlace("lake/orders", "table", "lake", "deleted", 2, scan=Scan(1, 10))
+    report = ErasureReport("ab12", 1700000000000, "run", ("person",), 1, 1, 0, ("erased",), (done,))
+    monkeypatch.setattr(erase, "run_cancellable", lambda *arguments, **more: report)
+    monkeypatch.setattr(erase.ErasableTables, "_session", lambda self: nullcontext(object()))
+    (tmp_path / "records").write_text("a file")
+    command = ["erase", location("object()"), "--environment", "IDS", "--records", str(tmp_path / "records")]
+    assert main(command) == 0
+    shown = capsys.readouterr()
+    assert "# Erasure ab12" in shown.out and "SMT622" in shown.err
 
 
 def test_the_commands_of_the_page_are_commands():

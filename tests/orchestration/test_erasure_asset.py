@@ -9,12 +9,23 @@ import dagster as dg
 import pytest
 import yaml
 
-from dagster_smt import DeltaSink, FileTopics, FileTopicSink, SmtErasure, SmtTable, TopicTable, build_erasure_asset
+from dagster_smt import (
+    DeltaSink,
+    FileTopics,
+    FileTopicSink,
+    KafkaSink,
+    KafkaTopics,
+    SmtErasure,
+    SmtTable,
+    TopicTable,
+    build_erasure_asset,
+)
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.reports.erasure_report import ErasedPlace, ErasureReport, Scan
 from dagster_smt.model.topics.format import Format
 from dagster_smt.orchestration import build_smt_asset
 from dagster_smt.orchestration.definitions import erasure_asset
+from dagster_smt.orchestration.runs.afterwards import UNSEEN
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from tests.orchestration.test_component import LEAST, loaded
@@ -150,3 +161,33 @@ def test_topics_of_files_can_have_an_erasure(tmp_path):
     sink = FileTopicSink(tmp_path / "clean")
     table = orders(tmp_path, sink=sink, erasure=erasure(tmp_path, columns=[]))
     assert build_erasure_asset([table]).op.name == "erasures"
+
+
+def test_a_folder_that_takes_no_record_fails_no_erasure(tmp_path, monkeypatch):
+    """The rows are gone then: the metadata hold the record, and say why there is no file."""
+    done = ErasedPlace("lake/orders", "table", "lake", "deleted", 2, scan=Scan(1, 10))
+    report = ErasureReport("ab12", 1700000000000, "run", ("person",), 1, 1, 0, ("erased",), (done,))
+    monkeypatch.setattr(erasure_asset, "run_cancellable", lambda *args, **kwargs: report)
+    (tmp_path / "records").write_text("a file")
+    asset = orders(tmp_path)
+    erasures = build_erasure_asset([asset], records=tmp_path / "records")
+    config = {"ops": {"erasures": {"config": {"subjects": {"environment": "IDS"}}}}}
+    with dg.instance_for_test() as instance:
+        arguments = {"instance": instance, "resources": {"spark": Session()}}
+        result = dg.materialize([asset, erasures], config, selection=[erasures], **arguments)
+    (event,) = result.asset_materializations_for_node("erasures")
+    (problem,) = event.metadata[UNSEEN].records
+    assert problem.data["code"] == "SMT622" and event.metadata["dagster_smt/record"].data["erasure"] == "ab12"
+
+
+@pytest.mark.parametrize(
+    ("changes", "statement"),
+    [
+        ({"erasure": {"columns": []}}, "columns: is empty: no row of the table"),
+        ({"sink": KafkaSink(KafkaTopics("b:9092"))}, "topics: is empty: no record of the cluster"),
+    ],
+)
+def test_a_table_of_which_nothing_would_be_erased_is_refused(tmp_path, changes, statement):
+    changes = {**changes, "erasure": erasure(tmp_path, **changes.get("erasure", {}))}
+    with pytest.raises(ConfigError, match=statement):
+        build_erasure_asset([orders(tmp_path, **changes)])

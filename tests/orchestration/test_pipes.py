@@ -273,6 +273,8 @@ def test_errors_travel_with_their_class_and_problems():
         {"result": 4},
         {"result": "?"},
         {"result": base64.b64encode(b"cos\nsystem").decode()},
+        {"result": base64.b64encode(b"\x91" * 5_000).decode()},
+        {"result": "\ud800"},
         {"result": base64.b64encode(msgspec.msgpack.encode({"reports": 3})).decode()},
         {"error": "TableError", "problems": "all"},
         {"error": "TableError", "problems": [{"code": 3}]},

@@ -544,6 +544,16 @@ def test_what_a_topic_cannot_do(world):
     bare = KafkaSink(replace(world.topics, create=None), f"bare-{world.id}")
     world.there.remove(f"clean.{world.orders}")
     assert refused(world.run, replace(world.to_kafka(), sink=bare)) == ["SMT586"]
+    tolerant = replace(world.to_kafka(), sink=bare, errors_tolerance="all", dead_letter_topic=world.name("nowhere"))
+    assert refused(world.run, tolerant) == ["SMT586"], "no topic is there: nobody has made any"
+    other = world.name("other")
+    world.there.make(f"clean.{other}")
+    world.add(order(2), topic=other)
+    both = replace(tolerant, table=replace(tolerant.table, topics=(world.orders, other)))
+    report = world.run(both)
+    assert (report.records_out, {r.problem.code for r in report.rejects}) == (1, {"SMT498"})
+    assert world.orders not in " ".join(r.problem.statement for r in report.rejects)
+    assert len(world.there.read(tolerant.dead_letter_topic)) == report.failed == 2
     assert refused(world.run, world.spec(MASK, sink=KafkaSink(world.topics, f"own-{world.id}"))) == ["SMT575"]
 
 

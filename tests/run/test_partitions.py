@@ -75,6 +75,11 @@ def test_topics_of_a_broker(spark, tmp_path, broker):
         run(spec, spark)
     assert [(p.code, p.place) for p in raised.value.problems] == [("SMT579", f"clean.{world.orders}")]
     assert len(world.written()) == before
+    world.add(sent(6, 1))
+    dead = world.name("dead")
+    report = run(replace(spec, errors_tolerance="all", dead_letter_topic=dead), spark)
+    assert (report.records_out, [r.problem.code for r in report.rejects]) == (1, ["SMT499"])
+    assert [m.key() for m in world.there.read(dead)] and len(world.written()) == before + 1
 
 
 @pytest.mark.spark

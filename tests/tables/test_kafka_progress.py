@@ -28,3 +28,12 @@ def test_many_topics_hold_few_copies():
     commits = to_commits(state(COPIES + 5))
     assert sum('"u":' in committed.metadata for committed in commits.values()) == COPIES
     assert from_commits(commits) == state(COPIES + 5)
+
+
+def test_partitions_that_hold_nothing_are_committed_where_they_begin():
+    """A group that begins at the end of an empty topic must not look there again."""
+    begins = {("orders", 0): 0, ("orders", 1): 100}
+    begun = TableState(1, "attempt", "records", begins=begins)
+    commits = to_commits(begun)
+    assert {place: committed.offset for place, committed in commits.items()} == begins
+    assert from_commits(commits) == begun

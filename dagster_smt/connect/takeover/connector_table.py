@@ -26,6 +26,7 @@ from dagster_smt.tables.sinks.protocol import Replaced, Table
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.spec import IcebergSink, TableSink
 from dagster_smt.tables.windows import choose_topics
+from dagster_smt.visible import without_partitions
 
 _OFFSETS = "kafka.connect.offsets."
 _VALID_THROUGH = ("kafka.connect.valid-through-ts", "kafka.connect.vtts")
@@ -95,7 +96,7 @@ class TakeOverTable:
                 hint = "a try was killed, and the connector went on: remove the folder _delta_log in it, and run again"
                 if self.state() is not None:
                     hint = "the connector wrote them after the take-over: their records may be in the table already"
-                raise TableError(Problem("SMT798", later[0], statement, hint))
+                raise TableError(Problem("SMT798", without_partitions(later[0]), statement, hint))
             paths = converted
         files = self.files.files(paths, self.spec.table.topics)
         measured, _ = self.measured()

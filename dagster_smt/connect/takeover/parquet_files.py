@@ -20,6 +20,7 @@ from dagster_smt.connect.takeover.first_commit import DataFile, actions_of, chec
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.windows.offsets import TopicPartition
 from dagster_smt.model.windows.window import Range, Window
+from dagster_smt.visible import without_partitions
 
 _HINT_FILES = "let the connector commit its files: run it, stop it cleanly, and run the command again"
 _HINT_STRANGE = "move the file out of the folder; or name the folder of one topic as sink.delta.path"
@@ -109,10 +110,10 @@ class ParquetFolder:
             name = self.naming.read(path)
             if name is None:
                 statement = f"the connector gives no such name to a file: its names are {self.naming.text}"
-                problems.append(Problem("SMT797", path, statement, _HINT_STRANGE))
+                problems.append(Problem("SMT797", without_partitions(path), statement, _HINT_STRANGE))
             elif known and name.topic not in known:
                 statement = f"the file is of the topic {name.topic}, which the component does not read"
-                problems.append(Problem("SMT797", path, statement, _HINT_STRANGE))
+                problems.append(Problem("SMT797", without_partitions(path), statement, _HINT_STRANGE))
             else:
                 files.append(ConnectorFile(path, name, rows))
         if problems:
@@ -184,8 +185,10 @@ def check_files(
         if problem is not None:
             problems.append(problem)
     for place, others in sorted(by_place.items()):
-        statement = "the connector's group has committed no offset for the partition of the file"
-        problems.append(Problem("SMT797", others[0].path, f"{statement} ({place[0]}-{place[1]})", _HINT_FILES))
+        statement = (
+            f"the connector's group has committed no offset for the partition of the file ({place[0]}-{place[1]})"
+        )
+        problems.append(Problem("SMT797", without_partitions(others[0].path), statement, _HINT_FILES))
     if problems:
         raise TableError(problems)
     how = f"; {counted} partitions compared with the rows of the chain" if counted else ""
@@ -200,7 +203,7 @@ def _ahead(files: Sequence[ConnectorFile], offset: int) -> Problem | None:
             statement = f"the file begins at offset {file.name.start}, and the group has committed {offset}"
             if file.name.start < offset:
                 statement = f"the file ends before offset {file.name.end}, and the group has committed {offset}"
-            return Problem("SMT797", file.path, statement, _HINT_FILES)
+            return Problem("SMT797", without_partitions(file.path), statement, _HINT_FILES)
     return None
 
 
@@ -210,11 +213,10 @@ def _overlap(files: Sequence[ConnectorFile]) -> Problem | None:
     for file in files:
         before = last.get(file.folder)
         if before is not None and before.end > file.name.start:
-            statement = (
-                f"the file begins at offset {file.name.start}, and {before.path} has {before.rows} rows before it"
-            )
+            other = without_partitions(before.path)
+            statement = f"the file begins at offset {file.name.start}, and {other} has {before.rows} rows before it"
             hint = "remove the file whose records are in the other one"
-            return Problem("SMT797", file.path, statement, hint)
+            return Problem("SMT797", without_partitions(file.path), statement, hint)
         last[file.folder] = file
     return None
 

@@ -26,6 +26,7 @@ from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.offsets import TopicPartition
 from dagster_smt.model.windows.window import Window
 from dagster_smt.run.batch import run
+from dagster_smt.run.spark_failures import coded_failures
 
 _TRIES = 5
 SAMPLE = 1_000
@@ -378,7 +379,8 @@ class TakeOver:
     ) -> list[TakeOverRecord]:
         """Does the steps, and writes the record of each table with their result."""
         try:
-            steps()
+            with coded_failures(self.plan.name):
+                steps()
         except SmtError as error:
             if not self.options.dry_run:
                 with suppress(SmtError):

@@ -36,6 +36,8 @@ _MOST_BYTES = 10_000_000
 """Most bytes of one answer, and of the texts of a schema with all its references."""
 _MOST_REFERENCES = 1000
 """Most references of a schema, including references of references. Each is a request to the registry."""
+_LARGEST_ID = 2**31 - 1
+"""The largest id of a schema: Confluent's clients and registries use Java's ``int``."""
 _REFUSED = (400, 409, 422)
 """The status codes of a registry that refuses a schema."""
 
@@ -67,6 +69,8 @@ def schema_by_id(options: Options, number: int, kind: SchemaKind) -> RegistrySch
             circle, or are too many.
         EngineError: SMT636, the registry does not answer; SMT582, an option refers to a secret that is missing here.
     """
+    if number > _LARGEST_ID:  # a record can claim any; registries answer such a request in various ways
+        raise _unknown(number, "no registry gives such an id")
     form = "serialized" if kind == "PROTOBUF" else None
 
     def ask(client: Any) -> tuple[Any, dict[str, str]]:

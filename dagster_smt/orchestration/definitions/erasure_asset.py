@@ -7,18 +7,19 @@ from typing import Any
 
 import dagster as dg
 
-from dagster_smt.errors import ConfigError, Problem, TableError, UnsupportedError
+from dagster_smt.errors import ConfigError, Problem, SmtError, TableError, UnsupportedError
 from dagster_smt.model.reports.erasure_report import ErasureReport
 from dagster_smt.orchestration.definitions.op_names import op_name
 from dagster_smt.orchestration.definitions.planned_table import PlannedAsset
 from dagster_smt.orchestration.metadata.table_values import problem_table, table
 from dagster_smt.orchestration.pipes.pipes_spark import PipesSpark
 from dagster_smt.orchestration.resources import spark_session_of
+from dagster_smt.orchestration.runs.afterwards import UNSEEN
 from dagster_smt.orchestration.runs.failures import SmtFailure, problems_as_failure
 from dagster_smt.orchestration.runs.guard import run_cancellable
 from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
 from dagster_smt.tables.erasure.subjects import SubjectSource
-from dagster_smt.tables.spec import TableSource
+from dagster_smt.tables.spec import KafkaSink, TableSink, TableSource
 from dagster_smt.visible import visible
 
 NO_RESIDUE = "no_residue"
@@ -144,12 +145,25 @@ def _tables(assets: Sequence[dg.AssetsDefinition]) -> list[PlannedAsset]:
             hint = "name assets of build_smt_asset or build_smt_assets"
             problems.append(Problem("SMT754", place, "the asset is not of this package", hint))
     for one in tables:
-        if one.definition.erasure is None:
-            hint = "give its SmtTable an erasure: SmtErasure(register_table=…, key_ring=…, records=…, columns=…)"
-            problems.append(Problem("SMT754", one.name, "the table does not say how its rows name a person", hint))
+        problems += not_erasable(one)
     if problems or not tables:
         raise ConfigError(problems or [Problem("SMT754", "assets", "no asset is given", "name the assets")])
     return tables
+
+
+def not_erasable(table: PlannedAsset) -> Iterator[Problem]:
+    """Yields why an erasure would not touch a table, and so could not prove anything of it."""
+    erasure, sink = table.definition.erasure, table.sink
+    if erasure is None:
+        hint = "give its SmtTable an erasure: SmtErasure(register_table=…, key_ring=…, records=…, columns=…)"
+        yield Problem("SMT754", table.name, "the table does not say how its rows name a person", hint)
+        return
+    if isinstance(sink, TableSink) and sink.kind == "columns" and not erasure.columns:
+        hint = "name the columns that hold the id in columns of SmtErasure"
+        yield Problem("SMT754", f"{table.name} columns", "is empty: no row of the table would be erased", hint)
+    if isinstance(sink, KafkaSink) and not erasure.topics:
+        hint = "name the topics that the chain writes in topics of SmtErasure"
+        yield Problem("SMT754", f"{table.name} topics", "is empty: no record of the cluster would be erased", hint)
 
 
 def subject_source(config: Mapping[str, Any]) -> SubjectSource:
@@ -182,16 +196,15 @@ def _erased(
     run = f"{context.run.run_id}-{context.op_execution_context.op_handle}"
     work = partial(erase_persons, tables, source, session, run, bool(config["no_writers"]))
     report = run_cancellable(session, f"dagster-{run}", work, log=lambda line: context.log.info(visible(line)))
-    if records is not None:
-        write_record(report, Path(records))
+    metadata = erasure_metadata(report) | _written(report, records, context)
     if report.problems:
-        raise _failure(report)
+        raise _failure(report, metadata)
     for observed in tables:
         of_table = [place for place in report.places if place.asset == observed.name]
         rows = sum(place.rows for place in of_table)
-        metadata: dict[str, Any] = {"dagster_smt/erasure": report.erasure, "dagster_smt/rows_erased": rows}
-        yield dg.AssetObservation(observed.key, metadata=metadata)
-    yield dg.MaterializeResult(key, metadata=erasure_metadata(report), check_results=[_check(report, key)])
+        counts: dict[str, Any] = {"dagster_smt/erasure": report.erasure, "dagster_smt/rows_erased": rows}
+        yield dg.AssetObservation(observed.key, metadata=counts)
+    yield dg.MaterializeResult(key, metadata=metadata, check_results=[_check(report, key)])
 
 
 def erase_persons(
@@ -216,6 +229,34 @@ def erase_persons(
         letters = definition.dead_letters, definition.dead_letter_topic
         targets.append(ErasureTarget(one.name, one.table, one.sink, definition.erasure, *letters))
     return erase(targets, source.ids(session), session, run=run, no_writers=no_writers, say=say)
+
+
+def _written(
+    report: ErasureReport, records: Path | str | None, context: dg.AssetExecutionContext
+) -> dict[str, dg.TableMetadataValue]:
+    """Writes the record into a folder. The rows are gone already, so a folder that refuses it fails nothing.
+
+    Returns:
+        Metadata with the problem; empty without one. The metadata of the asset hold the whole record in any case.
+    """
+    problems = record_problems(report, records)
+    for problem in problems:
+        context.log.warning(str(problem))
+    return {UNSEEN: problem_table(problems)} if problems else {}
+
+
+def record_problems(report: ErasureReport, records: Path | str | None) -> tuple[Problem, ...]:
+    """Writes the record into a folder. Returns what is wrong with the folder; nothing without a folder."""
+    from dagster_smt.run.spark_failures import coded_failures  # loads PySpark
+
+    if records is None:
+        return ()
+    try:
+        with coded_failures(str(records)):
+            write_record(report, Path(records))
+    except SmtError as error:
+        return error.problems
+    return ()
 
 
 def write_record(report: ErasureReport, folder: Path) -> None:
@@ -258,9 +299,9 @@ def erasure_metadata(report: ErasureReport) -> dict[str, Any]:
     return metadata
 
 
-def _failure(report: ErasureReport) -> dg.Failure:
+def _failure(report: ErasureReport, metadata: Mapping[str, Any]) -> dg.Failure:
     """Returns the failure of the step: its metadata are the record, because a step that fails yields no event."""
-    failure = SmtFailure(description=str(TableError(report.problems)), metadata=erasure_metadata(report))
+    failure = SmtFailure(description=str(TableError(report.problems)), metadata=metadata)
     failure.foreseen = all(problem.code != "SMT591" for problem in report.problems)
     return failure
 

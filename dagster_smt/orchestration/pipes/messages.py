@@ -4,7 +4,6 @@ Both sides check what they read: an answer may come from a bucket that others ca
 """
 
 import base64
-import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -234,7 +233,7 @@ def read_answer(data: object, table: str, type_: type[Result]) -> Result:
         answer = msgspec.convert(data, ExternalAnswer)
         if not answer.error:
             return msgspec.msgpack.decode(base64.b64decode(answer.result, validate=True), type=type_)
-    except (msgspec.MsgspecError, binascii.Error) as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         statement = f"the answer of the external process cannot be read: {type(error).__name__}"
         hint = "let nobody else write to the place of the messages; run again"
         raise EngineError(Problem("SMT657", table, statement, hint)) from None

@@ -1,13 +1,16 @@
 """The files below a folder: of this machine, or of a file system that the Spark session reaches."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
 
+from dagster_smt.tables.erasure.row_erasure import LakeTable
 from dagster_smt.tables.locations import location_of
+from dagster_smt.tables.sinks.delta import DeltaTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +51,9 @@ class LocalFiles:
         """See ``Files``."""
         root = Path(location_of(folder).path)
         for path in sorted(root.rglob("*")):
-            if path.is_file():
-                yield StoredFile(str(path), str(path.relative_to(root)), path.stat().st_size)
+            with suppress(FileNotFoundError):  # a run at work has removed the file meanwhile
+                if path.is_file():
+                    yield StoredFile(str(path), str(path.relative_to(root)), path.stat().st_size)
 
     def read(self, file: StoredFile) -> bytes:
         """See ``Files``."""
@@ -110,3 +114,18 @@ def files_of(session: SparkSession, folder: str) -> Files | None:
     if hasattr(session, "_jsparkSession"):
         return HadoopFiles(session)
     return None
+
+
+_OF_ICEBERG = ("write.data.path", "write.metadata.path", "write.object-storage.path", "write.folder-storage.path")
+"""Properties of an Iceberg table that name other folders for its files. The last two are of older versions."""
+
+
+def folders_of(session: SparkSession, table: LakeTable) -> list[str]:
+    """Returns the folders with the files of a table: its own, and those that its properties name."""
+    if isinstance(table, DeltaTable):
+        return [str(session.sql(f"DESCRIBE DETAIL {table.name}").collect()[0].location)]
+    rows = session.sql(f"DESCRIBE TABLE EXTENDED {table.name}").collect()
+    own = [str(row.data_type) for row in rows if row.col_name == "Location"][-1].rstrip("/")
+    properties = {row.key: row.value for row in session.sql(f"SHOW TBLPROPERTIES {table.name}").collect()}
+    others = [properties[name] for name in _OF_ICEBERG if name in properties]
+    return [own, *(folder for folder in dict.fromkeys(others) if not location_of(own).holds(location_of(folder)))]

@@ -1,6 +1,7 @@
 """Names of a connector's Parquet files, and the proof that files have the records before the committed offsets."""
 
 import json
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -141,6 +142,22 @@ def test_a_topic_that_has_lost_records_proves_nothing():
 def test_files_of_a_partition_without_an_offset():
     with pytest.raises(TableError, match=r"SMT797.*committed no offset"):
         check_files([file(0, 10)], {}, {}, lambda window: 0)
+
+
+def test_no_message_has_a_value_that_names_a_folder():
+    """Sinks that partition by fields write the values of the fields into their paths."""
+    one, other = (file(start, 10, "mail=secret-4711/day=1") for start in (0, 8))
+    naming = SimpleNamespace(read=lambda path: None, text="x")
+    folder = ParquetFolder(None, "/", naming)
+    for wrong in (
+        lambda: check_files([one, other], {("orders", 0): 18}, {}, lambda window: 0),
+        lambda: check_files([other], {("orders", 0): 5}, {}, lambda window: 0),
+        lambda: check_files([one], {}, {}, lambda window: 0),
+        lambda: folder.files({one.path: 10}, ["orders"]),
+    ):
+        with pytest.raises(TableError) as refused:
+            wrong()
+        assert "mail=…/day=…/orders+0+" in str(refused.value) and "secret" not in str(refused.value)
 
 
 @pytest.mark.spark

@@ -3,6 +3,7 @@
 import json
 import threading
 from dataclasses import asdict, replace
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ from dagster_smt.connect.takeover.definition import Definition
 from dagster_smt.connect.takeover.plans import catalog_conf, take_over_plan
 from dagster_smt.connect.takeover.rest import ConnectRest
 from dagster_smt.connect.takeover.shadow import Shadow, ShadowOptions, ShadowReport, facts_of
+from dagster_smt.connect.takeover.take_over import TakeOver
 from dagster_smt.connect.takeover.takeover_parts import ConnectorState, TableHead, TakeOverRecord
 from dagster_smt.errors import ConfigError, EngineError, Problem, TableError, UnsupportedError
 from dagster_smt.model.reports.run_report import RunReport
@@ -337,6 +339,27 @@ def test_no_certificate_without_a_topic_that_could_not_be_read(tmp_path, monkeyp
     monkeypatch.setattr(one, "_window", lambda offsets: (window, False))
     with pytest.raises(TableError, match="SMT510"):
         one.compare()
+
+
+def test_whatever_fails_a_take_over_starts_the_connector_again(tmp_path):
+    """Spark and catalogs raise anything: the record then names the class only, and nobody has stopped the connector."""
+    undone = []
+    takeover = SimpleNamespace(
+        plan=SimpleNamespace(name="orders"),
+        options=SimpleNamespace(dry_run=False),
+        tables=[SimpleNamespace(plan=SimpleNamespace(folder=tmp_path))],
+        rest=SimpleNamespace(state=lambda: SimpleNamespace(text="RUNNING")),
+    )
+    takeover._end = partial(TakeOver._end, takeover)
+
+    def steps():
+        raise RuntimeError(SECRET)
+
+    with pytest.raises(EngineError, match="SMT591"):
+        TakeOver._with_records(takeover, [TakeOverRecord("orders")], "taken over", steps, lambda: undone.append(1))
+    record = read_record(tmp_path)
+    assert undone and record.result == "refused" and "RuntimeError" in record.problems[0]
+    assert SECRET not in (tmp_path / "takeover.md").read_text()
 
 
 def test_a_shadow_report_is_a_page():

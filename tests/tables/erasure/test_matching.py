@@ -4,10 +4,11 @@ import pickle
 
 import pytest
 
-from dagster_smt.errors import ConfigError
+from dagster_smt.errors import ConfigError, EngineError, Problem
 from dagster_smt.interpret.preview import Sample
 from dagster_smt.model.topics.format import Format
 from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.erasure import matching
 from dagster_smt.tables.erasure.matching import Erased, RecordMatch, SubjectPaths
 from dagster_smt.tables.erasure.spec import SmtErasure, references
 from dagster_smt.tables.erasure.subjects import SubjectSource
@@ -155,3 +156,40 @@ def test_no_more_ids_than_the_driver_can_hold(tmp_path):
     file.write_text("\n".join(map(str, range(10_001))))
     with pytest.raises(ConfigError):
         SubjectSource(file=str(file)).ids(None)
+
+
+ODD = {
+    "brackets": b"[" * 5_000 + b"]" * 5_000,
+    "ids in brackets": b'{"id":' + b"[" * 990 + b"1" + b"]" * 990 + b"}",
+    "objects": b'{"id":' * 990 + b"1" + b"}" * 990,
+    "digits": b'{"id":' + b"9" * 5_000 + b"}",
+    "an exponent": b'{"id":1e99999999999999999999}',
+    "half of a character": b'{"id":"\\ud800"}',
+    "bytes": b"\xff\x00\xfe",
+    "an envelope": b'{"schema":[],"payload":[[]]}',
+}
+
+
+@pytest.mark.parametrize("path", ["value.id", "value.**.id", "value", "key", "headers.h"])
+@pytest.mark.parametrize("kind", ["json", "string", "bytes", "envelope", "csv", "json_schema"])
+def test_no_record_ends_the_search_for_a_person(kind, path):
+    """The run looks at every record of a topic, on executors, before the chain can refuse any."""
+    form = Format(kind, parse_ddl("id STRING")) if kind in ("csv", "json_schema") else Format(kind)
+    paths = SubjectPaths((path,), Format("string"), form)
+    for odd in ODD.values():
+        ids = deep(lambda odd=odd: paths.subjects(Sample("t", key=odd, value=odd, headers=(("h", odd),))))
+        assert all(isinstance(one, str) for one in ids)
+
+
+def deep(call, levels=100):
+    """Calls a function as far down the stack as a worker of Spark does."""
+    return call() if levels == 0 else deep(call, levels - 1)
+
+
+def test_what_no_record_is_to_blame_for_ends_the_search(monkeypatch):
+    def silent(*arguments):
+        raise EngineError(Problem("SMT636", "registry", "it does not answer"))
+
+    monkeypatch.setattr(matching, "preview", silent)
+    with pytest.raises(EngineError, match="SMT636"):
+        subjects("value.id", b"a,x", form=CSV)

@@ -188,3 +188,11 @@ def test_every_record_can_be_read_unless_a_note_says_otherwise(seed):
     misfits = sum(note.misfits for note in proposal.notes)
     assert failed <= misfits, proposal.statement("t", {})
     assert bool(failed) == bool(misfits)
+
+
+@pytest.mark.parametrize("levels", [900, 5_000])
+def test_a_value_that_nests_too_deeply_is_broken_and_hides_no_other(levels):
+    deep = b'{"b":' * levels + b"1" + b"}" * levels
+    values = [b'{"a":1}', deep, deep, b'{"a":2}', b'{"a":3}']
+    statement = propose(samples(values)).statement("t", {"topic": "t"})
+    assert "a BIGINT" in statement and "b ROW" not in statement
