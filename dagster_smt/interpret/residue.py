@@ -5,7 +5,7 @@ headers and its topic. Short texts and small numbers are not searched, because t
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from dagster_smt.authoring.stage import Chain
@@ -19,12 +19,27 @@ SHORTEST_TEXT = 3
 SHORTEST_NUMBER = 5
 _COMMON = frozenset({"true", "false", "null", "none", "yes", "unknown"})
 
+
+def _no_data(name: str) -> bool:
+    return False
+
+
 Survivors = Counter[tuple[str, str]]
 """The number of records with a masked field's value in another field, by (masked, other), without array indexes."""
 
 
-def residue(chain: Chain, samples: Iterable[Sample], key: Format, value: Format) -> Survivors:
-    """Counts the records in which a masked value survives."""
+def residue(
+    chain: Chain, samples: Iterable[Sample], key: Format, value: Format, is_data: Callable[[str], bool] = _no_data
+) -> Survivors:
+    """Counts the records in which a masked value survives.
+
+    Args:
+        chain: The chain.
+        samples: The records.
+        key, value: The formats of both sides.
+        is_data: Tells whether the name of a field is data, such as an e-mail address as a key. The result has ``[*]``
+            in the place of such a name.
+    """
     survivors: Survivors = Counter()
     masks = set()
     for stage in chain.stages:
@@ -39,7 +54,7 @@ def residue(chain: Chain, samples: Iterable[Sample], key: Format, value: Format)
         for path, word in _removed(steps, masks).items():
             for place, text in places.items():
                 if place != path and _holds(text, word):
-                    pairs.add((_plain(path), _plain(place)))
+                    pairs.add((_plain(path, is_data), _plain(place, is_data)))
         survivors.update(pairs)
     return survivors
 
@@ -104,12 +119,16 @@ def _holds(text: str, word: str) -> bool:
     return False
 
 
-def _plain(path: str) -> str:
-    """Returns a path without the positions in arrays."""
+def _plain(path: str, is_data: Callable[[str], bool]) -> str:
+    """Returns a path without the positions in arrays, and without names that are data."""
     if path.startswith("header["):
-        return path
-    steps = enumerate(extended_steps(path))
-    texts = []
-    for number, step in steps:
-        texts.append("[]" if isinstance(step, Index) else step_text(step, number == 0))
-    return "".join(texts)
+        return "header[*]" if is_data(path.removeprefix("header[").removesuffix("]")) else path
+    parts = []
+    for number, step in enumerate(extended_steps(path)):
+        if isinstance(step, Index):
+            parts.append("[]")
+        elif isinstance(step, str) and is_data(step):
+            parts.append("[*]")
+        else:
+            parts.append(step_text(step, number == 0))
+    return "".join(parts)

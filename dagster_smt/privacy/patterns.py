@@ -128,6 +128,11 @@ def kinds_in(text: str) -> Iterator[str]:
             yield name
 
 
+def is_personal(text: str) -> bool:
+    """Returns whether a text, such as the name of a field, looks like a personal value."""
+    return any(kinds_in(text))
+
+
 def tag_of_name(name: str) -> str:
     """Returns the tag that the name of a field suggests; empty if it suggests none."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)

@@ -11,6 +11,7 @@ from dagster_smt.authoring.stage import Chain
 from dagster_smt.interpret.preview import Sample
 from dagster_smt.interpret.residue import residue
 from dagster_smt.model.topics.format import Format
+from dagster_smt.privacy.patterns import is_personal
 from dagster_smt.spark.outcome_columns import timestamp_micros
 from dagster_smt.spark.workers import map_in_arrow
 
@@ -27,7 +28,7 @@ class _Search:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            counts = residue(self.chain, _samples(batch), self.key, self.value)
+            counts = residue(self.chain, _samples(batch), self.key, self.value, is_personal)
             rows = []
             for (m, p), n in counts.items():
                 rows.append({"masked": m, "place": p, "records": n})

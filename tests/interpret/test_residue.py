@@ -9,6 +9,7 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.interpret.preview import Sample
 from dagster_smt.interpret.residue import residue
 from dagster_smt.model.topics.format import Format
+from dagster_smt.privacy.patterns import is_personal
 from dagster_smt.spark.residue import _samples
 
 HIDE = {"alias": "hide", "type": "MaskField$Value", "options": {"fields": ["login"], "replacement": "*"}}
@@ -85,3 +86,11 @@ def test_records_with_far_timestamps_are_looked_at_like_others():
     columns |= {"headers": pa.array([None], headers), "timestamp": pa.array([far * 1000], pa.timestamp("us", tz="UTC"))}
     (sample,) = _samples(pa.RecordBatch.from_pydict(columns))
     assert sample.timestamp == far
+
+
+def test_a_name_that_is_data_is_not_in_the_result():
+    mask = {"alias": "m", "type": "MaskField$Value", "options": {"fields": ["card"]}}
+    value = b'{"card":"4111111111111111","visits":{"ada@example.org":"4111111111111111"}}'
+    sample = Sample("t", value=value, headers=(("ada@example.org", b"4111111111111111"),))
+    hits = residue(parse_chain([mask]), [sample], Format("string"), Format(), is_personal)
+    assert set(hits) == {("value.card", "value.visits[*]"), ("value.card", "header[*]")}

@@ -1,0 +1,255 @@
+"""Runs over records with known personal values, in a process of its own that writes everything below one folder.
+
+``python -m tests.leaks.runs FOLDER`` prints a line of JSON: the values, the folders that may hold them, and what the
+runs did. ``SMT_PLANT`` puts a leak into one place, for the tests of the judge.
+"""
+
+import base64
+import contextlib
+import io
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import dagster as dg
+
+from dagster_smt import (
+    DeltaSink,
+    FileTopics,
+    FileTopicSink,
+    Format,
+    IcebergSink,
+    OpenLineage,
+    SmtErasure,
+    SmtTable,
+    SparkSessionResource,
+    TopicTable,
+    build_erasure_asset,
+    build_smt_asset,
+)
+from dagster_smt.chain.plugins import transforms
+from dagster_smt.cli import main as command
+from dagster_smt.orchestration.resources import need_packages
+from dagster_smt.tables.sources.file_writer import NewRecord, append_records
+from tests.leaks.own import Raises
+from tests.leaks.plants import plant
+from tests.run.personal import People
+from tests.run.test_privacy import KEY, SCHEMA, STAGES, chain_of
+
+CAST = {"cast": ("Cast$Value", {"spec": "amount:int32"})}
+HEADERS = {"headers": ("DropHeaders", {"headers": "person"})}
+CONF = {
+    "spark.master": "local[1]",
+    "spark.eventLog.enabled": "true",
+    "spark.eventLog.compress": "false",
+    "spark.sql.ui.explainMode": "extended",
+}
+PEOPLE = 40
+
+
+class Runs:
+    """One folder with topics, tables, an instance of Dagster and what commands print."""
+
+    def __init__(self, folder):
+        self.folder, self.people = folder, People(11)
+        self.allowed = [folder / "topics", folder / "letters"]
+        self.outcomes = {}
+        self.spark = SparkSessionResource(conf={**CONF, "spark.eventLog.dir": f"file://{folder}/spark"})
+        self.instance = dg.DagsterInstance.get()
+
+    def topic(self, name, *, broken=True):
+        """Writes records; with ``broken`` some that fail in different ways, each with personal values."""
+        records = []
+        for number in range(PEOPLE):
+            key, value = self.people.record(number)
+            if broken and number % 4 == 3:
+                value = self._broken(value, number)
+            header = self.people._known("header" + "".join(self.people.chance.choice("bcdfg") for _ in range(8)))
+            records.append(NewRecord(key, value, (("person", header.encode()),), 1700000000000 + number))
+        append_records(FileTopics(self.folder / "topics"), name, records)
+
+    def _broken(self, value, number):
+        data = json.loads(value)
+        kinds = (
+            lambda: json.dumps({**data, "amount": data["name"]}).encode(),
+            lambda: value[:-9],
+            lambda: json.dumps(data["mail"]).encode(),
+            lambda: json.dumps({**data, "card": {data["mail"]: data["name"]}}).encode(),
+            lambda: json.dumps([data]).encode(),
+            lambda: json.dumps({**data, "name": f"{data['name']} \ud800"}).encode()[:-1] + b"\xff}",
+            lambda: json.dumps({**data, "amount": [{"deep": data["bank"]}]}).encode(),
+            lambda: json.dumps({**data, data["mail"]: data["card"]}).encode(),
+            lambda: data["name"].encode(),
+            lambda: json.dumps({**data, "amount": f"{data['card']}9999"}).encode(),
+        )
+        return kinds[number // 4 % len(kinds)]()
+
+    def table(self, name, chain, sink, *, value=None, tolerance="all", letters=True, **more):
+        topics = FileTopics(self.folder / "topics")
+        more = {"dead_letter_topic": f"{name}.dead", "dead_letters": FileTopics(self.folder / "letters"), **more}
+        if not letters:
+            more = {key: one for key, one in more.items() if not key.startswith("dead_letter")}
+        return SmtTable(
+            key=["lake", name],
+            chain=chain_of(chain) if isinstance(chain, dict) else chain,
+            table=TopicTable(topics, (name,), value=value or Format()),
+            sink=sink,
+            errors_tolerance=tolerance,
+            lineage=OpenLineage(file=str(self.folder / "lineage.jsonl")),
+            **more,
+        )
+
+    def run(self, name, *assets, config=None, selection=None):
+        """Runs assets in the instance, and notes whether they succeeded."""
+        with contextlib.redirect_stdout(sys.stderr):
+            result = dg.materialize(
+                list(assets), config, instance=self.instance, resources={"spark": self.spark},
+                selection=selection, raise_on_error=False,
+            )  # fmt: skip
+        steps = [event for event in result.all_events if event.event_type_value == "ASSET_CHECK_EVALUATION"]
+        self.outcomes[name] = {"success": result.success, "checks": len(steps)}
+        for event in result.get_asset_materialization_events():
+            metadata = event.step_materialization_data.materialization.metadata
+            counts = {key: metadata[f"dagster_smt/{key}"].value for key in ("records_in", "records_out", "failed")
+                      if f"dagster_smt/{key}" in metadata}  # fmt: skip
+            self.outcomes[name] |= counts
+
+    def write(self, name, chain, sink, **more):
+        """Runs one table over a topic of its own."""
+        self.topic(name, broken=more.pop("broken", True))
+        self.run(name, build_smt_asset(self.table(name, chain, sink, **more)))
+
+    def command(self, name, *argv):
+        """Runs a command, whose output goes into files."""
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = command([str(one) for one in argv])
+        (self.folder / "out").mkdir(exist_ok=True)
+        (self.folder / "out" / f"{name}.txt").write_text(out.getvalue() + err.getvalue(), encoding="utf-8")
+        self.outcomes[f"command {name}"] = {"code": code}
+
+
+def masked(runs):
+    """Chains that hide all values: their tables are searched, too."""
+    folder = runs.folder
+    hidden = {**STAGES, **KEY, **HEADERS}
+    runs.write("records", hidden, DeltaSink(folder / "records"), broken=False)
+    declared = Format("json_schema", SCHEMA)
+    runs.write("columns", {**STAGES, **CAST}, DeltaSink(folder / "columns", "columns"), value=declared)
+    runs.write("iceberg", {**STAGES, **CAST}, IcebergSink(folder / "iceberg", "columns"), value=declared)
+    runs.write("files", hidden, FileTopicSink(folder / "files"), broken=False)
+    runs.allowed.append(folder / "letter_table")
+    letters = {"dead_letters": DeltaSink(folder / "letter_table"), "dead_letter_topic": "dead"}
+    runs.write("lettered", {**STAGES, **CAST}, DeltaSink(folder / "lettered", "columns"), value=declared, **letters)
+
+
+def one(runs):
+    """One table of clear values: the least to see a leak in."""
+    runs.allowed.append(runs.folder / "clear")
+    runs.write("clear", CAST, DeltaSink(runs.folder / "clear"))
+
+
+def clear(runs):
+    """Chains that hide nothing: their tables hold values, and nothing else does."""
+    folder = runs.folder
+    runs.allowed += [folder / name for name in ("clear", "clear_columns", "keyed", "constrained", "own")]
+    declared = Format("json_schema", SCHEMA)
+    runs.write("clear", CAST, DeltaSink(folder / "clear"))
+    runs.allowed.append(folder / "partly")
+    runs.write("partly", STAGES, DeltaSink(folder / "partly"))  # values in fields that no stage names
+    runs.write("clear_columns", CAST, DeltaSink(folder / "clear_columns", "columns"), value=declared)
+    keyed = DeltaSink(folder / "keyed", "columns", mode="upsert", keys=("mail",))
+    runs.write("keyed", CAST, keyed, value=declared, broken=False)
+    runs.write("intolerant", CAST, DeltaSink(folder / "intolerant"), tolerance="none", letters=False)
+    runs.write(
+        "own",
+        [{"alias": "own", "type": "tests.leaks.own.Raises$Value", "options": {"fields": ["mail"]}}],
+        DeltaSink(folder / "own"),
+    )
+    runs.write("router", {"route": ("RegexRouter", {"regex": "(.*)", "replacement": "clean.$1"})},
+               FileTopicSink(folder / "letters" / "routed"))  # fmt: skip
+
+
+def constrained(runs):
+    """A table whose constraint Spark checks: its error quotes the row."""
+    table = runs.table("constrained", CAST, DeltaSink(runs.folder / "constrained", "columns"),
+                       value=Format("json_schema", SCHEMA))  # fmt: skip
+    runs.topic("constrained", broken=False)
+    runs.run("constrained", build_smt_asset(table))
+    session = runs.spark.spark_session
+    session.sql(f"ALTER TABLE delta.`{runs.folder}/constrained` ADD CONSTRAINT few CHECK (id < 10000)")
+    key, value = runs.people.record(20000)
+    append_records(FileTopics(runs.folder / "topics"), "constrained", [NewRecord(key, value)])
+    runs.run("constraint", build_smt_asset(table))
+
+
+def policies(runs):
+    """A policy that masks and holds back; nobody has decided about most fields."""
+    (runs.folder / "tags.yaml").write_text("topics: {policy: {value: {id: [], name: [PII]}, key: [PII]}}")
+    policy = {"rules": {"PII": "mask"}, "tags": [str(runs.folder / "tags.yaml")], "dead_letters": "keep"}
+    runs.topic("policy")
+    table = runs.table("policy", {}, DeltaSink(runs.folder / "policy", "columns"), policy=policy,
+                       value=Format("json_schema", SCHEMA))  # fmt: skip
+    with contextlib.suppress(Exception):
+        runs.run("policy", build_smt_asset(replace(table, policy={**policy, "rules": {"PII": "mask"}})))
+
+
+def erasures(runs):
+    """A person is erased: ids come from a file, and the record is a file."""
+    erasure = SmtErasure(
+        register_table=DeltaSink(runs.folder / "register"),
+        key_ring=["e1=${env:EXAMPLE_KEY}"],
+        records=["value.mail"],
+        columns=["mail"],
+    )
+    runs.topic("erased", broken=False)
+    runs.allowed += [runs.folder / "erased", runs.folder / "ids.txt"]
+    orders = build_smt_asset(
+        runs.table("erased", CAST, DeltaSink(runs.folder / "erased", "columns"),
+                   value=Format("json_schema", SCHEMA), erasure=erasure)
+    )  # fmt: skip
+    runs.run("erased", orders)
+    mails = [row.mail for row in runs.spark.spark_session.read.format("delta").load(f"{runs.folder}/erased").collect()]
+    (runs.folder / "ids.txt").write_text("\n".join(mails[:5]))
+    persons = build_erasure_asset([orders], records=str(runs.folder / "erasures"))
+    config = {"ops": {"erasures": {"config": {"subjects": {"file": str(runs.folder / "ids.txt")}}}}}
+    runs.run("erasure", orders, persons, config=config, selection=[persons])
+
+
+def commands(runs):
+    """Commands that read records and print what they saw, and pages."""
+    folder = runs.folder
+    chain = folder / "chain.properties"
+    chain.write_text("\n".join(f"{name}={text}" for name, text in chain_of({**STAGES, **CAST}).items()))
+    topics = folder / "topics"
+    runs.command("explain", "explain", chain, "--html", folder / "explain.html")
+    runs.command("lint", "lint", chain)
+    runs.command("scan", "scan", topics, "--topic", "clear", "--write", folder / "scanned.yaml")
+    runs.command(
+        "certify", "certify", chain, topics, "--topic", "clear", "--sample", "40", "--out", folder / "certificate.html"
+    )
+    runs.command("schema", "schema", topics, "clear")
+
+
+def main(folder):
+    folder = Path(folder)
+    os.environ.setdefault("EXAMPLE_KEY", base64.b64encode(b"e" * 32).decode())
+    for name in ("home", "spark"):
+        (folder / name).mkdir()
+    os.environ["DAGSTER_HOME"] = str(folder / "home")
+    need_packages(["delta", "iceberg"])
+    runs = Runs(folder)
+    transforms()[Raises.connect_class] = Raises
+    plant(os.environ.get("SMT_PLANT", ""), runs)
+    chosen = os.environ.get("SMT_LEAK_RUNS", "masked,clear,constrained,policies,erasures,commands").split(",")
+    for name in chosen:
+        globals()[name](runs)
+    runs.spark.spark_session.stop()
+    print(json.dumps({"values": sorted(runs.people.values), "allowed": list(map(str, runs.allowed)),
+                      "outcomes": runs.outcomes}))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
