@@ -30,6 +30,7 @@ class ForeignSettings:
         retry_timeout_ms: Connect's ``errors.retry.timeout``: the time during which a stage that throws
             RetriableException is tried again; 0: no retry, -1: no limit.
         retry_delay_max_ms: Connect's ``errors.retry.delay.max.ms``.
+        in_spark: True if the classes may run in Spark's JVM. That is faster, but nothing can stop such a class.
         messages: True if problems contain the messages of exceptions. Messages may quote records, so only a certificate
             sets this: it compares the messages and shows none.
     """
@@ -40,6 +41,7 @@ class ForeignSettings:
     stage_timeout_ms: int = 60_000
     retry_timeout_ms: int = 0
     retry_delay_max_ms: int = 60_000
+    in_spark: bool = False
     messages: bool = False
 
     def with_jars(self, jars: Sequence[Any], connect_version: str = "") -> "ForeignSettings":
@@ -51,7 +53,7 @@ class ForeignSettings:
 def settings_of(source: Any) -> tuple[ForeignSettings, list[Problem]]:
     """Returns the settings in the source of a chain, and their problems (SMT026).
 
-    Properties have ``smt.jars``, ``connect.version``, ``engine``, ``stage.timeout.ms`` and Connect's
+    Properties have ``smt.jars``, ``connect.version``, ``engine``, ``stage.process``, ``stage.timeout.ms`` and Connect's
     ``errors.retry.*``. YAML has the same keys next to ``stages``; ``smt_jars`` may be a list.
     """
     if not isinstance(source, Mapping):
@@ -66,6 +68,11 @@ def settings_of(source: Any) -> tuple[ForeignSettings, list[Problem]]:
         settings = replace(settings, engine="connect")
     elif engine != "dagster_smt":
         problems.append(_problem("engine", "is neither 'connect' nor 'dagster_smt'", "remove it, or write connect"))
+    process = trim(str(source.get("stage.process", "own")))
+    if process == "spark":
+        settings = replace(settings, in_spark=True)
+    elif process != "own":
+        problems.append(_problem("stage.process", "is neither 'own' nor 'spark'", "remove it, or write spark"))
     numbers: dict[str, Any] = {}
     for key, attribute in _NUMBERS.items():
         if key not in source:

@@ -1,6 +1,6 @@
-"""Chains whose stages are all Kafka's own classes: they are known to return and to leave the process alone."""
+"""Chains whose stages can run in Spark's JVM: those of Kafka's own classes, and those that a chain trusts."""
 
-from dagster_smt.authoring.foreign_settings import ForeignSettings
+from dagster_smt.authoring.options import Options
 from dagster_smt.authoring.stage import Chain, Stage
 from dagster_smt.foreign.segment import tested_by_host
 from dagster_smt.model.topics.format import Format
@@ -10,18 +10,22 @@ _FORMATS = ("json", "envelope", "string", "bytes")
 
 
 def runs_in_jvm(chain: Chain, key: Format, value: Format) -> bool:
-    """Returns whether each stage is Kafka's own and returns, and Java reads the formats without Python."""
+    """Returns whether the stages of a chain can run in Spark's JVM, and Java reads the formats without Python.
+
+    Every stage must run from a jar. It must be Kafka's own, because these classes are known to return, unless the chain
+    has ``stage.process: spark``.
+    """
     plain = all(form.kind in _FORMATS and not form.options for form in (key, value))
-    stages = bool(chain.stages) and all(map(_is_kafkas, chain.stages))
-    return plain and stages and not _is_special(chain.foreign)
+    stages = bool(chain.stages) and all(stage.transform.foreign and tested_by_host(stage) for stage in chain.stages)
+    # only the host gives the messages of exceptions
+    return plain and stages and not chain.foreign.messages and (chain.foreign.in_spark or only_kafkas(chain))
 
 
-def _is_special(settings: ForeignSettings) -> bool:
-    """Returns whether classes may come from a jar, or somebody asks for the messages of exceptions."""
-    return bool(settings.jars) or settings.messages
+def only_kafkas(chain: Chain) -> bool:
+    """Returns whether all classes are Kafka's own. Jars could bring other classes of the same names."""
+    return not chain.foreign.jars and all(map(_is_kafkas, chain.stages))
 
 
 def _is_kafkas(stage: Stage) -> bool:
-    if not stage.transform.foreign or not tested_by_host(stage):
-        return False
-    return all(part is None or part.connect_class.startswith(_KAFKA) for part in (stage.transform, stage.predicate))
+    parts: tuple[Options | None, ...] = (stage.transform, stage.predicate)
+    return all(part is None or part.connect_class.startswith(_KAFKA) for part in parts)

@@ -19,7 +19,7 @@ from dagster_smt.model.schema import JavaDate, Schema, Type
 from dagster_smt.values.headers.fields import header_as_read
 from dagster_smt.values.json.lazy import decode_whole, encode
 
-JSON, INT8, INT16, INT32, FLOAT32, DECIMAL, DATE, PAIRS = range(1, 9)
+JSON, INT8, INT16, INT32, FLOAT32, DECIMAL, DATE, PAIRS, NOT_FINITE = range(1, 10)
 """Extensions of MessagePack, as in ``Free.java``."""
 TIMESTAMP_TYPES = {None: 0, "NoTimestampType": 0, "CreateTime": 1, "LogAppendTime": 2}
 _TYPES = tuple(Type)
@@ -52,6 +52,8 @@ def _ext(code: int, data: memoryview) -> Any:
         return JavaDate(struct.unpack(">q", data)[0])
     if code == FLOAT32:
         return JavaFloat(struct.unpack(">d", data)[0])
+    if code == NOT_FINITE:
+        return JavaDouble(struct.unpack(">d", data)[0])
     if code == PAIRS:
         return {as_key(key): value for key, value in decoder.decode(bytes(data))}
     box = {INT8: JavaByte, INT16: JavaShort, INT32: JavaInteger}[code]

@@ -31,7 +31,7 @@ class Facts(Protocol):
 
     @property
     def jvm_runs_kafkas_classes(self) -> bool | None:
-        """True if every stage is a class of Kafka's own that can run in Spark's JVM."""
+        """True if every stage is a class of a jar that can run in Spark's JVM."""
         ...
 
     @property
@@ -80,8 +80,8 @@ RECORDS_IN_JVM = Way(
 )
 RECORDS_IN_KAFKAS_CLASSES = Way(
     "records in Kafka's classes",
-    "The sink holds records, every stage is a class of Kafka's own, and Spark runs on this machine.",
-    "Spark's JVM calls Kafka's converters and transforms. Records that a converter refuses go to Python.",
+    "The sink holds records, every stage is Kafka's own or `stage.process` is `spark`, and Spark runs on this machine.",
+    "Spark's JVM calls Kafka's converters and the classes. Records that a converter refuses go to Python.",
     lambda facts: facts.records_out and facts.jvm_runs_kafkas_classes,
 )
 RECORDS_IN_PYTHON = Way(

@@ -8,8 +8,8 @@ import pytest
 
 from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.chain.plan import ledger_entries
-from dagster_smt.errors import EngineError
-from dagster_smt.foreign.kafkas_classes import runs_in_jvm
+from dagster_smt.errors import ConfigError, EngineError
+from dagster_smt.foreign.kafkas_classes import only_kafkas, runs_in_jvm
 from dagster_smt.jvm.availability import VARIABLE
 from dagster_smt.model.topics.format import Format, Formats
 from dagster_smt.spark.evaluate import evaluate
@@ -23,7 +23,7 @@ from tests.foreign.test_random import CONNECT, RECORDS, engine_of_connect
 from tests.jvm.random_records import chains
 from tests.spark.test_jvm_records import frame_of, physical_plan
 
-CALL = "dagstersmt.ConnectRecords.invoke("
+CALL, FOREIGN_CALL = "dagstersmt.ConnectRecords.invoke(", "dagstersmt.ForeignRecords.invoke("
 
 
 def chain_of_kafka(*stages, **more):
@@ -57,16 +57,16 @@ def rows_of(frame):
     return results
 
 
-def check_ways(spark, chain, values, monkeypatch, form="json", key_form="string", **others):
+def check_ways(spark, chain, values, monkeypatch, form="json", key_form="string", call=CALL, **others):
     """Compares both ways; returns the rows of Spark's JVM."""
     frame = frame_of(spark, values, **{"headers": None, **others})
     there, way = evaluated(frame, chain, form, key_form)
-    assert way is RECORDS_IN_KAFKAS_CLASSES and CALL in physical_plan(there)
+    assert way is RECORDS_IN_KAFKAS_CLASSES and call in physical_plan(there)
     rows = rows_of(there)
     with monkeypatch.context() as patch:
         patch.setenv(VARIABLE, "off")
         here, way = evaluated(frame, chain, form, key_form)
-        assert way is RECORDS_IN_PYTHON and CALL not in physical_plan(here)
+        assert way is RECORDS_IN_PYTHON and call not in physical_plan(here)
         assert rows == rows_of(here)
     return rows
 
@@ -142,6 +142,7 @@ def test_records_without_what_they_have_elsewhere(spark, monkeypatch):
     for others in (
         {"headers": HEADERS},
         {"headers": []},
+        {"headers": [("a", bytearray(b"1")), (None, bytearray(b"2"))]},
         {"partition": None},
         {"timestamp": None},
         {"timestampType": -2},
@@ -200,6 +201,12 @@ def test_what_needs_the_host(jar):
     assert runs_in_jvm(FLAT, *form)
     assert not runs_in_jvm(FLAT, Format("string"), Format("csv", parse_schema()))
     assert not runs_in_jvm(chain_of(jar, "Same"), *form)
+    trusted = chain_of(jar, "Same", stage_process="spark")
+    assert runs_in_jvm(trusted, *form) and not only_kafkas(trusted)
+    assert not runs_in_jvm(chain_of(jar, "Same", ("MaskField$Value", {"fields": "b"}), stage_process="spark"), *form)
+    assert only_kafkas(FLAT)
+    with pytest.raises(ConfigError, match=r"SMT026 stage\.process"):
+        chain_of(jar, "Same", stage_process="thread")
     assert not runs_in_jvm(chain_of(jar, f"{KAFKA}HoistField$Value", engine="connect"), *form)
     assert not runs_in_jvm(parse_chain({"transforms": "", "engine": "connect"}), *form)
 
@@ -214,10 +221,61 @@ def parse_schema():
 def test_stages_that_cannot_open_leave_every_record(spark):
     """An executor without Connect's jars: the host says what is wrong, or runs the records."""
     frame = frame_of(spark, RECORDS, headers=None)
-    with mock.patch.object(connect_records, "_setup", lambda job, jars: "AAAA\n62,1,0\n/nowhere.jar"):
+    with mock.patch.object(connect_records, "_setup", lambda job, classes: "AAAA\n62,1,0\n/nowhere.jar"):
         lane, _ = evaluated(frame, FLAT, whole=False)
         assert {row["__status"] for row in lane.collect()} == {LEFT}
         whole, _ = evaluated(frame, FLAT)
         assert [json.loads(row["__out"]["value"])["o"] for row in whole.collect() if row["__offset"] == 0] == [
             '\u00fc"'
         ]
+
+
+MARKED = [b'{"id":1,"name":"ada"}', b'{"id":2,"marked":true,"secret":"s-4711"}', b'{"id":3,"name":"bob"}', None, b"{"]
+TRUSTED = [
+    ["Same"],
+    ["Drops"],
+    ["Throws"],
+    ["Mutates"],
+    ["Moves"],
+    ["Missing"],
+    ["Counts"],
+    [("Exits", {"option": "exit"})],
+    [("Exits", {"option": "halt"})],
+    [("Upper", {"option": "name", "predicate": {"name": "is", "type": "acme.IsMarked"}, "negate": True}), "Mutates"],
+]
+
+
+def check_trusted(spark, jar, monkeypatch, stages, values=MARKED, **more):
+    chain = chain_of(jar, *stages, engine="connect", stage_process="spark", **more)
+    return check_ways(spark, chain, values, monkeypatch, call=FOREIGN_CALL, headers=HEADERS)
+
+
+def test_classes_that_the_chain_trusts(spark, jar, monkeypatch):
+    rows = check_trusted(spark, jar, monkeypatch, ["Moves", "Throws", "Mutates"], MARKED[:3])
+    assert [row["__status"] for row in rows] == [0, 2, 0]
+    assert rows[1]["__problem"]["statement"] == "the class threw java.lang.IllegalStateException"
+    assert rows[0]["__out"]["target_partition"] == 3 and rows[0]["__out"]["topic"] == "moved"
+
+
+@pytest.mark.long
+def test_every_kind_of_class_that_the_chain_trusts(spark, jar, monkeypatch):
+    """A class that ends its process is not loaded in Spark's JVM: the host runs the records, and its process ends."""
+    for stages in TRUSTED:
+        rows = check_trusted(spark, jar, monkeypatch, stages)
+        if stages[0][0] == "Exits":
+            assert rows[1]["__problem"]["code"] == "SMT492" and rows[0]["__status"] == 0
+    for stages in (["Boxes", "Same"], ["Schemas"]):
+        check_trusted(spark, jar, monkeypatch, stages, MARKED[:3])
+    retries = {"errors_retry_timeout": 5000, "errors_retry_delay_max_ms": 10}
+    assert {row["__status"] for row in check_trusted(spark, jar, monkeypatch, ["Retries"], MARKED[:3], **retries)} == {
+        0
+    }
+
+
+@pytest.mark.long
+def test_trusted_stages_are_closed_with_their_task(spark, jar, tmp_path):
+    chain = chain_of(jar, ("Closes", {"option": str(tmp_path)}), stage_process="spark")
+    frame, way = evaluated(frame_of(spark, MARKED[:3], headers=None), chain, whole=False)
+    assert way is RECORDS_IN_KAFKAS_CLASSES and {row["__status"] for row in frame.collect()} == {0}
+    written = [path.name.split("-")[0] for path in tmp_path.iterdir()]
+    assert written.count("opened") == written.count("closed") > 0

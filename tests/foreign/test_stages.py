@@ -136,6 +136,7 @@ def test_values_without_a_schema_keep_their_types(jar):
     (result,) = ran(chain_of(jar, "Boxes", "Same"), [PLAIN])
     kinds = {name: type(value).__name__ for name, value in result[3].value.items()}
     assert kinds["int8"] == "JavaByte" and kinds["int16"] == "JavaShort" and kinds["int32"] == "JavaInteger"
+    assert kinds["nan"] == "JavaDouble"  # which JSON writes as a text, as Connect does
     assert kinds["float"] == "JavaFloat" and kinds["decimal"] == "Decimal" and kinds["date"] == "JavaDate"
     mask = ("MaskField$Value", {"fields": ["name"]})  # between two segments: what it leaves alone travels back as it is
     again = ran(chain_of(jar, "Boxes", mask, "Mutates"), [PLAIN])

@@ -1,20 +1,18 @@
-"""Kafka's own stages in Spark's JVM: chains of ``engine: connect`` without a class from a jar (decision 35).
+"""Stages of jars in Spark's JVM: Kafka's own classes, and those of chains with ``stage.process: spark`` (decision 35).
 
 Kafka's classes are known to return, and to leave the process alone, so they need no process of their own. Spark calls
-them from its generated code, and no record goes to Python. A record that a converter refuses is left: its row has the
-status ``LEFT``, and Python runs it with the same classes in the host.
+the classes from its generated code, and no record goes to Python. A record that a converter refuses is left: its row
+has the status ``LEFT``, and Python runs it with the same classes in the host.
 """
 
 import base64
-from collections.abc import Sequence
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
 from dagster_smt.chain.plan import first_entries
 from dagster_smt.foreign.check import classes_for
-from dagster_smt.foreign.kafkas_classes import runs_in_jvm
-from dagster_smt.foreign.segment import operation, thrown
+from dagster_smt.foreign.kafkas_classes import only_kafkas, runs_in_jvm
+from dagster_smt.foreign.segment import Classes, operation, thrown
 from dagster_smt.foreign.wire import encoder
 from dagster_smt.jvm.availability import has_lane
 from dagster_smt.spark import sql as F
@@ -35,7 +33,7 @@ def connect_setup(session: SparkSession, job: ArrowMap) -> str | None:
     classes = classes_for(job.chain.foreign)
     if any("\n" in str(jar) for jar in classes.connect):
         return None
-    return _setup(job, classes.connect)
+    return _setup(job, classes)
 
 
 def _takes(session: SparkSession) -> bool:
@@ -46,11 +44,14 @@ def _takes(session: SparkSession) -> bool:
     return version.isdigit() and int(version) >= _OLDEST_JAVA
 
 
-def _setup(job: ArrowMap, jars: Sequence[Path]) -> str:
-    operations = [operation(index, stage, ()) for index, stage in enumerate(job.chain.stages)]
-    stages = base64.b64encode(encoder.encode([job.key.kind, job.value.kind, operations])).decode()
+def _setup(job: ArrowMap, classes: Classes) -> str:
+    settings, plugins = job.chain.foreign, classes.plugins
+    operations = [operation(index, stage, plugins) for index, stage in enumerate(job.chain.stages)]
+    jars = [list(map(str, plugin.jars)) for plugin in plugins]
+    retries = [settings.retry_timeout_ms, settings.retry_delay_max_ms]
+    stages = encoder.encode([job.key.kind, job.value.kind, jars, *retries, operations])
     numbers = [BITS, job.words, *first_entries(job.chain)]
-    return "\n".join([stages, ",".join(map(str, numbers)), *map(str, jars)])
+    return "\n".join([base64.b64encode(stages).decode(), ",".join(map(str, numbers)), *map(str, classes.connect)])
 
 
 def evaluate_in_connect(frame: DataFrame, job: ArrowMap, setup: str) -> DataFrame:
@@ -60,7 +61,9 @@ def evaluate_in_connect(frame: DataFrame, job: ArrowMap, setup: str) -> DataFram
     topic = F.when(kind != UNREADABLE_TIMESTAMP, F.col("topic"))
     arguments = [F.col("key"), F.col("value"), topic, *record_numbers(), F.col("headers"), kind, F.lit(setup)]
     touched = F.coalesce(of_call("words"), F.array_repeat(F.lit(0).cast("bigint"), F.lit(job.words)))
-    called = call_java(frame, "connect_records", arguments)
+    # a class of a jar may remember records, so Spark must call it once for each of them
+    function = "connect_records" if only_kafkas(job.chain) else "foreign_records"
+    called = call_java(frame, function, arguments)
     changes = of_call("changes").alias(CHANGES)
     return outcome_columns(called, touched, _record(job), changes, problem=_problem())
 

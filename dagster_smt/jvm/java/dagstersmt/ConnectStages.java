@@ -14,11 +14,11 @@ import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Kafka's own stages for one thread. Connect's jars, and the part of this jar that calls them, have a class loader of
+ * Stages of jars for one thread. Connect's jars, and the part of this jar that calls them, have a class loader of
  * their own, which sees neither Spark's classes nor Spark's versions of Jackson and Kafka, but its logging.
  *
  * <p>A setup is a text of lines: the stages as {@code foreign.LocalStages} reads them; the bits of the ledger by stage,
- * with commas, after the bits of a word and the number of words; and the jars.
+ * with commas, after the bits of a word and the number of words; and Connect's jars.
  */
 final class ConnectStages {
   private static final String SHARED = "dagstersmt.ConnectRow";
@@ -58,14 +58,31 @@ final class ConnectStages {
     if (connect == null) {
       return false; // the stages cannot be opened here
     }
-    row.headers = headers == null || headers.numElements() == 0 ? null : parts(headers);
+    row.headers = null;
+    if (headers != null && headers.numElements() > 0) {
+      row.headers = parts(headers);
+      if (row.headers == null) {
+        return false;
+      }
+    }
     return connect.run(row) && isTopic(row.topic);
   }
 
+  /** Closes the stages. */
+  void close() {
+    if (connect != null) {
+      connect.close();
+    }
+  }
+
+  /** Returns names and values of headers, in turn; null if one has no name. */
   private static Object[] parts(ArrayData headers) {
     Object[] parts = new Object[2 * headers.numElements()];
     for (int n = 0; n < headers.numElements(); n++) {
-      InternalRow header = headers.getStruct(n, 2);
+      InternalRow header = headers.isNullAt(n) ? null : headers.getStruct(n, 2);
+      if (header == null || header.isNullAt(0)) {
+        return null;
+      }
       parts[2 * n] = header.getUTF8String(0).toString();
       parts[2 * n + 1] = header.isNullAt(1) ? null : header.getBinary(1);
     }

@@ -25,8 +25,8 @@ public final class Functions implements FunctionCatalog {
   @Override
   public Identifier[] listFunctions(String[] namespace) {
     return new Identifier[] {
-      identifier("columns"), identifier("connect_records"), identifier("envelope_schema"), identifier("records"),
-      identifier("version")
+      identifier("columns"), identifier("connect_records"), identifier("envelope_schema"),
+      identifier("foreign_records"), identifier("records"), identifier("version")
     };
   }
 
@@ -43,6 +43,8 @@ public final class Functions implements FunctionCatalog {
         return unbound("connect_records", arguments -> new ConnectRecords());
       case "envelope_schema":
         return unbound("envelope_schema", arguments -> new EnvelopeSchema());
+      case "foreign_records":
+        return unbound("foreign_records", arguments -> new ForeignRecords());
       case "records":
         return unbound("records", arguments -> new Records());
       case "version":

@@ -26,6 +26,7 @@ final class Free {
     static final int DECIMAL = 6;
     static final int DATE = 7;
     static final int PAIRS = 8;
+    static final int NOT_FINITE = 9;
     private static Converter json;
 
     private Free() {}
@@ -162,7 +163,7 @@ final class Free {
             out.bool((Boolean) value);
         } else if (value instanceof Long) {
             out.integer((Long) value);
-        } else if (value instanceof Double) {
+        } else if (value instanceof Double && Double.isFinite((Double) value)) {
             out.real((Double) value);
         } else if (value instanceof byte[] || value instanceof ByteBuffer) {
             out.binary(Values.bytes(value, null));
@@ -210,6 +211,8 @@ final class Free {
             number(out, INT32, (Integer) value, 4);
         } else if (value instanceof Float) {
             number(out, FLOAT32, Double.doubleToRawLongBits((Float) value), 8);
+        } else if (value instanceof Double) {
+            number(out, NOT_FINITE, Double.doubleToRawLongBits((Double) value), 8); // JSON writes it as a text
         } else if (value instanceof BigDecimal) {
             out.extension(DECIMAL, value.toString().getBytes(StandardCharsets.US_ASCII));
         } else if (value instanceof Date) {

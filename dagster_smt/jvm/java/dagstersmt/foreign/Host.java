@@ -8,8 +8,6 @@ import java.io.FileInputStream;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.net.URL;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -159,14 +157,6 @@ public final class Host {
     }
 
     private static ClassLoader loader(List<String> jars) {
-        URL[] urls = new URL[jars.size()];
-        for (int n = 0; n < urls.length; n++) {
-            try {
-                urls[n] = Path.of(jars.get(n)).toUri().toURL();
-            } catch (java.net.MalformedURLException e) {
-                throw new IllegalStateException(e);
-            }
-        }
-        return new PluginLoader(urls, Host.class.getClassLoader());
+        return PluginLoader.of(jars, Host.class.getClassLoader(), false);
     }
 }

@@ -1,10 +1,13 @@
 package dagstersmt.foreign;
 
 import dagstersmt.ConnectRow;
+import java.io.File;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.kafka.common.record.TimestampType;
 import org.apache.kafka.connect.data.SchemaAndValue;
 import org.apache.kafka.connect.header.ConnectHeaders;
@@ -13,8 +16,8 @@ import org.apache.kafka.connect.sink.SinkRecord;
 import org.apache.kafka.connect.storage.SimpleHeaderConverter;
 
 /**
- * Stages in the JVM of the caller, one record at a time. Only for classes that are known to return and to leave the
- * process alone.
+ * Stages in the JVM of the caller, one record at a time. Only for classes that are known to return: nobody can stop
+ * them. Classes of jars that may end the JVM are not loaded.
  */
 public final class LocalStages implements ConnectRow.Stages {
     private final String keyFormat;
@@ -25,16 +28,25 @@ public final class LocalStages implements ConnectRow.Stages {
     /** By number of a set of changes: its changes, and room for what the caller makes of them. */
     private final List<Object[]> changes = new ArrayList<>();
 
-    /** Opens the stages of a setup: MessagePack of both formats and the stages, in base64. */
+    /** By jars and the times of their last change. A loader stays, so that Java compiles the classes once. */
+    private static final Map<List<String>, ClassLoader> LOADERS = new ConcurrentHashMap<>();
+
+    /**
+     * Opens the stages of a setup, in base64: MessagePack of both formats, the jars of each plug-in, for how long a stage
+     * is tried again, the longest delay, and the stages.
+     */
     public LocalStages(String setup) {
         Unpack in = new Unpack(Base64.getDecoder().decode(setup));
         in.array();
         keyFormat = in.text();
         valueFormat = in.text();
+        List<ClassLoader> plugins = plugins(in);
+        long retryTimeout = in.integer();
+        long retryDelay = in.integer();
         List<Operation> operations = new ArrayList<>();
         Check check = new Check();
         for (int n = in.array(); n > 0; n--) {
-            Operation operation = Operation.read(in, List.of());
+            Operation operation = Operation.read(in, plugins);
             check.create(operation);
             operation.tryTopics();
             operations.add(operation);
@@ -44,7 +56,23 @@ public final class LocalStages implements ConnectRow.Stages {
                 throw new IllegalStateException("a class refuses its options");
             }
         }
-        segment = new Segment(operations, Watch.NONE, 0, 0, false);
+        segment = new Segment(operations, Watch.NONE, retryTimeout, retryDelay, false);
+    }
+
+    private static List<ClassLoader> plugins(Unpack in) {
+        List<ClassLoader> plugins = new ArrayList<>();
+        for (int n = in.array(); n > 0; n--) {
+            List<String> jars = new ArrayList<>();
+            List<String> versions = new ArrayList<>();
+            for (int m = in.array(); m > 0; m--) {
+                String jar = in.text();
+                jars.add(jar);
+                versions.add(jar + " " + new File(jar).lastModified());
+            }
+            ClassLoader parent = LocalStages.class.getClassLoader();
+            plugins.add(LOADERS.computeIfAbsent(versions, of -> PluginLoader.of(jars, parent, true)));
+        }
+        return plugins;
     }
 
     @Override
@@ -61,7 +89,12 @@ public final class LocalStages implements ConnectRow.Stages {
 
     @Override
     public void close() {
-        segment.close();
+        ClassLoader outer = Thread.currentThread().getContextClassLoader();
+        try {
+            segment.close();
+        } finally {
+            Thread.currentThread().setContextClassLoader(outer);
+        }
     }
 
     private boolean runs(ConnectRow row) {

@@ -1,8 +1,11 @@
 package dagstersmt.foreign;
 
 import java.io.IOException;
+import java.io.InputStream;
+import java.net.MalformedURLException;
 import java.net.URL;
 import java.net.URLClassLoader;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Enumeration;
@@ -35,8 +38,44 @@ final class PluginLoader extends URLClassLoader {
         registerAsParallelCapable();
     }
 
-    PluginLoader(URL[] jars, ClassLoader parent) {
+    private final boolean guarded;
+
+    private PluginLoader(URL[] jars, ClassLoader parent, boolean guarded) {
         super(jars, parent);
+        this.guarded = guarded;
+    }
+
+    /** Returns a loader of some jars. A guarded one has no class that calls a method which ends this JVM. */
+    static PluginLoader of(List<String> jars, ClassLoader parent, boolean guarded) {
+        URL[] urls = new URL[jars.size()];
+        for (int n = 0; n < urls.length; n++) {
+            try {
+                urls[n] = Path.of(jars.get(n)).toUri().toURL();
+            } catch (MalformedURLException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+        return new PluginLoader(urls, parent, guarded);
+    }
+
+    @Override
+    protected Class<?> findClass(String name) throws ClassNotFoundException {
+        if (guarded && isEnding(name)) {
+            throw new ClassNotFoundException(name + " may end this JVM");
+        }
+        return super.findClass(name);
+    }
+
+    private boolean isEnding(String name) {
+        URL file = findResource(name.replace('.', '/') + ".class");
+        if (file == null) {
+            return false;
+        }
+        try (InputStream in = file.openStream()) {
+            return EndsJvm.isCalled(in.readAllBytes());
+        } catch (IOException e) {
+            return true; // nobody knows
+        }
     }
 
     static boolean isOwn(String name) {

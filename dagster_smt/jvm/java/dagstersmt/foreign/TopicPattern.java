@@ -1,8 +1,8 @@
 package dagstersmt.foreign;
 
 import dagstersmt.Bounded;
-import java.util.HashSet;
-import java.util.Set;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -14,7 +14,8 @@ final class TopicPattern {
     private static final long PATIENCE = 2000;
     private static final int MOST = 10_000;
     private final Pattern pattern;
-    private final Set<String> tried = new HashSet<>();
+    /** By topic, whether the pattern comes to an end. */
+    private final Map<String, Boolean> tried = new HashMap<>();
     private boolean endless;
 
     TopicPattern(String pattern) {
@@ -23,17 +24,18 @@ final class TopicPattern {
 
     /** Returns whether the pattern comes to an end with a topic. */
     boolean ends(String topic) {
-        if (topic == null || tried.contains(topic)) {
+        if (topic == null) {
             return true;
         }
-        if (endless || !isTried(topic)) {
-            return false;
+        Boolean known = tried.get(topic);
+        if (known == null) {
+            if (tried.size() >= MOST) {
+                tried.clear();
+            }
+            known = !endless && isTried(topic);
+            tried.put(topic, known);
         }
-        if (tried.size() >= MOST) {
-            tried.clear();
-        }
-        tried.add(topic);
-        return true;
+        return known;
     }
 
     private boolean isTried(String topic) {

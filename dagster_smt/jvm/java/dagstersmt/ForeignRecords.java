@@ -1,0 +1,74 @@
+package dagstersmt;
+
+import org.apache.spark.TaskContext;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.apache.spark.util.TaskCompletionListener;
+
+/**
+ * The function {@code foreign_records}: as {@link ConnectRecords}, but for any class of a jar, which may remember
+ * earlier records. So each task has stages of its own, which are closed with it, and Spark calls the function once for a
+ * record.
+ */
+public final class ForeignRecords extends RecordFunction {
+  private static final long serialVersionUID = 1L;
+  private static final ThreadLocal<OfTask> STAGES = new ThreadLocal<>();
+
+  /** The function. */
+  public ForeignRecords() {
+    super("foreign_records", ConnectCall.fields(), DataTypes.IntegerType);
+  }
+
+  @Override
+  public boolean isDeterministic() {
+    return false;
+  }
+
+  /** Spark's "magic method". */
+  public static InternalRow invoke(
+      byte[] key,
+      byte[] value,
+      UTF8String topic,
+      long partition,
+      long offset,
+      long timestamp,
+      ArrayData headers,
+      int timestampType,
+      UTF8String setup) {
+    return ConnectCall.run(stages(setup), key, value, topic, partition, offset, timestamp, headers, timestampType);
+  }
+
+  /** Returns the stages of this task; null outside a task, where nobody would close them. */
+  private static ConnectStages stages(UTF8String setup) {
+    TaskContext context = TaskContext.get();
+    if (context == null) {
+      return null;
+    }
+    OfTask stages = STAGES.get();
+    if (stages == null || stages.task != context.taskAttemptId()) {
+      stages = new OfTask(context);
+      STAGES.set(stages);
+    }
+    return stages.programs.of(setup);
+  }
+
+  /** The stages that a thread has opened for a task. */
+  private static final class OfTask {
+    final long task;
+    final Programs<ConnectStages> programs;
+
+    OfTask(TaskContext context) {
+      task = context.taskAttemptId();
+      programs =
+          new Programs<>(
+              setup -> {
+                ConnectStages stages = new ConnectStages(setup);
+                TaskCompletionListener closes = ended -> stages.close();
+                context.addTaskCompletionListener(closes);
+                return stages;
+              });
+    }
+  }
+}
