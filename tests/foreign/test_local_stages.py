@@ -31,7 +31,7 @@ from tests.parity.cases import KAFKAS, cases_of
 from tests.parity.cases import VENDORS as VENDORS_FILES
 
 SOURCE = Path(__file__).with_name("judge") / "LocalHarness.java"
-KEPT, DROPPED, FAILED = range(3)
+PASSED, DROPPED, FAILED = range(3)
 RECORDED = [path for path in KAFKAS if path.name != "kip821.jsonl"]
 """Kafka's classes have no paths yet, so the cases of KIP-821 are the proposal's."""
 FORMS = {"json": "schemaless", "envelope": "envelope"}
@@ -120,7 +120,7 @@ class Answers:
         count = self.number()
         headers = [(self.text(), self.raw()) for _ in range(count)]
         row["headers"] = list(sample.headers) if count < 0 else headers
-        return row if row["status"] == KEPT else row | EMPTY
+        return row if row["status"] == PASSED else row | EMPTY
 
 
 def of_spark(cases, folder):
@@ -129,10 +129,10 @@ def of_spark(cases, folder):
     javac, java = shutil.which("javac"), shutil.which("java")
     assert javac is not None and java is not None, "tests need a JDK"
     subprocess.run([javac, "-d", folder, "-cp", path, SOURCE], check=True)
-    given, results = folder / "cases", folder / "results"
-    given.write_bytes(struct.pack(">i", len(cases)) + b"".join(map(sent, cases)))
+    records, results = folder / "cases", folder / "results"
+    records.write_bytes(struct.pack(">i", len(cases)) + b"".join(map(sent, cases)))
     command = [java, "-Duser.timezone=UTC", "-cp", f"{folder}:{path}", "dagstersmt.foreign.LocalHarness"]
-    subprocess.run([*command, given, results], check=True, capture_output=True)
+    subprocess.run([*command, records, results], check=True, capture_output=True)
     answers = Answers(results.read_bytes())
     return [[answers.row(sample) for sample in one.samples] for one in cases]
 
@@ -165,7 +165,7 @@ def of_host(one):
 def comparable(row):
     problem = row["__problem"]
     out = {"status": row["__status"], "stage": row["__stage"], "thrown": problem and problem["connect_class"]}
-    if row["__status"] != KEPT:
+    if row["__status"] != PASSED:
         return out | EMPTY
     out |= {name: row[name] for name in ("key", "value", "topic", "target_partition")}
     out["timestamp"] = None if row["timestamp"] is None else row["timestamp"] // 1000
@@ -199,7 +199,7 @@ def is_as_recorded(one, sample, row, recorded):
             return row["status"] == DROPPED
         return row["status"] == FAILED and row["thrown"] == recorded["error"]["class"]
     expected = recorded["record"]
-    if row["status"] != KEPT or (row["topic"], row["timestamp"]) != (expected["topic"], expected["timestamp"]):
+    if row["status"] != PASSED or (row["topic"], row["timestamp"]) != (expected["topic"], expected["timestamp"]):
         return False
     written = {"key": one.job.key.kind, "value": one.job.value.kind}
     for side, form in written.items():
@@ -234,14 +234,14 @@ def check(cases, folder):
 def test_every_fifteenth_recorded_case_of_kafka(tmp_path):
     cases = [one for path in RECORDED for case in cases_of(path)[::15] if (one := ready(case)) is not None]
     statuses = check(cases, tmp_path)
-    assert statuses[KEPT] > 50 and statuses[FAILED] > 5
+    assert statuses[PASSED] > 50 and statuses[FAILED] > 5
 
 
 @pytest.mark.long
 def test_every_recorded_case_of_kafka(tmp_path):
     cases = [one for path in RECORDED for case in cases_of(path) if (one := ready(case)) is not None]
     statuses = check(cases, tmp_path)
-    assert statuses[KEPT] > 600 and statuses[FAILED] > 100
+    assert statuses[PASSED] > 600 and statuses[FAILED] > 100
 
 
 @pytest.mark.long
@@ -255,4 +255,4 @@ def test_every_recorded_case_of_debezium(tmp_path):
                 case = {**case, "config": {**case["config"], "stage.process": "spark"}}
                 cases.append(ready(case, smt_jars=[VENDORS["debezium"]]))
     statuses = check([one for one in cases if one is not None], tmp_path)
-    assert statuses[KEPT] > 300 and statuses[FAILED] > 100
+    assert statuses[PASSED] > 300 and statuses[FAILED] > 100
