@@ -4,7 +4,6 @@ The command runs the same code as the asset of erasures, for the tables of a cod
 """
 
 import getpass
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -20,13 +19,13 @@ from dagster_smt.orchestration.definitions.erasure_asset import erase_persons, n
 from dagster_smt.orchestration.definitions.loading import assets_in, load_definitions
 from dagster_smt.orchestration.definitions.planned_table import PlannedAsset
 from dagster_smt.orchestration.pipes.pipes_spark import PipesSpark
-from dagster_smt.orchestration.resources import SparkSessionResource, spark_session_of, submitted_session
+from dagster_smt.orchestration.resources import SparkSessionResource, spark_session_of
 from dagster_smt.orchestration.runs.guard import Progress, run_cancellable
 from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
 from dagster_smt.tables.erasure.subjects import SubjectSource
 from dagster_smt.tables.spec import FileTopicSink, KafkaSink
 
-_SUBMIT = "run the command with spark-submit, where Spark is: docs/how-to/erase-a-person.md"
+_OTHER_SESSION = "name definitions whose resource is a SparkSessionResource"
 
 
 class ErasableTables:
@@ -96,10 +95,7 @@ class ErasableTables:
 
     @contextmanager
     def _session(self) -> Iterator[Any]:
-        """Yields the session of ``spark-submit``, or that of the definitions, or a local session if they have none."""
-        if "PYSPARK_GATEWAY_PORT" in os.environ:
-            yield submitted_session()
-            return
+        """Yields the session of the definitions, or a local session if they have none."""
         resources = self._resources()
         if not resources:
             yield SparkSessionResource().spark_session
@@ -108,7 +104,7 @@ class ErasableTables:
             spark = getattr(built, next(iter(resources)))
             if isinstance(spark, PipesSpark):
                 statement = "the definitions start Spark elsewhere, and ids do not leave this process"
-                raise UnsupportedError(Problem("SMT754", self.place, statement, _SUBMIT))
+                raise UnsupportedError(Problem("SMT754", self.place, statement, _OTHER_SESSION))
             yield spark_session_of(spark)
 
     def _resources(self) -> dict[str, Any]:
