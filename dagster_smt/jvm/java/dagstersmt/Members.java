@@ -12,21 +12,24 @@ import java.util.Arrays;
 final class Members {
   private static final int FEW = 8;
 
+  /** Room for members at first. A record may have hundreds of small objects, so that more room for each takes time. */
+  private static final int ROOM = 8;
+
   private byte[] source;
   private boolean isObject;
   private int depth;
   private int count;
-  private int[] nameStart = new int[32];
-  private int[] nameEnd = new int[32];
-  private int[] hash = new int[32];
-  private Name[] newName = new Name[32];
-  private int[] start = new int[32];
-  private int[] end = new int[32];
-  private Object[] newValue = new Object[32];
-  private boolean[] gone = new boolean[32];
+  private int[] nameStart = new int[ROOM];
+  private int[] nameEnd = new int[ROOM];
+  private int[] hash = new int[ROOM];
+  private Name[] newName = new Name[ROOM];
+  private int[] start = new int[ROOM];
+  private int[] end = new int[ROOM];
+  private Object[] newValue = new Object[ROOM];
+  private boolean[] gone = new boolean[ROOM];
 
   /** Positions by the hashes of names, plus one; only where there are more than a few. */
-  private int[] table = new int[128];
+  private int[] table = {};
 
   private boolean hashed;
 
@@ -137,7 +140,7 @@ final class Members {
 
   private void enterAll() {
     if (4 * count > table.length) {
-      table = new int[2 * table.length];
+      table = new int[2 * Integer.highestOneBit(4 * count)];
     } else {
       Arrays.fill(table, 0);
     }

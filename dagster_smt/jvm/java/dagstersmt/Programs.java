@@ -30,6 +30,7 @@ final class Programs<P> {
     }
     for (int at = 0; at < KEPT; at++) {
       if (literal.equals(literals[at])) {
+        literals[at] = literal; // each task has an object of its own, and comparing long texts takes time
         return program(at);
       }
     }
