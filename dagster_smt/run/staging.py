@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from dagster_smt.chain import Plan
 from dagster_smt.formats.sides import self_described
+from dagster_smt.jvm.availability import has_lane
 from dagster_smt.model.guarded import SIDES
 from dagster_smt.model.reports.run_report import SchemaUse, TopicCounts, add_up
 from dagster_smt.model.windows.division import WHOLE, Division
@@ -32,6 +33,8 @@ from dagster_smt.tables.spec import TopicTable
 RunLeft = Callable[[DataFrame], DataFrame]
 """Runs the rows that the JVM lane left."""
 LEFT_ROWS = "left_rows"
+_FEW_GROUPS = 100
+"""Spark sorts the rows for the lane's aggregate if a task has more than 128 groups."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,8 @@ def staged(evaluated: DataFrame, plan: Plan, left: RunLeft, division: Division =
 
 def _counts(frame: DataFrame, plan: Plan, division: Division) -> list[Row]:
     """Returns a row of counts for each topic and part, by topic."""
-    counted = count_columns(plan.chain, plan.entries, arrays=ELEMENT in frame.columns)
+    lane = 0 < len(plan.topics) * division.parts <= _FEW_GROUPS and has_lane(frame.sparkSession)
+    counted = count_columns(plan.chain, plan.entries, arrays=ELEMENT in frame.columns, lane=lane)
     guessed = guess_columns() if GUESSED in frame.columns else []
     left = F.count_if(F.col("__status") == LEFT).alias(LEFT_ROWS)
     divided, part = with_part(frame, division)

@@ -26,7 +26,7 @@ public final class Functions implements FunctionCatalog {
   public Identifier[] listFunctions(String[] namespace) {
     return new Identifier[] {
       identifier("columns"), identifier("connect_records"), identifier("envelope_schema"),
-      identifier("foreign_records"), identifier("records"), identifier("version")
+      identifier("foreign_records"), identifier("record_counts"), identifier("records"), identifier("version")
     };
   }
 
@@ -45,6 +45,8 @@ public final class Functions implements FunctionCatalog {
         return unbound("envelope_schema", arguments -> new EnvelopeSchema());
       case "foreign_records":
         return unbound("foreign_records", arguments -> new ForeignRecords());
+      case "record_counts":
+        return unbound("record_counts", arguments -> new RecordCounts());
       case "records":
         return unbound("records", arguments -> new Records());
       case "version":

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.util.ArrayData;
 /** Which entries of the ledger a record has touched. */
 final class Touched {
   /** Entries in one word, as the column {@code __touched} has them. */
-  private static final int BITS = 62;
+  static final int BITS = 62;
 
   private long[] words = new long[1];
 
