@@ -363,6 +363,14 @@ def test_every_extra_is_declared():
     assert required & EXTRAS.keys() == set()
 
 
+def test_no_extra_brings_a_package_that_makes_each_dg_command_warn():
+    """``dg`` looks at every registered package; of dagster-spark it warns each time."""
+    tomllib = pytest.importorskip("tomllib")
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    users = [line for extra, lines in extras.items() if extra != "dev" for line in lines]
+    assert [line for line in users if line.startswith(("dagster-spark", "dagster-pyspark"))] == []
+
+
 def test_dagster_knows_the_library_and_its_version():
     from dagster_shared.libraries import DagsterLibraryRegistry
 

@@ -1,5 +1,7 @@
 """Sinks into databases: inserts and upserts, keys, deletions, changes of the schema, names of tables."""
 
+from collections.abc import Sequence
+
 from dagster_smt.connect.connectors import Connector
 from dagster_smt.connect.settings import (
     KEYLESS,
@@ -177,8 +179,17 @@ def _fields(connector: Connector, settings: TableSettings) -> None:
                 settings.say(option, "not done", "the list is for one of several topics: use a ReplaceField stage")
                 return
             fields.append(name)
+        if option == "fields.whitelist":
+            fields = [*_keys_of_values(connector, fields), *fields]
         settings.stages.append(ExtraStage("whitelist", {"type": _REPLACE, what: ",".join(fields)}))
         settings.say(option, "changed", f"a ReplaceField stage at the end of the chain ({what})")
+
+
+def _keys_of_values(connector: Connector, fields: Sequence[str]) -> list[str]:
+    """Returns the key columns that ``fields.whitelist`` does not name: the list is for the other columns."""
+    if _first(connector, _KEY_MODES)[1].lower() != "record_value":
+        return []
+    return [key for key in names_in(_first(connector, _KEY_FIELDS)[1]) if key not in fields]
 
 
 def bigquery_settings(connector: Connector) -> TableSettings:

@@ -289,7 +289,7 @@ def dead_mask(evidence: Evidence) -> CheckVerdict:
             hints.append(p.hint)
     metadata = {
         "untouched": table(rows[:_MOST_ROWS], _DEAD_COLUMNS),
-        "hints": [*dict.fromkeys(hints), REPAIR_HINT],
+        "hint": "\n".join([*dict.fromkeys(hints), REPAIR_HINT]),  # a text: the UI hides lists behind a button
         **_accepted(evidence),
     }
     actions = {one.action for one in on_record} | {entry.action for entry in entries}

@@ -7,6 +7,7 @@ from tests.connect.shapes_basics import KAFKA as KAFKA
 from tests.connect.shapes_basics import SECRET as SECRET
 from tests.connect.shapes_basics import STRING_KEY as STRING_KEY
 from tests.connect.shapes_basics import UNWRAP as UNWRAP
+from tests.connect.shapes_with_chains import SHAPES_WITH_CHAINS
 
 ROUTE = {
     "transforms.route.type": f"{KAFKA}transforms.RegexRouter",
@@ -258,5 +259,6 @@ SHAPES: dict[str, tuple[dict[str, str], set[str]]] = {
         set(),
     ),
     **MORE_SHAPES,
+    **SHAPES_WITH_CHAINS,
 }
 """Options by shape, and those of them that are not done."""

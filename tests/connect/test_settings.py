@@ -129,6 +129,16 @@ def test_lists_of_fields_are_a_stage(lists, stage):
     assert all(f"transforms.whitelist.{name}={value}" in chain for name, value in stage.items())
 
 
+@pytest.mark.parametrize(
+    ("mode", "fields"),
+    [("record_value", "id,no,email"), ("record_key", "no,email"), ("none", "no,email")],
+)
+def test_a_whitelist_leaves_the_key_columns_of_the_value(mode, fields):
+    options = {"pk.mode": mode, "pk.fields": "id,no", "fields.whitelist": "no,email"}
+    chain = written({**JDBC, **options}).chain
+    assert f"transforms.whitelist.include={fields}\n" in chain
+
+
 def test_lists_for_one_of_several_topics_are_not_done():
     assert verdict({**JDBC, "topics": "a,b", "field.include.list": "a:x"}, "field.include.list") == "not done"
 

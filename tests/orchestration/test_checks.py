@@ -353,7 +353,7 @@ def test_a_path_of_a_struct_under_v1_is_told_v2(spark, tmp_path):
         )
         typed = run(instance, columns, spark)
     for result in (records, typed):
-        assert any("field.syntax.version=V2" in hint for hint in checks(result)["dead_mask"].metadata["hints"].value)
+        assert "field.syntax.version=V2" in checks(result)["dead_mask"].metadata["hint"].value
 
 
 def test_two_assets_on_one_table_are_refused_until_one_takes_over(spark, tmp_path):

@@ -462,7 +462,13 @@ def test_two_components_have_one_session_or_are_told_how(first, second, refused)
                 defs_path=name,
                 defs_yaml_contents={
                     "type": "dagster_smt.SmtChainComponent",
-                    "attributes": {**LEAST, "asset_key": f"lake/{name}", "observe_topics": False, **more},
+                    "attributes": {
+                        **LEAST,
+                        "asset_key": f"lake/{name}",
+                        "sink": {"delta": {"path": f"lake/{name}"}},
+                        "observe_topics": False,
+                        **more,
+                    },
                 },
             )
             (path / "chain.properties").write_text(CHAIN)
@@ -477,6 +483,36 @@ def test_two_components_have_one_session_or_are_told_how(first, second, refused)
             keys = {one.get("spark_key", "spark") for one in (first, second)}
             assert {key for key in defs.resources if key in ("spark", "other")} == keys
             assert defs.resources["spark"].conf == LOCAL["conf"]
+
+
+@pytest.mark.parametrize(
+    ("second", "refused"),
+    [
+        ({"delta": {"path": "lake/orders"}}, True),
+        ({"iceberg": {"path": "lake/orders"}}, True),
+        ({"delta": {"path": "lake/returns"}}, False),
+        ({"delta": {"table": "lake.orders"}}, False),
+        ({"files": {"path": "lake/orders"}}, False),
+    ],
+    ids=["the same", "another format", "another path", "a name", "topics"],
+)
+def test_two_components_on_one_table_do_not_load(second, refused):
+    first = {"delta": {"path": "lake/orders"}}
+    with create_defs_folder_sandbox() as sandbox:
+        for name, sink in (("one", first), ("two", second)):
+            attributes = {**LEAST, "asset_key": f"lake/{name}", "sink": sink, "observe_topics": False}
+            path = sandbox.defs_folder_path / name
+            path.mkdir()
+            content = {"type": "dagster_smt.SmtChainComponent", "attributes": attributes}
+            (path / "defs.yaml").write_text(yaml.safe_dump(content))
+            (path / "chain.properties").write_text(CHAIN)
+        if refused:
+            with pytest.raises(Exception, match="Error while building") as raised, sandbox.build_all_defs():
+                pass
+            assert "SMT037 lake/two: writes to lake/orders, as lake/one does" in str(raised.value.__cause__)
+            return
+        with sandbox.build_all_defs() as defs:
+            assert len(list(defs.assets)) >= 2
 
 
 def test_the_component_is_listed_with_its_documentation():

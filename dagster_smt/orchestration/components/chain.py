@@ -39,6 +39,7 @@ from dagster_smt.orchestration.definitions.tables import SmtTable
 from dagster_smt.orchestration.definitions.topic_assets import build_topic_assets
 from dagster_smt.orchestration.definitions.translator import SmtAssetData, SmtTranslator
 from dagster_smt.orchestration.resources import SparkSessionResource
+from dagster_smt.tables.spec import TableSink
 
 ERASURES = "erasures"
 """The last part of the key of the asset that erases persons from a table."""
@@ -224,7 +225,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
             tags={**tags, **kinds},
         )
 
-    def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
+    def build_defs(self, context: dg.ComponentLoadContext | None) -> dg.Definitions:
         """Returns the asset, its topics, its jobs, its schedule and its sensors."""
         translator = _OfComponent(self)
         asset = self._asset(translator)
@@ -234,10 +235,12 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         schedules = []
         if self.schedule:
             schedules.append(build_smt_schedule(asset, self.schedule, execution_timezone=self.execution_timezone))
+        others: Sequence[SmtChainComponent] = ()
+        if context is not None:  # a component that is made in Python belongs to no project
+            others = context.component_tree.get_all_components(SmtChainComponent)
+        self.check_sink(others)
         if self.spark is not None:
-            tree = context.component_tree
-            self.check_session(tree.get_all_components(SmtChainComponent))
-        if self.spark is not None:
+            self.check_session(others)
             resources = {self.spark_key: _session(self.spark.model_dump_json())}
         else:
             resources = {}
@@ -261,6 +264,24 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
             schedules=schedules,
             resources=resources,
         )
+
+    def check_sink(self, others: Sequence["SmtChainComponent"]) -> None:
+        """Refuses a table that another component writes: its first run would be refused (SMT524).
+
+        Raises:
+            ConfigError: SMT037, with the names of both components.
+        """
+        if not isinstance(self.sink, TableSink):
+            return
+        for other in others:
+            if other.asset_key == self.asset_key or not isinstance(other.sink, TableSink):
+                continue
+            if other.sink.place != self.sink.place:
+                continue
+            names = sorted(c.asset_key.to_user_string() for c in (self, other))
+            statement = f"writes to {self.sink.place}, as {names[0]} does"
+            hint = "a table has one chain that writes it: give each component a sink of its own"
+            raise ConfigError(Problem("SMT037", names[1], statement, hint))
 
     def check_session(self, others: Sequence["SmtChainComponent"]) -> None:
         """Refuses different sessions under the same resource key, because a process has one session.

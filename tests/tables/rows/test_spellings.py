@@ -154,6 +154,15 @@ def test_a_single_json_key_of_ksqldb_is_the_value_itself(formats, kind, data, va
     assert key == (b"1.50" if kind.startswith("DECIMAL") else data)
 
 
+@pytest.mark.parametrize(("key", "code"), [(b'{"x":1}', None), (None, None), (b"no json", "SMT411")])
+def test_a_key_that_is_no_column_is_read_all_the_same(key, code):
+    options = "'connector' = 'kafka', 'topic' = 't', 'key.format' = 'json', 'value.format' = 'json'"
+    one = TopicTable.create(f"CREATE TABLE t (a INT) WITH ({options})", FILES)
+    interpreter = Interpreter(with_row(parse_chain({"transforms": ""}), one, "columns"), one.key, one.value)
+    problem = interpreter.read(Record("t", 0, 0, 0, "CreateTime"), key, b'{"a":1}').problem
+    assert code == (problem and problem.code)
+
+
 def test_several_json_keys_of_ksqldb_are_an_object():
     statement = "CREATE STREAM s (K INT KEY, L INT KEY, V INT) WITH (KAFKA_TOPIC='t', FORMAT='JSON')"
     one = TopicTable.create(statement, FILES)
