@@ -29,7 +29,7 @@ from dagster_smt.orchestration.components.table_models import (
     ResolvedSink,
     ResolvedTable,
 )
-from dagster_smt.orchestration.definitions.assets import build_smt_asset
+from dagster_smt.orchestration.definitions.assets import build_smt_asset, two_writers
 from dagster_smt.orchestration.definitions.dead_letters import build_dead_letters_asset, build_redrive_job
 from dagster_smt.orchestration.definitions.erasure_asset import build_erasure_asset
 from dagster_smt.orchestration.definitions.maintenance import build_maintenance_job
@@ -278,10 +278,8 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
                 continue
             if other.sink.place != self.sink.place:
                 continue
-            names = sorted(c.asset_key.to_user_string() for c in (self, other))
-            statement = f"writes to {self.sink.place}, as {names[0]} does"
-            hint = "a table has one chain that writes it: give each component a sink of its own"
-            raise ConfigError(Problem("SMT037", names[1], statement, hint))
+            first, second = sorted((self.asset_key, other.asset_key))
+            raise ConfigError(two_writers(second.to_user_string(), self.sink.place, first))
 
     def check_session(self, others: Sequence["SmtChainComponent"]) -> None:
         """Refuses different sessions under the same resource key, because a process has one session.

@@ -184,15 +184,19 @@ def _run_selected(
     yield from one_after_the_other(runs, context.log)
 
 
+def two_writers(name: str, place: str, other: dg.AssetKey) -> Problem:
+    """Returns the problem of an asset whose sink another asset has as well."""
+    statement = f"writes to {place}, as {other.to_user_string()} does"
+    return Problem("SMT037", name, statement, "a table has one chain that writes it: give each asset a sink of its own")
+
+
 def _check_together(name: str, tables: Sequence[SmtTable], planned: Iterable[PlannedAsset]) -> None:
     places: dict[str, dg.AssetKey] = {}
     problems = []
     for table in planned:
         other = places.setdefault(table.sink.place, table.key)
         if other != table.key:
-            statement = f"writes to {table.sink.place}, as {other.to_user_string()} does"
-            hint = "a table has one chain that writes it: give each asset a sink of its own"
-            problems.append(Problem("SMT037", f"{name} {table.name}", statement, hint))
+            problems.append(two_writers(f"{name} {table.name}", table.sink.place, other))
     if len(places) + len(problems) < len(tables):
         problems.append(Problem("SMT037", name, "two tables have the same asset key", "give each its own"))
     if problems:
