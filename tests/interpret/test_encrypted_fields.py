@@ -208,18 +208,26 @@ def test_keys_are_requested_once(registry):
 
 
 REFUSED = {
-    "another secret": ({"kms.secret": "${env:OTHER}"}, r"SMT736 the key people .*does not use it for us: \w+Error"),
-    "a key that is not allowed": ({"kms.keys": "local-kms://two"}, "SMT736 .*local-kms://one, which kms.keys does not"),
-    "a part of a name": ({"kms.keys": "local-kms://o"}, "SMT736 .*does not allow"),
+    "another secret": (
+        {"kms.secret": "${env:OTHER}"},
+        EngineError,
+        r"SMT736 the key people .*not use it for us: \w+Error",
+    ),
+    "a key that is not allowed": (
+        {"kms.keys": "local-kms://two"},
+        DataError,
+        "SMT753 .*local-kms://one, which kms.keys",
+    ),
+    "a part of a name": ({"kms.keys": "local-kms://o"}, DataError, "SMT753 .*does not allow"),
 }
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_who_may_not_use_the_key_ends_the_run(registry, case, monkeypatch):
-    options, statement = REFUSED[case]
+def test_who_may_not_use_the_key_ends_the_run_and_who_names_another_makes_dead_letters(registry, case, monkeypatch):
+    options, kind, statement = REFUSED[case]
     monkeypatch.setenv("OTHER", "quite another secret")
     client, text = registered(registry)
-    with pytest.raises(EngineError, match=statement) as caught:
+    with pytest.raises(kind, match=statement) as caught:
         read(registry, encrypted(client, text), **options)
     assert SECRET not in str(caught.value) and "another secret" not in str(caught.value)
 
@@ -367,7 +375,7 @@ def test_a_field_that_would_be_written_in_clear_is_refused(registry, case):
 def test_a_key_that_is_not_allowed_encrypts_nothing(registry):
     client, text = registered(registry)
     schema, value = RegistryReader(form_of(registry)).read(encrypted(client, text), "people")
-    with pytest.raises(EngineError, match="SMT736"):
+    with pytest.raises(DataError, match="SMT753"):
         RegistryWriter(form_of(registry, **{"kms.keys": "local-kms://two"}), "value").write(schema, value, "people")
 
 

@@ -76,7 +76,7 @@ class DataKeys:
             is_text: True if the field is a text: it is then in Base64.
 
         Raises:
-            DataError: SMT753, the field does not open.
+            DataError: SMT753, the field does not open, or ``kms.keys`` does not allow its key.
             EngineError: SMT636, the registry does not answer; SMT736, the service does not decrypt the data key.
         """
         if is_text:
@@ -119,7 +119,7 @@ class DataKeys:
             is_text: True if the field is a text.
 
         Raises:
-            DataError: SMT753, the registry does not have the key encryption key.
+            DataError: SMT753, the registry does not have the key encryption key, or ``kms.keys`` does not allow it.
             EngineError: SMT636, SMT736, as ``opened``.
         """
         if self.writer is None or time.time() > self.writer.until:
@@ -231,7 +231,8 @@ def _by_service(options: Options, kek: Any, use: Callable[[Any], bytes]) -> byte
     for key_id in (kek.kms_key_id or "", *filter(None, map(str.strip, alternates))):
         address = f"{kek.kms_type}://{key_id}"
         if not _is_allowed(address, settings.get(KMS_KEYS, "")):
-            raise _closed(kek.name, f"the registry says that it is {address[:200]}, which {KMS_KEYS} does not allow")
+            # The registry names the key, so whoever may write there could otherwise stop every run of the table.
+            raise _not_allowed(kek.name, address)
         try:
             return use(_driver(kek.kms_type).new_kms_client({**properties, **config}, address).get_aead(address))
         except SmtError:
@@ -260,6 +261,11 @@ def _driver(kind: str) -> Any:
 def _sealed(reason: str) -> DataError:
     hint = "check the producer, and the subject of the records; with rules=sealed, fields stay encrypted"
     return data_error("SMT753", f"a field cannot be decrypted or encrypted: {reason}", hint)
+
+
+def _not_allowed(name: str, address: str) -> DataError:
+    statement = f"the registry says that the key {str(name)[:100]} is {address[:200]}, which {KMS_KEYS} does not allow"
+    return data_error("SMT753", f"a field cannot be decrypted or encrypted: {statement}", f"check {KMS_KEYS}")
 
 
 def _closed(name: str, statement: str) -> EngineError:
