@@ -21,6 +21,7 @@ def certified(tmp_path, *stages, values=(ORDER,), **more):
     return chain, certify(chain, samples(*values), **more)
 
 
+@pytest.mark.long
 def test_stages_of_a_policy_are_not_comparable(tmp_path):
     chain, certificate = certified(tmp_path, CAST)
     count = len(chain.stages) - 1

@@ -46,6 +46,7 @@ def test_icebergs_copy_value():
     assert "added" in records[0][3].changes and "copy" in records[0][3].changes
 
 
+@pytest.mark.long
 def test_icebergs_kafka_metadata():
     values = [envelope(struct("orders", id=INT64), {"id": 7})]
     records = results("iceberg", f"{ICEBERG}KafkaMetadataTransform", {}, values, "envelope")

@@ -194,6 +194,7 @@ def test_a_redrive_replaces_the_rows_of_the_whole_record(world, result):
     assert world.run(window=REDRIVE, **LETTERS).status == "empty"
 
 
+@pytest.mark.long
 def test_a_redrive_without_the_option_leaves_no_half_records(world):
     """Whoever takes the option away finds the record as a dead letter, and no row of it."""
     world.add(record(one(1), '{"id":"2"}'), record(one(3), array=False))

@@ -128,6 +128,7 @@ def test_every_part_of_a_record(world):
     assert [round(r.timestamp.timestamp() * 1000) for r in rows] == [1700000000123, 1700000000124, 1]
 
 
+@pytest.mark.long
 def test_failed_records_are_run_again_from_the_topic(world):
     """Letters in a topic of the cluster name them; several offsets of a partition are read, and nothing between."""
     letters = world.name("dead")
@@ -318,6 +319,7 @@ def assert_the_client_reads_what_spark_reads(world, step, **changes):
         assert rows == [row for row in results if row["offset"] in offsets], r
 
 
+@pytest.mark.long
 def test_a_compacted_topic(world):
     world.there.make(world.orders, cleanup_policy="compact", segment_ms="100", min_cleanable_dirty_ratio="0.01",
                      min_compaction_lag_ms="0", segment_bytes="1048576")  # fmt: skip

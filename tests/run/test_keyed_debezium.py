@@ -58,7 +58,7 @@ def more_changes(database):
 
 MORE = [(form, mode) for form in ("json", "envelopes") for mode in MODES]
 CASES = [
-    ("json", "postgres", "tombstone", "delta"),
+    pytest.param("json", "postgres", "tombstone", "delta", marks=pytest.mark.long),
     *(pytest.param(form, "postgres", mode, "delta", marks=pytest.mark.long) for form, mode in MORE),
     ("avro", "postgres", "rewrite", "delta"),
     pytest.param("avro", "mysql", "delete-to-tombstone", "iceberg", marks=pytest.mark.long),

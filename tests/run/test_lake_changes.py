@@ -179,7 +179,7 @@ def emptied(lake):
     lake.sql(f"DELETE FROM {lake.name}")
 
 
-@pytest.mark.parametrize("change", [overwritten, emptied])
+@pytest.mark.parametrize("change", [pytest.param(overwritten, marks=pytest.mark.long), emptied])
 def test_a_table_that_somebody_replaced_is_refused_until_somebody_says_what_holds(lake, change):
     lake.three_runs()
     before = lake.versions()[-1]

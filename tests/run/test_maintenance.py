@@ -356,6 +356,7 @@ def drop_a_file(lake):
     lake.session.sql(f"DELETE FROM {lake.table.name} WHERE offset = 0").collect()
 
 
+@pytest.mark.long
 def test_rows_that_others_remove_are_theirs(by_path, monkeypatch):
     by_path.grow(runs=3)
     kind = DeltaMaintenance if isinstance(by_path.sink, DeltaSink) else IcebergMaintenance

@@ -47,6 +47,23 @@ FIVE = {
     "transforms.origin.type": "InsertField$Value",
     "transforms.origin.topic.field": "topic",
 }
+AS_READ = Schema(
+    Type.STRUCT,
+    fields=(
+        ("id", optional(INT64)),
+        *(field for field in FLAT.fields if field[0] not in ("id", "at")),
+        ('n`o"\n.', optional(STRING)),
+        ("at", optional(INT64)),
+    ),
+)
+RENAMES = {
+    "transforms": "hide,tidy",
+    "transforms.hide.type": "MaskField$Value",
+    "transforms.hide.fields": "note",
+    "transforms.tidy.type": "ReplaceField$Value",
+    "transforms.tidy.exclude": "device",
+    "transforms.tidy.renames": "status:st`ate",
+}
 RECORDS = [
     b'{"id":1,"note":"x","amount":"12.5","device":"d","status":"new","ts":1556204536123,"at":1556204536123}',
     b'{"id":2,"amount":"much"}',
@@ -91,6 +108,17 @@ def test_the_rows_are_those_of_python(spark, monkeypatch, chain, schema, values)
     assert {row["__status"] for row in remainder.collect()} >= {0, LEFT}
     assert rows_of(with_left(remainder, rest(remainder))) == want
     remainder.unpersist()
+
+
+@pytest.mark.parametrize("chain", [{"transforms": ""}, RENAMES], ids=["no stage", "other names"])
+def test_a_struct_that_no_stage_changes_is_not_taken_apart(spark, monkeypatch, chain):
+    frame = frame_of(spark, RECORDS)
+    want = in_python(monkeypatch, frame, chain, AS_READ)
+    whole, _ = evaluated(frame, chain, AS_READ)
+    assert "static_invoke(dagstersmt.Relabel.invoke(read_value" in physical_plan(whole)
+    assert rows_of(whole) == want and any(row["__out"] for row in want)
+    inserts, _ = evaluated(frame, FIVE, FLAT)
+    assert "dagstersmt.Relabel" not in physical_plan(inserts)
 
 
 def test_no_record_that_fits_travels_to_python(spark):

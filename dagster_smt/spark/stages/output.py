@@ -9,6 +9,7 @@ from pyspark.sql.functions import col
 
 from dagster_smt.chain.plan import Plan
 from dagster_smt.errors import PlanError, Problem
+from dagster_smt.jvm.availability import CATALOG, has_lane
 from dagster_smt.model.caseless import caseless
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark import sql as F
@@ -127,7 +128,12 @@ def with_output(
         targets[KEY] = ("key", plan.row_keys, key)
     outputs = []
     for name, (side, connect, target) in targets.items():
-        outputs.append(F.when(F.col("__status") == 0, _output(side, connect, target, states)).alias(name))
+        as_read = _as_read(frame, plan, target, states) if side == "value" else None
+        if as_read is None:
+            output = _output(side, connect, target, states)
+        else:
+            output = as_read
+        outputs.append(F.when(F.col("__status") == 0, output).alias(name))
     rows = select(frame, *columns, *outputs)
     for name, (_, connect, target) in targets.items():
         fields = []
@@ -137,6 +143,31 @@ def with_output(
         if target != internal:
             rows = rows.withColumn(name, col(name).cast(target))  # names that text cannot say, and metadata
     return rows
+
+
+def _as_read(frame: DataFrame, plan: Plan, target: T.StructType, states: dict[int, State]) -> Column | None:
+    """Returns the struct that the values were read into, with the user's names, if its fields are the user's columns.
+
+    Otherwise Spark would take the struct apart and join it again. With 300 fields, that takes longer than parsing.
+
+    None if the stages have changed, added or dropped a column after it was read, or the session has no JVM lane.
+    """
+    layouts = [state.sides.get("value") for state in states.values()]
+    if len(layouts) != 1 or not isinstance(layouts[0], Struct) or plan.chain.keeps_key:
+        return None
+    columns = [child.column for child in layouts[0].fields.values() if isinstance(child, Leaf)]
+    wholes = {column.partition(".")[0] for column in columns}
+    if len(wholes) != 1 or not all("." in column for column in columns) or not has_lane(frame.sparkSession):
+        return None
+    (whole,) = wholes
+    read = frame.schema[whole].dataType
+    assert isinstance(read, T.StructType)
+    is_same = columns == [f"{whole}.{name}" for name in read.names]
+    types, target_types = [field.dataType for field in read.fields], [field.dataType for field in target.fields]
+    if not is_same or types != target_types or "" in target.names:
+        return None
+    type_with_names = F.lit(None).cast(target)
+    return Column(f"{CATALOG}.relabel({F.col(whole).text}, {type_with_names.text})")
 
 
 def _output(side: str, schema: Schema, target: T.StructType, states: dict[int, State]) -> Column:

@@ -26,7 +26,8 @@ public final class Functions implements FunctionCatalog {
   public Identifier[] listFunctions(String[] namespace) {
     return new Identifier[] {
       identifier("columns"), identifier("connect_records"), identifier("envelope_schema"),
-      identifier("foreign_records"), identifier("record_counts"), identifier("records"), identifier("version")
+      identifier("foreign_records"), identifier("record_counts"), identifier("records"), identifier("relabel"),
+      identifier("version")
     };
   }
 
@@ -49,6 +50,8 @@ public final class Functions implements FunctionCatalog {
         return unbound("record_counts", arguments -> new RecordCounts());
       case "records":
         return unbound("records", arguments -> new Records());
+      case "relabel":
+        return unbound("relabel", Relabel::new);
       case "version":
         return unbound("version", arguments -> new Version());
       default:
