@@ -183,15 +183,20 @@ LATER = [*transforms.CASES, *beside_connect.CASES, *many_tables.CASES]
 """Long: tests of the transforms run all of them on Spark, too; Kafka Connect's take a JVM each; tables are many."""
 
 
-QUICK = ("lazy JSON to JSON, with ledger", "file topics: a read of all", "bare lines to Delta columns")
+QUICK = (
+    "lazy JSON to JSON, with ledger",
+    "file topics: a read of all",
+    "bare lines to Delta columns",
+    "a run: lines to Delta columns, six stages",
+    "a run: changes into an Iceberg table with keys",
+)
 """One case of each way; in CI the others run in tests of their own parts."""
 
 
 def cases():
     for case in ALL:
         if case not in LATER:
-            short = case.name in QUICK or case.name.startswith("a run: ")
-            yield pytest.param(case, id=case.name, marks=() if short else pytest.mark.long)
+            yield pytest.param(case, id=case.name, marks=() if case.name in QUICK else pytest.mark.long)
 
 
 @pytest.mark.parametrize("case", cases())

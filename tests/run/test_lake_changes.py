@@ -152,6 +152,7 @@ def test_restored_to_before_our_first_commit(delta):
     assert delta.run().records_in == 6 and delta.held() == ALL
 
 
+@pytest.mark.long
 def test_a_version_whose_commit_the_log_has_lost_is_refused(delta, monkeypatch):
     from dagster_smt.tables.sinks import delta as module
 

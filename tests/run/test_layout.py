@@ -250,6 +250,7 @@ def test_a_rebuild_of_an_iceberg_table_changes_transforms_and_columns(spark, tmp
     assert codes(place.run(ddl=other, **options)) == [] and place.ids() == [1, 2, 3]
 
 
+@pytest.mark.long
 def test_generated_columns_follow_their_column(spark, tmp_path, by):
     place = Place(spark, tmp_path, "delta", by)
     place.add(1, 2)

@@ -50,6 +50,7 @@ def test_exactly_the_failed_records_come_into_the_table(failed):
     assert failed.run(MASK, errors_tolerance="all").status == "empty"  # and nothing is new
 
 
+@pytest.mark.long
 def test_records_that_fail_again_have_one_letter_and_are_run_again_later(world):
     mixed(world)
     world.run(CHAIN, **LETTERS)
