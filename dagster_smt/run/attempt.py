@@ -22,7 +22,7 @@ from dagster_smt.run.commits import (
     rebuild_without,
 )
 from dagster_smt.run.counts import add_totals
-from dagster_smt.run.dead_letters import Letters, publish
+from dagster_smt.run.dead_letters import publish
 from dagster_smt.run.keyed import (
     KeyedWindow,
     keyed_window,
@@ -369,8 +369,7 @@ class Attempt:
         check_expected(
             partial(self.run_.table.state, settle=settle), draft.before, draft.replaced, spec.sink.place
         )  # who has lost already publishes nothing
-        letters = Letters(spec, rows, self.frame, draft.window, draft.attempt, draft.identities, count)
-        published = publish(letters, draft.before, self.run_.say)
+        published = publish(draft, rows, self.frame, count, self.run_.say)
         report.unwritten = published.unwritten
         self.run_.warn(published.problems)
         return published.ends

@@ -11,11 +11,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dagster_smt.errors import DATA_EXCEPTION, Problem, TableError
-from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of, topics_in
-from dagster_smt.model.windows.window import Range, Window, number_of_records
+from dagster_smt.model.windows.window import Range, number_of_records
+from dagster_smt.run.commits import Draft
 from dagster_smt.run.rejects import COORDINATES
-from dagster_smt.run.run_spec import Progress, RunSpec
+from dagster_smt.run.run_spec import Progress
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.append_once import Trace, append_once, last_header
 from dagster_smt.tables.sinks.topics import open_topics
@@ -29,73 +29,6 @@ _CONTEXT = "__connect.errors."
 CONNECTOR_HEADER = f"{_CONTEXT}connector.name"
 SOURCE_HEADERS = tuple(f"{_CONTEXT}{c}" for c in COORDINATES)
 _IDENTIFYING = (CONNECTOR_HEADER, *SOURCE_HEADERS, IDENTITY_HEADER)
-
-
-@dataclass(frozen=True)
-class Letters:
-    """The dead letters of one window, before their publication.
-
-    Attributes:
-        spec: The run.
-        rows: ``rejected_rows`` of the window.
-        originals: The window as read.
-        window: The window.
-        attempt: Name of the commit that counts them.
-        identities: Identity of each topic.
-        count: The expected number of letters.
-    """
-
-    spec: RunSpec
-    rows: DataFrame
-    originals: DataFrame
-    window: Window
-    attempt: str
-    identities: Mapping[str, str]
-    count: int
-
-    def frame(self) -> DataFrame:
-        """Returns the letters: Kafka's columns, and the coordinates of the original as ``source_…``."""
-        # sorted and merged on the executors: a side that Spark thinks small would go through the driver
-        joined = self.originals.join(self.rows.hint("merge"), list(COORDINATES))
-        # in a select of its own: beside a new column "topic", Spark would take that one for the record's
-        joined = joined.withColumn("context", self._context())
-        return joined.select(
-            "key",
-            "value",
-            F.lit(self.spec.dead_letter_topic or self.spec.name).alias("topic"),
-            F.lit(0).alias("partition"),
-            F.coalesce(F.unix_millis("timestamp"), F.lit(-1).cast("bigint")).alias("timestamp_ms"),
-            F.when(F.col("timestampType") == 1, 1).otherwise(0).alias("timestampType"),
-            F.concat(F.coalesce("headers", no_headers(F)), "context").alias("headers"),
-            *(F.col(c).alias(f"source_{c}") for c in COORDINATES),
-        )
-
-    def _context(self) -> Column:
-        literals = []
-        for pair in sorted(self.identities.items()):
-            for x in pair:
-                literals.append(F.lit(x))
-        identities = F.create_map(*literals)
-        texts: dict[str, Column] = {
-            f"{_CONTEXT}topic": F.col("topic"),
-            f"{_CONTEXT}partition": F.col("partition").cast("string"),
-            f"{_CONTEXT}offset": F.col("offset").cast("string"),
-            CONNECTOR_HEADER: F.lit(self.spec.name),
-            f"{_CONTEXT}task.id": F.lit("0"),
-            f"{_CONTEXT}stage": F.col("connect_stage"),
-            f"{_CONTEXT}class.name": F.col("stage_class"),
-            f"{_CONTEXT}exception.class.name": F.when(F.col("connect_class") == "", F.lit(DATA_EXCEPTION)).otherwise(
-                F.col("connect_class")
-            ),
-            f"{_CONTEXT}exception.message": F.concat_ws(" ", "code", "statement"),
-            WINDOW_HEADER: F.lit(self.window.id),
-            COMMIT_HEADER: F.lit(self.attempt),
-            IDENTITY_HEADER: F.coalesce(identities[F.col("topic")], F.lit("")),
-        }
-        pairs = []
-        for k, v in texts.items():
-            pairs.append(F.struct(F.lit(k).alias("key"), v.cast("binary").alias("value")))
-        return F.array(*pairs).cast(HEADERS_DDL)
 
 
 @dataclass(frozen=True)
@@ -125,49 +58,46 @@ def _not_published(topic: str, records: Sequence[Range]) -> Problem:
     return Problem("SMT640", topic, statement, hint)
 
 
-def publish(letters: Letters, state: TableState | None, say: Progress) -> Published:
-    """Publishes the letters that do not exist yet.
+def publish(draft: Draft, rows: DataFrame, originals: DataFrame, count: int, say: Progress) -> Published:
+    """Publishes the letters of a window that do not exist yet.
+
+    Letters before the offsets in the state before this window are not searched, unless the window was read before.
 
     Args:
-        letters: The letters.
-        state: The state of the table before this window. Letters before the offsets in this state are not searched,
-            unless the window was read before.
+        draft: The commit that counts the letters.
+        rows: ``rejected_rows`` of the window.
+        originals: The window as read.
+        count: The expected number of letters.
         say: Receives lines about the progress.
 
     Raises:
         TableError: SMT532, a second reading of the window has another number of failed records.
     """
-    spec, session = letters.spec, letters.rows.sparkSession
-    frame = letters.frame().persist()
+    spec, session = draft.spec, rows.sparkSession
+    letters = _letters(draft, rows, originals).persist()
     try:
-        count = frame.count()
-        if count != letters.count:
-            statement = f"{letters.count} records failed, but the second pass found {count} of them"
+        actual = letters.count()
+        if actual != count:
+            statement = f"{count} records failed, but the second pass found {actual} of them"
             raise TableError(Problem("SMT532", spec.name, statement, "the topic changed while it was read: run again"))
         place = spec.dead_letters or spec.table.source
         if isinstance(place, TableSink):
-            _into_table(session, place, letters, frame)
+            _into_table(session, place, draft, letters)
             return Published()
         assert not isinstance(place, TableSource)
-        return _into_topic(session, place, letters, frame, state, say)
+        return _into_topic(session, place, draft, letters, say)
     finally:
-        frame.unpersist()
+        letters.unpersist()
 
 
 def _into_topic(
-    session: SparkSession,
-    place: FileTopics | KafkaTopics,
-    letters: Letters,
-    frame: DataFrame,
-    state: TableState | None,
-    say: Progress,
+    session: SparkSession, place: FileTopics | KafkaTopics, draft: Draft, letters: DataFrame, say: Progress
 ) -> Published:
-    spec, order = letters.spec, [f"source_{c}" for c in COORDINATES]
-    since = {} if state is None or spec.rebuild or spec.window.fixed else state.dead_letters
+    spec, order = draft.spec, [f"source_{c}" for c in COORDINATES]
+    since = {} if draft.before is None or spec.rebuild or spec.window.fixed else draft.before.dead_letters
     trace = Trace(_IDENTIFYING, (CONNECTOR_HEADER, spec.name), list(map(last_header, SOURCE_HEADERS)))
-    taken_in = _taken_in(letters, state)
     ends, appended = append_once(
-        open_topics(session, place), frame, [spec.dead_letter_topic], trace, since, taken_in, order, say
+        open_topics(session, place), letters, [spec.dead_letter_topic], trace, since, _taken_in(draft), order, say
     )
     say(f"published {appended.count} dead letters")
     records = (Range(topic, partition, offset, offset + 1) for topic, partition, offset in appended.unwritten)
@@ -176,18 +106,18 @@ def _into_topic(
     return Published(ends, unwritten, problems)
 
 
-def _taken_in(letters: Letters, state: TableState | None) -> OffsetSet:
+def _taken_in(draft: Draft) -> OffsetSet:
     """Returns the offsets that the table covers once this window is committed."""
-    spec, window = letters.spec, letters.window
-    covered = state.covered if state is not None else OffsetSet()
+    spec, window = draft.spec, draft.window
+    covered = draft.before.covered if draft.before is not None else OffsetSet()
     if spec.rebuild:
         covered = covered.without(window.topics if spec.window.topics else topics_in(covered.parts))
     return covered | offsets_of(window)
 
 
-def _into_table(session: SparkSession, place: TableSink, letters: Letters, frame: DataFrame) -> None:
+def _into_table(session: SparkSession, place: TableSink, draft: Draft, letters: DataFrame) -> None:
     table = open_table(session, place)
-    rows = frame.select(
+    rows = letters.select(
         "key",
         "value",
         "topic",
@@ -195,10 +125,57 @@ def _into_table(session: SparkSession, place: TableSink, letters: Letters, frame
         "timestampType",
         "headers",
         *(f"source_{c}" for c in COORDINATES),
-        F.lit(letters.spec.name).alias("connector"),
+        F.lit(draft.spec.name).alias("connector"),
         *(last_header(name).alias(column) for column, name in _TABLE_COLUMNS.items()),
     )
     table.append_new(rows, _LETTER)
+
+
+def _letters(draft: Draft, rows: DataFrame, originals: DataFrame) -> DataFrame:
+    """Returns the letters: Kafka's columns, and the coordinates of the original as ``source_…``."""
+    # sorted and merged on the executors: a side that Spark thinks small would go through the driver
+    joined = originals.join(rows.hint("merge"), list(COORDINATES))
+    # in a select of its own: beside a new column "topic", Spark would take that one for the record's
+    joined = joined.withColumn("context", _context(draft))
+    return joined.select(
+        "key",
+        "value",
+        F.lit(draft.spec.dead_letter_topic or draft.spec.name).alias("topic"),
+        F.lit(0).alias("partition"),
+        F.coalesce(F.unix_millis("timestamp"), F.lit(-1).cast("bigint")).alias("timestamp_ms"),
+        F.when(F.col("timestampType") == 1, 1).otherwise(0).alias("timestampType"),
+        F.concat(F.coalesce("headers", no_headers(F)), "context").alias("headers"),
+        *(F.col(c).alias(f"source_{c}") for c in COORDINATES),
+    )
+
+
+def _context(draft: Draft) -> Column:
+    """Returns Connect's headers about the failure of a record, and ours about the window."""
+    literals = []
+    for pair in sorted(draft.identities.items()):
+        for x in pair:
+            literals.append(F.lit(x))
+    identities = F.create_map(*literals)
+    texts: dict[str, Column] = {
+        f"{_CONTEXT}topic": F.col("topic"),
+        f"{_CONTEXT}partition": F.col("partition").cast("string"),
+        f"{_CONTEXT}offset": F.col("offset").cast("string"),
+        CONNECTOR_HEADER: F.lit(draft.spec.name),
+        f"{_CONTEXT}task.id": F.lit("0"),
+        f"{_CONTEXT}stage": F.col("connect_stage"),
+        f"{_CONTEXT}class.name": F.col("stage_class"),
+        f"{_CONTEXT}exception.class.name": F.when(F.col("connect_class") == "", F.lit(DATA_EXCEPTION)).otherwise(
+            F.col("connect_class")
+        ),
+        f"{_CONTEXT}exception.message": F.concat_ws(" ", "code", "statement"),
+        WINDOW_HEADER: F.lit(draft.window.id),
+        COMMIT_HEADER: F.lit(draft.attempt),
+        IDENTITY_HEADER: F.coalesce(identities[F.col("topic")], F.lit("")),
+    }
+    pairs = []
+    for k, v in texts.items():
+        pairs.append(F.struct(F.lit(k).alias("key"), v.cast("binary").alias("value")))
+    return F.array(*pairs).cast(HEADERS_DDL)
 
 
 _LETTER = ("connector", *(f"source_{c}" for c in COORDINATES), "topic_id")

@@ -27,17 +27,17 @@ def _any_value(runs):
 def _message(runs):
     from dagster_smt.run import dead_letters
 
-    context = dead_letters.Letters._context
+    context = dead_letters._context
 
-    def telling(self):
+    def telling(draft):
         from pyspark.sql import functions as F
 
         words = F.struct(
             F.lit("__connect.errors.exception.stacktrace").alias("key"), F.substring("value", 1, 400).alias("value")
         )
-        return F.concat(context(self), F.array(words))
+        return F.concat(context(draft), F.array(words))
 
-    dead_letters.Letters._context = telling
+    dead_letters._context = telling
 
 
 def _metadata(runs):
