@@ -19,7 +19,7 @@ from dagster_smt.formats.sides import side_codec
 from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.spark.reading.window_forms import WindowForms, guessed_forms, window_forms
-from dagster_smt.tables.spec import FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from tests.registry import Registry
 
 Look = Callable[[DataFrame, TopicTable], WindowForms | None]

@@ -48,7 +48,8 @@ from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.spark.garbage import no_collection
 from dagster_smt.spark.records.arrow_map import ArrowMap
-from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable
+from dagster_smt.tables.sink_options import DeltaSink
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 _KAFKA = "org.apache.kafka.connect.transforms."
 FIVE = {

@@ -19,7 +19,7 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.run.counts import count_columns, read_counts
 from dagster_smt.spark.evaluate import SinkKind, evaluate
 from dagster_smt.spark.types import spark_type
-from dagster_smt.tables.spec import FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 # Six stages on flat records. RegexRouter stands where TimestampConverter will.
 FLAT = {

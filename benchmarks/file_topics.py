@@ -10,7 +10,7 @@ from benchmarks.cases import Case, Setting
 from dagster_smt.model.windows.window import Window
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.frame_writer import append_frame
-from dagster_smt.tables.spec import FileTopics
+from dagster_smt.tables.topic_table import FileTopics
 
 _TEXT = "topic STRING, partition INT, offset BIGINT, timestamp BIGINT, timestampType INT, key STRING, value STRING"
 READ, WRITE = "bare read of JSON lines", "bare write of JSON lines"

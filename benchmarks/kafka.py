@@ -21,7 +21,8 @@ from dagster_smt.run.batch import run
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.kafka.client import KafkaClient
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
-from dagster_smt.tables.spec import DeltaSink, IcebergSink, KafkaSink, SinkKind, TopicTable
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink, KafkaSink, SinkKind
+from dagster_smt.tables.topic_table import TopicTable
 from dagster_smt.testing import KafkaBroker
 
 PARTITIONS = 4

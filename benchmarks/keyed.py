@@ -14,8 +14,9 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.model.topics.format import Format
 from dagster_smt.run.batch import run
 from dagster_smt.run.run_spec import RunSpec
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink, TableSink
 from dagster_smt.tables.sources.frame_writer import append_frame
-from dagster_smt.tables.spec import DeltaSink, FileTopics, IcebergSink, TableSink, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 SHARE = 10
 """One of so many keys changes in each round."""

@@ -11,8 +11,9 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.model.topics.format import Format
 from dagster_smt.run.batch import run
 from dagster_smt.run.run_spec import RunSpec
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 TOPICS = 200
 RECORDS = 50

@@ -16,10 +16,11 @@ from dagster_smt.model.windows.offsets import offsets_of
 from dagster_smt.model.windows.window import Range
 from dagster_smt.run.batch import run
 from dagster_smt.run.run_spec import RunSpec
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink, SinkKind, TableSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import Replaced
 from dagster_smt.tables.sources.frame_writer import append_frame
-from dagster_smt.tables.spec import DeltaSink, FileTopics, IcebergSink, SinkKind, TableSink, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 MANY = 200
 _BARE = "bare lines to Delta columns"

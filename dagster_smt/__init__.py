@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dagster_smt.errors import UnsupportedError as UnsupportedError
     from dagster_smt.lineage.open_lineage import OpenLineage as OpenLineage
     from dagster_smt.model.topics.columns import Column as Column
+    from dagster_smt.model.topics.format import Format as Format
     from dagster_smt.orchestration import PipesSpark as PipesSpark
     from dagster_smt.orchestration import SmtAssetData as SmtAssetData
     from dagster_smt.orchestration import SmtChainComponent as SmtChainComponent
@@ -54,17 +55,16 @@ if TYPE_CHECKING:
     from dagster_smt.orchestration import spark_session_of as spark_session_of
     from dagster_smt.orchestration import topic_to_partition_key as topic_to_partition_key
     from dagster_smt.tables.ddl import parse_ddl as parse_ddl
-    from dagster_smt.tables.spec import DeltaSink as DeltaSink
-    from dagster_smt.tables.spec import FileTopics as FileTopics
-    from dagster_smt.tables.spec import FileTopicSink as FileTopicSink
-    from dagster_smt.tables.spec import Format as Format
-    from dagster_smt.tables.spec import IcebergSink as IcebergSink
-    from dagster_smt.tables.spec import KafkaSink as KafkaSink
-    from dagster_smt.tables.spec import KafkaTopics as KafkaTopics
-    from dagster_smt.tables.spec import NewTopics as NewTopics
-    from dagster_smt.tables.spec import SourceColumns as SourceColumns
-    from dagster_smt.tables.spec import TableSource as TableSource
-    from dagster_smt.tables.spec import TopicTable as TopicTable
+    from dagster_smt.tables.kafka.spec import KafkaTopics as KafkaTopics
+    from dagster_smt.tables.kafka.spec import NewTopics as NewTopics
+    from dagster_smt.tables.sink_options import DeltaSink as DeltaSink
+    from dagster_smt.tables.sink_options import FileTopicSink as FileTopicSink
+    from dagster_smt.tables.sink_options import IcebergSink as IcebergSink
+    from dagster_smt.tables.sink_options import KafkaSink as KafkaSink
+    from dagster_smt.tables.sink_options import SourceColumns as SourceColumns
+    from dagster_smt.tables.topic_table import FileTopics as FileTopics
+    from dagster_smt.tables.topic_table import TableSource as TableSource
+    from dagster_smt.tables.topic_table import TopicTable as TopicTable
 
 _PLACES = {  # the same names as above, for the interpreter; a test compares them
     "dagster_smt.chain": "Chain parse_chain",
@@ -79,8 +79,10 @@ _PLACES = {  # the same names as above, for the interpreter; a test compares the
     "build_topic_assets check_java partition_key_to_topic run_cancellable run_external smt_config_schema "
     "spark_session_of topic_to_partition_key",
     "dagster_smt.tables.ddl": "parse_ddl",
-    "dagster_smt.tables.spec": "DeltaSink FileTopics FileTopicSink Format IcebergSink KafkaSink KafkaTopics NewTopics "
-    "SourceColumns TableSource TopicTable",
+    "dagster_smt.model.topics.format": "Format",
+    "dagster_smt.tables.kafka.spec": "KafkaTopics NewTopics",
+    "dagster_smt.tables.sink_options": "DeltaSink FileTopicSink IcebergSink KafkaSink SourceColumns",
+    "dagster_smt.tables.topic_table": "FileTopics TableSource TopicTable",
 }
 _MODULES = {name: module for module, names in _PLACES.items() for name in names.split()}
 __all__ = tuple(_MODULES)

@@ -8,7 +8,7 @@ from dagster_smt.cli import main
 from dagster_smt.cli.topic_commands import topics_at
 from dagster_smt.model.secrets import resolved
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import FileTopics
+from dagster_smt.tables.topic_table import FileTopics
 from dagster_smt.testing.broker import free_port
 from tests.kafka import Committed, KafkaTopics, Topics
 from tests.registry import Registry

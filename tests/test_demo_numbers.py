@@ -106,8 +106,9 @@ def done(spark, tmp_path_factory):
     from dagster_smt.chain import parse_chain
     from dagster_smt.run.batch import run
     from dagster_smt.run.run_spec import RunSpec
+    from dagster_smt.tables.sink_options import DeltaSink
     from dagster_smt.tables.sinks import open_table
-    from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable
+    from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
     sink = tmp_path_factory.mktemp("lake") / "masked"
     table = TopicTable(FileTopics(TOPICS), pattern=r"github\..*")
@@ -238,11 +239,13 @@ def test_nobody_is_left_in_the_table_outside_of_the_exceptions(done):
 def test_nobody_is_left_in_the_table_of_pushes(spark, tmp_path):
     """Those of its columns that are texts are searched for everybody whom a payload names."""
     from dagster_smt.chain import parse_chain
+    from dagster_smt.model.topics.format import Format
     from dagster_smt.run.batch import run
     from dagster_smt.run.run_spec import RunSpec
     from dagster_smt.tables.ddl import parse_ddl
+    from dagster_smt.tables.sink_options import DeltaSink
     from dagster_smt.tables.sinks import open_table
-    from dagster_smt.tables.spec import DeltaSink, FileTopics, Format, TopicTable
+    from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
     value = Format("json_schema", parse_ddl((ROOT / "definitions" / "schemas" / "github_push.sql").read_text()))
     table = TopicTable(FileTopics(TOPICS), topics=("github.push",), value=value)

@@ -15,7 +15,7 @@ from dagster_smt.interpret.interpreter import FAILED, KEPT_OUTCOME, PASSED, Inte
 from dagster_smt.model.record import Header, Record
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.format import Format
-from dagster_smt.tables.spec import FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from dagster_smt.values.headers.literals import parse_simple_header
 from tests.chain.record_transforms import DropIfNull
 from tests.random_chains import chains, check_problem, joined, parsed, stages, strategies

@@ -7,8 +7,9 @@ import pytest
 from dagster_smt.chain.properties import read_properties
 from dagster_smt.run.batch import run
 from dagster_smt.run.run_spec import RunSpec
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import DeltaSink, TopicTable
+from dagster_smt.tables.topic_table import TopicTable
 from dagster_smt.tools import gallery
 from tests.run.world import World
 

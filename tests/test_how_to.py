@@ -13,13 +13,15 @@ import yaml
 
 from dagster_smt import SmtMaintenance
 from dagster_smt.cli import argument_parser
+from dagster_smt.model.topics.format import Format
 from dagster_smt.orchestration import SmtTable, build_smt_asset, spark_session_of
 from dagster_smt.orchestration.checks import MANY_FILES
 from dagster_smt.run.maintenance import _PAUSES
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.maintenance.maintenance_options import SAFE_HOURS, STEPS
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
 from dagster_smt.tables.sources.file_writer import append_records
-from dagster_smt.tables.spec import DeltaSink, FileTopics, Format, IcebergSink
+from dagster_smt.tables.topic_table import FileTopics
 from tests.orchestration.test_assets import HIDE, PERSON, append, checks, observations, table
 from tests.orchestration.test_component import LEAST, loaded
 from tests.run.debezium_world import Envelopes

@@ -24,4 +24,6 @@ def test_a_code_that_is_taken_again_is_noticed(tmp_path):
 def test_every_code_is_in_an_area_and_on_the_page():
     page = codes_page()
     assert all(code[3] in AREAS and f"| {code} | " in page for code in by_code())
-    assert "| SMT402 | a null key or value cannot be used for […] | `interpret/stage_runs`, `values/basic` |" in page
+    assert (
+        "| SMT402 | a null key or value cannot be used for […] | `interpret/stage_runs`, `values/value_rule` |" in page
+    )

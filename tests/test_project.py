@@ -272,7 +272,8 @@ LIGHT = [
     "dagster_smt.interpret",
     "dagster_smt.tools.parity",
     "dagster_smt.tools.reference",
-    "dagster_smt.tables.spec",
+    "dagster_smt.tables.sink_options",
+    "dagster_smt.tables.topic_table",
     "dagster_smt.transforms",
     "dagster_smt.predicates",
 ]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dagster_smt.authoring import options, predicate, transform
 from dagster_smt.effects import code, condition, effect
-from dagster_smt.effects.field_rules import FieldRules
+from dagster_smt.effects.python_field_rules import FieldRules
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/writing-a-transform.md").read_text(encoding="utf-8")

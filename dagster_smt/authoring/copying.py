@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from dagster_smt.model.cell import UNSET, Call, Cell, Const, Expr, Group, Node
 from dagster_smt.model.schema import BOOLEAN, Schema, Type
-from dagster_smt.values.basic import Default, DefaultUnder, Required, Validated, WhereNull
+from dagster_smt.values.value_rule import Default, DefaultUnder, Required, Validated, WhereNull
 
 
 def copied_fields(

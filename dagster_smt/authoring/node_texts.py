@@ -6,7 +6,7 @@ A struct is taken apart, so that both evaluators build its text from the texts o
 from dagster_smt.authoring.copying import filled
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, open_struct
 from dagster_smt.model.schema import BOOLEAN, Type
-from dagster_smt.values.texts import JavaText, LiteralStructText, LiteralText, StructText
+from dagster_smt.values.text_rules import JavaText, LiteralStructText, LiteralText, StructText
 
 _TRUE = Const(True, BOOLEAN)
 

@@ -6,7 +6,7 @@ from dagster_smt.authoring.transform import Planning
 from dagster_smt.model.cell import Call, Cell
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import STRING
-from dagster_smt.values.texts import Filled, FilledOrNull, Otherwise
+from dagster_smt.values.text_rules import Filled, FilledOrNull, Otherwise
 
 
 def needed_topic(origin: str) -> Filled:

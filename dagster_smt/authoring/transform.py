@@ -9,7 +9,7 @@ from dagster_smt.errors import DATA_EXCEPTION, PlanError, Problem, UnsupportedEr
 from dagster_smt.model.cell import Expr, Node
 from dagster_smt.model.record import PlanRecord, Record, Side, Touch
 from dagster_smt.model.reports.run_report import SILENT
-from dagster_smt.values.basic import NotNull
+from dagster_smt.values.value_rule import NotNull
 
 PACKAGE = "org.apache.kafka.connect.transforms."
 

@@ -24,7 +24,7 @@ from dagster_smt.model.paths.extended import WHOLE, below
 from dagster_smt.model.record import PlanRecord, Side
 from dagster_smt.model.reports.run_report import LedgerEntry
 from dagster_smt.model.schema import BOOLEAN, INT32, INT64, STRING, Schema, Type, optional, timestamp
-from dagster_smt.values.basic import IsNull, WhereThere
+from dagster_smt.values.value_rule import IsNull, WhereThere
 
 MAX_VARIANTS = 8
 HEADERS = Schema(Type.ARRAY, name="headers")

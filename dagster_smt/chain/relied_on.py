@@ -10,8 +10,8 @@ from dagster_smt.authoring.transform import Entry
 from dagster_smt.chain.plan import first_entries, ledger_entries
 from dagster_smt.chain.stages import as_text
 from dagster_smt.effects.effect import Change
-from dagster_smt.effects.rule import Protection
-from dagster_smt.effects.text_rules import TextRules
+from dagster_smt.effects.field_rule import Protection
+from dagster_smt.effects.text_transform import TextTransform
 from dagster_smt.model.reports.run_report import LedgerEntry
 
 HIDES = ("masked", "dropped")
@@ -106,7 +106,7 @@ def _form_of(stage: Stage) -> str:
     if masks and all(mask.rule.constant for mask in masks):
         return WHOLLY
     options = {}
-    if isinstance(stage.transform, TextRules):
+    if isinstance(stage.transform, TextTransform):
         for key, value in stage.transform.configured().items():
             if key not in _PATH_OPTIONS:
                 options[key] = as_text(value)

@@ -31,7 +31,8 @@ from dagster_smt.privacy.applied_policy import AppliedPolicy
 from dagster_smt.privacy.policy_stages import OTHER_HEADERS
 from dagster_smt.spark.ways import PlannedFacts, possible_ways
 from dagster_smt.tables.push_down import explained
-from dagster_smt.tables.spec import DeltaSink, TopicTable
+from dagster_smt.tables.sink_options import DeltaSink
+from dagster_smt.tables.topic_table import TopicTable
 
 _EPOCHS = "leader epochs: the client of confluent-kafka reads the topics of a cluster, slower than Spark's reader"
 _LINK = re.compile(r"\[([^\[\]]+)\]\([^()]+\)")

@@ -56,7 +56,7 @@ def _erase(arguments: argparse.Namespace) -> int:
 def _source(arguments: argparse.Namespace) -> "SubjectSource":
     """Returns the place of the ids. No option takes an id, because the list of processes shows options."""
     from dagster_smt.tables.erasure.subjects import SubjectSource
-    from dagster_smt.tables.spec import TableSource
+    from dagster_smt.tables.topic_table import TableSource
 
     file = "/dev/stdin" if arguments.file == "-" else arguments.file
     if not arguments.table:

@@ -22,7 +22,8 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.model.topics.keyed import DELETES, RECORD_KEY, KeyedRows
 from dagster_smt.tables.keyed.keys import key_columns
 from dagster_smt.tables.planning import keeping_key
-from dagster_smt.tables.spec import DeltaSink, FileTopics, TableSink, TopicTable
+from dagster_smt.tables.sink_options import DeltaSink, TableSink
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from dagster_smt.visible import visible
 
 _WIDTH = 20

@@ -12,7 +12,7 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.privacy.applied_policy import AppliedPolicy, Subject, apply_policy
 from dagster_smt.privacy.policy import read_policy
 from dagster_smt.tables.planning import declared_values, plan_table
-from dagster_smt.tables.spec import FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 
 def read_table(path: Path | None, schema: str | None) -> TopicTable | None:

@@ -38,11 +38,11 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _schema(arguments: argparse.Namespace) -> int:
+    from dagster_smt.tables.kafka.spec import KafkaTopics
     from dagster_smt.tables.proposal.beside_chain import propose_beside
     from dagster_smt.tables.proposal.column_proposal import propose
     from dagster_smt.tables.proposal.registry_columns import with_registered_columns
     from dagster_smt.tables.samples import samples
-    from dagster_smt.tables.spec import KafkaTopics
 
     topics = topics_at(arguments.place, arguments.command_config)
     if isinstance(topics, KafkaTopics):

@@ -15,8 +15,9 @@ from dagster_smt.cli.terminal import say
 from dagster_smt.errors import ConfigError, Problem, TableError
 
 if TYPE_CHECKING:
+    from dagster_smt.tables.kafka.spec import KafkaTopics
     from dagster_smt.tables.sources.file_writer import NewRecord
-    from dagster_smt.tables.spec import FileTopics, KafkaTopics
+    from dagster_smt.tables.topic_table import FileTopics
 
 _SERVERS = re.compile(r"[\w.-]+:\d+(,[\w.-]+:\d+)*|\[[0-9a-fA-F:]+\]:\d+")
 _FIELDS = ("key", "value", "timestamp", "headers")
@@ -79,7 +80,8 @@ def topics_at(
     Raises:
         ConfigError: An option or a secret that ``KafkaTopics`` refuses.
     """
-    from dagster_smt.tables.spec import FileTopics, KafkaTopics, NewTopics
+    from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
+    from dagster_smt.tables.topic_table import FileTopics
 
     if folder is None:
         folder = config is None and (Path(place).is_dir() or not _SERVERS.fullmatch(place))
@@ -158,7 +160,7 @@ def _topics(arguments: argparse.Namespace) -> int:
 
 
 def _create(topics: "FileTopics | KafkaTopics", name: str) -> None:
-    from dagster_smt.tables.spec import FileTopics
+    from dagster_smt.tables.topic_table import FileTopics
 
     if isinstance(topics, FileTopics):
         hint = "append a record to it: that makes it"
@@ -170,8 +172,8 @@ def _create(topics: "FileTopics | KafkaTopics", name: str) -> None:
 
 def _committed(topics: "FileTopics | KafkaTopics", group: str) -> Mapping[tuple[str, int], int]:
     """Returns the committed offsets of a group: on a broker, or in the progress file of file topics."""
+    from dagster_smt.tables.kafka.spec import KafkaTopics
     from dagster_smt.tables.sources import open_source
-    from dagster_smt.tables.spec import KafkaTopics
 
     if isinstance(topics, KafkaTopics):
         committed: Mapping[tuple[str, int], int] = open_source(topics).committed(group)
@@ -194,7 +196,7 @@ def _committed(topics: "FileTopics | KafkaTopics", group: str) -> Mapping[tuple[
 
 
 def _append(arguments: argparse.Namespace) -> int:
-    from dagster_smt.tables.spec import FileTopics
+    from dagster_smt.tables.topic_table import FileTopics
 
     topics = topics_at(arguments.place, arguments.command_config, arguments.create)
     records = read_records(arguments.records, bare=arguments.values)

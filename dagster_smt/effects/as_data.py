@@ -8,7 +8,7 @@ from typing import Any
 
 from dagster_smt.effects.code import Code
 from dagster_smt.effects.effect import Effect
-from dagster_smt.effects.rule import FieldRule
+from dagster_smt.effects.field_rule import FieldRule
 from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.model.schema import Schema
 from dagster_smt.model.schema_json import schema_to_json

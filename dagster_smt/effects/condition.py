@@ -15,7 +15,7 @@ from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.model.paths.json_path import JsonPath
 from dagster_smt.model.schema import Schema
 from dagster_smt.values.java.regex_equals import IsLiteral
-from dagster_smt.values.texts import TextPasses
+from dagster_smt.values.text_rules import TextPasses
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ from dagster_smt.errors import PlanError
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Node, Ref, open_struct
 from dagster_smt.model.record import PlanRecord
 from dagster_smt.model.schema import BOOLEAN, Type
-from dagster_smt.values.basic import IsNull, WhereThere
 from dagster_smt.values.headers import fields as headers
 from dagster_smt.values.java.regex_equals import EqualsLiteral, IsLiteral
 from dagster_smt.values.needs import Differs, Needed, Unless
-from dagster_smt.values.texts import IsOneOf, TextPasses
+from dagster_smt.values.text_rules import IsOneOf, TextPasses
+from dagster_smt.values.value_rule import IsNull, WhereThere
 
 
 def plan_condition(condition: Condition, record: PlanRecord, at: Planning, purpose: str) -> Expr | bool:

@@ -15,7 +15,7 @@ from typing import ClassVar, Literal, TypeVar
 from dagster_smt.authoring.transform import Entry, Parts
 from dagster_smt.effects.code import Code
 from dagster_smt.effects.condition import Condition
-from dagster_smt.effects.rule import FieldRule
+from dagster_smt.effects.field_rule import FieldRule
 from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.model.paths.extended import WHOLE
 from dagster_smt.values.containers import NewName

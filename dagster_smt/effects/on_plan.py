@@ -39,13 +39,13 @@ from dagster_smt.effects.effect import (
     numbered,
     only,
 )
-from dagster_smt.effects.rule import Constant, masked, opened
+from dagster_smt.effects.field_rule import Constant, masked, opened
 from dagster_smt.errors import SCHEMA_BUILDER_EXCEPTION
 from dagster_smt.model.cell import UNSET, Call, Cell, Const, Expr, Group, Node, open_struct, schemas_of, with_fields
 from dagster_smt.model.schema import STRING, Schema, Type, optional
-from dagster_smt.values.basic import NotNull, Refused
 from dagster_smt.values.containers import MapValue, NewName
-from dagster_smt.values.texts import ChangeEntries, JoinTexts, has_bytes, no_text
+from dagster_smt.values.text_rules import ChangeEntries, JoinTexts, has_bytes, no_text
+from dagster_smt.values.value_rule import NotNull, Refused
 
 
 @dataclass(frozen=True)

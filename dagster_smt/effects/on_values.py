@@ -31,14 +31,14 @@ from dagster_smt.effects.effect import (
     numbered,
     only,
 )
-from dagster_smt.effects.rule import Constant, FieldRule
+from dagster_smt.effects.field_rule import Constant, FieldRule
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Rule
 from dagster_smt.model.paths.steps import Index
 from dagster_smt.model.record import Record
 from dagster_smt.model.runtime import JavaInteger, kind_of
 from dagster_smt.values.json.lazy import encoder, kind_at, look
-from dagster_smt.values.texts import JoinTexts, java_text
+from dagster_smt.values.text_rules import JoinTexts, java_text
 
 
 def function_on_side(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:

@@ -30,7 +30,7 @@ from dagster_smt.errors import data_error
 from dagster_smt.model.record import KEY_DIRTY, DropRecord, Header, Record
 from dagster_smt.model.runtime import kind_of
 from dagster_smt.values.json.lazy import copied, look, whole
-from dagster_smt.values.texts import is_blank, java_text
+from dagster_smt.values.text_rules import is_blank, java_text
 from dagster_smt.values.times.timestamps import ConvertTime, RecordTime, RouteByTime
 
 _CONVERTED = frozenset(kind.value for kind in CONVERTED)

@@ -280,7 +280,7 @@ class _Total:
 
 
 def _counts(events: Sequence[_Event], keyed: KeyedRows) -> dict[str, KeyCounts]:
-    """Returns the counts of one run over events, by topic, as ``tables.keyed.row_changes`` counts them."""
+    """Returns the counts of one run over events, by topic, as ``tables.keyed.row_actions`` counts them."""
     totals: dict[str, _Total] = {}
     by_key: dict[Key, list[_Event]] = {}
     for event in events:

@@ -16,7 +16,7 @@ from dagster_smt.model.cell import Rule
 from dagster_smt.model.schema import FLOATS, INTEGER_BITS, MAX_DIGITS, JavaDate, Schema, Type
 from dagster_smt.model.topics.format import Format
 from dagster_smt.values.cast import DAY, CastTo
-from dagster_smt.values.privacy.texts import TextRule
+from dagster_smt.values.privacy.text_rule import TextRule
 from dagster_smt.values.times.timestamps import PRECISIONS, ConvertTime
 
 Place = tuple[str | None, ...]

@@ -19,7 +19,7 @@ from dagster_smt.effects.condition import (
 from dagster_smt.jvm.paths import NoJavaError, path_of
 from dagster_smt.values.java.regex import Matches
 from dagster_smt.values.java.regex_equals import IsLiteral, expected
-from dagster_smt.values.texts import Finds, IsText, TextPasses
+from dagster_smt.values.text_rules import Finds, IsText, TextPasses
 
 
 def test_of_predicate(predicate: Predicate, negate: bool) -> dict[str, Any]:

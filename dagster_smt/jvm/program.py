@@ -41,7 +41,7 @@ from dagster_smt.effects.effect import (
     Wrap,
     only,
 )
-from dagster_smt.effects.rule import Constant, FieldRule
+from dagster_smt.effects.field_rule import Constant, FieldRule
 from dagster_smt.errors import DataError
 from dagster_smt.jvm.conditions import test_of, test_of_predicate
 from dagster_smt.jvm.paths import KINDS, path_of
@@ -50,7 +50,7 @@ from dagster_smt.model.runtime import JavaDouble
 from dagster_smt.model.topics.topic_names import names_of
 from dagster_smt.values.headers.literals import parse_literal, simple_header_bytes
 from dagster_smt.values.json.lazy import encoder
-from dagster_smt.values.privacy.texts import TextRule
+from dagster_smt.values.privacy.text_rule import TextRule
 
 _DATE_LETTERS = frozenset("yMdHmsSEahkKXZ")
 """The letters of date patterns that the lane supports. Names of zones are not among them, because Java's formatter

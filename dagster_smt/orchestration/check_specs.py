@@ -11,7 +11,7 @@ from dagster_smt.model.topics.columns import Row
 from dagster_smt.orchestration.checks import CHECKS, Evidence, SmtChecks, judged
 from dagster_smt.privacy.policy_stages import PolicyStage
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.spec import Sink, TableSink
+from dagster_smt.tables.sink_options import Sink, TableSink
 from dagster_smt.visible import visible
 
 

@@ -23,7 +23,7 @@ from dagster_smt.orchestration.resources import SparkSessionResource, spark_sess
 from dagster_smt.orchestration.runs.guard import Progress, run_cancellable
 from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
 from dagster_smt.tables.erasure.subjects import SubjectSource
-from dagster_smt.tables.spec import FileTopicSink, KafkaSink
+from dagster_smt.tables.sink_options import FileTopicSink, KafkaSink
 
 _OTHER_SESSION = "name definitions whose resource is a SparkSessionResource"
 

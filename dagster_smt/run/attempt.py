@@ -42,13 +42,13 @@ from dagster_smt.run.topic_demands import unmet, without_unmet
 from dagster_smt.run.unread import with_erased, with_unread
 from dagster_smt.spark import evaluate as on_spark
 from dagster_smt.spark.reading.window_forms import WindowForms
-from dagster_smt.tables.keyed.deletions import remember, remembers_deletions
-from dagster_smt.tables.keyed.events import Keyed
+from dagster_smt.tables.keyed.key_events import Keyed
+from dagster_smt.tables.keyed.remembered_deletions import remember, remembers_deletions
 from dagster_smt.tables.push_down import Narrowed
 from dagster_smt.tables.schemas import conformed
+from dagster_smt.tables.sink_options import TableSink
 from dagster_smt.tables.sinks.protocol import MergingTable, NewCommit, Table, check_expected, same_state
 from dagster_smt.tables.sources import Source
-from dagster_smt.tables.spec import TableSink
 
 
 class Running(Protocol):

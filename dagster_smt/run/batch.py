@@ -61,14 +61,15 @@ from dagster_smt.spark.versions import check_version
 from dagster_smt.spark.ways import Way
 from dagster_smt.tables.available import Available, waiting_problem
 from dagster_smt.tables.erasure.matching import Erased
-from dagster_smt.tables.keyed.deletions import deletions_table
+from dagster_smt.tables.keyed.remembered_deletions import deletions_table
 from dagster_smt.tables.planning import plan_sink
 from dagster_smt.tables.push_down import Narrowed
+from dagster_smt.tables.sink_options import SinkKind, TableSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.object_stores import commit_warnings
 from dagster_smt.tables.sinks.protocol import LaidOutTable, Replaced, Table
 from dagster_smt.tables.sources import Source, measured_topics, open_source
-from dagster_smt.tables.spec import SinkKind, TableSink, TopicTable
+from dagster_smt.tables.topic_table import TopicTable
 from dagster_smt.tables.windows import ResolvedWindow, choose_topics, describe, resolve_window
 
 Failures = dict[str, list[Problem]]

@@ -16,9 +16,9 @@ from dagster_smt.model.windows.window import Window
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.run.unmasked import unmasked_after
 from dagster_smt.spark.sql import quoted
+from dagster_smt.tables.sink_options import Sink
 from dagster_smt.tables.sinks.protocol import Replaced, Table
 from dagster_smt.tables.sinks.replaced_rows import replaced_rows
-from dagster_smt.tables.spec import Sink
 
 
 def replaced_rows_of(

@@ -20,7 +20,7 @@ from dagster_smt.spark.outcome_columns import DESTINATION, KEY
 from dagster_smt.spark.reading.arrays import ELEMENT
 from dagster_smt.spark.stages.output import WHOLE, columns_of
 from dagster_smt.tables.schemas import conformed_value
-from dagster_smt.tables.spec import TableSink
+from dagster_smt.tables.sink_options import TableSink
 
 _VALUE_FORM, _KEY_FORM = "__value_form", "__key_form"
 

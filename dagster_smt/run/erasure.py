@@ -40,24 +40,15 @@ from dagster_smt.tables.erasure.row_erasure import (
 )
 from dagster_smt.tables.erasure.spec import SmtErasure, references
 from dagster_smt.tables.erasure.stored_files import files_of, folders_of
-from dagster_smt.tables.keyed.deletions import deletions_table
+from dagster_smt.tables.kafka.spec import KafkaTopics
+from dagster_smt.tables.keyed.remembered_deletions import deletions_table
 from dagster_smt.tables.maintenance.maintenance_steps import CONFLICT
+from dagster_smt.tables.sink_options import FileTopicSink, KafkaSink, LetterPlace, Sink, SourceColumns, TableSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.tables.sinks.protocol import Replaced, Table, same_state
-from dagster_smt.tables.spec import (
-    FileTopics,
-    FileTopicSink,
-    KafkaSink,
-    KafkaTopics,
-    LetterPlace,
-    Sink,
-    SourceColumns,
-    TableSink,
-    TableSource,
-    TopicTable,
-)
+from dagster_smt.tables.topic_table import FileTopics, TableSource, TopicTable
 from dagster_smt.tables.written_formats import written_formats
 
 _ROUNDS = 3

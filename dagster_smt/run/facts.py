@@ -31,10 +31,11 @@ from dagster_smt.spark.types import spark_type
 from dagster_smt.tables.keyed.keys import key_names
 from dagster_smt.tables.maintenance.formats import maintained
 from dagster_smt.tables.schemas import WIDER
+from dagster_smt.tables.sink_options import TableSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import Table
 from dagster_smt.tables.sources import Source, open_source
-from dagster_smt.tables.spec import TableSink, WindowRequest
+from dagster_smt.tables.window_request import WindowRequest
 from dagster_smt.tables.windows import choose_topics
 
 T = TypeVar("T")

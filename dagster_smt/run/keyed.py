@@ -24,12 +24,12 @@ from dagster_smt.run.rejects import last_stage, with_failed
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.run.staging import EvaluatedWindow
 from dagster_smt.spark.broadcasts import is_small
-from dagster_smt.tables.keyed.deletions import remembered, with_deletions
-from dagster_smt.tables.keyed.events import Keyed, events, key_failures
 from dagster_smt.tables.keyed.fold import folded_events, last_events
 from dagster_smt.tables.keyed.history import version_changes
+from dagster_smt.tables.keyed.key_events import Keyed, events, key_failures
 from dagster_smt.tables.keyed.keys import key_columns
-from dagster_smt.tables.keyed.row_changes import (
+from dagster_smt.tables.keyed.remembered_deletions import remembered, with_deletions
+from dagster_smt.tables.keyed.row_actions import (
     CONFLICT,
     WRITTEN,
     Effects,
@@ -111,7 +111,7 @@ class KeyedWindow:
 
     Attributes:
         events: The events of the window's records.
-        changes: The changes, with actions: see ``tables.keyed.row_changes``.
+        changes: The changes, with actions: see ``tables.keyed.row_actions``.
         effects: The counts of the changes.
         keyed: The table.
         schema: The columns of the table.

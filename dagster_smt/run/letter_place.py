@@ -9,17 +9,10 @@ from pyspark.sql import SparkSession
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables import local
+from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.locations import locations, overlap, same_name
-from dagster_smt.tables.spec import (
-    FileTopics,
-    FileTopicSink,
-    KafkaSink,
-    KafkaTopics,
-    LetterPlace,
-    SourceSpec,
-    TableSink,
-    TableSource,
-)
+from dagster_smt.tables.sink_options import FileTopicSink, KafkaSink, LetterPlace, TableSink
+from dagster_smt.tables.topic_table import FileTopics, SourceSpec, TableSource
 
 
 def check_dead_letters(spec: RunSpec, topics: Sequence[str], session: SparkSession) -> None:

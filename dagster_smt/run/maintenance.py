@@ -18,9 +18,9 @@ from dagster_smt.run.spark_failures import coded_failures
 from dagster_smt.tables.maintenance.formats import maintained
 from dagster_smt.tables.maintenance.maintenance_options import SmtMaintenance
 from dagster_smt.tables.maintenance.maintenance_steps import CONFLICT, Maintained
+from dagster_smt.tables.sink_options import Sink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import same_state
-from dagster_smt.tables.spec import Sink
 
 _REMOVING = ("expire", "clean_up")
 _PAUSES = (1.0, 5.0, 15.0)

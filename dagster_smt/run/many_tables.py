@@ -45,12 +45,12 @@ from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.run.spark_failures import coded_failures
 from dagster_smt.run.staging import EvaluatedWindow, ranges_of_records
 from dagster_smt.run.table_schema import checked_schema
-from dagster_smt.tables.keyed.deletions import deletions_table
-from dagster_smt.tables.keyed.events import Keyed, key_failures
+from dagster_smt.tables.keyed.key_events import Keyed, key_failures
+from dagster_smt.tables.keyed.remembered_deletions import deletions_table
+from dagster_smt.tables.sink_options import TableSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import LaidOutTable, NewCommit, Replaced, Table
 from dagster_smt.tables.sources import Source
-from dagster_smt.tables.spec import TableSink
 
 PARALLEL = 8
 """Tables that are written at the same time. Most of the time of a small commit is spent on files, not on processors."""

@@ -13,7 +13,7 @@ from dagster_smt.run.batch import Evaluate, run
 from dagster_smt.run.run_spec import Progress, RunSpec
 from dagster_smt.run.unmasked import touched_in
 from dagster_smt.tables.sources import open_source
-from dagster_smt.tables.spec import MicroBatches as MicroBatches
+from dagster_smt.tables.window_request import MicroBatches as MicroBatches
 from dagster_smt.tables.windows import choose_topics
 
 

@@ -8,7 +8,7 @@ from dagster_smt.errors import PlanError, Problem
 from dagster_smt.model.caseless import caseless
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.spark.outcome_columns import TARGET
-from dagster_smt.tables.spec import TableSink
+from dagster_smt.tables.sink_options import TableSink
 
 
 def output_rows(evaluated: DataFrame, spec: RunSpec) -> DataFrame:

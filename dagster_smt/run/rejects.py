@@ -11,7 +11,7 @@ from dagster_smt.model.reports.run_report import RejectedRecord, TopicCounts
 from dagster_smt.run.counts import CONVERTERS, FAILED
 from dagster_smt.spark.outcome_columns import PROBLEM_FIELDS
 from dagster_smt.spark.reading.arrays import ELEMENT
-from dagster_smt.tables.spec import TopicTable
+from dagster_smt.tables.topic_table import TopicTable
 
 FIRST = 5
 COORDINATES = ("topic", "partition", "offset")

@@ -10,9 +10,9 @@ from dagster_smt.run.rows_of_connectors import check_not_given_back
 from dagster_smt.run.run_spec import Progress, RunSpec
 from dagster_smt.run.spark_failures import after_commit
 from dagster_smt.run.unmasked import run_of
+from dagster_smt.tables.sink_options import TableSink
 from dagster_smt.tables.sinks.protocol import Replaced, Table
 from dagster_smt.tables.sources import Source
-from dagster_smt.tables.spec import TableSink
 
 
 def state_to_resume(spec: RunSpec, table: Table, say: Progress) -> TableState | None:

@@ -14,7 +14,9 @@ from dagster_smt.model.windows.window import Window
 from dagster_smt.tables.erasure.spec import SmtErasure
 from dagster_smt.tables.planning import keeping_key, plan_sink
 from dagster_smt.tables.rows.row_stages import with_row
-from dagster_smt.tables.spec import LetterPlace, Sink, TableSink, TopicTable, WindowRequest
+from dagster_smt.tables.sink_options import LetterPlace, Sink, TableSink
+from dagster_smt.tables.topic_table import TopicTable
+from dagster_smt.tables.window_request import WindowRequest
 from dagster_smt.tables.written_formats import written_formats
 
 Progress = Callable[[str], None]

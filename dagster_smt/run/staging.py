@@ -28,7 +28,7 @@ from dagster_smt.spark.outcome_columns import CHANGES, LEFT, LEFT_RECORD, schema
 from dagster_smt.spark.reading.arrays import ELEMENT
 from dagster_smt.spark.reading.window_forms import GUESSED, WindowForms, guess_columns
 from dagster_smt.spark.records.jvm_records import with_left
-from dagster_smt.tables.spec import TopicTable
+from dagster_smt.tables.topic_table import TopicTable
 
 RunLeft = Callable[[DataFrame], DataFrame]
 """Runs the rows that the JVM lane left."""

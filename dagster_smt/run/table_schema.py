@@ -6,7 +6,7 @@ from pyspark.sql.types import StructType
 from dagster_smt.errors import TableError
 from dagster_smt.run.output_rows import output_rows
 from dagster_smt.run.run_spec import RunSpec
-from dagster_smt.tables.keyed.events import Keyed, keyed_rows
+from dagster_smt.tables.keyed.key_events import Keyed, keyed_rows
 from dagster_smt.tables.schemas import evolved_schema
 from dagster_smt.tables.sinks.protocol import Replaced, Table
 

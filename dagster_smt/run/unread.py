@@ -8,9 +8,9 @@ from dagster_smt.model.reports.run_report import TopicCounts, Unread
 from dagster_smt.model.windows.offsets import offsets_of
 from dagster_smt.model.windows.window import Window, number_of_records
 from dagster_smt.run.run_spec import RunSpec
+from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.push_down import Narrowed, narrowed
 from dagster_smt.tables.sources import Source
-from dagster_smt.tables.spec import KafkaTopics
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

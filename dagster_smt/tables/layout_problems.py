@@ -29,7 +29,7 @@ from dagster_smt.model.topics.keyed import KeyedRows
 from dagster_smt.model.topics.layout import NUMBERED, TIMES, PartitionField, Path, path_text
 from dagster_smt.spark.outcome_columns import TARGET
 from dagster_smt.spark.stages.output import key_type, output_schema
-from dagster_smt.tables.spec import DeltaSink, IcebergSink, TableSink
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink, TableSink
 
 _UNKNOWN = NullType()
 _HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])

@@ -10,7 +10,8 @@ from urllib.parse import unquote, urlsplit
 from pyspark.sql import SparkSession
 
 from dagster_smt.spark.sql import quoted
-from dagster_smt.tables.spec import FileTopics, Sink, TableSource
+from dagster_smt.tables.sink_options import Sink
+from dagster_smt.tables.topic_table import FileTopics, TableSource
 
 _SAME_SCHEME = {"s3": "s3a", "s3n": "s3a", "abfs": "abfss", "wasb": "wasbs"}
 _LOCAL = ("", "file")

@@ -11,7 +11,8 @@ from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.format import SELF_DESCRIBED
 from dagster_smt.tables.keyed.keys import key_columns
 from dagster_smt.tables.rows.row_stages import RowStage, with_row
-from dagster_smt.tables.spec import KafkaSink, Sink, SinkKind, TableSink, TopicTable
+from dagster_smt.tables.sink_options import KafkaSink, Sink, SinkKind, TableSink
+from dagster_smt.tables.topic_table import TopicTable
 from dagster_smt.tables.written_formats import check_names, written_formats
 
 

@@ -32,7 +32,7 @@ from dagster_smt.model.topics.columns import Column
 from dagster_smt.model.windows.offsets import Intervals, TopicPartition, common, minus, union
 from dagster_smt.model.windows.window import Range, Window, number_of_records
 from dagster_smt.tables.rows.row_stages import RowStage
-from dagster_smt.tables.spec import TopicTable
+from dagster_smt.tables.topic_table import TopicTable
 
 OffsetsAt = Callable[[Iterable[str], int], Mapping[TopicPartition, int]]
 EVERY = 2**63

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from dagster_smt.errors import Problem, TableError, needs_extras
 from dagster_smt.interpret.preview import Sample
 from dagster_smt.model.windows.window import Range
-from dagster_smt.tables.spec import FileTopics
+from dagster_smt.tables.topic_table import FileTopics
 
 if TYPE_CHECKING:
-    from dagster_smt.tables.spec import KafkaTopics
+    from dagster_smt.tables.kafka.spec import KafkaTopics
 
 
 def samples(topics: "FileTopics | KafkaTopics", topic: str, limit: int, start: int | None = None) -> list[Sample]:

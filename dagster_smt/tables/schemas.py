@@ -19,7 +19,7 @@ from dagster_smt.model.caseless import caseless
 from dagster_smt.model.paths.extended import below
 from dagster_smt.spark.sql import quoted
 from dagster_smt.spark.types import nullable, types_by_name
-from dagster_smt.tables.spec import SchemaEvolution, Sink
+from dagster_smt.tables.sink_options import SchemaEvolution, Sink
 
 WIDER = {
     "tinyint": ("smallint", "int", "bigint"),

@@ -11,7 +11,7 @@ from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.offsets import OffsetSet, TopicPartition, minus, offsets_of, topics_in
 from dagster_smt.model.windows.window import Range, ends_of, topics_of
 from dagster_smt.tables.available import Available
-from dagster_smt.tables.spec import millis_of
+from dagster_smt.tables.topic_table import millis_of
 
 
 def begins_of(there: Iterable[Range], state: TableState) -> dict[TopicPartition, int]:

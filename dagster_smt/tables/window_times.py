@@ -15,7 +15,7 @@ from dagster_smt.model.windows.offsets import Interval, OffsetSet, TopicPartitio
 from dagster_smt.model.windows.time_spans import EVER, Span, Spans, reached
 from dagster_smt.model.windows.window import Range, topics_of
 from dagster_smt.tables.available import Available
-from dagster_smt.tables.spec import WindowRequest
+from dagster_smt.tables.window_request import WindowRequest
 
 MOST_PIECES = 2_000
 """Ranges of offsets that a window is made of; a commit must not grow with them."""

@@ -13,8 +13,9 @@ from dagster_smt.model.windows.offsets import Interval, OffsetSet, TopicPartitio
 from dagster_smt.model.windows.time_spans import Span, with_span
 from dagster_smt.model.windows.window import Range, Window, range_texts, topics_of
 from dagster_smt.tables.available import Available as Available
-from dagster_smt.tables.spec import TopicTable, WindowRequest
+from dagster_smt.tables.topic_table import TopicTable
 from dagster_smt.tables.window_begins import begins_of, gap_warning, lost, lost_problem, other_topics, skipped
+from dagster_smt.tables.window_request import WindowRequest
 from dagster_smt.tables.window_times import MOST_PIECES, reached_before, timed_ranges
 
 

@@ -8,7 +8,8 @@ from dagster_smt.model.caseless import caseless
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.change_formats import is_change
 from dagster_smt.model.topics.format import ARRAYS_AS_ROWS, SCHEMALESS, Format, Formats
-from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, KafkaSink, Sink, TopicTable
+from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink, IcebergSink, KafkaSink, Sink
+from dagster_smt.tables.topic_table import TopicTable
 
 
 def written_formats(table: TopicTable, sink: Sink) -> Formats:

@@ -12,7 +12,6 @@ from typing import Any
 from dagster_smt.errors import DataError, data_error
 from dagster_smt.model.runtime import BOXED, box, boxer
 from dagster_smt.model.schema import INTEGER_BITS, Type
-from dagster_smt.values.basic import ValueRule
 from dagster_smt.values.java.calendar import DAY
 from dagster_smt.values.java.dates import date_format
 from dagster_smt.values.numbers import (
@@ -28,6 +27,7 @@ from dagster_smt.values.numbers import (
     to_float32,
     wrap,
 )
+from dagster_smt.values.value_rule import ValueRule
 
 TARGETS = (*INTEGER_BITS, Type.FLOAT32, Type.FLOAT64, Type.BOOLEAN, Type.STRING)
 INTEGER_KINDS = ("int8", "int16", "int32", "int64")

@@ -5,8 +5,8 @@ from typing import Any
 
 from dagster_smt.model.paths.steps import Match
 from dagster_smt.model.schema import Schema
-from dagster_smt.values.basic import PythonRule, ValueRule
 from dagster_smt.values.java.regex import compile_java, expand, group_missing, may_take_long, too_long
+from dagster_smt.values.value_rule import PythonRule, ValueRule
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dagster_smt.errors import DATA_EXCEPTION, DataError, data_error
-from dagster_smt.values.basic import ValueRule
+from dagster_smt.values.value_rule import ValueRule
 
 NULL_POINTER = "java.lang.NullPointerException"
 CLASS_CAST = "java.lang.ClassCastException"

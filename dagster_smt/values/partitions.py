@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dagster_smt.errors import DataError, data_error
-from dagster_smt.values.basic import ValueRule
+from dagster_smt.values.value_rule import ValueRule
 
 _MOST = 2**31 - 1
 

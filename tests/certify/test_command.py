@@ -7,7 +7,7 @@ import pytest
 from dagster_smt.certify import chain_pair
 from dagster_smt.cli import main
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import FileTopics
+from dagster_smt.tables.topic_table import FileTopics
 from tests.certify.records import CHAIN, KAFKA, SECRET, chain_of, envelope
 
 

@@ -12,8 +12,8 @@ from dagster_smt.effects.code import Code, CodePredicate, CodeTransform
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Call, Ref, field_nodes
 from dagster_smt.model.record import DropRecord
-from dagster_smt.values.basic import IsNull, ValueRule
 from dagster_smt.values.json.lazy import look
+from dagster_smt.values.value_rule import IsNull, ValueRule
 
 VALUE = frozenset({"value"})
 

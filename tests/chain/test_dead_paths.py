@@ -10,13 +10,15 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.chain.dead_paths import dead_paths, refuse_dead_paths
 from dagster_smt.chain.plan import plan_chain
 from dagster_smt.chain.plugins import own
-from dagster_smt.effects.field_rules import FieldRules
+from dagster_smt.effects.python_field_rules import FieldRules
 from dagster_smt.errors import ConfigError, PlanError
 from dagster_smt.model.paths.connect import seems_pattern
 from dagster_smt.model.reports.run_report import SILENT
+from dagster_smt.model.topics.format import Format
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.planning import plan_sink
-from dagster_smt.tables.spec import DeltaSink, FileTopics, Format, TopicTable
+from dagster_smt.tables.sink_options import DeltaSink
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 ROW = parse_ddl("id BIGINT, email STRING, user STRUCT<name: STRING>, attrs MAP<STRING, STRING>, `a.b` STRING, `*` INT")
 VALUE = Format("json_schema", ROW)

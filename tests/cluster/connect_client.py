@@ -7,7 +7,7 @@ from pathlib import Path
 from dagster_smt.orchestration import SparkSessionResource
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.spark.environment import is_connect
-from dagster_smt.tables.spec import TableSource
+from dagster_smt.tables.topic_table import TableSource
 from tests.cluster import runs
 
 

@@ -12,9 +12,11 @@ from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.model.windows.window import Window
 from dagster_smt.run.batch import run
 from dagster_smt.run.run_spec import RunSpec
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import DeltaSink, FileTopics, TableSource, TopicTable, WindowRequest
+from dagster_smt.tables.topic_table import FileTopics, TableSource, TopicTable
+from dagster_smt.tables.window_request import WindowRequest
 from tests.run.world import CHAIN, COLUMNS
 
 RECORDS = 2000

@@ -14,7 +14,7 @@ from dagster_smt.connect import written_component
 from dagster_smt.connect.catalog import catalog
 from dagster_smt.connect.option_verdicts import family_of
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import FileTopics
+from dagster_smt.tables.topic_table import FileTopics
 from tests.connect.real_connectors import real_connectors
 from tests.connect.shapes_basics import SECRET
 

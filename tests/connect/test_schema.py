@@ -9,9 +9,10 @@ from dagster.components.testing import create_defs_folder_sandbox
 
 from dagster_smt.cli import main
 from dagster_smt.connect import Connector, written_component
+from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.proposal.look import Look
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import FileTopics, KafkaTopics
+from dagster_smt.tables.topic_table import FileTopics
 from tests.connect.shapes import JSON, KAFKA, STRING_KEY
 
 HIDE = {

@@ -6,13 +6,13 @@ import pytest
 
 from dagster_smt.chain import plan_chain
 from dagster_smt.chain.explain import explain
-from dagster_smt.effects.field_rules import FieldRules
+from dagster_smt.effects.python_field_rules import FieldRules
 from dagster_smt.errors import data_error
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.reports.run_report import LedgerEntry, LedgerLine, StageCounts, silent_lines
 from dagster_smt.model.schema import INT32
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.values.basic import ValueRule
+from dagster_smt.values.value_rule import ValueRule
 from tests.chain.record_transforms import chain
 from tests.transforms.helpers import envelope, expectation, record_of, shown
 

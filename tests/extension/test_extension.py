@@ -180,7 +180,8 @@ os.environ["PYSPARK_PYTHON"] = sys.executable
 from pathlib import Path
 from pyspark.sql import SparkSession
 from dagster_smt.spark.evaluate import evaluate
-from dagster_smt.tables.spec import FileTopics, Format, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
+from dagster_smt.model.topics.format import Format
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").config(
     "spark.driver.host", "127.0.0.1").getOrCreate()
 kafka = ("key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "

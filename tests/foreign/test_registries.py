@@ -16,9 +16,10 @@ from dagster_smt.formats.sides import side_codec
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.record import Record
 from dagster_smt.model.topics.format import Format
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from tests.foreign.jar import KAFKA, chain_of, ran
 from tests.foreign.test_lossless import exact
 from tests.foreign.test_random import engine_of_connect, mixed

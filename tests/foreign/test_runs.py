@@ -5,15 +5,17 @@ import json
 import dagster as dg
 import pytest
 
+from dagster_smt.model.topics.format import Format
 from dagster_smt.model.windows.window import Window
 from dagster_smt.orchestration import SmtTable, build_smt_asset
 from dagster_smt.run.batch import run
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import DeltaSink, FileTopics, Format, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from tests.foreign.jar import chain_of
 
 VALUES = [{"id": n, "name": f"n{n}", **({"marked": True} if n == 2 else {})} for n in range(4)]

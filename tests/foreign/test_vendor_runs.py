@@ -15,9 +15,10 @@ from dagster.components.testing import create_defs_folder_sandbox
 from dagster_smt.cli import main
 from dagster_smt.model.topics.format import Format
 from dagster_smt.orchestration import SmtTable, build_smt_asset
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from tests.foreign.jar import VENDORS, missing_vendor
 from tests.foreign.test_vendors import COMMON, EVENT, ICEBERG, INT64, envelope, struct
 

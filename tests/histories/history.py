@@ -17,7 +17,8 @@ from dagster_smt.run.batch import run
 from dagster_smt.run.micro_batch import MicroBatches, run_batches
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.spec import FileTopics, TopicTable, WindowRequest
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
+from dagster_smt.tables.window_request import WindowRequest
 from tests.histories import faults
 from tests.histories.judge import Evidence, judged
 from tests.histories.model import Answer, Ask, Model, Table

@@ -10,8 +10,9 @@ from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from dagster_smt.tables.kafka.client import KafkaClient
+from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink, IcebergSink, KafkaSink, LetterPlace, Sink
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import DeltaSink, FileTopics, FileTopicSink, IcebergSink, KafkaSink, LetterPlace, Sink
+from dagster_smt.tables.topic_table import FileTopics
 from tests.histories.sources import Kafka
 from tests.histories.topics import Offset
 

@@ -12,9 +12,10 @@ import pyarrow as pa
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import NewPartitions, NewTopic
 
+from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
 from dagster_smt.tables.sources.arrow_rows import SCHEMA
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import FileTopics, KafkaTopics, NewTopics, TableSource
+from dagster_smt.tables.topic_table import FileTopics, TableSource
 from tests.histories.topics import BASE, Record
 from tests.run.kill_topics import Cluster
 

@@ -17,8 +17,8 @@ from dagster_smt.orchestration.definitions.op_names import op_name
 from dagster_smt.orchestration.definitions.translator import topic_keys
 from dagster_smt.orchestration.resources import SESSION_CONF
 from dagster_smt.spark.sql import quoted, text
-from dagster_smt.tables.spec import FileTopics, TopicTable
 from dagster_smt.tables.sql import literal
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from dagster_smt.values.java.regex import compile_java
 from tests.hostile.texts import HOSTILE
 
@@ -117,7 +117,7 @@ PLACES = {
     "expressions of SQL": (
         lambda name, node: name in ("F.expr", "expr") or name.endswith("selectExpr"),
         "certify/spark_ways.py run/counts.py run/time_parts.py spark/reading/avro_columns.py "
-        "spark/reading/window_forms.py spark/sql.py tables/keyed/events.py tables/sinks/append_once.py "
+        "spark/reading/window_forms.py spark/sql.py tables/keyed/key_events.py tables/sinks/append_once.py "
         "tables/sources/table.py tables/erasure/row_erasure.py tables/sinks/merge.py "
         "tables/erasure/subjects.py",  # of quoted names and columns
     ),

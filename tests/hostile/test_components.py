@@ -22,7 +22,7 @@ from dagster_smt.interpret.preview import Sample
 from dagster_smt.orchestration.components import scaffolder
 from dagster_smt.tables.proposal.column_proposal import propose
 from dagster_smt.tables.proposal.look import TopicSamples
-from dagster_smt.tables.spec import FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from tests.hostile.texts import HOSTILE
 
 SOURCE = {"kafka": {"bootstrap_servers": "{{ env('SMT_SERVERS') }}"}}

@@ -28,7 +28,7 @@ from dagster_smt.model.schema import STRING, Schema, Type, optional
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.orchestration.metadata.report_page import report_markdown
 from dagster_smt.orchestration.metadata.schema_metadata import chain_markdown
-from dagster_smt.tables.spec import DeltaSink
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.visible import visible
 from tests.hostile.texts import HOSTILE
 

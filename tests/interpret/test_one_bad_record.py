@@ -19,7 +19,7 @@ from dagster_smt.model.cell import Call, field_nodes, open_struct
 from dagster_smt.model.record import Header, Record
 from dagster_smt.model.topics.format import Format
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.values.basic import ValueRule
+from dagster_smt.values.value_rule import ValueRule
 
 POISON = b'{"a":"poison","b":1}'
 VALUES = [b'{"a":"x","b":1}', b'{"a":null}', POISON, b"", b'{"a":"y"}', b'{"a":"z","b":2}']

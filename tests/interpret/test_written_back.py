@@ -263,7 +263,7 @@ def test_options_that_cannot_be_are_refused_at_once(options):
 )  # fmt: skip
 @pytest.mark.parametrize("format_", ["csv", "canal-json"])
 def test_numbers_and_days_are_those_of_java(format_, kind, text):
-    from dagster_smt.tables.spec import FileTopics, TopicTable
+    from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
     table = TopicTable(FileTopics("t"), ("t",), value=Format(format_), columns=f"a {kind}")
     data = (
@@ -281,7 +281,7 @@ def test_columns_that_csv_cannot_hold():
 
 
 def test_columns_that_csv_cannot_hold_are_told_when_planning():
-    from dagster_smt.tables.spec import FileTopics, TopicTable
+    from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
     with pytest.raises(ConfigError, match="SMT269"):
         TopicTable(FileTopics("t"), ("t",), value=Format("csv"), columns="a INT, b MAP<STRING, INT>")

@@ -13,7 +13,7 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.chain.plugins import transforms
 from dagster_smt.effects.code import CodeTransform
 from dagster_smt.effects.effect import Change
-from dagster_smt.effects.rule import Constant, FieldRule
+from dagster_smt.effects.field_rule import Constant, FieldRule
 from dagster_smt.errors import ConfigError
 from dagster_smt.tools.parity.datums import case_chain, parse_cases
 from dagster_smt.transforms.kafka.cast import Cast

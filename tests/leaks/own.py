@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from dagster_smt.effects.field_rules import FieldRules
-from dagster_smt.values.basic import PythonRule
+from dagster_smt.effects.python_field_rules import FieldRules
+from dagster_smt.values.value_rule import PythonRule
 
 
 class Quotes(PythonRule):

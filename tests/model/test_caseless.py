@@ -13,7 +13,8 @@ from dagster_smt.model.schema import INT32, Schema, Type, optional
 from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.planning import plan_sink
-from dagster_smt.tables.spec import DeltaSink, FileTopics, IcebergSink, TopicTable
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 NAMES = (
     r"a A b i I \u0130 \u0131 i\u0307 ss \u00df \u1e9e \u03c3 \u03c2 \u03a3 k \u212a \u00e5 \u212b \u00e9 \u00c9 "

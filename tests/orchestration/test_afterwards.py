@@ -8,7 +8,7 @@ from dagster_smt.orchestration import SmtChecks, SmtTable, build_smt_op
 from dagster_smt.orchestration.checks import CHECKS, NEEDED
 from dagster_smt.orchestration.runs.afterwards import UNSEEN
 from dagster_smt.run import facts
-from dagster_smt.tables.spec import DeltaSink
+from dagster_smt.tables.sink_options import DeltaSink
 from tests.orchestration.test_assets import DROP, HIDE, KEY, PERSON, append, asset, checks, events, table
 
 SECRET = "secret-4711"
@@ -56,8 +56,8 @@ def instance():
 @pytest.fixture(scope="module")
 def people(tmp_path_factory):
     """An asset with every check but those of records; each run finds one record more."""
+    from dagster_smt.model.topics.format import Format
     from dagster_smt.tables.ddl import parse_ddl
-    from dagster_smt.tables.spec import Format
 
     root = tmp_path_factory.mktemp("afterwards")
     declared = Format("json_schema", parse_ddl("id BIGINT, name STRING, note STRING"))

@@ -8,6 +8,7 @@ import pytest
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, PlanError
+from dagster_smt.model.topics.format import Format
 from dagster_smt.orchestration import (
     SmtAssetData,
     SmtTable,
@@ -18,7 +19,9 @@ from dagster_smt.orchestration import (
 )
 from dagster_smt.orchestration.definitions.op_names import op_name
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.spec import DeltaSink, FileTopics, Format, KafkaTopics, TopicTable
+from dagster_smt.tables.kafka.spec import KafkaTopics
+from dagster_smt.tables.sink_options import DeltaSink
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 HIDE = {"alias": "hide", "type": "MaskField$Value", "options": {"fields": ["name"], "replacement": "*"}}
 DROP = {"alias": "drop", "type": "ReplaceField$Value", "options": {"exclude": ["note"]}}

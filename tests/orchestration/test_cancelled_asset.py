@@ -17,7 +17,8 @@ from pathlib import Path
 import dagster as dg
 from dagster_smt.orchestration import SmtTable, SparkSessionResource, build_smt_asset
 from dagster_smt.tables.sinks import open_table
-from dagster_smt.tables.spec import FileTopics, DeltaSink, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
+from dagster_smt.tables.sink_options import DeltaSink
 
 HERE = Path(__file__).parent
 SINK = DeltaSink(HERE / "lake")

@@ -24,6 +24,7 @@ from dagster_smt.model.reports.table_facts import FileSizes, TableFacts
 from dagster_smt.model.reports.unmasked import Unmasked
 from dagster_smt.model.schema import INT64
 from dagster_smt.model.topics.columns import Column, Row
+from dagster_smt.model.topics.format import Format
 from dagster_smt.model.windows.offsets import offsets_of
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.orchestration import SmtChecks, SmtTable, build_smt_asset
@@ -33,7 +34,7 @@ from dagster_smt.run.contract import contract_problems
 from dagster_smt.run.facts import sample_of
 from dagster_smt.spark.types import spark_type
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.spec import DeltaSink, FileTopicSink, Format
+from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink
 from tests.orchestration.test_assets import DROP, HIDE, KEY, PERSON, append, asset, checks, read, table
 
 GOOD = Evidence(

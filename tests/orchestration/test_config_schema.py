@@ -8,8 +8,8 @@ from dagster_smt.chain.plugins import predicates, transforms
 from dagster_smt.errors import ConfigError
 from dagster_smt.model.windows.window import Range
 from dagster_smt.orchestration.launch.config_schema import decode_config, smt_config_schema
-from dagster_smt.orchestration.launch.option_fields import option_fields
-from dagster_smt.tables.spec import MicroBatches
+from dagster_smt.orchestration.launch.stage_option_fields import option_fields
+from dagster_smt.tables.window_request import MicroBatches
 
 HIDE = {"alias": "hide", "type": "MaskField$Value", "options": {"fields": ["name"], "replacement": "*"}}
 GUARDED = {

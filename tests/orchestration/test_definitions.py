@@ -143,8 +143,8 @@ def small_demo(tmp_path, monkeypatch):
 
 @pytest.mark.long
 def test_the_demo_materializes_everything_and_then_what_is_appended(spark, small_demo, capsys):
+    from dagster_smt.tables.sink_options import DeltaSink
     from dagster_smt.tables.sinks import open_table
-    from dagster_smt.tables.spec import DeltaSink
     from definitions.demo.__main__ import main
 
     assert main([]) == 0

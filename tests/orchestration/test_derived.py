@@ -10,12 +10,15 @@ import pytest
 from pydantic import ValidationError
 
 from dagster_smt.chain import parse_chain
-from dagster_smt.orchestration.components.derived import ConfigSpelling, instance_of, model_of
+from dagster_smt.model.topics.format import Format
+from dagster_smt.orchestration.components.dataclass_models import ConfigSpelling, instance_of, model_of
 from dagster_smt.orchestration.components.table_models import SINKS, SPELLINGS, _model
 from dagster_smt.orchestration.docstrings import attribute_docs
 from dagster_smt.orchestration.launch.config_schema import smt_config_schema
-from dagster_smt.orchestration.launch.derived_fields import config_fields
-from dagster_smt.tables.spec import DeltaSink, Format, KafkaTopics, SourceColumns, WindowRequest
+from dagster_smt.orchestration.launch.dataclass_fields import config_fields
+from dagster_smt.tables.kafka.spec import KafkaTopics
+from dagster_smt.tables.sink_options import DeltaSink, SourceColumns
+from dagster_smt.tables.window_request import WindowRequest
 
 
 @dataclass(frozen=True)

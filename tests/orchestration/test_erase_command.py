@@ -11,8 +11,8 @@ import pytest
 from dagster_smt.cli import argument_parser, main
 from dagster_smt.model.reports.erasure_report import ErasedPlace, ErasureReport, Scan
 from dagster_smt.orchestration import erase
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sinks import open_table
-from dagster_smt.tables.spec import DeltaSink
 from tests.orchestration.test_erasure_asset import OTHER, PERSON, add, orders
 from tests.test_docs import blocks
 

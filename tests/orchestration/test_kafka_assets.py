@@ -7,8 +7,10 @@ import dagster as dg
 import pytest
 
 from dagster_smt.orchestration import SmtTable, SparkSessionResource, build_smt_asset, build_smt_op
+from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
+from dagster_smt.tables.sink_options import DeltaSink, KafkaSink
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import DeltaSink, KafkaSink, KafkaTopics, NewTopics, TopicTable
+from dagster_smt.tables.topic_table import TopicTable
 from dagster_smt.testing.broker import free_port
 from tests.kafka import Topics
 

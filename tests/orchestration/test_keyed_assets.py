@@ -9,7 +9,7 @@ from dagster.components.testing import create_defs_folder_sandbox
 
 from dagster_smt.orchestration import SmtChainComponent
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import FileTopics
+from dagster_smt.tables.topic_table import FileTopics
 from tests.orchestration.test_assets import checks, events, observations, value
 
 DEFS = """\

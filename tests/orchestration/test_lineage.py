@@ -7,9 +7,10 @@ import dagster as dg
 import pytest
 from dagster_graphql.test.utils import define_out_of_process_context, execute_dagster_graphql
 
+from dagster_smt.model.topics.format import Format
 from dagster_smt.orchestration import SmtTable, build_smt_asset
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.spec import DeltaSink, Format
+from dagster_smt.tables.sink_options import DeltaSink
 from tests.orchestration.test_assets import append, table
 
 KEY = dg.AssetKey(["lake", "orders"])

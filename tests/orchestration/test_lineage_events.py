@@ -9,7 +9,7 @@ from dagster_smt.lineage.open_lineage import OpenLineage
 from dagster_smt.model.topics.format import Format
 from dagster_smt.orchestration import SmtTable, build_smt_asset, build_smt_op
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.spec import DeltaSink
+from dagster_smt.tables.sink_options import DeltaSink
 from tests.lineage.test_open_lineage import Server
 from tests.orchestration.test_assets import HIDE, KEY, Untouchable, append, events, table
 

@@ -6,8 +6,8 @@ import pytest
 from dagster_smt import build_maintenance_job, build_smt_asset, build_smt_schedule, build_tables_asset, parse_chain
 from dagster_smt.errors import ConfigError
 from dagster_smt.orchestration import SmtTable, build_lag_sensor
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sinks import open_table
-from dagster_smt.tables.spec import DeltaSink
 from tests.orchestration.test_assets import observations, value
 from tests.run.many_world import BY_FIELD, ManyWorld, row
 

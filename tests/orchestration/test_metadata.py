@@ -14,7 +14,8 @@ from dagster_smt.orchestration.metadata.definition_metadata import definition_me
 from dagster_smt.orchestration.metadata.run_metadata import RunContext, run_metadata
 from dagster_smt.orchestration.metadata.schema_metadata import column_lineage, column_schema
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.spec import DeltaSink, FileTopics, FileTopicSink, TopicTable
+from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 TOPIC = dg.AssetKey(["kafka", "orders"])
 CHAIN = parse_chain(

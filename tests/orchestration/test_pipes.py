@@ -25,7 +25,7 @@ from dagster_smt.orchestration.launch.config_schema import RunSettings
 from dagster_smt.orchestration.pipes import messages
 from dagster_smt.orchestration.pipes.external import _table
 from dagster_smt.orchestration.runs.spark_work import RunResult, RunWork
-from dagster_smt.tables.spec import WindowRequest
+from dagster_smt.tables.window_request import WindowRequest
 
 ROOT = Path(__file__).parents[2]
 DEFINITIONS = """

@@ -14,8 +14,9 @@ from dagster_smt.orchestration.definitions.planned_table import planned_op
 from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
 from dagster_smt.privacy.policy_stages import PolicyStage
 from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from tests.orchestration.test_assets import KEY, Untouchable, append, checks, events, failure, read, table
 from tests.registry import Registry
 

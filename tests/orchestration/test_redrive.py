@@ -6,7 +6,7 @@ import pytest
 from dagster_smt.errors import ConfigError
 from dagster_smt.orchestration import build_dead_letters_asset, build_redrive_job, build_repair_job, build_smt_assets
 from dagster_smt.orchestration.definitions.tables import SmtTable
-from dagster_smt.tables.spec import DeltaSink
+from dagster_smt.tables.sink_options import DeltaSink
 from tests.orchestration.test_assets import HIDE, KEY, PERSON, append, asset, checks, failure, read, table, value
 
 CAST = {"alias": "number", "type": "Cast$Value", "options": {"spec": "id:int32"}}

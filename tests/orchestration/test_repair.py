@@ -9,7 +9,7 @@ import pytest
 from dagster_smt.errors import ConfigError
 from dagster_smt.orchestration import build_repair_job, build_smt_asset, build_smt_assets, build_smt_op
 from dagster_smt.orchestration.definitions.tables import SmtTable
-from dagster_smt.tables.spec import DeltaSink, IcebergSink
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
 from tests.orchestration.test_assets import (
     DROP,
     HIDE,

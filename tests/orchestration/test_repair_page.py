@@ -12,7 +12,7 @@ from dagster_smt.chain.properties import read_properties
 from dagster_smt.model.topics.format import Format
 from dagster_smt.orchestration import SmtTable, build_smt_asset
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.spec import DeltaSink, IcebergSink
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
 from tests.orchestration.test_assets import HIDE, PERSON, append, checks, table
 from tests.test_docs import blocks
 

@@ -20,7 +20,7 @@ from dagster_smt.model.schema import INT64, STRING, Schema, Type
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.orchestration.metadata.report_page import report_markdown
 from dagster_smt.orchestration.metadata.run_metadata import RunContext, run_metadata
-from dagster_smt.tables.spec import DeltaSink
+from dagster_smt.tables.sink_options import DeltaSink
 from tests.orchestration.test_metadata import COLUMNS, typed_plan
 from tests.orchestration.test_metadata import report as metadata_report
 

@@ -5,7 +5,7 @@ import pytest
 
 from dagster_smt.orchestration import SmtChecks, SmtTable, build_smt_asset
 from dagster_smt.orchestration.definitions.planned_table import planned_asset
-from dagster_smt.tables.spec import DeltaSink
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.transforms.kafka.mask_field import MaskField
 from tests.orchestration.test_assets import HIDE, append, table
 

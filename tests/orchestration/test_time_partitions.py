@@ -14,8 +14,10 @@ from dagster_smt.orchestration.definitions.planned_table import PlannedTable
 from dagster_smt.orchestration.launch.config_schema import RunSettings
 from dagster_smt.orchestration.runs.afterwards import Afterwards
 from dagster_smt.orchestration.runs.execution import SmtRun
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import DeltaSink, FileTopics, WindowRequest
+from dagster_smt.tables.topic_table import FileTopics
+from dagster_smt.tables.window_request import WindowRequest
 from tests.orchestration.test_assets import HIDE, events, read, table, value
 from tests.orchestration.test_metadata import schemaless_plan
 

@@ -7,8 +7,9 @@ import pytest
 
 from dagster_smt.errors import ConfigError
 from dagster_smt.orchestration import SmtTable, build_smt_asset, build_smt_schedule
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import DeltaSink, FileTopics
+from dagster_smt.tables.topic_table import FileTopics
 from tests.orchestration.test_assets import HIDE, events, failure, read, table, value
 
 DAYS = dg.DailyPartitionsDefinition("2026-01-01", end_date="2026-01-05")

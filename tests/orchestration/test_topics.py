@@ -7,6 +7,7 @@ import pytest
 from dagster._core.definitions.observe import observe as observe_assets
 
 from dagster_smt.errors import ConfigError
+from dagster_smt.model.topics.format import Format
 from dagster_smt.orchestration import (
     SmtTable,
     build_lag_sensor,
@@ -17,8 +18,10 @@ from dagster_smt.orchestration import (
 from dagster_smt.orchestration.automation import sensors
 from dagster_smt.orchestration.automation.sensors import SENSOR_TAG
 from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.kafka.spec import KafkaTopics
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import DeltaSink, FileTopics, Format, KafkaTopics, TableSource, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TableSource, TopicTable
 
 TOPICS = dg.DynamicPartitionsDefinition(name="topics")
 KEY = dg.AssetKey(["lake", "orders"])

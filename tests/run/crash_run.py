@@ -10,8 +10,10 @@ from pathlib import Path
 from dagster_smt.chain import parse_chain
 from dagster_smt.run import batch, dead_letters
 from dagster_smt.run.run_spec import RunSpec
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sinks.delta import DeltaTable
-from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable, WindowRequest
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
+from dagster_smt.tables.window_request import WindowRequest
 
 CHAIN = {
     "transforms": "drop,cast,mask",

@@ -13,9 +13,10 @@ from dagster_smt.model.schema_json import schema_from_json
 from dagster_smt.model.topics.format import Format
 from dagster_smt.run.batch import run
 from dagster_smt.run.run_spec import RunSpec
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import DeltaSink, FileTopics, IcebergSink, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from tests.registry import Registry
 
 PLACEHOLDER = "__debezium_unavailable_value"

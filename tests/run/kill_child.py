@@ -20,21 +20,14 @@ from dagster_smt.run import batch
 from dagster_smt.run.batch import run
 from dagster_smt.run.micro_batch import MicroBatches, run_batches
 from dagster_smt.run.run_spec import RunSpec
+from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink, KafkaSink, Sink
 from dagster_smt.tables.sinks import topics
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.tables.sinks.kafka import KafkaTable
-from dagster_smt.tables.spec import (
-    DeltaSink,
-    FileTopics,
-    IcebergSink,
-    KafkaSink,
-    KafkaTopics,
-    NewTopics,
-    Sink,
-    TopicTable,
-    WindowRequest,
-)
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
+from dagster_smt.tables.window_request import WindowRequest
 from tests.run.kill_topics import GROUP
 from tests.run.world import CHAIN, TRANSFORMS
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import FileTopics
+from dagster_smt.tables.topic_table import FileTopics
 from tests.run import kill_judge as judge
 from tests.run.kill_child import LETTERS
 from tests.run.kill_topics import Cluster

@@ -6,10 +6,10 @@ import pytest
 
 from dagster_smt.errors import SmtError
 from dagster_smt.run.batch import run
+from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink, IcebergSink
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.file_topics import FileTopicsTable
 from dagster_smt.tables.sinks.iceberg import IcebergTable
-from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink
 from tests.run.world import MASK, ROUTE, World, order
 
 

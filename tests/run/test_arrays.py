@@ -8,12 +8,15 @@ from pathlib import Path
 import pytest
 
 from dagster_smt.errors import ConfigError, RecordsRejected, TableError, UnsupportedError
+from dagster_smt.model.topics.format import Format
 from dagster_smt.orchestration.checks import rows_match_offsets
 from dagster_smt.run.batch import run
 from dagster_smt.run.micro_batch import MicroBatches, run_batches
+from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink, IcebergSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import DeltaSink, FileTopicSink, Format, IcebergSink, TopicTable, WindowRequest
+from dagster_smt.tables.topic_table import TopicTable
+from dagster_smt.tables.window_request import WindowRequest
 from dagster_smt.tables.written_formats import written_formats
 from tests.run.world import CHAIN, MASK, SECRET, World, window
 
@@ -331,7 +334,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("result", "error", "message"), REFUSED)
 def test_where_it_does_not_fit(tmp_path, result, error, message):
-    from dagster_smt.tables.spec import FileTopics
+    from dagster_smt.tables.topic_table import FileTopics
 
     with pytest.raises(error) as caught:
         TopicTable(FileTopics(tmp_path), ("orders",), **result())
@@ -339,7 +342,7 @@ def test_where_it_does_not_fit(tmp_path, result, error, message):
 
 
 def test_records_have_no_rows(tmp_path):
-    from dagster_smt.tables.spec import FileTopics
+    from dagster_smt.tables.topic_table import FileTopics
 
     plain = TopicTable(FileTopics(tmp_path), ("orders",), columns="id INT")
     arrays = TopicTable(FileTopics(tmp_path), ("orders",), columns="id INT", value=Format("json", options=ARRAYS))

@@ -17,8 +17,10 @@ from dagster_smt.run.report_json import report_from_json, report_of, report_to_j
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.planning import plan_table
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable, WindowRequest
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
+from dagster_smt.tables.window_request import WindowRequest
 from tests.run.world import CHAIN, COLUMNS, MASK, SECRET, TRANSFORMS, World, mixed, order, window
 
 

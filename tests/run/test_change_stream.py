@@ -7,8 +7,9 @@ import pytest
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.model.topics.format import Format
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import DeltaSink, TopicTable
+from dagster_smt.tables.topic_table import TopicTable
 from dagster_smt.transforms.debezium.extract_new_record_state import ExtractNewRecordState
 from tests.run.world import World
 from tests.transforms.debezium.events import ID, ROW_NAME, added, event, event_schema, row_schema

@@ -8,8 +8,9 @@ import pytest
 
 from dagster_smt.model.windows.window import Range
 from dagster_smt.run import attempt
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sinks.delta import DeltaTable
-from dagster_smt.tables.spec import DeltaSink, WindowRequest
+from dagster_smt.tables.window_request import WindowRequest
 from tests.run.world import World, order, window
 
 RECORDS_EMPTY_COMMITS = "spark.databricks.delta.skipRecordingEmptyCommits"

@@ -15,7 +15,8 @@ from dagster_smt.run.batch import run
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import FileTopics, WindowRequest
+from dagster_smt.tables.topic_table import FileTopics
+from dagster_smt.tables.window_request import WindowRequest
 
 SCRIPT = Path(__file__).with_name("crash_run.py")
 _module = importlib.util.spec_from_file_location("crash_run", SCRIPT)

@@ -12,20 +12,14 @@ from dagster_smt.errors import ConfigError, TableError
 from dagster_smt.run.batch import run
 from dagster_smt.run.letter_place import check_dead_letters, has_letters_in
 from dagster_smt.run.run_spec import RunSpec
+from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.locations import location_of, locations, overlap, same_name
+from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink, KafkaSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import (
-    DeltaSink,
-    FileTopics,
-    FileTopicSink,
-    KafkaSink,
-    KafkaTopics,
-    TableSource,
-    TopicTable,
-    WindowRequest,
-)
+from dagster_smt.tables.topic_table import FileTopics, TableSource, TopicTable
+from dagster_smt.tables.window_request import WindowRequest
 from tests.run.world import CHAIN, SECRET, World, mixed, order, window
 
 

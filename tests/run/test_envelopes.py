@@ -15,8 +15,10 @@ from dagster_smt.run.facts import table_facts
 from dagster_smt.run.report_json import report_from_json, report_to_json
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.planning import plan_table
+from dagster_smt.tables.sink_options import IcebergSink
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import IcebergSink, TopicTable, WindowRequest
+from dagster_smt.tables.topic_table import TopicTable
+from dagster_smt.tables.window_request import WindowRequest
 from tests.chain.helpers import EUROPEAN, TOMBSTONE, TRACED, chain_of, stage
 from tests.run.world import COLUMNS, World, order, window
 

@@ -10,8 +10,9 @@ from dagster_smt.run import erasure as module
 from dagster_smt.run.erasure import ErasureTarget, erase
 from dagster_smt.tables.erasure.spec import SmtErasure
 from dagster_smt.tables.erasure.stored_files import LocalFiles, folders_of
+from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import DeltaSink, FileTopics, FileTopicSink, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 PERSON = "anna.with.a.long.name.4711@example.org"
 KEY = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="

@@ -18,9 +18,11 @@ from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.erasure.spec import SmtErasure
 from dagster_smt.tables.planning import plan_sink
+from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink, IcebergSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import DeltaSink, FileTopics, FileTopicSink, IcebergSink, TopicTable, WindowRequest
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
+from dagster_smt.tables.window_request import WindowRequest
 
 PERSON, OTHER = "anna.with.a.long.name.4711@example.org", "zoe.with.a.long.name.0815@example.org"
 TRANSFORMS = "org.apache.kafka.connect.transforms."

@@ -9,10 +9,12 @@ from dagster_smt.errors import ConfigError, TableError, UnsupportedError
 from dagster_smt.model.windows.window import Window
 from dagster_smt.run.batch import run
 from dagster_smt.tables import local
+from dagster_smt.tables.sink_options import FileTopicSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import FileTopics, FileTopicSink, TopicTable, WindowRequest
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
+from dagster_smt.tables.window_request import WindowRequest
 from tests.run.world import ROUTE, World, order, window
 
 

@@ -13,10 +13,12 @@ from dagster_smt.model.windows.window import Range
 from dagster_smt.run.batch import run
 from dagster_smt.run.dead_letters import CONNECTOR_HEADER, SOURCE_HEADERS
 from dagster_smt.run.run_spec import RunSpec
+from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.records import GROUP_HEADER, SOURCE_HEADER
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import DeltaSink, FileTopics, FileTopicSink, TableSource, TopicTable, WindowRequest
+from dagster_smt.tables.topic_table import FileTopics, TableSource, TopicTable
+from dagster_smt.tables.window_request import WindowRequest
 from tests.run.world import CHAIN, ROUTE, SECRET, World, order, window
 
 ODD = (None, b"", b"x", b"-1", b"99999999999999999999", b"\xff\xfe", b"orders", b"orders-0@x", b"orders-99999999999@1")

@@ -16,8 +16,9 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.run import batch
 from dagster_smt.run.batch import run
 from dagster_smt.run.report_json import report_to_json
+from dagster_smt.tables.sink_options import IcebergSink
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import IcebergSink, TopicTable
+from dagster_smt.tables.topic_table import TopicTable
 from tests.registry import Registry
 from tests.run.world import MASK, SECRET, TRANSFORMS, World
 

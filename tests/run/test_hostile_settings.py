@@ -18,18 +18,12 @@ from dagster_smt.run.batch import run
 from dagster_smt.run.dead_letters import COMMIT_HEADER, IDENTITY_HEADER
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink, IcebergSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import (
-    DeltaSink,
-    FileTopics,
-    FileTopicSink,
-    IcebergSink,
-    TableSource,
-    TopicTable,
-    WindowRequest,
-)
+from dagster_smt.tables.topic_table import FileTopics, TableSource, TopicTable
+from dagster_smt.tables.window_request import WindowRequest
 from tests.hostile_settings import EACH, SETS, UNABLE, under
 from tests.registry import Registry
 from tests.run.world import World, order

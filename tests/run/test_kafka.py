@@ -17,10 +17,12 @@ from dagster_smt.run.batch import run
 from dagster_smt.run.micro_batch import MicroBatches, run_batches
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
+from dagster_smt.tables.sink_options import DeltaSink, KafkaSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources.file_writer import NewRecord
 from dagster_smt.tables.sources.kafka import KafkaReader
-from dagster_smt.tables.spec import DeltaSink, KafkaSink, TopicTable, WindowRequest
+from dagster_smt.tables.topic_table import TopicTable
+from dagster_smt.tables.window_request import WindowRequest
 from tests.kafka import Topics
 from tests.run.world import COLUMNS, MASK, ROUTE, SECRET, order
 
@@ -164,7 +166,7 @@ def test_records_of_several_ranges_are_counted_again_with_the_brokers(world):
 def test_a_record_without_a_timestamp(world):
     """Kafka's -1: the same as from file topics."""
     from dagster_smt.tables.sources.file_writer import append_records
-    from dagster_smt.tables.spec import FileTopics
+    from dagster_smt.tables.topic_table import FileTopics
 
     record = NewRecord(b"", b"{}", (), -1)
     world.add(record)

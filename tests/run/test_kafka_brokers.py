@@ -8,8 +8,9 @@ import pytest
 
 from dagster_smt.errors import EngineError
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import DeltaSink, TopicTable
+from dagster_smt.tables.topic_table import TopicTable
 from dagster_smt.testing import KafkaBroker
 from tests.kafka import Topics
 from tests.run.test_kafka import World, order

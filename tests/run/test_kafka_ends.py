@@ -9,8 +9,8 @@ from dagster_smt.run.facts import table_facts
 from dagster_smt.tables.kafka.client import Committed, KafkaClient
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.planning import plan_sink
+from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink, IcebergSink, KafkaSink
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, KafkaSink
 from tests.run.dying import Died
 from tests.run.test_kafka import World, lose, refused, transaction
 from tests.run.world import ROUTE, order

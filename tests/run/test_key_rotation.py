@@ -8,8 +8,9 @@ import pytest
 
 from dagster_smt.model.topics.format import Format
 from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.sink_options import IcebergSink
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import IcebergSink, WindowRequest
+from dagster_smt.tables.window_request import WindowRequest
 from tests.run.world import World
 
 PEOPLE = ("anna@example.org", "bert@example.org", "cleo@example.org")

@@ -13,11 +13,13 @@ from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import DeltaSink, FileTopics, IcebergSink, TopicTable, WindowRequest
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
+from dagster_smt.tables.window_request import WindowRequest
 from tests.run.dying import Died, dying_at
 from tests.run.keyed_world import Event, History, fold, versions
 from tests.run.world import TRANSFORMS

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dagster_smt.errors import PlanError
-from dagster_smt.tables.spec import WindowRequest
+from dagster_smt.tables.window_request import WindowRequest
 from tests.registry import Registry
 from tests.run.debezium_world import MODE, TOPIC, UNWRAP, Avro, Database, Envelopes, Follower, Json
 

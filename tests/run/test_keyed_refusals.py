@@ -15,8 +15,9 @@ from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.keyed import offsets_to_read_on
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import DeltaSink, FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from tests.run.keyed_world import MOMENT, PLACEHOLDER, Event
 from tests.run.test_keyed import KEY, VALUE, Keys, upsert
 

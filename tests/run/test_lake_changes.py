@@ -18,9 +18,11 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.run.facts import table_facts
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.planning import plan_sink
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources.file_topics import ID
-from dagster_smt.tables.spec import DeltaSink, IcebergSink, TopicTable, WindowRequest
+from dagster_smt.tables.topic_table import TopicTable
+from dagster_smt.tables.window_request import WindowRequest
 from tests.run.world import CHAIN, MASK, SECRET, World, order, window
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

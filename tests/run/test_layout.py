@@ -14,8 +14,10 @@ from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import DeltaSink, FileTopics, IcebergSink, TopicTable, WindowRequest
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
+from dagster_smt.tables.window_request import WindowRequest
 from tests.run.keyed_world import History
 from tests.run.test_keyed import Keys, Runs, upsert
 

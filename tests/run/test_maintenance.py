@@ -19,13 +19,14 @@ from dagster_smt.tables.maintenance import iceberg as maintenance_of_iceberg
 from dagster_smt.tables.maintenance.delta import DeltaMaintenance
 from dagster_smt.tables.maintenance.iceberg import IcebergMaintenance
 from dagster_smt.tables.maintenance.maintenance_options import STEPS, STEPS_OF, SmtMaintenance, check_table
+from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink, IcebergSink, TableSink
 from dagster_smt.tables.sinks import delta as delta_sink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.iceberg_history import MARK
 from dagster_smt.tables.sinks.iceberg_states import NEWEST, STATE
 from dagster_smt.tables.sinks.replaced_rows import procedure_argument
-from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, TableSink, WindowRequest
+from dagster_smt.tables.window_request import WindowRequest
 from tests.run.world import COLUMNS, World, order, window
 
 NOW = SmtMaintenance(retention_hours=0, allow_short_retention=True, retain_last=5)

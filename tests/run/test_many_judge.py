@@ -20,9 +20,10 @@ from dagster_smt.run import many_tables
 from dagster_smt.run.commits import Draft
 from dagster_smt.run.many_tables import OneTable
 from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
 from dagster_smt.tables.sinks.protocol import Replaced
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import DeltaSink, IcebergSink, WindowRequest
+from dagster_smt.tables.window_request import WindowRequest
 from dagster_smt.transforms.debezium.events.examples import outbox_event
 from tests.run.dying import Died, dying_at
 from tests.run.many_world import PATH, ManyWorld

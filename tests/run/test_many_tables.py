@@ -12,8 +12,9 @@ from dagster_smt.model.topics.table_names import name_in_path, topic_of_name
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run
 from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.sink_options import IcebergSink
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import IcebergSink, WindowRequest
+from dagster_smt.tables.window_request import WindowRequest
 from tests.run.dying import Died, dying_at
 from tests.run.many_world import ManyWorld, row
 from tests.run.world import TRANSFORMS

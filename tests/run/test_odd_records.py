@@ -9,7 +9,8 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.run.batch import run
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.rows.row_stages import with_row
-from dagster_smt.tables.spec import DeltaSink, TableSource, TopicTable
+from dagster_smt.tables.sink_options import DeltaSink
+from dagster_smt.tables.topic_table import TableSource, TopicTable
 from tests.spark.test_odd_records import COPY, case_of, frame_of
 
 ONE = "t"

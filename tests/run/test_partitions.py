@@ -12,8 +12,9 @@ from dagster_smt.run.batch import run
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.kafka.spec import NewTopics
 from dagster_smt.tables.planning import plan_sink
+from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink, KafkaSink
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import DeltaSink, FileTopics, FileTopicSink, KafkaSink, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from dagster_smt.transforms.debezium.event_router import EventRouter
 from tests.run.test_file_topic_sink import Topics as FileWorld
 from tests.run.test_kafka import World as KafkaWorld

@@ -11,16 +11,20 @@ from hypothesis import strategies as st
 from dagster_smt.errors import RecordsRejected
 from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.model.topics.columns import PUSH_DOWN
+from dagster_smt.model.topics.format import Format
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run
 from dagster_smt.run.micro_batch import MicroBatches, run_batches
 from dagster_smt.run.report_json import report_from_json, report_to_json
 from dagster_smt.run.run_spec import RunSpec
+from dagster_smt.tables.kafka.spec import KafkaTopics
+from dagster_smt.tables.sink_options import IcebergSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources.file_topics import FileTopicsSource
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
 from dagster_smt.tables.sources.kafka import KafkaReader
-from dagster_smt.tables.spec import FileTopics, Format, IcebergSink, KafkaTopics, TableSource, TopicTable, WindowRequest
+from dagster_smt.tables.topic_table import FileTopics, TableSource, TopicTable
+from dagster_smt.tables.window_request import WindowRequest
 from tests.kafka import Topics
 from tests.run.test_envelopes import INT, TEXT, envelope, struct
 from tests.tables.test_push_down import (

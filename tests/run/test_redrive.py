@@ -7,7 +7,8 @@ import pytest
 
 from dagster_smt.errors import ConfigError, TableError, UnsupportedError
 from dagster_smt.run.batch import run
-from dagster_smt.tables.spec import DeltaSink, FileTopicSink, WindowRequest
+from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink
+from dagster_smt.tables.window_request import WindowRequest
 from tests.run.test_rules import retention
 from tests.run.world import CHAIN, COLUMNS, MASK, SECRET, World, mixed, order, window
 

@@ -18,10 +18,13 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from dagster_smt.chain import parse_chain
 from dagster_smt.cli import main
 from dagster_smt.errors import EngineError, PlanError, SmtError
+from dagster_smt.model.topics.format import Format
 from dagster_smt.run.batch import run
+from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
+from dagster_smt.tables.sink_options import FileTopicSink, KafkaSink
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import FileTopics, FileTopicSink, Format, KafkaSink, KafkaTopics, NewTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from tests.kafka import Topics
 from tests.registry import Registry
 from tests.run.world import MASK, ROUTE, SECRET, World, window

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from dagster_smt.model.topics.format import Format
 from dagster_smt.run.batch import run
+from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import DeltaSink, FileTopics, FileTopicSink, Format, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from tests.run.test_envelopes import INT, TEXT, envelope, struct
 from tests.run.world import ROUTE, SECRET, World
 

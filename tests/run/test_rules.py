@@ -9,10 +9,12 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.errors import EngineError, RecordsRejected, TableError
 from dagster_smt.run import batch
 from dagster_smt.run.batch import run
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import DeltaSink, IcebergSink, TopicTable, WindowRequest
+from dagster_smt.tables.topic_table import TopicTable
+from dagster_smt.tables.window_request import WindowRequest
 from tests.run.world import CHAIN, COLUMNS, MASK, TRANSFORMS, World, mixed, order, window
 
 

@@ -17,9 +17,10 @@ from dagster_smt.tables.kafka.outgoing import LEFT_OUT, Outgoing, forms_of
 from dagster_smt.tables.kafka.sizes import record_size, size_column
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
 from dagster_smt.tables.kafka.transactions import transactions
+from dagster_smt.tables.sink_options import KafkaSink
 from dagster_smt.tables.sinks.kafka import KafkaTable
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import KafkaSink, WindowRequest
+from dagster_smt.tables.window_request import WindowRequest
 from tests.kafka import Topics
 from tests.run.test_kafka import World
 from tests.run.world import ROUTE, SECRET

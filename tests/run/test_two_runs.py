@@ -7,8 +7,8 @@ import pytest
 from dagster_smt.errors import TableError
 from dagster_smt.run import attempt
 from dagster_smt.run.dead_letters import CONNECTOR_HEADER, SOURCE_HEADERS
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
 from dagster_smt.tables.sinks import open_table
-from dagster_smt.tables.spec import DeltaSink, IcebergSink
 from tests import kafka
 from tests.run.world import CHAIN, World, mixed, order
 

@@ -10,9 +10,10 @@ from dagster_smt.model.reports.unmasked import offsets_on_record
 from dagster_smt.model.windows.offsets import offsets_of
 from dagster_smt.run.batch import run
 from dagster_smt.run.micro_batch import run_batches
+from dagster_smt.tables.sink_options import FileTopicSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import FileTopicSink, MicroBatches, WindowRequest
+from dagster_smt.tables.window_request import MicroBatches, WindowRequest
 from tests.run.test_rules import retention
 from tests.run.world import COLUMNS, MASK, World, order, window
 

@@ -10,10 +10,11 @@ from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.sink_options import DeltaSink, TableSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import DeltaSink, FileTopics, TableSink, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 SECRET = "secret-4711"
 TRANSFORMS = "org.apache.kafka.connect.transforms."

@@ -12,7 +12,7 @@ from dagster_smt.model.schema import STRING, Schema, Type
 from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.spark.versions import frame_of_arrow
-from dagster_smt.tables.spec import FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 HEADERS = [
     None,

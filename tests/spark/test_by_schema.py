@@ -23,7 +23,7 @@ from dagster_smt.spark.by_schema import by_schema
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.spark.reading.window_forms import window_forms
 from dagster_smt.spark.typed_literals import MAX_MILLIS
-from dagster_smt.tables.spec import FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from tests.registry import Registry
 from tests.spark.made_up import TOPICS, chains, payloads, structs
 from tests.spark.test_evaluators_agree import SLOW, frame_of

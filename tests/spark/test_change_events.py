@@ -15,7 +15,7 @@ from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.spark.plain import to_plain
 from dagster_smt.spark.reading.window_forms import window_forms
 from dagster_smt.spark.types import internal_type
-from dagster_smt.tables.spec import FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from dagster_smt.transforms.debezium.extract_new_record_state import ExtractNewRecordState
 from tests.spark.made_up import TOPICS, Example
 from tests.spark.test_envelopes_agree import expected, same

@@ -6,7 +6,7 @@ from dagster_smt.chain import parse_chain, plan_chain
 from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.spec import FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from tests.spark.made_up import Example
 from tests.spark.test_evaluators_agree import TOPICS, compare, frame_of
 

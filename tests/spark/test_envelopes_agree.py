@@ -21,7 +21,7 @@ from dagster_smt.spark.evaluate import evaluate, output_schema
 from dagster_smt.spark.plain import reader, to_plain
 from dagster_smt.spark.reading.window_forms import window_forms
 from dagster_smt.spark.types import internal_type
-from dagster_smt.tables.spec import FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from tests.spark.made_up import TOPICS, chains, examples, structs, texts_of
 from tests.spark.test_evaluators_agree import MOMENT, SLOW, bare, frame_of, merged, outer
 

@@ -21,7 +21,7 @@ from dagster_smt.spark.plain import reader, to_plain
 from dagster_smt.spark.reading.narrow import narrowed
 from dagster_smt.spark.types import internal_type
 from dagster_smt.spark.versions import frame_of_arrow
-from dagster_smt.tables.spec import FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from tests.spark.made_up import TOPICS, Example, examples, nest
 
 MOMENT = datetime(2019, 4, 25, 15, 2, 16, 123000, timezone.utc)

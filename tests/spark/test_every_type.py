@@ -12,7 +12,7 @@ from dagster_smt.errors import PlanError, UnsupportedError
 from dagster_smt.model.schema import STRING, Schema, Type, date, decimal, optional, time, timestamp
 from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.evaluate import evaluate
-from dagster_smt.tables.spec import FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from tests.spark.made_up import Example
 from tests.spark.test_evaluators_agree import compare, frame_of
 

@@ -14,7 +14,7 @@ from dagster_smt.spark.evaluate import evaluate, left_records
 from dagster_smt.spark.outcome_columns import LEFT, LEFT_RECORD
 from dagster_smt.spark.reading.window_forms import window_forms
 from dagster_smt.spark.records.jvm_records import with_left
-from dagster_smt.tables.spec import FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from tests.spark.test_json_columns import DOES_NOT_FIT, FITS, OPTIONAL
 from tests.spark.test_jvm_records import frame_of, physical_plan, rows_of
 

@@ -11,7 +11,7 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.evaluate import evaluate, left_records
 from dagster_smt.spark.records.arrow_map import evaluate_records
 from dagster_smt.spark.records.jvm_records import LEFT, with_left
-from dagster_smt.tables.spec import FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from tests.jvm.harness import batch_of, job_of
 from tests.jvm.random_records import PLAIN
 from tests.jvm.test_records import FLAT, ODD

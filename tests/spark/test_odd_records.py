@@ -22,7 +22,7 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.outcome_columns import TIMESTAMP_TYPES
 from dagster_smt.spark.records.arrow_map import ArrowMap, evaluate_records
 from dagster_smt.spark.versions import frame_of_arrow
-from dagster_smt.tables.spec import FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from dagster_smt.values.headers.fields import header_bytes
 from dagster_smt.values.headers.literals import parse_simple_header
 from tests.interpret.test_protobuf import of

@@ -23,8 +23,8 @@ from dagster_smt.spark.records import arrow_map
 from dagster_smt.spark.records.arrow_map import ArrowMap
 from dagster_smt.spark.versions import frame_of_arrow
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.spec import FileTopics, TopicTable
-from dagster_smt.values.basic import PythonRule
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
+from dagster_smt.values.value_rule import PythonRule
 
 SCHEMA = parse_ddl("a STRING, b INT")
 POISON = b'{"a":"poison","b":1}'

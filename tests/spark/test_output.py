@@ -6,9 +6,10 @@ import pytest
 
 from dagster_smt.chain import plan_chain
 from dagster_smt.model.schema import STRING, optional
+from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.spec import FileTopics, Format, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from tests.chain.helpers import TRACED, chain_of, stage
 from tests.spark.test_evaluators_agree import frame_of
 

@@ -12,13 +12,13 @@ from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.spark.stages import early_calls as rules
-from dagster_smt.tables.spec import FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from dagster_smt.transforms.debezium.events.values import LogicalTopic, Rerouted
 from dagster_smt.values.containers import NewName, RenameKeys
 from dagster_smt.values.java import regex as java_regex
 from dagster_smt.values.java.regex import MatchesOrNull
 from dagster_smt.values.json.path import Answer, StructShape, ValueShape
-from dagster_smt.values.texts import Finds
+from dagster_smt.values.text_rules import Finds
 from tests.spark.made_up import Example
 from tests.spark.test_evaluators_agree import compare, frame_of, in_python
 from tests.spark.test_nested_agree import TEXT, struct

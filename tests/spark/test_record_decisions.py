@@ -13,7 +13,7 @@ from dagster_smt.run.counts import count_columns, read_counts
 from dagster_smt.spark.evaluate import evaluate
 from dagster_smt.spark.versions import frame_of_arrow
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.spec import FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from dagster_smt.transforms.kafka.filter import Filter
 from tests.chain.record_transforms import DropAbove, DropIfKeyIsNull, DropIfNull, HasField, chain
 from tests.spark.test_evaluators_agree import FRAME

@@ -23,8 +23,7 @@ from dagster_smt.spark.typed_literals import MAX_MILLIS
 from dagster_smt.spark.versions import frame_of_arrow
 from dagster_smt.tools.parity.bridges import unordered
 from dagster_smt.tools.parity.spellings import spellings
-from dagster_smt.values import basic, containers, mask
-from dagster_smt.values.basic import ValueRule
+from dagster_smt.values import containers, mask, value_rule
 from dagster_smt.values.cast import CASTABLE, DAY, TARGETS, CastTo
 from dagster_smt.values.headers import fields as headers
 from dagster_smt.values.headers.literals import simple_header_bytes
@@ -33,6 +32,7 @@ from dagster_smt.values.java.regex import MatchesOrNull
 from dagster_smt.values.numbers import to_float32
 from dagster_smt.values.partitions import ChosenPartition
 from dagster_smt.values.times import timestamps
+from dagster_smt.values.value_rule import ValueRule
 
 TEXTS = (
     "", "0", "-0", "+5", "007", "128", "-129", "70000", "2147483648", "9223372036854775807", "9223372036854775808",
@@ -86,15 +86,15 @@ def table():
     yield from times()
     for kind in SIMPLE:
         schema, some = SCHEMAS[kind], Const(VALUES[kind][1][0], SCHEMAS[kind])
-        yield basic.KeepNull(), (kind, some), schema
-        yield basic.Default(), (kind, some), schema
-        yield basic.DefaultUnder(), (kind, "string", some), schema
-        yield basic.WhereNull(), (kind, "int8", some), schema
-        yield basic.WhereNull(), (kind, "int8", some, "string"), schema
-        yield basic.Required("f"), (kind, "string"), schema
-        yield basic.Refused("SMT204", "no"), (kind,), schema
-        yield basic.IsNull(), (kind,), BOOLEAN
-        yield basic.NotNull("x"), (kind,), schema
+        yield value_rule.KeepNull(), (kind, some), schema
+        yield value_rule.Default(), (kind, some), schema
+        yield value_rule.DefaultUnder(), (kind, "string", some), schema
+        yield value_rule.WhereNull(), (kind, "int8", some), schema
+        yield value_rule.WhereNull(), (kind, "int8", some, "string"), schema
+        yield value_rule.Required("f"), (kind, "string"), schema
+        yield value_rule.Refused("SMT204", "no"), (kind,), schema
+        yield value_rule.IsNull(), (kind,), BOOLEAN
+        yield value_rule.NotNull("x"), (kind,), schema
         yield headers.AppendHeader("n", schema), ("headers", kind), None
     yield from of_containers()
     yield from of_headers()

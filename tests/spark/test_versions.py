@@ -20,9 +20,9 @@ from dagster_smt.spark.versions import (
     settings_of,
     struct_of_ddl,
 )
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.replaced_rows import procedure_argument
-from dagster_smt.tables.spec import DeltaSink
 
 
 def session_of(version, scala=None):

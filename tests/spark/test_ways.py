@@ -31,7 +31,7 @@ from dagster_smt.spark.ways import (
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.rows.row_stages import with_row
-from dagster_smt.tables.spec import FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from tests.spark.test_evaluators_agree import frame_of
 
 MASK = {"transforms": "m", "transforms.m.type": "MaskField$Value", "transforms.m.fields": "name"}

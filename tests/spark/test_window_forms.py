@@ -21,7 +21,7 @@ from dagster_smt.spark.reading.window_forms import (
     schema_texts,
 )
 from dagster_smt.spark.workers import map_in_arrow
-from dagster_smt.tables.spec import FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 AVRO = Format("avro-confluent", options={"url": "http://127.0.0.1:1"})
 SIDES = [

@@ -25,7 +25,7 @@ from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.maintenance.maintenance_options import SmtMaintenance
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sources.file_writer import append_records
-from dagster_smt.tables.spec import FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from tests.run.world import CHAIN, SECRET, order
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/object-store.md"

@@ -5,10 +5,12 @@ import pytest
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, PlanError
 from dagster_smt.model.topics.format import Format
+from dagster_smt.model.topics.keyed import SoftDeleteColumns
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.keyed.keys import key_columns
 from dagster_smt.tables.planning import plan_sink
-from dagster_smt.tables.spec import DeltaSink, FileTopics, IcebergSink, SoftDeleteColumns, TopicTable
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 UPSERT = {"mode": "upsert"}
 OPTIONS = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dagster_smt.model.topics.state import FORMAT_OF_OWN_TABLES
-from dagster_smt.tables.spec import WindowRequest
+from dagster_smt.tables.window_request import WindowRequest
 from tests.run.world import CHAIN, COLUMNS, SECRET, World, order, window
 
 FOLDER = Path(__file__).parent / "older"

@@ -3,15 +3,9 @@
 import pytest
 
 from dagster_smt.model.topics.format import Format
-from dagster_smt.tables.spec import (
-    DeltaSink,
-    FileTopics,
-    FileTopicSink,
-    IcebergSink,
-    TableSource,
-    TopicTable,
-    packages_of,
-)
+from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink, IcebergSink
+from dagster_smt.tables.spark_packages import packages_of
+from dagster_smt.tables.topic_table import FileTopics, TableSource, TopicTable
 
 AVRO = TopicTable(FileTopics("t"), ("a",), value=Format("avro-confluent", options={"url": "http://127.0.0.1:1"}))
 

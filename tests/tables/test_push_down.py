@@ -22,9 +22,9 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables.push_down import explained, narrowed
 from dagster_smt.tables.rows.row_stages import with_row
-from dagster_smt.tables.spec import FileTopics, TopicTable
-from dagster_smt.values.basic import ValueRule
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 from dagster_smt.values.java import regex as java_regex
+from dagster_smt.values.value_rule import ValueRule
 
 KAFKA, CONFLUENT = "org.apache.kafka.connect.transforms.", "io.confluent.connect.transforms."
 AIVEN = "io.aiven.kafka.connect.transforms.FilterByFieldValue$Value"

@@ -13,7 +13,7 @@ from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range
 from dagster_smt.tables.available import Available
-from dagster_smt.tables.spec import WindowRequest
+from dagster_smt.tables.window_request import WindowRequest
 from dagster_smt.tables.windows import ResolvedWindow, resolve_window
 
 DAY = 100

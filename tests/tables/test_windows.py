@@ -10,7 +10,8 @@ from dagster_smt.errors import ConfigError, TableError
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.offsets import offsets_of
 from dagster_smt.model.windows.window import Range, Window
-from dagster_smt.tables.spec import FileTopics, TopicTable, WindowRequest
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
+from dagster_smt.tables.window_request import WindowRequest
 from dagster_smt.tables.windows import Available, choose_topics, describe, resolve_window
 
 

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import FileTopics, KafkaTopics, NewTopics
+from dagster_smt.tables.topic_table import FileTopics
 from dagster_smt.testing.broker import free_port
 from tests.kafka import Topics
 

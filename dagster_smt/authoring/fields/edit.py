@@ -30,8 +30,8 @@ from dagster_smt.model.paths.extended import step_text
 from dagster_smt.model.paths.steps import Every, Match
 from dagster_smt.model.record import Touch
 from dagster_smt.model.schema import BOOLEAN, Schema, Type
-from dagster_smt.values.basic import Refused
 from dagster_smt.values.containers import KeepKeys, NewName, RenameKeys
+from dagster_smt.values.value_rule import Refused
 
 _TRUE = Const(True, BOOLEAN)
 

@@ -25,9 +25,9 @@ from dagster_smt.model.paths.json_path import (
     tests_in,
 )
 from dagster_smt.model.schema import BOOLEAN, Schema, Type
-from dagster_smt.values.basic import IsNull
 from dagster_smt.values.java.regex import compile_java
 from dagster_smt.values.json.path import Answer, Passes, StructShape, ValueShape, cuts_of, not_comparable
+from dagster_smt.values.value_rule import IsNull
 
 Tree = dict[str, Any]
 """Names, each with the names below it."""

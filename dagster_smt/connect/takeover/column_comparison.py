@@ -15,8 +15,9 @@ from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.schemas import evolved_schema
+from dagster_smt.tables.sink_options import NO_LAYOUT, DeltaSink, IcebergSink, Sink, SourceColumns, TableSink
 from dagster_smt.tables.sinks import open_table
-from dagster_smt.tables.spec import NO_LAYOUT, DeltaSink, IcebergSink, Sink, SourceColumns, TableSink, WindowRequest
+from dagster_smt.tables.window_request import WindowRequest
 
 
 def scratch_sink(sink: TableSink, folder: str) -> TableSink:

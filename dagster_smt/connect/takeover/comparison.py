@@ -10,7 +10,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from dagster_smt.spark.sql import quoted
 from dagster_smt.spark.types import types_by_name
-from dagster_smt.tables.spec import SourceColumns
+from dagster_smt.tables.sink_options import SourceColumns
 
 SHOWN = 20
 """Rows whose differences are named."""

@@ -11,7 +11,7 @@ from dagster_smt.connect.takeover.takeover_parts import CommittedOffsets, TableH
 from dagster_smt.errors import EngineError, Problem, TableError
 from dagster_smt.model.windows.offsets import TopicPartition
 from dagster_smt.tables.kafka.client import Committed, KafkaClient
-from dagster_smt.tables.spec import KafkaTopics
+from dagster_smt.tables.kafka.spec import KafkaTopics
 
 Say = Callable[[str], None]
 Heads = tuple[TableHead, ...]

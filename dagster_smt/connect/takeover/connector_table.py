@@ -20,11 +20,11 @@ from dagster_smt.model.windows.offsets import OffsetSet, TopicPartition, offsets
 from dagster_smt.model.windows.window import Range, ends_of, not_empty
 from dagster_smt.spark.sql import quoted
 from dagster_smt.tables.available import TopicEnds
+from dagster_smt.tables.sink_options import IcebergSink, TableSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.tables.sinks.protocol import Replaced, Table
 from dagster_smt.tables.sources import open_source
-from dagster_smt.tables.spec import IcebergSink, TableSink
 from dagster_smt.tables.windows import choose_topics
 from dagster_smt.visible import without_partitions
 

@@ -13,21 +13,13 @@ from jinja2.nativetypes import NativeEnvironment
 from dagster_smt.chain import parse_chain
 from dagster_smt.chain.foreign_classes import absolute_entries
 from dagster_smt.errors import ConfigError, Problem, UnsupportedError
+from dagster_smt.model.topics.format import Format
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.tables.ddl import parse_ddl
+from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
 from dagster_smt.tables.schema_files import with_files
-from dagster_smt.tables.spec import (
-    DeltaSink,
-    FileTopics,
-    Format,
-    IcebergSink,
-    KafkaTopics,
-    NewTopics,
-    Sink,
-    SourceColumns,
-    TableSink,
-    TopicTable,
-)
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink, Sink, SourceColumns, TableSink
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 FILE = "defs.yaml"
 _SINKS: Mapping[str, type[TableSink]] = {"delta": DeltaSink, "iceberg": IcebergSink}

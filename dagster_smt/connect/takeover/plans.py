@@ -10,7 +10,7 @@ from dagster_smt.connect.takeover.definition import Definition
 from dagster_smt.connect.takeover.file_names import file_naming
 from dagster_smt.connect.takeover.takeover_parts import TakeOverPlan
 from dagster_smt.errors import ConfigError, Problem, UnsupportedError
-from dagster_smt.tables.spec import KafkaTopics
+from dagster_smt.tables.kafka.spec import KafkaTopics
 
 _APACHE = "org.apache.iceberg.connect.IcebergSinkConnector"
 _TABULAR = "io.tabular.iceberg.connect.IcebergSinkConnector"

@@ -13,7 +13,7 @@ from dagster_smt.spark.environment import check_java, local_java_options
 from dagster_smt.spark.packages import session_settings, with_fetched_jars
 from dagster_smt.spark.redaction import OPTIONS_SETTING, SETTING, redacting
 from dagster_smt.spark.session_conf import CLASSIC_CONF, LOCAL_CONF, SESSION_CONF
-from dagster_smt.tables.spec import packages_of
+from dagster_smt.tables.spark_packages import packages_of
 
 
 def take_over_session(conf: Mapping[str, str], spec: RunSpec) -> tuple[SparkSession, bool]:

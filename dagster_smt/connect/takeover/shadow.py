@@ -23,9 +23,9 @@ from dagster_smt.model.secrets import without_login
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run
 from dagster_smt.spark.sql import quoted
+from dagster_smt.tables.sink_options import SourceColumns
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.iceberg import IcebergTable
-from dagster_smt.tables.spec import SourceColumns
 from dagster_smt.version import __version__
 
 JSON_FILE, PAGE = "shadow.json", "shadow.md"

@@ -185,7 +185,7 @@ class KeyCounts:
         return self.inserted + self.updated + self.deleted + self.without_row
 
     def add(self, action: str, keys: int, incomplete: int) -> None:
-        """Adds the keys that have one action (``tables.keyed.row_changes``)."""
+        """Adds the keys that have one action (``tables.keyed.row_actions``)."""
         self.incomplete += incomplete
         if action == "insert":
             self.inserted += keys

@@ -15,7 +15,7 @@ TOPIC = "{topic}"
 PROGRESS = "_smt_progress"
 """The table with the progress of a sink with ``{topic}``: it stands where the table of a topic of this name would."""
 DELETIONS = "__deleted"
-"""The end of the name of a table beside a table with keys (``tables.keyed.deletions``)."""
+"""The end of the name of a table beside a table with keys (``tables.keyed.remembered_deletions``)."""
 MOST_CHARACTERS = 200
 """Names of files have at most 255 bytes, and other tables are named after a table."""
 _ESCAPE = re.compile(rb"_([0-9a-f]{2})")

@@ -19,7 +19,7 @@ from dagster_smt.model.windows.window import Range, number_of_records, topics_of
 from dagster_smt.orchestration.definitions.op_names import main_spec
 from dagster_smt.orchestration.definitions.partition_keys import partition_key_to_topic, topic_to_partition_key
 from dagster_smt.orchestration.launch.code_versions import digest
-from dagster_smt.tables.spec import FileTopics, TableSource, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TableSource, TopicTable
 from dagster_smt.tables.windows import matching
 from dagster_smt.visible import visible
 

@@ -39,7 +39,7 @@ from dagster_smt.orchestration.definitions.tables import SmtTable
 from dagster_smt.orchestration.definitions.topic_assets import build_topic_assets
 from dagster_smt.orchestration.definitions.translator import SmtAssetData, SmtTranslator
 from dagster_smt.orchestration.resources import SparkSessionResource
-from dagster_smt.tables.spec import TableSink
+from dagster_smt.tables.sink_options import TableSink
 
 ERASURES = "erasures"
 """The last part of the key of the asset that erases persons from a table."""

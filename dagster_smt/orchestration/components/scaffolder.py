@@ -11,8 +11,9 @@ from pydantic import BaseModel, Field
 from dagster_smt.cli.connector_commands import print_report
 from dagster_smt.connect import ANY_CLUSTER, Connector, ConnectorComponent, connectors_at, written_component
 from dagster_smt.errors import ConfigError, Problem, SmtError
+from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.proposal.look import Look
-from dagster_smt.tables.spec import FileTopics, KafkaTopics
+from dagster_smt.tables.topic_table import FileTopics
 from dagster_smt.visible import visible
 
 _CHAIN = {

@@ -18,9 +18,10 @@ from dagster_smt.chain.classes import UNKNOWN_CLASS
 from dagster_smt.chain.foreign_classes import absolute_entries
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.lineage.open_lineage import OpenLineage
-from dagster_smt.model.topics.format import FormatKind
+from dagster_smt.model.topics.format import Format, FormatKind
+from dagster_smt.model.topics.keyed import SoftDeleteColumns, ValidityColumns
 from dagster_smt.orchestration.checks import SmtChecks
-from dagster_smt.orchestration.components.derived import (
+from dagster_smt.orchestration.components.dataclass_models import (
     ConfigSpelling,
     Examples,
     Spellings,
@@ -32,27 +33,20 @@ from dagster_smt.orchestration.docstrings import summary_of
 from dagster_smt.privacy.policy import Policy, policy_of, read_policy
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.erasure.spec import SmtErasure
+from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
 from dagster_smt.tables.maintenance.maintenance_options import SmtMaintenance
 from dagster_smt.tables.schema_files import with_files
-from dagster_smt.tables.spec import (
+from dagster_smt.tables.sink_options import (
     DeltaSink,
-    FileTopics,
     FileTopicSink,
-    Format,
     IcebergSink,
     KafkaSink,
-    KafkaTopics,
     LetterPlace,
-    NewTopics,
     Sink,
-    SoftDeleteColumns,
     SourceColumns,
-    SourceSpec,
     TableSink,
-    TableSource,
-    TopicTable,
-    ValidityColumns,
 )
+from dagster_smt.tables.topic_table import FileTopics, SourceSpec, TableSource, TopicTable
 
 T = TypeVar("T")
 _KINDS = [kind for kinds in get_args(FormatKind) for kind in get_args(kinds)]

@@ -19,7 +19,8 @@ from dagster_smt.orchestration.runs.failures import SmtFailure, problems_as_fail
 from dagster_smt.orchestration.runs.guard import run_cancellable
 from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
 from dagster_smt.tables.erasure.subjects import SubjectSource
-from dagster_smt.tables.spec import KafkaSink, TableSink, TableSource
+from dagster_smt.tables.sink_options import KafkaSink, TableSink
+from dagster_smt.tables.topic_table import TableSource
 from dagster_smt.visible import visible
 
 NO_RESIDUE = "no_residue"

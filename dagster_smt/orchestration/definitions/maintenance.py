@@ -18,7 +18,8 @@ from dagster_smt.orchestration.runs.failures import joint_failure, problems_as_f
 from dagster_smt.orchestration.runs.spark_work import MaintenanceResult, MaintenanceWork, maintenance_results
 from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
 from dagster_smt.tables.maintenance.maintenance_options import STEPS, SmtMaintenance, check_table
-from dagster_smt.tables.spec import TableSink, packages_of
+from dagster_smt.tables.sink_options import TableSink
+from dagster_smt.tables.spark_packages import packages_of
 from dagster_smt.visible import visible
 
 Events = Iterator[dg.AssetObservation | dg.AssetCheckEvaluation]

@@ -9,7 +9,7 @@ from dagster_smt.model.topics.table_names import name_in_path, topic_of_name, un
 from dagster_smt.orchestration.definitions.op_names import main_spec
 from dagster_smt.orchestration.definitions.partition_keys import partition_key_to_topic, topic_to_partition_key
 from dagster_smt.orchestration.metadata.definition_metadata import table_key, tables_key
-from dagster_smt.tables.spec import Sink, TableSink
+from dagster_smt.tables.sink_options import Sink, TableSink
 
 PER_TOPIC = "dagster_smt/tables"
 """Metadata of an asset that is many tables: the path or name with ``{topic}``."""

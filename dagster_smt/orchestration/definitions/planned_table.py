@@ -29,7 +29,9 @@ from dagster_smt.orchestration.metadata.definition_metadata import DEAD_LETTER_P
 from dagster_smt.orchestration.resources import need_packages
 from dagster_smt.privacy.applied_policy import AppliedPolicy
 from dagster_smt.tables.planning import plan_sink
-from dagster_smt.tables.spec import KafkaSink, Sink, TableSink, TopicTable, packages_of
+from dagster_smt.tables.sink_options import KafkaSink, Sink, TableSink
+from dagster_smt.tables.spark_packages import packages_of
+from dagster_smt.tables.topic_table import TopicTable
 
 _PLANNED: "WeakValueDictionary[int, PlannedTable]" = WeakValueDictionary()
 """The planned tables of this process, as long as their definitions live."""

@@ -10,7 +10,8 @@ from dagster_smt.privacy.field_scan import new_personal, scan
 from dagster_smt.privacy.policy import HOLD_BACK, Policy, policy_of, read_policy
 from dagster_smt.tables.planning import declared_values
 from dagster_smt.tables.samples import samples
-from dagster_smt.tables.spec import TableSource, TopicTable, WindowRequest
+from dagster_smt.tables.topic_table import TableSource, TopicTable
+from dagster_smt.tables.window_request import WindowRequest
 
 SAMPLE = 200
 """The number of records of each topic that a run samples for values that look personal."""

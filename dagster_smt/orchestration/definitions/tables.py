@@ -14,7 +14,8 @@ from dagster_smt.orchestration.checks import SmtChecks
 from dagster_smt.orchestration.launch.config_schema import DeadPaths, Tolerance
 from dagster_smt.privacy.policy import Policy
 from dagster_smt.tables.erasure.spec import SmtErasure
-from dagster_smt.tables.spec import LetterPlace, Sink, TopicTable
+from dagster_smt.tables.sink_options import LetterPlace, Sink
+from dagster_smt.tables.topic_table import TopicTable
 
 ChainSource = Path | Mapping[str, Any] | Sequence[Mapping[str, Any]] | Chain
 

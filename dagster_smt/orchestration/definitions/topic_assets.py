@@ -21,7 +21,8 @@ from dagster_smt.orchestration.launch.code_versions import digest
 from dagster_smt.orchestration.metadata.schema_metadata import topic_columns
 from dagster_smt.orchestration.metadata.table_values import table
 from dagster_smt.orchestration.runs.failures import problems_as_failure
-from dagster_smt.tables.spec import KafkaTopics, SourceSpec, TableSource, TopicTable
+from dagster_smt.tables.kafka.spec import KafkaTopics
+from dagster_smt.tables.topic_table import SourceSpec, TableSource, TopicTable
 from dagster_smt.tables.windows import matching
 
 _COLUMNS = {"topic": "string", "partitions": "int", "records": "int", "end": "int"}

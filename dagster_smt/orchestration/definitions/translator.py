@@ -12,7 +12,8 @@ from dagster_smt.model.reports.markdown import code, plain
 from dagster_smt.orchestration.definitions.tables import SmtTable
 from dagster_smt.orchestration.launch.code_versions import code_version
 from dagster_smt.orchestration.metadata.definition_metadata import definition_metadata
-from dagster_smt.tables.spec import KafkaTopics, TopicTable
+from dagster_smt.tables.kafka.spec import KafkaTopics
+from dagster_smt.tables.topic_table import TopicTable
 
 _KINDS = {"delta": "deltalake"}
 """Kinds of storage that have another name in Dagster, with an icon."""

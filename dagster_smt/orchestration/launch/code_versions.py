@@ -8,7 +8,8 @@ import dagster as dg
 
 from dagster_smt.chain import Chain
 from dagster_smt.model.topics.format import ARRAYS_AS_ROWS, MOMENTS, PLAIN_DECIMALS
-from dagster_smt.tables.spec import Sink, TopicTable
+from dagster_smt.tables.sink_options import Sink
+from dagster_smt.tables.topic_table import TopicTable
 from dagster_smt.tables.written_formats import written_formats
 from dagster_smt.version import __version__
 

@@ -19,10 +19,11 @@ from dagster_smt.chain.plugins import predicates, transforms
 from dagster_smt.chain.stages import as_text
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.windows.window import Range, Window
-from dagster_smt.orchestration.launch.derived_fields import config_fields
-from dagster_smt.orchestration.launch.option_fields import option_fields
+from dagster_smt.orchestration.launch.dataclass_fields import config_fields
+from dagster_smt.orchestration.launch.stage_option_fields import option_fields
 from dagster_smt.privacy.applied_policy import AppliedPolicy
-from dagster_smt.tables.spec import MicroBatches, WindowRequest, check_start, millis_of
+from dagster_smt.tables.topic_table import check_start, millis_of
+from dagster_smt.tables.window_request import MicroBatches, WindowRequest
 
 Tolerance = Literal["none", "all"]
 DeadPaths = Literal["error", "warn"]

@@ -8,7 +8,7 @@ from dagster_smt.lineage.tagged import TaggedColumn, tagged_columns
 from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.orchestration.metadata.definition_metadata import Metadata
 from dagster_smt.privacy.applied_policy import AppliedPolicy
-from dagster_smt.tables.spec import Sink
+from dagster_smt.tables.sink_options import Sink
 
 EDGES = "dagster_smt/column_edges"
 TAGGED = "dagster_smt/tagged_columns"

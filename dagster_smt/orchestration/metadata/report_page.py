@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 from dagster_smt.model.reports.markdown import code, fenced, plain, table
 from dagster_smt.model.reports.run_report import FieldChange, RunReport, StageCounts, of_value, sum_of_keys
-from dagster_smt.tables.spec import Sink
+from dagster_smt.tables.sink_options import Sink
 from dagster_smt.visible import visible
 
 _MOST = 40

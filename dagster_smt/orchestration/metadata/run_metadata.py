@@ -19,7 +19,7 @@ from dagster_smt.orchestration.metadata.report_page import report_markdown
 from dagster_smt.orchestration.metadata.schema_metadata import PlanOrReport, chain_markdown
 from dagster_smt.orchestration.metadata.table_values import problem_table, reject_table, rows_of, table
 from dagster_smt.privacy.applied_policy import AppliedPolicy
-from dagster_smt.tables.spec import Sink
+from dagster_smt.tables.sink_options import Sink
 
 _STAGE_COLUMNS = {"stage": "string", "transform": "string", "records_in": "int", "dropped": "int", "failed": "int"}
 _LEDGER_COLUMNS = {

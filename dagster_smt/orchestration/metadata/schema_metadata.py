@@ -11,7 +11,8 @@ from dagster_smt.model.reports.markdown import plain, table
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.columns import HeaderValue
 from dagster_smt.tables.keyed.keys import key_names
-from dagster_smt.tables.spec import Sink, TableSink, TopicTable
+from dagster_smt.tables.sink_options import Sink, TableSink
+from dagster_smt.tables.topic_table import TopicTable
 
 MASKED_TAG = "dagster_smt/masked"
 ROLE_TAG = "dagster_smt/role"

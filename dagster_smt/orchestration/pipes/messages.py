@@ -18,7 +18,7 @@ from dagster_smt.orchestration.definitions.planned_table import PlannedTable
 from dagster_smt.orchestration.launch.config_schema import RunSettings, Tolerance, chain_config
 from dagster_smt.orchestration.runs.spark_work import MaintenanceResult, MaintenanceWork, RunResult, RunWork
 from dagster_smt.tables.maintenance.maintenance_options import SmtMaintenance
-from dagster_smt.tables.spec import MicroBatches, WindowRequest
+from dagster_smt.tables.window_request import MicroBatches, WindowRequest
 from dagster_smt.version import __version__
 
 Result = TypeVar("Result")

@@ -15,8 +15,8 @@ from dagster_smt.orchestration.launch.code_versions import code_version, data_ve
 from dagster_smt.orchestration.launch.time_keys import TimeKeys
 from dagster_smt.orchestration.metadata.definition_metadata import Metadata, dead_letters_key
 from dagster_smt.orchestration.metadata.run_metadata import bare_metadata, letters_metadata, observed_metadata
+from dagster_smt.orchestration.runs.destination_events import destination_events
 from dagster_smt.orchestration.runs.execution import SmtOutcome, SmtRun, summary
-from dagster_smt.orchestration.runs.many_tables import destination_events
 from dagster_smt.visible import visible
 
 Context = dg.OpExecutionContext | dg.AssetExecutionContext

@@ -25,7 +25,7 @@ from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.runs.afterwards import Afterwards
 from dagster_smt.orchestration.runs.guard import Progress
 from dagster_smt.orchestration.runs.spark_work import RunWork, run_result, run_spec
-from dagster_smt.tables.spec import KafkaTopics
+from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.visible import visible
 
 _Value = TypeVar("_Value")

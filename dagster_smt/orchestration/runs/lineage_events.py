@@ -15,7 +15,9 @@ from dagster_smt.orchestration.definitions.planned_table import PlannedTable
 from dagster_smt.orchestration.metadata.lineage_metadata import run_edges
 from dagster_smt.orchestration.metadata.schema_metadata import column_schema
 from dagster_smt.orchestration.runs.execution import SmtRun
-from dagster_smt.tables.spec import FileTopics, KafkaTopics, SourceSpec, TableSink, TableSource
+from dagster_smt.tables.kafka.spec import KafkaTopics
+from dagster_smt.tables.sink_options import TableSink
+from dagster_smt.tables.topic_table import FileTopics, SourceSpec, TableSource
 
 
 class LineageEvents:

@@ -18,7 +18,7 @@ from dagster_smt.orchestration.runs.guard import Progress, run_cancellable
 from dagster_smt.orchestration.runs.progress_log import RunProgress
 from dagster_smt.orchestration.runs.run_certificate import certificate_of
 from dagster_smt.tables.maintenance.maintenance_options import SmtMaintenance
-from dagster_smt.tables.spec import TableSink
+from dagster_smt.tables.sink_options import TableSink
 
 if TYPE_CHECKING:
     from dagster_smt.run.run_spec import RunSpec

@@ -21,9 +21,9 @@ from dagster_smt.orchestration.runs.dagster_events import (
     materializations,
     topic_outcomes,
 )
+from dagster_smt.orchestration.runs.destination_events import destination_events
 from dagster_smt.orchestration.runs.execution import SmtRun, execute, summary
 from dagster_smt.orchestration.runs.lineage_events import lineage_events
-from dagster_smt.orchestration.runs.many_tables import destination_events
 
 
 def run_asset(

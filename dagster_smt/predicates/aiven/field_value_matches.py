@@ -10,7 +10,7 @@ from dagster_smt.authoring.validate import Regex
 from dagster_smt.effects.condition import FieldPasses
 from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.values.java.regex import Matches
-from dagster_smt.values.texts import IsText, TextPasses
+from dagster_smt.values.text_rules import IsText, TextPasses
 
 
 class FieldValueMatches(NestedPaths, Predicate):

@@ -19,7 +19,7 @@ from dagster_smt.model.cell import Call, Const, Each, Group, Node, Ref
 from dagster_smt.model.paths.steps import Every
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.spark.column_values import arrow_type, column_writer
-from dagster_smt.values.basic import KeepNull
+from dagster_smt.values.value_rule import KeepNull
 
 Place = tuple[str | None, ...]
 """Field names from the top down; None is each element of an array, or each value of a map."""

@@ -25,7 +25,7 @@ from dagster_smt.spark.sql import Column, select
 from dagster_smt.spark.stages.early_calls import EarlyCalls
 from dagster_smt.spark.stages.elements import needs_python, problems_of
 from dagster_smt.spark.stages.expressions import Scope, eaches, failing_calls, failing_inside
-from dagster_smt.values.basic import NotNull
+from dagster_smt.values.value_rule import NotNull
 
 _META = ("__topic", "__partition", "__offset", "__status", "__stage", "__why")
 

@@ -18,6 +18,7 @@ from dagster_smt.spark.sql import quoted, text
 from dagster_smt.spark.workers import map_in_arrow
 from dagster_smt.tables.erasure.matching import RECORD_SCHEMA, MatchBatches, RecordMatch
 from dagster_smt.tables.erasure.spec import SmtErasure
+from dagster_smt.tables.sink_options import SourceColumns
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.tables.sinks.merge import (
@@ -29,7 +30,6 @@ from dagster_smt.tables.sinks.merge import (
     undisturbed,
     view_of,
 )
-from dagster_smt.tables.spec import SourceColumns
 
 LakeTable = DeltaTable | IcebergTable
 _SUBJECTS = "subject STRING, replacement STRING"

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.key_references import ENCODINGS, KeyReference, derived, forget_keys
 from dagster_smt.model.secrets import is_reference
-from dagster_smt.tables.spec import TableSink
+from dagster_smt.tables.sink_options import TableSink
 
 ErasureMode = Literal["delete", "rekey"]
 PARTS = ("key", "value", "headers")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.tables.spec import TableSource
+from dagster_smt.tables.topic_table import TableSource
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

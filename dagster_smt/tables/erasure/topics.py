@@ -24,7 +24,7 @@ from dagster_smt.tables.erasure.needles import Needles
 from dagster_smt.tables.samples import records_of_broker
 from dagster_smt.tables.sources.file_writer import NewRecord, writing
 from dagster_smt.tables.sources.segments import SegmentRow, decode_row, encode_row, list_segments, to_bytes
-from dagster_smt.tables.spec import FileTopics
+from dagster_smt.tables.topic_table import FileTopics
 
 if TYPE_CHECKING:
     from dagster_smt.tables.kafka.spec import KafkaTopics

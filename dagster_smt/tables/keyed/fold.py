@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from dagster_smt.tables.keyed.events import DELETE, UPSERT, Keyed, no_names
+from dagster_smt.tables.keyed.key_events import DELETE, UPSERT, Keyed, no_names
 from dagster_smt.tables.keyed.unavailable import can_be_unchanged
 
 _RECORD = ("topic", "partition", "offset", "timestamp", "order")
@@ -50,7 +50,7 @@ def folded_events(events: DataFrame, keyed: Keyed) -> DataFrame:
     """Returns the row of each key after all of its events, in their order.
 
     Args:
-        events: See ``tables.keyed.events``.
+        events: See ``tables.keyed.key_events``.
         keyed: The table.
     """
     row = events.schema["row"].dataType

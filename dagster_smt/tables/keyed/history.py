@@ -13,8 +13,8 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
-from dagster_smt.tables.keyed.events import DELETE, UPSERT, Keyed, key_of_rows, no_names
-from dagster_smt.tables.keyed.row_changes import CONFLICT, INSERT, REMOVE, UPDATE
+from dagster_smt.tables.keyed.key_events import DELETE, UPSERT, Keyed, key_of_rows, no_names
+from dagster_smt.tables.keyed.row_actions import CONFLICT, INSERT, REMOVE, UPDATE
 from dagster_smt.tables.keyed.unavailable import can_be_unchanged
 from dagster_smt.tables.schemas import conformed_columns
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dagster_smt.errors import ConfigError, Problem
-from dagster_smt.tables.spec import DeltaSink, IcebergSink, Sink
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink, Sink
 
 STEPS = ("compact", "manifests", "expire", "clean_up")
 """The steps in their order."""

@@ -10,7 +10,7 @@ from dagster_smt.interpret.preview import Sample
 from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.proposal.column_proposal import Proposal, propose
 from dagster_smt.tables.proposal.proposed_types import EVERYTHING
-from dagster_smt.tables.spec import FileTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 _CHANGES = ("cast", "changed", "masked", "extracted", "routed")
 _WORD = re.compile(r"\w+")

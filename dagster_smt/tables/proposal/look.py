@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 
 from dagster_smt.errors import EngineError, SmtError
 from dagster_smt.interpret.preview import Sample
+from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.samples import samples
-from dagster_smt.tables.spec import FileTopics, KafkaTopics
+from dagster_smt.tables.topic_table import FileTopics
 from dagster_smt.tables.windows import matching
 
 _MOST_TOPICS = 20

@@ -10,8 +10,8 @@ from dagster_smt.model.record import Header
 from dagster_smt.model.schema import JavaDate, Schema, Type
 from dagster_smt.model.topics.columns import Decoder, Duplicates, HeaderMatch
 from dagster_smt.tables.rows.decoders import Decode, decode_function
-from dagster_smt.values.basic import ValueRule
 from dagster_smt.values.headers.fields import header_bytes, no_headers
+from dagster_smt.values.value_rule import ValueRule
 
 _MAX_INT = 2**31 - 1
 

@@ -14,7 +14,7 @@ from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Call, Cell, Const, Expr, Group, Node, open_struct
 from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import BOOLEAN, INTEGER_BITS, INTEGERS, MAX_DIGITS, Schema, Type
-from dagster_smt.values.basic import Required, ValueRule
+from dagster_smt.values.value_rule import Required, ValueRule
 
 _WIDER: dict[Type, tuple[Type, ...]] = {
     **{kind: (*INTEGERS[number + 1 :], Type.FLOAT64) for number, kind in enumerate(INTEGERS[:-1])},

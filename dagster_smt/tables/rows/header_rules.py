@@ -10,7 +10,7 @@ from dagster_smt.model.schema import Schema
 from dagster_smt.model.topics.columns import Decoder, Duplicates, HeaderMatch
 from dagster_smt.tables.rows.column_rules import Decoded, HeaderList, HeaderMap, HeaderNamed
 from dagster_smt.tables.rows.decoders import encode_function
-from dagster_smt.values.basic import PythonRule
+from dagster_smt.values.value_rule import PythonRule
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.model.topics.primitives import WHOLE
 from dagster_smt.tables.rows.read import ReadRow
 from dagster_smt.tables.rows.write import WriteRow
-from dagster_smt.tables.spec import SinkKind, TopicTable
+from dagster_smt.tables.sink_options import SinkKind
+from dagster_smt.tables.topic_table import TopicTable
 
 
 @dataclass(frozen=True)

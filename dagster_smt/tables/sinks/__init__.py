@@ -3,8 +3,9 @@
 from pyspark.sql import SparkSession
 
 from dagster_smt.errors import Problem, UnsupportedError, needs_extras
+from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink, IcebergSink, KafkaSink, Sink, TableSink
 from dagster_smt.tables.sinks.protocol import Table
-from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, KafkaSink, Sink, SourceSpec, TableSink
+from dagster_smt.tables.topic_table import SourceSpec
 
 
 def open_table(session: SparkSession, sink: Sink, source: SourceSpec | None = None) -> Table:
@@ -38,4 +39,4 @@ def open_table(session: SparkSession, sink: Sink, source: SourceSpec | None = No
 
         return KafkaTable(session, sink, source)
     statement = f"{type(sink).__name__} is not a sink that runs can write to"
-    raise UnsupportedError(Problem("SMT952", sink.place, statement, "use one of dagster_smt.tables.spec"))
+    raise UnsupportedError(Problem("SMT952", sink.place, statement, "use one of dagster_smt.tables.sink_options"))

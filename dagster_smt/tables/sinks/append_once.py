@@ -16,10 +16,10 @@ from pyspark.sql import functions as F
 from dagster_smt.model.windows.offsets import OffsetSet
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.spark.sql import quoted, sql_try_cast
+from dagster_smt.tables.sink_options import SourceColumns
 from dagster_smt.tables.sinks.protocol import Replaced
 from dagster_smt.tables.sinks.replaced_rows import replaced_rows
 from dagster_smt.tables.sinks.topics import Appended, Topics
-from dagster_smt.tables.spec import SourceColumns
 
 Ends = Mapping[str, int]
 """``topic-partition`` to an offset."""

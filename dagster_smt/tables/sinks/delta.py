@@ -29,6 +29,7 @@ from dagster_smt.spark.types import nullable
 from dagster_smt.spark.versions import missing
 from dagster_smt.tables.layout_problems import layout_problems
 from dagster_smt.tables.schemas import all_structs, case_twins, changed_types, nul_names
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sinks import delta_layout
 from dagster_smt.tables.sinks.delta_history import Commit, Standing, commit_of, foreign, standing
 from dagster_smt.tables.sinks.delta_log import last_commit
@@ -47,7 +48,6 @@ from dagster_smt.tables.sinks.protocol import (
     restored_too_far,
 )
 from dagster_smt.tables.sinks.replaced_rows import packed, replaced_rows, unpacked
-from dagster_smt.tables.spec import DeltaSink
 from dagster_smt.tables.sql import literal
 
 APPLICATION = "dagster_smt"

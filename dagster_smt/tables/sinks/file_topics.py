@@ -17,6 +17,7 @@ from dagster_smt.model.topics.state import NewerState, TableState, remedy
 from dagster_smt.model.windows.window import Window
 from dagster_smt.spark.outcome_columns import TARGET
 from dagster_smt.tables import local
+from dagster_smt.tables.sink_options import FileTopicSink
 from dagster_smt.tables.sinks.append_once import Trace, append_once, last_header
 from dagster_smt.tables.sinks.protocol import NewCommit, Replaced, same_state
 from dagster_smt.tables.sinks.records import (
@@ -30,7 +31,7 @@ from dagster_smt.tables.sinks.records import (
 from dagster_smt.tables.sinks.topics import FilePlace
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.frame_writer import append_frame
-from dagster_smt.tables.spec import FileTopics, FileTopicSink, SourceSpec
+from dagster_smt.tables.topic_table import FileTopics, SourceSpec
 
 _ORDER = ("source_topic", "source_partition", "offset")
 

@@ -37,7 +37,7 @@ from dagster_smt.spark.sql import quoted, sql_type
 from dagster_smt.spark.types import types_by_name
 from dagster_smt.spark.versions import settings_of
 from dagster_smt.tables.schemas import nul_names
-from dagster_smt.tables.spec import IcebergSink
+from dagster_smt.tables.sink_options import IcebergSink
 from dagster_smt.tables.sql import literal
 
 CATALOG = "smt_paths"

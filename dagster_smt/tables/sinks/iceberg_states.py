@@ -12,6 +12,7 @@ from pyspark.sql.types import StructType
 from dagster_smt.errors import Problem, TableError
 from dagster_smt.model.topics.state import TableState, remedy
 from dagster_smt.model.windows.offsets import offsets_of
+from dagster_smt.tables.sink_options import IcebergSink
 from dagster_smt.tables.sinks import iceberg_sql as sql
 from dagster_smt.tables.sinks.iceberg_history import COLUMNS as SNAPSHOT_COLUMNS
 from dagster_smt.tables.sinks.iceberg_history import Snapshot, foreign_of, older_snapshots, snapshot_of, way_back
@@ -23,7 +24,6 @@ from dagster_smt.tables.sinks.protocol import (
     restored_too_far,
 )
 from dagster_smt.tables.sinks.replaced_rows import procedure_argument, replaced_rows, unpacked
-from dagster_smt.tables.spec import IcebergSink
 
 STATE = "dagster_smt.state."
 """Property of the table, with a mark after the dot: a state, packed."""

@@ -58,7 +58,7 @@ def merge_statement(table: str, changes: str, merge: Merge) -> str:
 
     Args:
         table: The table's name as SQL.
-        changes: The view with the changes: ``row``, ``unchanged`` and ``action`` (``tables.keyed.row_changes``).
+        changes: The view with the changes: ``row``, ``unchanged`` and ``action`` (``tables.keyed.row_actions``).
         merge: The rules.
     """
     on, clauses = _keyed(merge, "now")

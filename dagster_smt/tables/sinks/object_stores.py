@@ -5,7 +5,7 @@ from typing import Any
 
 from dagster_smt.errors import Problem
 from dagster_smt.spark.packages import LOG_STORE_CLASS
-from dagster_smt.tables.spec import DeltaSink, IcebergSink
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
 
 _S3 = re.compile(r"(s3|s3a|s3n)://")
 _ONE_DRIVER = "io.delta.storage.S3SingleDriverLogStore"

@@ -257,7 +257,7 @@ class MergingTable(Table, Protocol):
         """Writes the changes of a table with keys, and the state, as one atomic commit.
 
         Args:
-            changes: A row for each change: ``row``, ``unchanged`` and ``action`` (``tables.keyed.row_changes``).
+            changes: A row for each change: ``row``, ``unchanged`` and ``action`` (``tables.keyed.row_actions``).
             merge: The rules that turn changes into rows. Columns that are missing in the table are added.
             state: The state to store with the rows.
             expected: The state that the run began with.

@@ -6,8 +6,8 @@ from typing import Any
 from dagster_smt.errors import Problem, UnsupportedError
 from dagster_smt.spark.sql import quoted, text
 from dagster_smt.spark.versions import missing
+from dagster_smt.tables.sink_options import SourceColumns
 from dagster_smt.tables.sinks.protocol import Replaced
-from dagster_smt.tables.spec import SourceColumns
 from dagster_smt.tables.sql import literal
 
 _ESCAPES = "spark.sql.parser.escapedStringLiterals"

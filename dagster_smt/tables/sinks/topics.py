@@ -23,7 +23,7 @@ from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.kafka.transactions import LONGEST, Transactions, transactions
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.frame_writer import append_frame
-from dagster_smt.tables.spec import FileTopics
+from dagster_smt.tables.topic_table import FileTopics
 
 Say = Callable[[str], None]
 _PART_ROWS, _PART_BYTES = 2_000, 32 * 2**20

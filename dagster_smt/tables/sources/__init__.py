@@ -1,7 +1,7 @@
 """Where records come from: one module per kind of source, all behind one protocol.
 
-A new source is a module with a class that has the methods of ``Source``, its plain data in ``tables.spec``, and a line
-in ``open_source``; the conformance suite in the tests runs over it with one more line there.
+A new source is a module with a class that has the methods of ``Source``, its plain data in ``tables.topic_table``, and
+a line in ``open_source``. The conformance suite in the tests needs one more line to run over the source.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,9 +11,10 @@ from dagster_smt.errors import Problem, TableError, needs_extras
 from dagster_smt.model.windows.offsets import OffsetSet, TopicPartition
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables.available import Position, TopicEnds
+from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sources.kafka_columns import KAFKA_COLUMNS as KAFKA_COLUMNS
 from dagster_smt.tables.sources.kafka_columns import UNREADABLE_TIMESTAMP as UNREADABLE_TIMESTAMP
-from dagster_smt.tables.spec import FileTopics, KafkaTopics, SourceSpec, TableSource
+from dagster_smt.tables.topic_table import FileTopics, SourceSpec, TableSource
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -21,7 +21,7 @@ from dagster_smt.tables.sources.groups import no_groups
 from dagster_smt.tables.sources.kafka_columns import KAFKA_SCHEMA
 from dagster_smt.tables.sources.positions import count_records, lines_of, row_groups_of
 from dagster_smt.tables.sources.segments import Chunk, Segment, check_rows, json_rows, list_segments
-from dagster_smt.tables.spec import FileTopics
+from dagster_smt.tables.topic_table import FileTopics
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -25,7 +25,7 @@ from dagster_smt.tables.sources.segments import (
     list_segments,
     to_text,
 )
-from dagster_smt.tables.spec import FileTopics
+from dagster_smt.tables.topic_table import FileTopics
 
 STAGING = ".staging"
 MOST_PARTITION = 2**31 - 1

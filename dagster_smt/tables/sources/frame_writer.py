@@ -32,7 +32,7 @@ from dagster_smt.tables.sources.file_writer import (
     staging,
     writing,
 )
-from dagster_smt.tables.spec import FileTopics
+from dagster_smt.tables.topic_table import FileTopics
 
 FRAME_COLUMNS = ("key", "value", "topic", "partition", "timestamp_ms", "timestampType", "headers")
 _PLACE = ("topic", "partition")

@@ -18,7 +18,7 @@ from dagster_smt.tables.sources.base import BaseSource
 from dagster_smt.tables.sources.groups import no_groups
 from dagster_smt.tables.sources.kafka_columns import KAFKA_COLUMNS, KAFKA_SCHEMA
 from dagster_smt.tables.sources.window_rows import within
-from dagster_smt.tables.spec import TableSource
+from dagster_smt.tables.topic_table import TableSource
 from dagster_smt.values.headers.fields import no_headers
 
 _PLACE = ("topic", "partition")

@@ -31,8 +31,8 @@ from dagster_smt.tools.parity.datums import Converter, case_chain, run_case
 from dagster_smt.tools.parity.kafka_reader import JacksonReader, WrittenReader
 from dagster_smt.transforms.kafka.extract_field import ExtractField
 from dagster_smt.transforms.kafka.replace_field import ReplaceField
-from dagster_smt.values.basic import Required
 from dagster_smt.values.json.lazy import whole
+from dagster_smt.values.value_rule import Required
 
 Case = dict[str, Any]
 Results = list[dict[str, Any]]

@@ -8,11 +8,11 @@ from dagster_smt.authoring.options import Names, Text, option
 from dagster_smt.authoring.transform import Example, Transform
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.effects.effect import Change, Effect
-from dagster_smt.effects.rule import FieldRule
+from dagster_smt.effects.field_rule import FieldRule
 from dagster_smt.model.cell import Node, Rule
 from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.model.schema import Type
-from dagster_smt.values.texts import CaseOfText, ChangeCase
+from dagster_smt.values.text_rules import CaseOfText, ChangeCase
 
 
 @dataclass(frozen=True)

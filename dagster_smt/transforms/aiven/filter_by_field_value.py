@@ -10,7 +10,7 @@ from dagster_smt.effects.effect import Effect, Reject
 from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.values.java.regex_equals import IsLiteral, expected
 from dagster_smt.values.needs import CLASS_CAST, NULL_POINTER
-from dagster_smt.values.texts import Finds, TextPasses
+from dagster_smt.values.text_rules import Finds, TextPasses
 
 _NULL_WORD = "field.value is the word null, and no field can be compared with null"
 _HINT = "guard the stage with a predicate, or compare with field.value.pattern"

@@ -8,7 +8,7 @@ from dagster_smt.authoring.options import Flag, Text, option
 from dagster_smt.authoring.transform import Example, NullRule, Transform, refuse
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.effects.effect import Change, Effect, NeedsSchema
-from dagster_smt.effects.rule import FieldRule
+from dagster_smt.effects.field_rule import FieldRule
 from dagster_smt.model.cell import Cell, Node, Rule
 from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.model.schema import Type

@@ -19,8 +19,8 @@ from dagster_smt.model.record import PlanRecord, Record
 from dagster_smt.model.runtime import kind_of
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.transforms.debezium.events.shape import new_schema, no_variant, presence
-from dagster_smt.values.basic import Required
 from dagster_smt.values.headers.fields import DropNamed, HeaderValueRule
+from dagster_smt.values.value_rule import Required
 
 
 def _items(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -28,8 +28,8 @@ from dagster_smt.transforms.debezium.zones.zone_rules import (
     rule_of_field,
     zone_rules,
 )
-from dagster_smt.values.basic import Default, KeepNull, Refused
 from dagster_smt.values.times.zones import has_one_offset, is_zone
+from dagster_smt.values.value_rule import Default, KeepNull, Refused
 
 _TIME_TYPES = (*PRECISIONS, ZONED_TIMESTAMP, ZONED_TIME, CONNECT_TIMESTAMP)
 _TEXTS = (ZONED_TIMESTAMP, ZONED_TIME)

@@ -11,7 +11,7 @@ from dagster_smt.authoring.fields.edit import Target, refused
 from dagster_smt.authoring.options import option, pair_items
 from dagster_smt.authoring.transform import PACKAGE, Example, Transform, refuse
 from dagster_smt.effects.effect import Change, Effect
-from dagster_smt.effects.rule import FieldRule
+from dagster_smt.effects.field_rule import FieldRule
 from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Cell, Node
 from dagster_smt.model.java_text import trim

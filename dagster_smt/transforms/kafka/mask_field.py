@@ -9,7 +9,7 @@ from dagster_smt.authoring.options import option
 from dagster_smt.authoring.transform import PACKAGE, Example, Transform
 from dagster_smt.authoring.validate import NonEmptyNames, NonEmptyText
 from dagster_smt.effects.effect import Change, Effect
-from dagster_smt.effects.rule import Constant, FieldRule
+from dagster_smt.effects.field_rule import Constant, FieldRule
 from dagster_smt.values.mask import mask_value
 
 

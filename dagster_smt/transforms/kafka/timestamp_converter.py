@@ -10,7 +10,7 @@ from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.transform import PACKAGE, Example, Transform, refuse
 from dagster_smt.authoring.validate import DatePattern, UniqueNames, one_of
 from dagster_smt.effects.effect import Change, Effect
-from dagster_smt.effects.rule import FieldRule
+from dagster_smt.effects.field_rule import FieldRule
 from dagster_smt.errors import CONNECT_EXCEPTION, data_error
 from dagster_smt.model.cell import Call, Cell, Node
 from dagster_smt.model.paths.connect import EXTENDED, FieldPath, split_paths

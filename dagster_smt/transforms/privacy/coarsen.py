@@ -11,8 +11,8 @@ from dagster_smt.authoring.options import Int, Text, option
 from dagster_smt.authoring.transform import Example
 from dagster_smt.authoring.validate import one_of
 from dagster_smt.effects.effect import Change, Effect
-from dagster_smt.effects.rule import FieldRule
-from dagster_smt.effects.text_rules import TextRules
+from dagster_smt.effects.field_rule import FieldRule
+from dagster_smt.effects.text_transform import TextTransform
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Node, Rule
 from dagster_smt.model.paths.connect import FieldPath
@@ -27,7 +27,7 @@ from dagster_smt.values.privacy.coarse import (
     TextPeriod,
     WholeMultiple,
 )
-from dagster_smt.values.privacy.texts import INTEGER_KINDS
+from dagster_smt.values.privacy.text_rule import INTEGER_KINDS
 
 KINDS = ("ip", "date", "number", "coordinate", "postcode")
 _MOST_DECIMALS = 8
@@ -69,7 +69,7 @@ def _step(text: str) -> str:
     return text
 
 
-class Coarsen(TextRules):
+class Coarsen(TextTransform):
     """Make values coarser: networks of IP addresses, beginnings of periods, lower multiples, areas, postcode areas.
 
     | `kind` | values | result |
@@ -118,7 +118,7 @@ class Coarsen(TextRules):
     )
 
     def check(self) -> Iterator[tuple[str, str, str]]:
-        yield from TextRules.check(self)
+        yield from TextTransform.check(self)
         for name, bits, most in (("ipv4.bits", self.ipv4_bits, 32), ("ipv6.bits", self.ipv6_bits, 128)):
             if not 0 <= bits < most:
                 yield name, f"must be 0 to {most - 1}", "set the bits of the network"

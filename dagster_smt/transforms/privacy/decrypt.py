@@ -7,12 +7,12 @@ from dagster_smt.authoring.key_options import KEY_RING, Keys
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.transform import Example
 from dagster_smt.authoring.validate import one_of
-from dagster_smt.effects.text_rules import TextRules
+from dagster_smt.effects.text_transform import TextTransform
 from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.values.privacy.sealed import Opening
 
 
-class Decrypt(Keys, TextRules):
+class Decrypt(Keys, TextTransform):
     """Open texts that `Encrypt` encrypted.
 
     The text names its mode and its key, so one stage opens texts of all keys in `key.ring`. The result is a string;
@@ -42,7 +42,7 @@ class Decrypt(Keys, TextRules):
     )
 
     def check(self) -> Iterator[tuple[str, str, str]]:
-        yield from TextRules.check(self)
+        yield from TextTransform.check(self)
         yield from self.check_ring()
 
     def rule(self, path: FieldPath) -> Opening:

@@ -1,10 +1,10 @@
 """Detokenize: turn tokens of Tokenize back into texts."""
 
 from dagster_smt.authoring.transform import Example
-from dagster_smt.effects.token_rules import TokenRules
+from dagster_smt.effects.token_transform import TokenTransform
 
 
-class Detokenize(TokenRules):
+class Detokenize(TokenTransform):
     """Turn tokens of `Tokenize` back into texts.
 
     All options must be those of `Tokenize`. A token does not name its key, so another key, `domain` or `alphabet` gives

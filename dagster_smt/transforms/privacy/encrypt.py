@@ -7,13 +7,13 @@ from dagster_smt.authoring.key_options import KEY_RING, Keys
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.transform import Example
 from dagster_smt.authoring.validate import one_of
-from dagster_smt.effects.text_rules import TextRules
+from dagster_smt.effects.text_transform import TextTransform
 from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.values.privacy.sealed import MODES, Sealing
-from dagster_smt.values.privacy.texts import INTEGER_KINDS
+from dagster_smt.values.privacy.text_rule import INTEGER_KINDS
 
 
-class Encrypt(Keys, TextRules):
+class Encrypt(Keys, TextTransform):
     """Encrypt texts and whole numbers with AES, so that `Decrypt` opens them with the key.
 
     `mode=gcm` (AES-GCM with a random nonce) hides which values are equal. `mode=siv` (AES-SIV) gives equal values equal
@@ -47,7 +47,7 @@ class Encrypt(Keys, TextRules):
         return "siv" if self.mode == "siv" else "aes"
 
     def check(self) -> Iterator[tuple[str, str, str]]:
-        yield from TextRules.check(self)
+        yield from TextTransform.check(self)
         yield from self.check_ring()
 
     def rule(self, path: FieldPath) -> Sealing:

@@ -6,15 +6,15 @@ from typing import Annotated
 from dagster_smt.authoring.options import Flag, Int, Text, option
 from dagster_smt.authoring.transform import Example
 from dagster_smt.authoring.validate import Regex, one_of
-from dagster_smt.effects.text_rules import TextRules
+from dagster_smt.effects.text_transform import TextTransform
 from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.values.privacy.part_masks import SHOWN, PartMask
-from dagster_smt.values.privacy.texts import INTEGER_KINDS
+from dagster_smt.values.privacy.text_rule import INTEGER_KINDS
 
 _LONGEST = 64
 
 
-class MaskPart(TextRules):
+class MaskPart(TextTransform):
     """Mask a text except for its last or first characters, its e-mail domain, or the groups of a pattern.
 
     A text that has no more characters than `count`, an address without `@`, and a text that `pattern` does not match
@@ -61,7 +61,7 @@ class MaskPart(TextRules):
     )
 
     def check(self) -> Iterator[tuple[str, str, str]]:
-        yield from TextRules.check(self)
+        yield from TextTransform.check(self)
         if (self.show == "groups") != bool(self.pattern):
             yield "pattern", "belongs to show=groups", "set both, or none of them"
         if self.count < -1:

@@ -7,7 +7,7 @@ from dagster_smt.authoring.key_options import KEY_RING, Keys, domain_of
 from dagster_smt.authoring.options import Flag, Int, Text, option
 from dagster_smt.authoring.transform import Example
 from dagster_smt.authoring.validate import one_of
-from dagster_smt.effects.text_rules import TextRules
+from dagster_smt.effects.text_transform import TextTransform
 from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.values.privacy.pseudonyms import (
     ALPHABETS,
@@ -17,10 +17,10 @@ from dagster_smt.values.privacy.pseudonyms import (
     bits_of,
     standard_length,
 )
-from dagster_smt.values.privacy.texts import INTEGER_KINDS
+from dagster_smt.values.privacy.text_rule import INTEGER_KINDS
 
 
-class Pseudonymize(Keys, TextRules):
+class Pseudonymize(Keys, TextTransform):
     """Replace texts and whole numbers with pseudonyms: HMAC-SHA-256 with a key, in a chosen alphabet and length.
 
     Equal values have equal pseudonyms, so tables still join; without the key, nobody can compute a pseudonym from a
@@ -69,7 +69,7 @@ class Pseudonymize(Keys, TextRules):
     )
 
     def check(self) -> Iterator[tuple[str, str, str]]:
-        yield from TextRules.check(self)
+        yield from TextTransform.check(self)
         yield from self.check_ring()
         bits = bits_of(self.alphabet, self.characters)
         if self.length < 0 or not LEAST_BITS <= bits <= DIGEST_BITS:

@@ -7,7 +7,7 @@ from pydantic import AfterValidator
 
 from dagster_smt.authoring.options import Names, Text, option
 from dagster_smt.authoring.transform import Example
-from dagster_smt.effects.text_rules import TextRules
+from dagster_smt.effects.text_transform import TextTransform
 from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.values.privacy.personal_values import KINDS, Redaction
 
@@ -18,7 +18,7 @@ def _kinds(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-class Redact(TextRules):
+class Redact(TextTransform):
     """Replace e-mail addresses, telephone numbers, payment cards and bank accounts inside free text.
 
     Cards have 12 to 19 digits, with single blanks or hyphens between, and the check digit of Luhn. Bank accounts are
@@ -54,7 +54,7 @@ class Redact(TextRules):
     )
 
     def check(self) -> Iterator[tuple[str, str, str]]:
-        yield from TextRules.check(self)
+        yield from TextTransform.check(self)
         if any(character.isdigit() or character == "@" for character in self.replacement):
             statement = "has a digit or @, which a later pattern could take for a part of a value"
             yield "replacement", statement, "use letters and punctuation"

@@ -1,11 +1,11 @@
 """Tokenize: replace texts with texts of the same form, which the key turns back."""
 
 from dagster_smt.authoring.transform import Example
-from dagster_smt.effects.token_rules import TokenRules
-from dagster_smt.values.privacy.texts import INTEGER_KINDS
+from dagster_smt.effects.token_transform import TokenTransform
+from dagster_smt.values.privacy.text_rule import INTEGER_KINDS
 
 
-class Tokenize(TokenRules):
+class Tokenize(TokenTransform):
     """Replace texts and whole numbers with tokens of the same form: format-preserving encryption, FF1 of NIST.
 
     Characters of `alphabet` become other characters of it, and separators stay: `+47 22 12 34 56` becomes another

@@ -13,8 +13,8 @@ from dagster_smt.errors import DataError, data_error
 from dagster_smt.model.record import Header
 from dagster_smt.model.runtime import kind_of_schema
 from dagster_smt.model.schema import Schema, Type
-from dagster_smt.values.basic import PythonRule, ValueRule
 from dagster_smt.values.headers.literals import parse_simple_header, simple_header_bytes
+from dagster_smt.values.value_rule import PythonRule, ValueRule
 
 _HEADER_DDL = "struct<`key`: string, `value`: binary>"
 HEADERS_DDL = f"array<{_HEADER_DDL}>"

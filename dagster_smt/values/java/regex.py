@@ -37,9 +37,9 @@ from typing import Any
 import regex
 
 from dagster_smt.errors import CONFIG_EXCEPTION, ConfigError, DataError, Problem, data_error
-from dagster_smt.values.basic import PythonRule
 from dagster_smt.values.java.regex_pattern import translate
 from dagster_smt.values.java.regex_scanner import RefusedPattern
+from dagster_smt.values.value_rule import PythonRule
 
 _unsure: dict[str, frozenset[int]] = {}
 """The groups that a replacement cannot use, by translated pattern."""

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 from dagster_smt.model.runtime import box, kind_of, kind_of_schema
 from dagster_smt.model.schema import BOOLEAN, JavaDate, Schema
-from dagster_smt.values.basic import ValueRule
 from dagster_smt.values.headers.literals import parse_literal
 from dagster_smt.values.json.lazy import whole
 from dagster_smt.values.numbers import float_text
+from dagster_smt.values.value_rule import ValueRule
 
 _CATALYST = ("string", "boolean", "int8", "int16", "int32", "int64")
 _DATES = ("Date", "Time", "Timestamp")

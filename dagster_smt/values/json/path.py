@@ -29,10 +29,10 @@ from dagster_smt.model.paths.json_path import (
 )
 from dagster_smt.model.runtime import JavaFloat
 from dagster_smt.model.schema import STRING, JavaDate, Schema, Type, optional
-from dagster_smt.values.basic import PythonRule
 from dagster_smt.values.java.regex import compile_java, too_long
 from dagster_smt.values.json.lazy import look
 from dagster_smt.values.numbers import decimal_text, float_text, parse_big_decimal
+from dagster_smt.values.value_rule import PythonRule
 
 PATH_NOT_FOUND = "com.jayway.jsonpath.PathNotFoundException"
 INVALID_PATH = "com.jayway.jsonpath.InvalidPathException"

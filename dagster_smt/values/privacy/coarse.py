@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 from dagster_smt.errors import DataError, data_error
 from dagster_smt.model.runtime import box
 from dagster_smt.model.schema import INTEGER_BITS, JavaDate, Schema, Type
-from dagster_smt.values.basic import PythonRule
 from dagster_smt.values.java.calendar import DAY
 from dagster_smt.values.numbers import to_float32
-from dagster_smt.values.privacy.texts import TextRule
+from dagster_smt.values.privacy.text_rule import TextRule
+from dagster_smt.values.value_rule import PythonRule
 
 PERIODS = ("year", "quarter", "month", "day", "hour")
 _MOMENT = re.compile(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dagster_smt.values.java.regex import compile_java, too_long
-from dagster_smt.values.privacy.texts import TextRule
+from dagster_smt.values.privacy.text_rule import TextRule
 
 SHOWN = ("last", "first", "domain", "groups")
 _LETTERS_AND_DIGITS = frozenset(string.ascii_letters + string.digits)

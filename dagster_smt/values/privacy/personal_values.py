@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from dagster_smt.values.privacy.texts import TextRule
+from dagster_smt.values.privacy.text_rule import TextRule
 
 KINDS = ("iban", "card", "email", "phone")
 """The kinds of values in the order of the search."""

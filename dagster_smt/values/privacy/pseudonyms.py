@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dagster_smt.model.key_references import KeyReference, derived
-from dagster_smt.values.privacy.texts import TextRule, utf8
+from dagster_smt.values.privacy.text_rule import TextRule, utf8
 
 ALPHABETS = {
     "hex": "0123456789abcdef",

@@ -13,7 +13,7 @@ from typing import Any
 
 from dagster_smt.errors import DataError, data_error, needs_extras
 from dagster_smt.model.key_references import KeyReference, KeyRing, SecretKey
-from dagster_smt.values.privacy.texts import TextRule, utf8
+from dagster_smt.values.privacy.text_rule import TextRule, utf8
 
 MODES = ("gcm", "siv")
 _VERSION = "smt1"

@@ -11,7 +11,7 @@ from dagster_smt.model.key_references import KeyReference
 from dagster_smt.values.privacy.ff1 import FF1
 from dagster_smt.values.privacy.part_masks import PartMask
 from dagster_smt.values.privacy.personal_values import IBAN_LENGTHS, iban_remainder, luhn
-from dagster_smt.values.privacy.texts import TextRule, utf8
+from dagster_smt.values.privacy.text_rule import TextRule, utf8
 
 ALPHABETS = {
     "digits": string.digits,

@@ -9,10 +9,10 @@ from typing import Any
 
 from dagster_smt.errors import CONNECT_EXCEPTION, DataError, data_error
 from dagster_smt.model.schema import STRING, JavaDate, Schema, Type, date, time, timestamp
-from dagster_smt.values.basic import PythonRule, Refused, ValueRule
 from dagster_smt.values.java.calendar import DAY
 from dagster_smt.values.java.dates import date_format
 from dagster_smt.values.numbers import wrap
+from dagster_smt.values.value_rule import PythonRule, Refused, ValueRule
 
 TARGETS = {"string": STRING, "unix": Schema(Type.INT64), "Date": date(), "Time": time(), "Timestamp": timestamp()}
 PRECISIONS = {"nanoseconds": (1, 1_000_000), "microseconds": (1, 1000), "milliseconds": (1, 1), "seconds": (1000, 1)}

@@ -38,7 +38,9 @@ def serve(lake: str, jars_folder: str, more: str) -> None:
 def _any_spec():
     from dagster_smt.chain import parse_chain
     from dagster_smt.run.run_spec import RunSpec
-    from dagster_smt.tables.spec import IcebergSink, KafkaTopics, TopicTable
+    from dagster_smt.tables.kafka.spec import KafkaTopics
+    from dagster_smt.tables.sink_options import IcebergSink
+    from dagster_smt.tables.topic_table import TopicTable
 
     table = TopicTable(KafkaTopics("127.0.0.1:1"), topics=("t",))
     return RunSpec("t", parse_chain({"transforms": ""}), table, IcebergSink(path="t"))

@@ -33,7 +33,7 @@ from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.rows_of_connectors import check_not_given_back, check_rows_of_connector
 from dagster_smt.spark.types import spark_type
 from dagster_smt.tables.ddl import parse_ddl
-from dagster_smt.tables.spec import DeltaSink, IcebergSink
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
 from tests.connect.takeover.workers import iceberg_config
 from tests.connect.takeover.world import JSON, MASK
 

@@ -20,7 +20,7 @@ from dagster_smt.errors import TableError
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import WindowRequest
+from dagster_smt.tables.window_request import WindowRequest
 from tests.connect.takeover.played import PlayedWorker
 from tests.connect.takeover.test_parts_of_take_overs import events
 from tests.connect.takeover.workers import iceberg_config

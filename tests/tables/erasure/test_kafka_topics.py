@@ -11,8 +11,8 @@ from dagster_smt.tables.erasure.needles import Needles
 from dagster_smt.tables.erasure.spec import SmtErasure, references
 from dagster_smt.tables.erasure.topics import erase_in_kafka
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import DeltaSink
 from tests.kafka import Topics
 
 PERSON = "anna.with.a.long.name@example.org"

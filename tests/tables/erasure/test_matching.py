@@ -12,7 +12,8 @@ from dagster_smt.tables.erasure import matching
 from dagster_smt.tables.erasure.matching import Erased, RecordMatch, SubjectPaths
 from dagster_smt.tables.erasure.spec import SmtErasure, references
 from dagster_smt.tables.erasure.subjects import SubjectSource
-from dagster_smt.tables.spec import DeltaSink, FileTopicSink, TableSource
+from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink
+from dagster_smt.tables.topic_table import TableSource
 
 SPEC = SmtErasure(
     register_table=DeltaSink("r"), key_ring="e1=${env:EXAMPLE_KEY}", records="value.user.id", columns="id"

@@ -11,7 +11,7 @@ from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import WindowRequest
+from dagster_smt.tables.window_request import WindowRequest
 from dagster_smt.tables.windows import Available, ResolvedWindow, resolve_window
 from dagster_smt.testing.broker import KafkaBroker, fetch_jars
 from tests.kafka import Topics

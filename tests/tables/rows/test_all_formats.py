@@ -17,9 +17,11 @@ from dagster_smt.formats.protobuf.message_schema import descriptor_of
 from dagster_smt.formats.sides import side_codec
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.record import VALUE_DIRTY, Record
-from dagster_smt.model.topics.format import Formats
+from dagster_smt.model.topics.format import Format, Formats
+from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.planning import plan_sink
-from dagster_smt.tables.spec import DeltaSink, FileTopicSink, Format, IcebergSink, KafkaSink, KafkaTopics, TopicTable
+from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink, IcebergSink, KafkaSink
+from dagster_smt.tables.topic_table import TopicTable
 from tests.registry import Registry
 from tests.tables.rows.test_reading import FILES, MASK, NOTHING, Sent, in_python, on_spark, table
 from tests.tables.rows.test_writing import stages

@@ -13,10 +13,11 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, UnsupportedError
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.record import VALUE_DIRTY, Record
-from dagster_smt.model.topics.format import Formats
+from dagster_smt.model.topics.format import Format, Formats
 from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.rows.row_stages import with_row
-from dagster_smt.tables.spec import FileTopicSink, Format, TopicTable
+from dagster_smt.tables.sink_options import FileTopicSink
+from dagster_smt.tables.topic_table import TopicTable
 from dagster_smt.tables.written_formats import written_formats
 from tests.tables.rows.test_reading import FILES, MASK, NOTHING, Sent, in_python, on_spark, table
 

@@ -14,8 +14,10 @@ from dagster_smt.model.topics.columns import (
     decoder,
     describe_columns,
 )
+from dagster_smt.model.topics.format import Format
+from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.rows.column_texts import parse_columns
-from dagster_smt.tables.spec import FileTopics, Format, KafkaTopics, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 FILES = FileTopics(Path("topics"))
 

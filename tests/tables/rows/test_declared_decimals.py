@@ -17,8 +17,8 @@ from dagster_smt.run.contract import contract_problems
 from dagster_smt.spark.types import spark_type
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.schemas import evolved_schema
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sources.file_writer import NewRecord
-from dagster_smt.tables.spec import DeltaSink
 from tests.run.world import World
 
 TABLE = "CREATE TABLE t (a DECIMAL(10, 2), b DECIMAL(38, 38), c DECIMAL(5)) WITH ('topic' = 't', 'format' = '%s')"

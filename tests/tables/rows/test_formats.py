@@ -9,10 +9,11 @@ from dagster_smt.errors import ConfigError, DataError
 from dagster_smt.formats.sides import side_codec
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.record import Record
+from dagster_smt.model.topics.format import Format
 from dagster_smt.model.topics.primitives import WHOLE
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.rows.row_stages import with_row
-from dagster_smt.tables.spec import Format, TopicTable
+from dagster_smt.tables.topic_table import TopicTable
 from tests.tables.rows.test_reading import FILES, NOTHING, Sent, in_python, on_spark, table
 from tests.tables.rows.test_writing import mask, stages
 

@@ -8,7 +8,8 @@ import pytest
 from dagster_smt.errors import DataError
 from dagster_smt.formats.sides import side_codec
 from dagster_smt.model.record import DropRecord
-from dagster_smt.tables.spec import FileTopics, Format, TopicTable
+from dagster_smt.model.topics.format import Format
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 OTHERS = [None, 7, True, "x", "", [], [{}], [None], {}, 1.5]
 PARTS = {

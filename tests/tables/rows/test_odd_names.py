@@ -38,7 +38,8 @@ from dagster_smt.orchestration.metadata.schema_metadata import (
 from dagster_smt.run.report_json import report_from_json, report_to_json
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.planning import plan_table
-from dagster_smt.tables.spec import DeltaSink, TopicTable
+from dagster_smt.tables.sink_options import DeltaSink
+from dagster_smt.tables.topic_table import TopicTable
 from dagster_smt.visible import visible
 from tests.tables.rows.test_columns import NAMES
 from tests.tables.rows.test_reading import FILES, Sent, in_python, on_spark, table

@@ -16,10 +16,11 @@ from dagster_smt.formats.sides import SideCodec, side_codec
 from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.record import Header, Record
 from dagster_smt.model.topics.columns import HEADER_LIST
+from dagster_smt.model.topics.format import Format
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.planning import plan_table
 from dagster_smt.tables.rows.row_stages import with_row
-from dagster_smt.tables.spec import FileTopics, Format, TopicTable
+from dagster_smt.tables.topic_table import FileTopics, TopicTable
 
 FILES, TIME = FileTopics(Path("topics")), 1_700_000_000_123
 ID = uuid.UUID("00112233-4455-6677-8899-aabbccddeeff")

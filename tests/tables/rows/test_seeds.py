@@ -20,7 +20,7 @@ from dagster_smt.interpret.interpreter import Interpreter
 from dagster_smt.model.record import Header, Record
 from dagster_smt.model.topics.columns import HEADER_LIST, describe_columns
 from dagster_smt.tables.rows.row_stages import with_row
-from dagster_smt.tables.spec import TopicTable
+from dagster_smt.tables.topic_table import TopicTable
 from tests.tables.rows.test_reading import FILES, TIME, Sent, b64, in_python, on_spark, table
 from tests.tables.rows.test_writing import drop, mask, stages
 

@@ -6,9 +6,9 @@ import uuid
 import pytest
 
 from dagster_smt.model.topics.columns import HEADER_LIST, decoder
+from dagster_smt.model.topics.format import Format
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.rows.decoders import decode_function, encode_function
-from dagster_smt.tables.spec import Format
 from dagster_smt.values.headers.fields import header_bytes
 from tests.tables.rows.test_reading import ID, TIME, Sent, header, in_python, table
 

@@ -17,10 +17,10 @@ from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.offsets import offsets_of
 from dagster_smt.model.windows.window import Range
 from dagster_smt.spark.outcome_columns import RECORD_DDL
+from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink, IcebergSink, KafkaSink, Sink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.tables.sinks.protocol import Replaced, Table
-from dagster_smt.tables.spec import DeltaSink, FileTopicSink, IcebergSink, KafkaSink, Sink
 from tests import kafka
 
 NOTHING = Replaced()

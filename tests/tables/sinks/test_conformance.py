@@ -355,7 +355,7 @@ from dagster_smt.errors import SmtError
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import Replaced
-from dagster_smt.tables.spec import DeltaSink, IcebergSink
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
 
 session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 folder = sys.argv[1]

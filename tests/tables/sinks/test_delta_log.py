@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pytest
 from pyspark.sql import functions as F
 
+from dagster_smt.tables.sink_options import DeltaSink
 from dagster_smt.tables.sinks import delta
 from dagster_smt.tables.sinks.delta_history import commit_of
 from dagster_smt.tables.sinks.delta_log import last_commit
-from dagster_smt.tables.spec import DeltaSink
 
 NAME = "of_log.`a`"
 

@@ -22,11 +22,11 @@ from pyspark.sql.types import (
 from dagster_smt.errors import TableError, UnsupportedError
 from dagster_smt.model.windows.window import Range
 from dagster_smt.spark.versions import missing
+from dagster_smt.tables.sink_options import IcebergSink
 from dagster_smt.tables.sinks import iceberg
 from dagster_smt.tables.sinks.iceberg import IcebergTable
 from dagster_smt.tables.sinks.protocol import Replaced
 from dagster_smt.tables.sinks.replaced_rows import packed
-from dagster_smt.tables.spec import IcebergSink
 from tests.tables.sinks.kinds import NOTHING, SOURCE, offsets, state
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from dagster_smt.errors import TableError
 from dagster_smt.orchestration.components.table_models import sink_of
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
 from dagster_smt.tables.sinks import open_table
-from dagster_smt.tables.spec import DeltaSink, IcebergSink
 from tests.tables.sinks.kinds import NOTHING, state
 
 LAYOUTS = [

@@ -5,8 +5,9 @@ from types import SimpleNamespace
 import pytest
 
 from dagster_smt.spark.packages import LOG_STORE, LOG_STORE_CLASS
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
 from dagster_smt.tables.sinks.object_stores import commit_warnings
-from dagster_smt.tables.spec import DeltaSink, FileTopics, IcebergSink
+from dagster_smt.tables.topic_table import FileTopics
 
 ICE = "spark.sql.catalog.ice"
 S3 = "s3://lake/ice"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dagster_smt.tables.spec import FileTopics
+from dagster_smt.tables.topic_table import FileTopics
 
 
 @pytest.fixture

@@ -13,10 +13,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sources import Source, open_source
 from dagster_smt.tables.sources.arrow_rows import SCHEMA
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records
-from dagster_smt.tables.spec import FileTopics, KafkaTopics, TableSource
+from dagster_smt.tables.topic_table import FileTopics, TableSource
 from tests.kafka import Topics
 
 Records = Iterable[tuple[str, int, NewRecord]]

@@ -9,7 +9,7 @@ from dagster_smt.errors import TableError, UnsupportedError
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records, writing
-from dagster_smt.tables.spec import FileTopics
+from dagster_smt.tables.topic_table import FileTopics
 from tests.tables.sources.topics import SECRET, assert_same, line, segment, window
 
 TRICKY = [

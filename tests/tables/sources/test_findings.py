@@ -17,7 +17,7 @@ from dagster_smt.tables import local
 from dagster_smt.tables.sources import UNREADABLE_TIMESTAMP, file_topics, open_source, positions, segments
 from dagster_smt.tables.sources.chunks import ReadChunks
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records, writing
-from dagster_smt.tables.spec import FileTopics
+from dagster_smt.tables.topic_table import FileTopics
 from tests.tables.sources.topics import SECRET, line, segment, window
 
 MOST = (2**63 - 1) // 1000

@@ -13,7 +13,7 @@ from dagster_smt.tables import local
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.file_writer import NewRecord, append_records, staging
 from dagster_smt.tables.sources.frame_writer import append_frame
-from dagster_smt.tables.spec import FileTopics
+from dagster_smt.tables.topic_table import FileTopics
 
 SECRET = "secret-4711"
 SCHEMA = (

@@ -6,7 +6,7 @@ from dagster_smt.errors import TableError
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.tables.sources import open_source
 from dagster_smt.tables.sources.window_rows import within
-from dagster_smt.tables.spec import TableSource
+from dagster_smt.tables.topic_table import TableSource
 
 SECRET = "secret-4711"
 BRONZE = "key STRING, payload STRING, topic STRING, partition INT, offset BIGINT, timestamp TIMESTAMP"

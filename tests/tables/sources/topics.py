@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 
 from dagster_smt.model.windows.window import Range, Window
-from dagster_smt.tables.spec import FileTopics
+from dagster_smt.tables.topic_table import FileTopics
 
 SECRET = "secret-4711"
 

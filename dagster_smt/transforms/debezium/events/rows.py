@@ -18,8 +18,8 @@ from dagster_smt.transforms.debezium.events.shape import (
     text_field,
 )
 from dagster_smt.transforms.debezium.events.values import AnyThere, Deleted, NotBlank, Pick
-from dagster_smt.values.basic import Default, KeepNull, Refused
 from dagster_smt.values.headers.fields import AppendHeader
+from dagster_smt.values.value_rule import Default, KeepNull, Refused
 
 DELETED = "__deleted"
 _DELETED_ROW = Const("d", STRING)

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 from dagster_smt.errors import DataError, data_error
 from dagster_smt.model.schema import BOOLEAN, JavaDate, Schema
 from dagster_smt.model.schema import TIMESTAMP as CONNECT_TIMESTAMP
-from dagster_smt.values.basic import PythonRule, ValueRule
 from dagster_smt.values.numbers import wrap
 from dagster_smt.values.times.timestamps import ConvertTime, RecordTime
 from dagster_smt.values.times.zones import (
@@ -18,6 +17,7 @@ from dagster_smt.values.times.zones import (
     parse_time,
     time_text,
 )
+from dagster_smt.values.value_rule import PythonRule, ValueRule
 
 TIME = "io.debezium.time."
 TIMESTAMP, MICRO_TIMESTAMP, NANO_TIMESTAMP = (f"{TIME}{unit}Timestamp" for unit in ("", "Micro", "Nano"))

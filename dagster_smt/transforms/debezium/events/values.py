@@ -6,8 +6,8 @@ from typing import Any
 from dagster_smt.errors import data_error
 from dagster_smt.model.java_text import trim
 from dagster_smt.model.schema import BOOLEAN, STRING, Schema
-from dagster_smt.values.basic import PythonRule, ValueRule
 from dagster_smt.values.java.regex import Matches, ReplaceIfMatches, group_missing, too_long
+from dagster_smt.values.value_rule import PythonRule, ValueRule
 
 ENVELOPE = ".Envelope"
 _NOT_BLANK = r"[^\x00-\x20]"

@@ -18,12 +18,12 @@ from dagster_smt.transforms.debezium.events.shape import NULL_POINTER, needed_va
 from dagster_smt.transforms.debezium.events.times import PRECISIONS
 from dagster_smt.transforms.debezium.events.values import NotBlank, is_change_event
 from dagster_smt.transforms.debezium.outbox.values import NotSent, NoUpdate
-from dagster_smt.values.basic import Default
 from dagster_smt.values.headers.fields import AppendHeader
 from dagster_smt.values.java.regex import ReplaceIfMatches
 from dagster_smt.values.needs import Needed
 from dagster_smt.values.partitions import ChosenPartition
 from dagster_smt.values.times.timestamps import NoTimestamp, RecordTime
+from dagster_smt.values.value_rule import Default
 
 HEADER, ENVELOPE, PARTITION = "header", "envelope", "partition"
 PAYLOAD = "payload"

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from dagster_smt.errors import DataError, data_error
 from dagster_smt.model.schema import BOOLEAN, Schema
-from dagster_smt.values.basic import ValueRule
+from dagster_smt.values.value_rule import ValueRule
 
 ILLEGAL_STATE = "java.lang.IllegalStateException"
 _NOT_SENT = ("d", "u")

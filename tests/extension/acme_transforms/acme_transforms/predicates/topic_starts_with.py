@@ -6,7 +6,7 @@ from typing import Any
 from dagster_smt.authoring.options import Text, option
 from dagster_smt.authoring.predicate import Predicate
 from dagster_smt.effects.condition import TopicPasses
-from dagster_smt.values.basic import ValueRule
+from dagster_smt.values.value_rule import ValueRule
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dagster_smt.authoring.transform import Example
-from dagster_smt.effects.field_rules import FieldRules
+from dagster_smt.effects.python_field_rules import FieldRules
 from dagster_smt.errors import data_error
-from dagster_smt.values.basic import ValueRule
+from dagster_smt.values.value_rule import ValueRule
 
 
 @dataclass(frozen=True, slots=True)

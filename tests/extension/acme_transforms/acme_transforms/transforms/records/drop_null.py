@@ -8,7 +8,7 @@ from dagster_smt.authoring.validate import one_of
 from dagster_smt.effects.condition import FieldPasses, Refusal, ValuePasses
 from dagster_smt.effects.effect import Effect, Reject
 from dagster_smt.model.paths.connect import FieldPath
-from dagster_smt.values.basic import IsNull
+from dagster_smt.values.value_rule import IsNull
 
 
 class DropNull(Transform):

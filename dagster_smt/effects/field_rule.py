@@ -8,7 +8,7 @@ from dagster_smt.errors import DataError
 from dagster_smt.model.cell import Cell, Const, Node, Rule
 from dagster_smt.model.runtime import kind_of_schema
 from dagster_smt.model.schema import Schema
-from dagster_smt.values.basic import KeepNull
+from dagster_smt.values.value_rule import KeepNull
 
 Protection = Literal["", "seals", "opens"]
 """``seals``: the new value can be opened with a key; ``opens``: the rule opens such values; empty: neither."""

@@ -13,11 +13,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from dagster_smt.model.windows.offsets import OffsetSet
-from dagster_smt.tables.keyed.events import DELETE, Keyed
+from dagster_smt.tables.keyed.key_events import DELETE, Keyed
+from dagster_smt.tables.sink_options import NO_LAYOUT, SourceColumns, TableSink
 from dagster_smt.tables.sinks import open_table
 from dagster_smt.tables.sinks.protocol import Replaced, Table
 from dagster_smt.tables.sinks.replaced_rows import replaced_rows
-from dagster_smt.tables.spec import NO_LAYOUT, SourceColumns, TableSink
 
 SUFFIX = "__deleted"
 _ORDER = ("sequence", "topic", "partition", "offset")

@@ -11,13 +11,13 @@ from dagster_smt.errors import DataError, data_error
 from dagster_smt.model.cell import Rule
 from dagster_smt.model.runtime import JavaFloat, kind_of_schema
 from dagster_smt.model.schema import STRING, JavaDate, Schema, Type, optional
-from dagster_smt.values.basic import PythonRule, ValueRule
 from dagster_smt.values.headers.literals import literal_text
 from dagster_smt.values.java.dates import date_format
 from dagster_smt.values.java.regex import Matches, compile_java, too_long
 from dagster_smt.values.json.lazy import whole
 from dagster_smt.values.needs import Needed
 from dagster_smt.values.numbers import decimal_text, float_text
+from dagster_smt.values.value_rule import PythonRule, ValueRule
 
 _DATE = "EEE MMM dd HH:mm:ss zzz yyyy"
 _CATALYST = ("string", "boolean", "int8", "int16", "int32", "int64", "float", "double")

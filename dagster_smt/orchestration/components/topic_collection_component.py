@@ -17,7 +17,7 @@ from dagster_smt.orchestration.components.table_models import ResolvedFormat, Re
 from dagster_smt.orchestration.definitions.op_names import op_name
 from dagster_smt.orchestration.definitions.topic_assets import build_topic_assets
 from dagster_smt.orchestration.launch.code_versions import digest
-from dagster_smt.tables.spec import TopicTable
+from dagster_smt.tables.topic_table import TopicTable
 from dagster_smt.tables.windows import matching
 from dagster_smt.visible import visible
 

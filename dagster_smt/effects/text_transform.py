@@ -1,4 +1,4 @@
-"""``TextRules``, the base of the transforms that put texts of fields through one rule."""
+"""``TextTransform``, the base of the transforms that put texts of fields through one rule."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from dagster_smt.authoring.bundles import NestedPaths, NullDefaults, by_syntax, 
 from dagster_smt.authoring.options import Names, option
 from dagster_smt.authoring.transform import Transform
 from dagster_smt.effects.effect import Change, Effect
-from dagster_smt.effects.rule import FieldRule, Protection
+from dagster_smt.effects.field_rule import FieldRule, Protection
 from dagster_smt.errors import data_error
 from dagster_smt.model.cell import Rule
 from dagster_smt.model.paths.connect import FieldPath
@@ -46,7 +46,7 @@ class TextField(FieldRule):
         return rule
 
 
-class TextRules(NullDefaults, NestedPaths, Transform):
+class TextTransform(NullDefaults, NestedPaths, Transform):
     """The base of transforms that replace texts by other texts. A null stays null and is not counted."""
 
     null = "pass"

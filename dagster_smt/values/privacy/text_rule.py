@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dagster_smt.model.schema import STRING, Schema
-from dagster_smt.values.basic import PythonRule
+from dagster_smt.values.value_rule import PythonRule
 
 INTEGER_KINDS = ("int8", "int16", "int32", "int64")
 

@@ -10,7 +10,7 @@ from dagster_smt.authoring.options import option
 from dagster_smt.authoring.transform import Transform
 from dagster_smt.authoring.validate import NonEmptyNames
 from dagster_smt.effects.effect import Change, Effect
-from dagster_smt.effects.rule import FieldRule
+from dagster_smt.effects.field_rule import FieldRule
 from dagster_smt.model.cell import Rule
 
 

@@ -1,4 +1,4 @@
-"""``TokenRules``, the base of the transforms that put texts through format-preserving encryption."""
+"""``TokenTransform``, the base of the transforms that put texts through format-preserving encryption."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -6,13 +6,13 @@ from typing import Annotated
 from dagster_smt.authoring.key_options import KEY_RING, Keys, domain_of
 from dagster_smt.authoring.options import Int, Text, option
 from dagster_smt.authoring.validate import one_of
-from dagster_smt.effects.text_rules import TextRules
+from dagster_smt.effects.text_transform import TextTransform
 from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.values.privacy.ff1 import least_length
 from dagster_smt.values.privacy.tokens import ALPHABETS, CHECKSUMS, MOST, Token
 
 
-class TokenRules(Keys, TextRules):
+class TokenTransform(Keys, TextTransform):
     """The base of ``Tokenize`` and ``Detokenize``: their options, and their rule."""
 
     references = (KEY_RING,)
@@ -45,7 +45,7 @@ class TokenRules(Keys, TextRules):
     )
 
     def check(self) -> Iterator[tuple[str, str, str]]:
-        yield from TextRules.check(self)
+        yield from TextTransform.check(self)
         yield from self.check_ring()
         if self.checksum != "none" and self.alphabet != "digits":
             yield "checksum", f"{self.checksum} needs alphabet=digits", "remove alphabet, or set checksum=none"

@@ -16,7 +16,7 @@ from dagster_smt.orchestration.definitions.planned_table import PlannedAsset
 from dagster_smt.orchestration.launch.code_versions import data_version
 from dagster_smt.orchestration.metadata.definition_metadata import Metadata, table_key, tables_key
 from dagster_smt.orchestration.metadata.run_metadata import RunContext, bare_metadata, run_metadata
-from dagster_smt.tables.spec import TableSink
+from dagster_smt.tables.sink_options import TableSink
 
 if TYPE_CHECKING:
     from dagster_smt.orchestration.runs.execution import SmtRun

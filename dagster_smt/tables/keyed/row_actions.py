@@ -20,7 +20,7 @@ from pyspark.sql.types import DataType, StructType
 
 from dagster_smt.model.reports.run_report import KeyCounts
 from dagster_smt.spark.sql import quoted
-from dagster_smt.tables.keyed.events import DELETE, Keyed, key_of_rows, no_names
+from dagster_smt.tables.keyed.key_events import DELETE, Keyed, key_of_rows, no_names
 from dagster_smt.tables.schemas import conformed_columns
 
 INSERT, UPDATE, REMOVE = "insert", "update", "delete"

@@ -24,7 +24,7 @@ from dagster_smt.spark.sql import quoted, sql_try_cast
 from dagster_smt.tables.keyed.keys import KeyColumns
 from dagster_smt.tables.keyed.unavailable import unchanged_columns
 from dagster_smt.tables.schemas import conformed_columns
-from dagster_smt.tables.spec import SourceColumns
+from dagster_smt.tables.sink_options import SourceColumns
 
 UPSERT, DELETE = "upsert", "delete"
 

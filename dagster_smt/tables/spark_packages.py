@@ -1,0 +1,29 @@
+"""The packages that a Spark session needs for sources and sinks."""
+
+from dagster_smt.tables.kafka.spec import KafkaTopics
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink, KafkaSink, Sink, TableSink
+from dagster_smt.tables.topic_table import SourceSpec, TableSource, TopicTable
+
+
+def packages_of(*specs: "SourceSpec | Sink | TopicTable | None") -> frozenset[str]:
+    """Returns the packages that a Spark session needs; see ``spark.packages``.
+
+    Without ``avro``, Spark reads Avro more slowly.
+    """
+    columns = any(isinstance(spec, TableSink) and spec.kind == "columns" for spec in specs)
+    tables = [spec for spec in specs if isinstance(spec, TopicTable)]
+    specs = (*specs, *(table.source for table in tables))
+    packages: set[str] = set()
+    for spec in specs:
+        if isinstance(spec, TableSource) and spec.format != "parquet":
+            packages.add(spec.format)
+    for table in tables:
+        if columns and table.value.kind == "avro-confluent":
+            packages.add("avro")
+    for spec in specs:
+        if isinstance(spec, DeltaSink | IcebergSink):
+            packages.add(spec.storage)
+    for spec in specs:
+        if str(getattr(spec, "path", "")).startswith("s3a://"):
+            packages.add("s3")
+    return frozenset(packages | {"kafka" for spec in specs if isinstance(spec, KafkaTopics | KafkaSink)})

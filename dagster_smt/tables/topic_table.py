@@ -1,0 +1,266 @@
+"""Topic tables and the sources of their records as plain data (no pyspark here)."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any, Literal
+
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.schema import Type
+from dagster_smt.model.topics.change_formats import is_change
+from dagster_smt.model.topics.columns import PUSH_DOWN, Column, FieldsInclude, Integrity, PushDown, Row
+from dagster_smt.model.topics.format import ARRAYS_AS_ROWS, DESCRIBED, Format
+from dagster_smt.tables.kafka.spec import KafkaTopics
+
+
+@dataclass(frozen=True)
+class FileTopics:
+    """File topics below a folder: ``<root>/<topic>/<partition>/<base-offset>.jsonl`` (or ``.parquet``)."""
+
+    root: Path
+
+    @property
+    def place(self) -> str:
+        """The name of the folder in messages."""
+        return str(self.root)
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """A table with Kafka's columns, such as a lake's bronze table, read by offsets as if it were its topics.
+
+    Attributes:
+        name: The table's name in a catalog (``lake.bronze.events``); or
+        path: its path or URI, and
+        format: ``delta``, ``iceberg`` or ``parquet``.
+        columns: The table's names of Kafka's columns, if they differ: ``{"value": "payload"}``.
+    """
+
+    name: str = ""
+    path: str = ""
+    format: Literal["delta", "iceberg", "parquet"] = "delta"
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def place(self) -> str:
+        """The name of the table in messages."""
+        return self.name or self.path
+
+
+SourceSpec = FileTopics | TableSource | KafkaTopics
+
+
+@dataclass(frozen=True)
+class TopicTable:
+    """The input of a chain.
+
+    With ``columns`` the value that the chain sees is a row (FLIP-107): its fields are the columns, in their order,
+    from the value, the key, the record's metadata and its headers. A null value stays null.
+
+    Attributes:
+        source: The cluster, folder or table that holds the topics.
+        topics: The names of topics.
+        pattern: A regular expression for names of topics; it must match whole names.
+        key, value: Format of the keys, or of the values.
+        start: The first record of a topic that the table has not read before: ``earliest``; ``latest``; a point in
+            time (``2026-01-31T12:00:00Z``), for the first record of that time or later; or ``group:NAME``, for the
+            committed offsets of a consumer group. The table records earlier offsets as a gap.
+        on_data_loss: The reaction of a run to records that were deleted before a run read them: ``fail``, or ``gap``:
+            the run warns, records a gap and continues.
+        group: A consumer group that each commit sets to the table's progress, so that Kafka's own tools can show the
+            progress. Runs never read the group's offsets.
+        columns: The columns of its rows: a column list (``id BIGINT, at TIMESTAMP METADATA FROM 'timestamp'``), a
+            mapping of names to types or options, or ``Column`` objects. Without physical columns all fields of the
+            value stay, and the declared columns are added to them.
+        key_fields: Physical columns that are in the key.
+        key_fields_prefix: Prefix of these columns' names that the fields in the key do not have.
+        value_fields_include: ``ALL``: the value holds the key's columns, too, and the value's columns win; or
+            ``EXCEPT_KEY``.
+        fields_verify_integrity: Comparison of the columns that both key and value hold. With True, a record fails if
+            they differ; with ``check``, the record is counted, and the asset gets the check ``key_matches_value``.
+        push_down: Records that stay unread because the chain's first stages drop them for their topic, partition,
+            offset or timestamp: ``off``, none; ``exact``, those that are dropped whatever they contain;
+            ``no-tombstones``, also those that are dropped unless their value is null. Unread records cannot fail, and
+            count as dropped.
+    """
+
+    source: SourceSpec
+    topics: tuple[str, ...] = ()
+    pattern: str = ""
+    key: Format = field(default_factory=lambda: Format("string"))
+    value: Format = field(default_factory=Format)
+    start: str = "earliest"
+    on_data_loss: Literal["fail", "gap"] = "fail"
+    group: str = ""
+    columns: str | Mapping[str, Any] | tuple[Column, ...] = ()
+    key_fields: tuple[str, ...] = ()
+    key_fields_prefix: str = ""
+    value_fields_include: FieldsInclude = "ALL"
+    fields_verify_integrity: Integrity = False
+    push_down: PushDown = "off"
+
+    def __post_init__(self) -> None:
+        check_start(self.start, "start")
+        self._declare()
+        self._check_arrays()
+        if self.on_data_loss not in ("fail", "gap"):
+            raise ConfigError(Problem("SMT584", "on_data_loss", f"unknown value: {self.on_data_loss}", "fail or gap"))
+        if self.push_down not in PUSH_DOWN:
+            hint = f"use {', '.join(PUSH_DOWN)}"
+            raise ConfigError(Problem("SMT584", "push_down", f"unknown value: {self.push_down}", hint))
+        if self.group and not isinstance(self.source, KafkaTopics):
+            statement = "only the topics of a Kafka cluster have consumer groups"
+            raise ConfigError(Problem("SMT585", "group", statement, "leave group out"))
+
+    def _declare(self) -> None:
+        """Settles key and value by the columns and the schemas beside the topics."""
+        for side in ("key", "value"):
+            if getattr(self, side).kind in DESCRIBED:
+                from dagster_smt.tables.rows.declare import described_format
+
+                object.__setattr__(self, side, described_format(getattr(self, side)))
+        problems = [] if self.columns else self._undescribed()
+        if is_change(self.key):
+            hint = "choose json, string or bytes"
+            problems.append(Problem("SMT269", f"key.format {self.key.kind}", "a key cannot be a change event", hint))
+        if is_change(self.value) and not self.columns:
+            hint = "declare the columns of the rows"
+            problems.append(Problem("SMT269", f"value.format {self.value.kind}", "needs columns", hint))
+        if problems:
+            raise ConfigError(problems)
+        fields = tuple(self.key_fields), self.key_fields_prefix, self.value_fields_include, self.fields_verify_integrity
+        if not self.columns and fields == ((), "", "ALL", False):
+            object.__setattr__(self, "columns", ())
+            return
+        from dagster_smt.tables.rows.declare import declared_formats, declared_row  # loads sqlglot
+
+        row = declared_row(self.columns, *fields)
+        key, value = declared_formats(row, self.key, self.value)
+        settled = {"columns": row.columns, "key_fields": row.key_fields, "key": key, "value": value}
+        for name, setting in {**settled, "value_fields_include": row.value_fields_include}.items():
+            object.__setattr__(self, name, setting)
+
+    def _undescribed(self) -> list[Problem]:
+        """Formats that nothing gives a schema."""
+        if not {self.key.kind, self.value.kind} & set(DESCRIBED):
+            return []
+        from dagster_smt.tables.rows.declare import undescribed
+
+        results: list[Problem] = []
+        for side in ("key", "value"):
+            results.extend(undescribed(side, getattr(self, side)))
+        return results
+
+    def _check_arrays(self) -> None:
+        """Refuses arrays as rows without the columns of a row."""
+        problems = []
+        if self.key.arrays_as_rows:
+            hint = "leave it out: an array in a value makes rows, each with the key of its record"
+            problems.append(Problem("SMT279", f"key.json.{ARRAYS_AS_ROWS}", "the option is not for keys", hint))
+        schema = self.value.schema
+        if self.value.arrays_as_rows and (schema is None or schema.type is not Type.STRUCT):
+            hint = "declare the columns of the value, or leave it out"
+            problems.append(
+                Problem("SMT279", f"value.json.{ARRAYS_AS_ROWS}", "the columns of a row are not declared", hint)
+            )
+        if self.value.arrays_as_rows and self.push_down != "off":
+            hint = "leave one of them out: nobody knows the number of rows in unread records"
+            problems.append(
+                Problem("SMT279", "push_down", "rows of arrays must be counted, so the run reads all of them", hint)
+            )
+        if problems:
+            raise ConfigError(problems)
+
+    @classmethod
+    def create(
+        cls,
+        statement: str,
+        source: SourceSpec | None = None,
+        *,
+        place: str = "statement",
+        elsewhere: SourceSpec | None = None,
+        **others: Any,
+    ) -> "TopicTable":
+        """Creates a topic table from a ``CREATE TABLE`` of Flink, or a ``CREATE STREAM`` of ksqlDB.
+
+        Args:
+            statement: The statement.
+            source: The place of the topics; by default the cluster of ``properties.bootstrap.servers``.
+            place: The name of the statement in messages.
+            elsewhere: The place of the topics if neither ``source`` nor the statement names it.
+            others: Options that no statement has: ``on_data_loss``, ``group``; ``start`` and ``key`` if this statement
+                does not set them.
+
+        Raises:
+            ConfigError: All wrong or unsupported parts of the statement: SMT250 to SMT270; SMT271, the place of the
+                topics is unknown; SMT270, an argument repeats the statement.
+        """
+        from dagster_smt.tables.rows.statement import parse_statement
+        from dagster_smt.tables.rows.with_options import table_arguments
+
+        arguments = table_arguments(parse_statement(statement, place))
+        servers, properties = arguments.pop("servers"), arguments.pop("properties")
+        if source is not None and (servers or properties):
+            hint = "leave 'properties.…' out: an argument sets the source"
+            raise ConfigError(Problem("SMT270", "WITH 'properties.…'", "repeats the place of the topics", hint))
+        cluster = KafkaTopics(servers, {f"kafka.{k}": v for k, v in properties.items()}) if servers else elsewhere
+        topics = source or cluster
+        if topics is None:
+            hint = "set 'properties.bootstrap.servers', or pass the source as an argument"
+            raise ConfigError(Problem("SMT271", place, "the place of the topics is missing", hint))
+        formats: dict[str, Any] = {}
+        for side in ("key", "value"):
+            if side in arguments:
+                formats[side] = Format(arguments.pop(side), options=arguments.pop(f"{side}_options"))
+        if arguments["start"] == "earliest":
+            arguments.pop("start")
+        said = {**arguments, **formats}
+        if twice := [name for name in others if name in said]:
+            hint = "set it once: in the statement, or as an argument"
+            raise ConfigError(Problem("SMT270", name, "repeats the statement", hint) for name in twice)
+        return cls(topics, **said, **others)
+
+    @property
+    def row(self) -> Row:
+        """The columns, and their places in a record; empty without columns."""
+        assert isinstance(self.columns, tuple)
+        return Row(
+            self.columns,
+            self.key_fields,
+            self.key_fields_prefix,
+            self.value_fields_include,
+            self.fields_verify_integrity,
+        )
+
+
+def check_start(start: str, place: str) -> None:
+    """Refuses an unknown start.
+
+    Raises:
+        ConfigError: SMT584.
+    """
+    if start in ("earliest", "latest") or re.fullmatch(r"group:.+", start):
+        return
+    try:
+        millis_of(start)
+    except ValueError:
+        hint = "use earliest, latest, a moment such as 2026-01-31T12:00:00Z, or group:NAME"
+        raise ConfigError(Problem("SMT584", place, f"'{start}' is not a valid start", hint)) from None
+
+
+def millis_of(moment: str) -> int:
+    """Returns milliseconds since 1970, from a time in ISO 8601 (without a zone in UTC) or from the number itself.
+
+    Raises:
+        ValueError: The text is neither.
+    """
+    if moment.isdecimal():
+        return int(moment)
+    time = datetime.fromisoformat(moment.replace("Z", "+00:00"))
+    if time.tzinfo is not None:
+        aware = time
+    else:
+        aware = time.replace(tzinfo=timezone.utc)
+    return (aware - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1)

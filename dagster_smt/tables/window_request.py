@@ -1,0 +1,88 @@
+"""The offsets that a run config requests: one window, or micro-batches."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from dagster_smt.errors import ConfigError, Problem
+from dagster_smt.model.windows.window import Window
+
+
+@dataclass(frozen=True)
+class WindowRequest:
+    """The offsets that a run config requests. By default, a run continues at the end of the table's progress.
+
+    Attributes:
+        topics: Only these topics of the table; empty: all topics.
+        explicit: A fixed range of some topic-partitions. The run replaces exactly the rows of this range.
+        everywhere: A fixed range ``(start, end)`` of every partition, as far as its offsets exist.
+        since, until: A fixed range by time, in milliseconds: from the first record at or after ``since`` up to the
+            first record at or after ``until``, which is excluded. None: the beginning, or the end.
+        cuts: Points in time between ``since`` and ``until``, in order, that divide the counts of the run.
+        late: The window of a late record, which arrives after the first record of a later time. ``next``: the record
+            belongs to the window of its offset. ``include``: the window of its own time reads the record, too, and
+            replaces its row.
+        max_records: At most this many records per topic-partition. A fixed range is never shortened.
+        accept_gap: Skip offsets permanently: those that were deleted before any run read them, and those before a fixed
+            range. The table records them as a gap.
+        start: The beginning of topics that the table has not read before: ``earliest``, ``latest``, a point in time
+            (``2026-01-31T12:00:00Z``), or ``group:NAME`` for the committed offsets of a consumer group. The table
+            records earlier offsets as a gap. Empty: the setting of the topic table.
+        redrive: Only the records that failed when they were last read. The run reads them from their topics again, with
+            today's chain.
+        repair: Only the records that masks, drops and renames failed to change, as the check ``dead_mask`` lists them.
+            The run reads them from their topics again, with today's chain, and replaces their rows.
+        accept_unmasked: The reason why the records that ``dead_mask`` lists are acceptable. The table records the
+            reason, and the check passes. Empty: the records stay on record.
+        begin_anew: Continue with topics that were deleted and created again: read them from their beginning, and keep
+            the rows of the former topics.
+    """
+
+    topics: tuple[str, ...] = ()
+    explicit: Window | None = None
+    everywhere: tuple[int, int] | None = None
+    since: int | None = None
+    until: int | None = None
+    cuts: tuple[int, ...] = ()
+    late: Literal["next", "include"] = "next"
+    max_records: int | None = None
+    accept_gap: bool = False
+    start: str = ""
+    redrive: bool = False
+    repair: bool = False
+    accept_unmasked: str = ""
+    begin_anew: bool = False
+
+    @property
+    def fixed(self) -> bool:
+        """True if the request names a range, which a second run reads again."""
+        return any(x is not None for x in (self.explicit, self.everywhere, self.since, self.until))
+
+
+@dataclass(frozen=True)
+class MicroBatches:
+    """The limits of a run in micro-batches. Without a limit, the run reads until no record is left.
+
+    Attributes:
+        max_records: At most this many records per topic-partition and batch.
+        max_batches: At most this many batches. None: no limit.
+        max_seconds: No batch begins after this many seconds. None: no limit.
+    """
+
+    max_records: int
+    max_batches: int | None = None
+    max_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        problems = []
+        for name, value in vars(self).items():
+            if value is not None and value <= 0:
+                problems.append(
+                    Problem(
+                        "SMT536",
+                        f"micro_batch.{name}",
+                        f"{value} is not a limit",
+                        "use a number above 0, or leave it out",
+                    )
+                )
+        if problems:
+            raise ConfigError(problems)
