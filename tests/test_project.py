@@ -213,7 +213,7 @@ SAME_MODULES = {
     ),
     "one subject in rooms above each other: plain data or rules below, Spark, the run or Dagster above": (
         "arrays cast columns dead_letters destinations examples keyed maintenance many_tables primitives properties "
-        "residue spec sql stages statement texts topics unmasked"
+        "residue spec sql stages statement topics unmasked"
     ),
     "one thing of several servers: brokers, registries, Spark, the Java process of foreign stages": (
         "client versions wire"

@@ -154,7 +154,7 @@ def test_every_rule_of_the_package_is_here():
     transforms(), predicates()  # their modules may have rules of their own
     # tests/tables/rows and tests/spark/test_every_row.py run these on both evaluators
     debezium = "events.values events.times outbox.values outbox.json_payload".split()
-    tried_there = "hashes java.regex_equals json.path needs texts".split()
+    tried_there = "hashes java.regex_equals json.path needs text_rules".split()
     elsewhere = (
         "dagster_smt.tables.rows",
         "dagster_smt.tools.parity",
