@@ -27,9 +27,11 @@ from dagster_smt.spark.versions import missing
 
 Operand = Union["Column", str, int, float, bool, Decimal, bytes, bytearray, None]
 Needs = Mapping[str, tuple[Callable[..., Any], tuple["Column", ...]]]
-"""The Python functions that an expression stands on: by the name of their result, with their arguments."""
+"""Maps the name of a result column to the Python function that computes it. The second item of each value holds the
+function's arguments."""
 _TEXTS = {"regexp_replace": (1, 2), "translate": (1, 2), "format_string": (0,), "concat_ws": (0,)}
-"""Arguments that are texts to PySpark, where a text otherwise is the name of a column."""
+"""Lists, by function, the positions of arguments that PySpark takes as literal strings. Elsewhere PySpark takes a
+string as the name of a column."""
 _numbers = count(1)
 
 
