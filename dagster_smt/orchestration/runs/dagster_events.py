@@ -86,7 +86,7 @@ def _check_results(context: Context, table: PlannedAsset, run: SmtRun) -> Iterat
         table.checks.failed_share,
         readers,
         table.checks,
-        run.certificate,
+        run.certificate or run.no_certificate,
     )
     yield from check_results(table.key, table.check_names, table.checks, evidence)
 

@@ -1,18 +1,16 @@
 """One run of a table inside a Dagster step: cancellable Spark work, and its outcomes for Dagster."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
 import dagster as dg
 
-from dagster_smt.certify.certificate import Certificate
 from dagster_smt.chain import Plan
 from dagster_smt.errors import Problem, RecordsRejected, SmtError, TableError
 from dagster_smt.model.reports.destinations import summary_of
 from dagster_smt.model.reports.run_report import RunReport, joined, sum_of_keys
-from dagster_smt.model.reports.table_facts import TableFacts
 from dagster_smt.model.windows.window import Window
 from dagster_smt.orchestration.definitions.planned_table import PlannedTable
 from dagster_smt.orchestration.launch.code_versions import EndOffsets
@@ -24,7 +22,7 @@ from dagster_smt.orchestration.pipes.pipes_spark import PipesSpark
 from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.runs.afterwards import Afterwards
 from dagster_smt.orchestration.runs.guard import Progress
-from dagster_smt.orchestration.runs.spark_work import RunWork, run_result, run_spec
+from dagster_smt.orchestration.runs.spark_work import RunResult, RunWork, run_result, run_spec
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.visible import visible
 
@@ -61,35 +59,24 @@ class SmtOutcome:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SmtRun:
-    """A finished run of a table.
+class SmtRun(RunResult):
+    """A finished run of a table: its result, and everything that tells Dagster about the result.
 
     Attributes:
         table: The table.
         settings: The decoded run config.
         plan: The plan of the run's chain.
-        reports: A report for each window.
-        facts: The facts of the table after the run.
-        app_id: Spark's id of the application.
         afterwards: Collects what fails after the commit.
         log: Logs a line.
         last_metadata: Returns the metadata that Dagster shows already.
-        destination_facts: The facts of those tables of many that are assets, by topic.
-        certificate: The comparison of a sample with Kafka Connect, or why there is none; None if nobody asked for it,
-            or if the run has read nothing.
     """
 
     table: PlannedTable
     settings: RunSettings
     plan: Plan
-    reports: list[RunReport]
-    facts: TableFacts
     afterwards: Afterwards
-    app_id: str = ""
     log: Progress = lambda line: None
     last_metadata: LastMetadata = lambda topic: None
-    destination_facts: Mapping[str, TableFacts] = field(default_factory=dict)
-    certificate: Certificate | Problem | None = None
 
     @cached_property
     def report(self) -> RunReport:
@@ -230,17 +217,13 @@ def execute(
         check_brokers(table)
         result = run_result(work, spark_session_of(spark), log)
     return SmtRun(
+        **vars(result),
         table=table,
         settings=settings,
         plan=plan,
-        reports=result.reports,
-        facts=result.facts,
         afterwards=Afterwards(table.name, context.log.warning),
-        app_id=result.app_id,
         log=log,
         last_metadata=last_metadata,
-        destination_facts=result.destination_facts,
-        certificate=result.certificate or result.no_certificate,
     )
 
 
