@@ -13,7 +13,7 @@ OffsetsAt = Callable[[Iterable[str], int], Mapping[TopicPartition, int]]
 OffsetsAtEach = Callable[[Iterable[str], Sequence[int]], Sequence[Mapping[TopicPartition, int]]]
 LateOffsets = Callable[[Sequence[Range], Sequence[int]], Mapping[int, OffsetSet]]
 Position = tuple[int, int]
-"""An offset, and the leader epoch up to which a partition was read there."""
+"""An offset, and the leader epoch up to which the partition was read at that offset."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class TopicEnds:
     """The ends of topics, and the facts about their records.
 
     Attributes:
-        ranges: Earliest offset and end of each topic-partition, sorted.
-        epochs: The leader epoch of each topic-partition, of sources that have leaders.
+        ranges: The earliest offset and the end of each topic-partition, sorted.
+        epochs: The leader epoch of each topic-partition, for sources whose partitions have leaders.
         waiting: The records behind open transactions.
     """
 
@@ -48,7 +48,7 @@ class TopicEnds:
     waiting: Sequence[Waiting] = ()
 
     def and_(self, other: "TopicEnds") -> "TopicEnds":
-        """Returns both measures together."""
+        """Returns the ends of both, combined."""
         ranges = sorted((*self.ranges, *other.ranges))
         return TopicEnds(ranges, {**self.epochs, **other.epochs}, (*self.waiting, *other.waiting))
 
@@ -65,7 +65,7 @@ def waiting_problem(waiting: Waiting) -> Problem:
 
 
 def moment_of(millis: int) -> str:
-    """Returns milliseconds since 1970 as a date and time, or as a number if no calendar has the date."""
+    """Formats milliseconds since 1970 as a date and time, or as a number if no calendar has the date."""
     try:
         moment = datetime.fromtimestamp(millis / 1000, timezone.utc)
     except (ValueError, OverflowError, OSError):
@@ -74,7 +74,7 @@ def moment_of(millis: int) -> str:
 
 
 def nothing_cut(positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
-    """Returns no partition: topics of this source never lose records at their ends."""
+    """Returns an empty mapping, because the topics of this source never lose records at their ends."""
     return {}
 
 
@@ -83,11 +83,11 @@ class Available:
     """The current content of the topics.
 
     Attributes:
-        ranges: Earliest and end of each topic-partition.
-        identities: Identity of each topic.
+        ranges: The earliest offset and the end of each topic-partition.
+        identities: The identity of each topic.
         offsets_at: See ``Source.offsets_at``.
         late: The offsets of late records, which are after the window of their time, by the part of the time.
-        offsets_at_each: See ``Source.offsets_at_each``; None: ``offsets_at`` is called for each time.
+        offsets_at_each: See ``Source.offsets_at_each``. If None, the run calls ``offsets_at`` for each time.
         committed: See ``Source.committed``.
         epochs: See ``TopicEnds``.
         cut_back: See ``Source.cut_back``.

@@ -1,7 +1,8 @@
-"""Column lists as Spark writes them (``id BIGINT NOT NULL, name STRING``), read into Connect schemas.
+"""Parses column lists in Spark's syntax (``id BIGINT NOT NULL, name STRING``) into Connect schemas.
 
-Type names of Flink and ksqlDB (``BYTES``, ``ROW<…>``, ``TIMESTAMP_LTZ(3)``) are accepted, too. Only sqlglot's tokenizer
-is used: its parser stops silently at a type that it does not know, and Spark's own parser needs a running session.
+Type names of Flink and ksqlDB (``BYTES``, ``ROW<…>``, ``TIMESTAMP_LTZ(3)``) are also accepted. The parser uses only
+sqlglot's tokenizer: sqlglot's own parser stops silently at a type that it does not know, and Spark's own parser needs a
+running session.
 """
 
 import difflib
@@ -37,7 +38,7 @@ _TYPES = (*_SIMPLE, *_DECIMALS, "ARRAY", "MAP", "MULTISET", "STRUCT", "ROW")
 _ZONES = (("WITH", "LOCAL", "TIME", "ZONE"), ("WITHOUT", "TIME", "ZONE"), ("WITH", "TIME", "ZONE"))
 _OPENING = {TokenType.LT: 1, TokenType.L_PAREN: 1, TokenType.GT: -1, TokenType.R_PAREN: -1}
 _LONGER = {"DOUBLE PRECISION": "DOUBLE", "CHARACTER VARYING": "VARCHAR", "CHAR VARYING": "VARCHAR"}
-"""Types of two words, each a token of its own."""
+"""Types whose names consist of two words. The tokenizer returns each word as a token."""
 _MOMENT_DIGITS = 3
 
 
@@ -45,7 +46,7 @@ _AFTER_TYPE = (TokenType.NOT, TokenType.COMMENT, TokenType.STRING)
 
 
 def _multiset(item: Schema) -> Schema:
-    """Returns Flink's ``MULTISET``: a map from each item to its number."""
+    """Returns Flink's ``MULTISET``: a map from each item to the number of its occurrences."""
     return Schema(Type.MAP, keys=item, values=Schema(Type.INT32))
 
 
@@ -120,7 +121,8 @@ class ColumnParser:
         self.take(TokenType.COLON)
         schema = optional(self.type())
         while (token := self.now) is not None and token.token_type in _AFTER_TYPE:
-            self.at += token.token_type is not TokenType.STRING  # Flink's comment of a field is a text alone
+            # in Flink, a field's comment is just a string, without a keyword
+            self.at += token.token_type is not TokenType.STRING
             if token.token_type is TokenType.NOT:
                 self.expect(TokenType.NULL, "NULL after NOT")
                 schema = schema.with_(optional=False)
@@ -138,7 +140,7 @@ class ColumnParser:
         return self.spelling(token)
 
     def type(self) -> Schema:
-        """Returns a type. ``ARRAY`` or ``MULTISET`` may follow it, as in standard SQL."""
+        """Parses a type. ``ARRAY`` or ``MULTISET`` may follow the type, as in standard SQL."""
         schema = self.one_type()
         while (token := self.now) is not None and token.token_type is not TokenType.IDENTIFIER:
             word = self.spelling(token).upper()
@@ -200,7 +202,7 @@ class ColumnParser:
         return _SIMPLE.get(word, _SIMPLE["STRING"])
 
     def time_zone(self) -> bool:
-        """Returns True if the words after a type give it a time zone. Takes these words."""
+        """Returns True if the next words give the type a time zone, and consumes these words."""
         for words in _ZONES:
             ahead = []
             for t in self.tokens[self.at : self.at + len(words)]:
@@ -214,7 +216,7 @@ class ColumnParser:
         return Schema(Type.ARRAY, values=self.item())
 
     def item(self) -> Schema:
-        """Returns the type of the items of an array or map, nullable unless ``NOT NULL``."""
+        """Parses the type of an array's or map's items, which is nullable unless ``NOT NULL`` follows."""
         schema = self.type()
         if not self.take(TokenType.NOT):
             return optional(schema)
@@ -222,7 +224,9 @@ class ColumnParser:
         return schema
 
     def length_of_ksqldb(self) -> list[str] | None:
-        """Reads the brackets of ``VARCHAR(STRING)``, ksqlDB's description of a text. Returns None for other types."""
+        """Parses the brackets of ``VARCHAR(STRING)``, with which ksqlDB describes a string. Returns None for other
+        types.
+        """
         ahead = []
         for token in self.tokens[self.at : self.at + 3]:
             ahead.append(self.spelling(token).upper())
@@ -233,7 +237,7 @@ class ColumnParser:
 
     def key_type(self) -> Schema:
         keys = self.type()
-        if self.take(TokenType.NOT):  # as Flink writes it: keys are never null
+        if self.take(TokenType.NOT):  # Flink writes NOT NULL here, although keys are never null
             self.expect(TokenType.NULL, "NULL after NOT")
         return keys
 
@@ -276,7 +280,7 @@ class ColumnParser:
             self.at += 1
         if not parts:
             self.fail("a quoted text is expected after COMMENT")
-        return "'".join(parts)  # the tokenizer reads Spark's doubled quote as the border of two texts
+        return "'".join(parts)  # the tokenizer takes Spark's doubled quote for the border between two strings
 
     def end_of_column(self, until: TokenType | None) -> None:
         token = self.now

@@ -1,4 +1,4 @@
-"""Schemas as the column lists that ``parse_ddl`` and statements read."""
+"""Writes schemas as column lists that ``parse_ddl`` and statements accept."""
 
 from dagster_smt.model.schema import MAX_DIGITS, Schema, Type
 
@@ -14,11 +14,11 @@ _SIMPLE = {
     Type.BYTES: "BYTES",
 }
 _WIDTH = 100
-"""Of a type on one line; one that is longer has a line for each of its fields."""
+"""The longest type that is written on one line. A longer type gets a line for each of its fields."""
 _WORDS = frozenset(
     "CONSTRAINT PRIMARY UNIQUE CHECK WATERMARK KEY METADATA HEADER HEADERS VIRTUAL NOT NULL COMMENT AS".split()
 )
-"""Names that a statement would take for something else."""
+"""Names that must be quoted, because a statement would read them as keywords."""
 
 
 def quoted_name(name: str) -> str:
@@ -36,7 +36,7 @@ def in_backticks(name: str) -> str:
 
 
 def type_text(schema: Schema, indent: str = "  ") -> str:
-    """Returns the type of a schema, as Flink writes it; a long one on several lines."""
+    """Returns the type of a schema in Flink's syntax. A long type is spread over several lines."""
     line = _type(schema, None)
     if len(line) <= _WIDTH:
         return line
@@ -44,7 +44,7 @@ def type_text(schema: Schema, indent: str = "  ") -> str:
 
 
 def column_text(name: str, schema: Schema, indent: str = "  ") -> str:
-    """Returns a column: its name, its type, and whether it may be null."""
+    """Returns the definition of a column: its name, its type, and ``NOT NULL`` if it cannot be null."""
     end = "" if schema.optional else " NOT NULL"
     return f"{quoted_name(name)} {type_text(schema, indent)}{end}"
 

@@ -1,4 +1,4 @@
-"""The problems of a layout: options that a table format, or the columns of a table, do not permit."""
+"""Finds problems of a layout: options that the table format, or the columns of the table, do not permit."""
 
 from collections.abc import Iterator
 
@@ -55,14 +55,16 @@ _RECORDS = StructType(
         StructField("source_topic", StringType()),
     ]
 )
-"""``spark.columns.RECORD_COLUMNS``. Spark parses a DDL text only with a session, and definitions load without one."""
+"""Equals ``spark.columns.RECORD_COLUMNS``. Spark parses a DDL string only with a session, but definitions load without
+one.
+"""
 _MOST_CLUSTERED = 4
-"""Delta's limit of columns in ``CLUSTER BY``."""
+"""The largest number of columns that Delta permits in ``CLUSTER BY``."""
 _MOST_NAMES = 10
 
 
 def added_name(field: PartitionField) -> str:
-    """Returns Iceberg's name for a partition field that is not the column itself."""
+    """Returns Iceberg's name for a partition field with a transform."""
     suffix = "trunc" if field.transform == "truncate" else field.transform
     return f"{'.'.join(field.path)}_{suffix}"
 
@@ -72,7 +74,7 @@ def layout_problems(sink: TableSink, columns: StructType) -> list[Problem]:
 
     Args:
         sink: The sink.
-        columns: The columns of its table. Columns of type ``void`` may have any type.
+        columns: The columns of the sink's table. A column of type ``void`` is accepted wherever a type is required.
     """
     problems = []
     for field in sink.layout.partition_by:
@@ -97,7 +99,7 @@ def layout_problems(sink: TableSink, columns: StructType) -> list[Problem]:
 
 
 def planned_columns(plan: Plan, sink: TableSink) -> StructType | None:
-    """Returns the columns of the table that a plan fills; None if the records determine the columns."""
+    """Returns the columns of the table that a plan fills; None if they depend on the records."""
     if sink.kind == "columns" and plan.after is None:
         return None
     if sink.kind == "records":

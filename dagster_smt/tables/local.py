@@ -1,4 +1,4 @@
-"""Folders of the local file system: checks, durable atomic writes, and locks that a process holds."""
+"""Works with folders of the local file system: checks, durable atomic writes, and locks that a process holds."""
 
 import errno
 import json
@@ -37,12 +37,12 @@ def local_folder(path: Path) -> Path:
 
 
 def spark_path(path: Path) -> str:
-    """Returns the path for Spark's readers: with a scheme, and with escaped pattern characters."""
+    """Returns the path for Spark's readers, with a scheme and with escaped pattern characters."""
     return "file://" + _GLOB.sub(r"\\\1", str(path))
 
 
 def make_folder(path: Path) -> None:
-    """Creates a folder and its parents so that they survive a power failure."""
+    """Creates a folder and its parents, so that they survive a power failure."""
     if path.is_dir():
         return
     make_folder(path.parent)
@@ -51,7 +51,7 @@ def make_folder(path: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Makes a file's content, or a folder's entries, survive a power failure."""
+    """Makes sure that a file's content, or a folder's entries, survive a power failure."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -60,7 +60,7 @@ def sync(path: Path) -> None:
 
 
 def write_json(path: Path, data: Any) -> None:
-    """Writes a whole file or nothing."""
+    """Writes JSON to a file atomically: the whole file or nothing."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     temporary.write_text(json.dumps(data, separators=(",", ":")), encoding="utf-8")
     sync(temporary)
@@ -89,7 +89,7 @@ _REMEDIES = {
 
 
 def os_problem(error: OSError, path: Path) -> Problem:
-    """Returns the problem and remedy of a refusal by the file system: SMT550 to SMT553."""
+    """Returns the problem and the remedy if the file system denied an operation: SMT550 to SMT553."""
     place = str(error.filename or path)
     other = ("SMT553", (error.strerror or type(error).__name__).lower(), "check the file and its file system")
     code, statement, hint = _REMEDIES.get(error.errno or 0, other)
@@ -98,7 +98,7 @@ def os_problem(error: OSError, path: Path) -> Problem:
 
 @contextmanager
 def coded(path: Path) -> Iterator[None]:
-    """Turns refusals of the file system within the block into errors with a code.
+    """Converts errors of the file system within the block into errors with a code.
 
     Args:
         path: The path for messages, if the error has none.
@@ -113,7 +113,9 @@ def coded(path: Path) -> Iterator[None]:
 
 
 class LockTaken(Exception):
-    """Raised if another process, or another thread of this one, holds a lock. The text names the holder, if known."""
+    """Raised if another process, or another thread of this process, holds a lock. The message names the holder if
+    known.
+    """
 
 
 _LONGEST_WAIT = 0.2  # seconds between two attempts
@@ -123,16 +125,18 @@ _LONGEST_WAIT = 0.2  # seconds between two attempts
 def locked(
     path: Path, holder: str = "", *, wait: bool, say: Callable[[str], None] = lambda line: None
 ) -> Iterator[None]:
-    """Holds a lock while the block runs. The system releases the lock if the process dies, however it dies.
+    """Holds a lock while the block runs. The system releases the lock when the process dies, for whatever reason.
 
     Args:
         path: The lock file; its folder exists.
-        holder: The holder's name, for messages of others. It is the content of the lock file.
+        holder: The name of the holder, which is written to the lock file, so that other processes can show it in
+            messages.
         wait: True to wait for the lock, False to raise.
-        say: Gets one line when the wait begins, then an empty line at each attempt. It may raise to stop the wait.
+        say: Is called with one line when the wait begins, then with an empty line at each attempt. An error that it
+            raises ends the wait.
 
     Raises:
-        LockTaken: Another one holds the lock, and ``wait`` is false.
+        LockTaken: Another process or thread holds the lock, and ``wait`` is false.
     """
     # A soft lock is a file that survives its process, so it would stop all later runs.
     lock = FileLock(path, fallback_to_soft=False)
@@ -147,7 +151,8 @@ def locked(
                 say("")
                 time.sleep(pause)
                 pause = min(2 * pause, _LONGEST_WAIT)
-        with suppress(PermissionError):  # on Windows a locked file cannot be written, so others see no holder there
+        # on Windows a locked file cannot be written, so other processes see no holder there
+        with suppress(PermissionError):
             path.write_text(holder, encoding="utf-8")
         yield
     finally:
@@ -155,7 +160,7 @@ def locked(
 
 
 def _holder_in(path: Path) -> str:
-    """Returns the holder's name in a lock file; empty if another process has just removed the file."""
+    """Returns the holder's name from a lock file. The name is empty if another process has just removed the file."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

@@ -1,4 +1,4 @@
-"""The locations of tables and file topics, to compare places that are spelled differently."""
+"""Compares the locations of tables and file topics, even if their paths are spelled differently."""
 
 import os
 import posixpath
@@ -43,7 +43,7 @@ def location_of(path: str | Path, default_store: str = "") -> Location:
 
     Args:
         path: The path or URI.
-        default_store: The store of paths without a scheme; empty: this machine.
+        default_store: The store of paths without a scheme. If empty, these paths are on this machine.
     """
     text = str(path)
     parts = urlsplit(text) if _has_scheme(text) else None
@@ -59,9 +59,9 @@ def location_of(path: str | Path, default_store: str = "") -> Location:
 
 
 def locations(session: SparkSession, place: Sink | TableSource | FileTopics) -> frozenset[Location]:
-    """Returns the locations of a place; none if the session does not know them.
+    """Returns the locations of a sink or source; an empty set if the session does not know them.
 
-    The location of a table that does not exist yet is the place where its catalog would create it.
+    A table that does not exist yet has the location at which its catalog would create it.
     """
     default = _default_store(session)
     if isinstance(place, FileTopics):
@@ -86,7 +86,7 @@ def overlap(one: Iterable[Location], other: Iterable[Location]) -> bool:
 
 
 def same_name(session: SparkSession, one: str, other: str) -> bool:
-    """Returns True if two names mean one table of a catalog. Empty names name no table."""
+    """Returns True if two names identify the same table in a catalog. An empty name identifies no table."""
     if not one or not other:
         return False
     return [p.lower() for p in _parts(session, one)] == [p.lower() for p in _parts(session, other)]
@@ -98,7 +98,7 @@ def _has_scheme(text: str) -> bool:
 
 
 def _path_of_uri(text: str) -> str:
-    """Returns the path of a URI as Hadoop reads it: it decodes nothing, and knows neither queries nor fragments."""
+    """Returns the path of a URI as Hadoop reads it. Hadoop decodes nothing, and knows neither queries nor fragments."""
     rest = text.partition(":")[2]
     if not rest.startswith("//"):
         return rest
@@ -106,7 +106,7 @@ def _path_of_uri(text: str) -> str:
 
 
 def _same_folder_above(folder: str, inside: str) -> bool:
-    """Returns True if ``inside`` is below ``folder``, even if the paths spell a folder differently.
+    """Returns True if ``inside`` is under ``folder``, even if the two paths spell a folder differently.
 
     File systems may ignore case, and a mount may appear twice.
     """
@@ -125,7 +125,7 @@ def _same_folder_above(folder: str, inside: str) -> bool:
 
 
 def _default_store(session: SparkSession) -> str:
-    """Returns the file system of paths without a scheme, as far as the session's settings name it."""
+    """Returns the file system of paths without a scheme, if the session's settings name one."""
     store = session.conf.get("spark.hadoop.fs.defaultFS", "") or ""
     if urlsplit(store).scheme in _LOCAL:
         return ""
@@ -133,14 +133,16 @@ def _default_store(session: SparkSession) -> str:
 
 
 def _texts(texts: Iterable[str]) -> Iterator[str]:
-    """Locations as the catalog gives them; some escape what a URI cannot hold."""
+    """Yields locations as the catalog gives them, and decoded. Some catalogs escape characters that a URI cannot
+    contain.
+    """
     for text in texts:
         yield text
         yield unquote(text)
 
 
 def _parts(session: SparkSession, name: str) -> list[str]:
-    """Returns the parts of a name, completed with the session's catalog and database."""
+    """Splits a name into its parts, and adds the session's catalog and database if the name lacks them."""
     parts = _split(name)
     if len(parts) > 2 or (len(parts) == 2 and _is_catalog(session, parts[0])):
         return parts
@@ -182,7 +184,7 @@ def _of_name(session: SparkSession, parts: list[str]) -> list[str]:
 
 
 def _described(session: SparkSession, statement: str) -> list[str]:
-    """Returns the location in the description of a table or namespace."""
+    """Returns the location from the description of a table or namespace."""
     try:
         rows = session.sql(statement).collect()
     except Exception:  # noqa: BLE001 - of PySpark or of Py4J: it is not there, or its catalog describes none
@@ -194,4 +196,4 @@ def _described(session: SparkSession, statement: str) -> list[str]:
     for name, value in pairs:
         if name == "location" and value:
             values.append(value)
-    return values[-1:]  # a column may have that name, too
+    return values[-1:]  # a column may also have that name

@@ -17,26 +17,26 @@ from dagster_smt.tables.written_formats import check_names, written_formats
 
 
 def plan_table(chain: Chain, table: TopicTable, topics: tuple[str, ...] = (), *, kind: SinkKind = "columns") -> Plan:
-    """Plans a chain on a topic table: with a schema if the table declares one for the values.
+    """Plans a chain on a topic table. The plan has a schema if the table declares one for the values.
 
     Args:
         chain: The chain.
         table: The topic table, which declares the formats.
-        topics: The topics to read; by default those that the table names.
+        topics: The topics to read; by default the topics that the table names.
         kind: The kind of the sink.
 
     Raises:
-        PlanError: No record of the table can pass the chain.
+        PlanError: No record of the table can get through the chain.
     """
     return _planned(with_row(chain, table, kind), table, topics)
 
 
 def plan_sink(chain: Chain, table: TopicTable, sink: Sink, topics: tuple[str, ...] = ()) -> Plan:
-    """Plans as ``plan_table``, and checks that the sink accepts the result and the chain allows it.
+    """Plans a chain like ``plan_table``, and checks that the sink can store the result.
 
     Raises:
-        PlanError: No record of the table can pass the chain or be written; or a mask, drop or rename can touch nothing.
-            The last check needs all topics, so it runs only without ``topics``.
+        PlanError: No record of the table can get through the chain or be written; or a mask, drop or rename can touch
+            nothing. The last check needs all topics, so it runs only without ``topics``.
         UnsupportedError: SMT905, the records cannot be written in their format.
     """
     written = written_formats(table, sink)
@@ -53,7 +53,7 @@ def plan_sink(chain: Chain, table: TopicTable, sink: Sink, topics: tuple[str, ..
 
 
 def _check_layout(plan: Plan, sink: TableSink) -> None:
-    """Refuses a layout that the table format, or a table with these columns, cannot have.
+    """Raises an error if the table format, or a table with these columns, does not permit the layout.
 
     Raises:
         PlanError: SMT559, SMT569.
@@ -66,19 +66,21 @@ def _check_layout(plan: Plan, sink: TableSink) -> None:
 
 
 def declared_values(table: TopicTable) -> Schema | None:
-    """Returns the declared schema of the values that the first stage of a chain sees; None if records decide."""
+    """Returns the declared schema of the values that the first stage of a chain gets; None if it depends on the
+    records.
+    """
     if table.row and table.row.physical:
         return Schema(Type.STRUCT, fields=tuple((column.name, column.schema) for column in table.row.physical))
     return table.value.known_schema
 
 
 def keeping_key(chain: Chain, table: TopicTable, sink: Sink) -> Chain:
-    """Returns the chain with a last stage that keeps two parts of the record next to the value.
+    """Adds a last stage to the chain that keeps two parts of the record next to the value.
 
-    These parts are the record's key, for tables with keys, and the topic after the chain, if the topic chooses the
+    These parts are the record's key, for tables with keys, and the topic after the chain, if the topic determines the
     table.
 
-    A key whose format has no schema is not kept. Key columns then come from the value, which tombstones do not have.
+    A key whose format has no schema is not kept. Key columns then come from the value, which a tombstone does not have.
 
     Raises:
         PlanError: SMT701, ``keys='record_key'`` and the format of the keys has no schema; SMT706, arrays are rows.
@@ -98,7 +100,7 @@ def keeping_key(chain: Chain, table: TopicTable, sink: Sink) -> Chain:
 
 
 def _not_written(chain: Chain, table: TopicTable, sink: Sink) -> Iterator[Problem]:
-    """Yields the properties of a record that the chain or a column sets and the sink cannot hold."""
+    """Yields the properties of a record that the chain or a column sets but the sink cannot store."""
     if sink.kind != "records":
         return
     if isinstance(sink, KafkaSink) and chain.writes_timestamp:
@@ -112,7 +114,7 @@ def _not_written(chain: Chain, table: TopicTable, sink: Sink) -> Iterator[Proble
 
 
 def _said_by(chain: Chain, table: TopicTable, what: Literal["timestamp", "partition"]) -> Iterator[tuple[str, str]]:
-    """Returns where a timestamp or partition comes from, and what to do instead."""
+    """Yields what sets a timestamp or partition, and what to do instead."""
     for column in table.row.others:
         if column.origin == what and not column.virtual:
             yield f"column {column.name}", "declare it VIRTUAL, or insert it into the value"

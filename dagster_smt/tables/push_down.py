@@ -1,9 +1,9 @@
 """Finds records that a run need not read, because the first stages drop them by topic, partition or time (decision 16).
 
 The effects of a stage show which records it keeps (``effects.passing``). Before a record is read, a run knows its
-topic, partition and offset. Of its timestamp, the run knows only one fact: records before the first offset at a time
-are older. Any other part of a condition may be true or false. So the functions here compute the offsets at which a
-condition is possible. These include all offsets at which it is true.
+topic, partition and offset. Of its timestamp, the run knows only one fact: all records before the first offset at a
+given time are older than that time. The result of any other part of a condition is unknown. So the functions here
+compute the offsets at which a condition can be true. They include every offset at which it is true.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ class Narrowed:
 
     Attributes:
         window: The offsets to read: at most one range for each range of the whole window.
-        unread: The other offsets, by topic and stage. Their records are not counted yet.
+        unread: The offsets that the run leaves out, by topic and stage. Their records are not counted yet.
     """
 
     window: Window
@@ -55,17 +55,16 @@ class Narrowed:
 def narrowed(
     window: Window, chain: Chain, table: TopicTable, offsets_at: OffsetsAt | None, *, found_schemas: bool = False
 ) -> Narrowed:
-    """Leaves out the offsets of a window that the chain would drop in any case.
+    """Leaves out the offsets of a window whose records the chain would drop in any case.
 
-    Only the beginning and the end of a range are left out. The run also reads all records between two records that it
-    needs.
+    Only the beginning and the end of a range are left out. The run reads all records between two records that it needs.
 
     Args:
         window: The window.
         chain: The chain, with the stage that reads columns.
         table: Its topic table.
         offsets_at: See ``Source.offsets_at``; None if the source would have to read records for it.
-        found_schemas: True if the columns of the sink depend on the records, including records that a stage drops.
+        found_schemas: True if the columns of the sink depend on the records, including the records that a stage drops.
     """
     if table.push_down != "off" and not found_schemas:
         stages = deciding(chain)
@@ -88,9 +87,10 @@ def narrowed(
 
 
 def deciding(chain: Chain) -> list[tuple[int, Condition]]:
-    """Returns the first stages of a chain that only drop, by number, with the condition of the records that pass.
+    """Returns the first stages of a chain that do nothing but drop records.
 
-    The list ends before the first stage with any other effect, because that stage counts the records that reach it.
+    Each stage is a pair: its number, and the condition of the records that it keeps. The list ends before the first
+    stage with any other effect, because that stage counts the records that reach it.
     """
     conditions = []
     for index, stage in enumerate(chain.stages):
@@ -104,9 +104,10 @@ def deciding(chain: Chain) -> list[tuple[int, Condition]]:
 
 
 def explained(chain: Chain, table: TopicTable) -> list[str]:
-    """Describes, for each of these stages, the places of the records that it can keep.
+    """Describes, for each of the first stages that only drop records, the offsets, partitions, topics and times that it
+    can keep.
 
-    A stage whose condition does not depend on the place has no line.
+    A stage whose condition depends on none of these has no line.
     """
     lines = []
     columns = _metadata(table)
@@ -140,12 +141,12 @@ def _offsets(offsets: Intervals) -> str:
 
 
 def _metadata(table: TopicTable) -> dict[str, Column]:
-    """Returns the columns that hold a record's place unchanged."""
+    """Returns the columns that hold a record's topic, partition, offset or timestamp unchanged."""
     columns = {}
     for c in table.row.others:
         if c.origin in _KNOWN and c.schema.default is None:
             columns[c.name] = c
-    # with a schema a moment cannot be compared
+    # with a schema, a timestamp cannot be compared
     moments = set()
     for n, c in columns.items():
         if c.origin == "timestamp" and c.schema.logical is not None:
@@ -162,7 +163,8 @@ def _split(
 ) -> tuple[Intervals, list[tuple[int, Intervals]]]:
     """Returns the part of a range to read, and the part that each stage drops unread.
 
-    Only what surely reaches a stage counts as dropped by it, and only if that is so whether the value is null or not.
+    A record is assigned to a stage that drops it only if it certainly reaches that stage, whether its value is null or
+    not.
     """
     drops: list[list[Intervals]] = []
     for null in nulls:
@@ -191,15 +193,15 @@ def _unread(chain: Chain, left: Sequence[tuple[int, Range]]) -> Iterator[Unread]
 
 @dataclass
 class _Times:
-    """Offsets by time: asked for once for all topics, and only if a stage wants to know."""
+    """Looks up offsets by time, once for all topics, and only if a stage needs them."""
 
     topics: Sequence[str]
     offsets_at: OffsetsAt | None
     offsets: dict[int, Mapping[TopicPartition, int]] = field(default_factory=dict)
 
     def first(self, place: TopicPartition, millis: int) -> int:
-        """Returns the first offset at or after a time; 0 if it is unknown. All earlier records are older."""
-        if self.offsets_at is None or millis <= 0:  # to brokers, negative times mean something else
+        """Returns the first offset at or after a time; 0 if it is unknown. All records before this offset are older."""
+        if self.offsets_at is None or millis <= 0:  # to brokers, negative times have a special meaning
             return 0
         if millis not in self.offsets:
             self.offsets[millis] = self.offsets_at(self.topics, millis)
@@ -212,8 +214,8 @@ class RecordPlace:
 
     Attributes:
         whole: The offsets.
-        of: The topic and the partition; None: any.
-        columns: Columns of metadata by name.
+        of: The topic and the partition; None for any partition.
+        columns: The metadata columns by name.
         times: The first offset of each time.
         null: True if the values are null.
     """
@@ -225,7 +227,9 @@ class RecordPlace:
     null: bool = False
 
     def possible(self, condition: Condition, outcome: bool = True) -> Intervals:
-        """Returns the offsets at which a condition can have a result, including offsets whose result is unknown."""
+        """Returns the offsets at which a condition can have a given outcome, including offsets at which the outcome is
+        unknown.
+        """
         if isinstance(condition, NotCondition):
             return self.possible(condition.condition, not outcome)
         if isinstance(condition, AllConditions | AnyCondition):
@@ -263,7 +267,7 @@ class RecordPlace:
             return common(self.whole, spans)
         if outcome in _answers(test, column, None):  # a timestamp may be null
             return self.whole
-        # newer records may stand before older ones, so nothing follows from an upper end
+        # newer records may be stored before older ones, so an upper limit excludes no offset
         return minus(self.whole, [(0, self._first(spans[0][0]) if spans else EVERY)])
 
     def _first(self, millis: int) -> int:
@@ -273,14 +277,14 @@ class RecordPlace:
 
 
 def _answers(test: FieldTest, column: Column, value: object) -> set[bool]:
-    """Returns the possible answers of a test for a value, in a record with or without a schema."""
+    """Returns the possible results of a test for a value, in records with and without a schema."""
     return _answer(test.test, column.schema, value) | _answer(test.test, None, value)
 
 
 def _answer(test: Callable[..., bool], *of: object) -> set[bool]:
-    """Returns the answer of a test; both answers if the test raises.
+    """Returns the result of a test as a set. If the test raises, the set contains both results.
 
-    The run then reads the records, and each reports its problem.
+    The run then reads the records, and each of them reports its problem.
     """
     try:
         return {test(*of)}

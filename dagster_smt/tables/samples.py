@@ -1,4 +1,4 @@
-"""Reads a few records of a topic without Spark, from files or from a broker."""
+"""Reads a few records of a topic from files or from a broker, without Spark."""
 
 import time
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def samples(topics: "FileTopics | KafkaTopics", topic: str, limit: int, start: int | None = None) -> list[Sample]:
-    """Returns the last records of a topic's partitions, or the records from an offset on.
+    """Returns the last records of a topic's partitions, or the records from an offset onwards.
 
     Raises:
-        TableError: SMT501 or SMT515, there is no such topic; SMT538, there are no such offsets.
+        TableError: SMT501 or SMT515, the topic does not exist; SMT538, the offsets do not exist.
     """
     from dagster_smt.tables.sources import open_source
 
@@ -61,7 +61,7 @@ def _of_files(topics: FileTopics, ranges: list[Range]) -> Iterator[Sample]:
 
 
 def records_of_broker(topics: "KafkaTopics", ranges: list[Range]) -> Iterator[Sample]:
-    """Yields all records in some ranges, in the order in which they come.
+    """Yields all records of some ranges, in the order in which the brokers send them.
 
     Raises:
         TableError: SMT759, the brokers stopped sending before the end.
@@ -75,7 +75,7 @@ def _of_broker(topics: "KafkaTopics", ranges: list[Range], until: float | None) 
     Args:
         topics: The cluster.
         ranges: The ranges.
-        until: Stop at this time; None: read everything, as long as records come.
+        until: The time at which reading stops. None: read all records, as long as the brokers send some.
     """
     with needs_extras():
         from confluent_kafka import KafkaError, TopicPartition
@@ -92,9 +92,9 @@ def _of_broker(topics: "KafkaTopics", ranges: list[Range], until: float | None) 
             for message in consumer.consume(500, timeout=0.5):
                 error = message.error()
                 if until is None and error is not None and error.code() != KafkaError._PARTITION_EOF:
-                    continue  # what an error hides is not read
+                    continue  # records after an error are not read
                 if error is not None or message.offset() >= ends.get(message.partition(), 0) - 1:
-                    ends.pop(message.partition(), None)  # its end, or the last one that is wanted
+                    ends.pop(message.partition(), None)  # the end of the range, or its last requested record
                 if error is None:
                     patience = time.monotonic() + topics.timeout
                     yield _sample(message)

@@ -1,4 +1,4 @@
-"""Avro and Protobuf schemas in files next to a topic table."""
+"""Reads Avro and Protobuf schemas from files next to a topic table."""
 
 import base64
 from dataclasses import replace
@@ -12,7 +12,7 @@ _FILES = {"schema": ".avsc", "descriptor": ".desc"}
 
 
 def with_files(form: Format, folder: Path) -> Format:
-    """Returns the format with the contents of its files: an ``.avsc``, or a ``.desc`` from ``protoc``.
+    """Returns the format with the contents of its schema file: an ``.avsc`` file, or a ``.desc`` file from ``protoc``.
 
     Raises:
         ConfigError: SMT273, a file cannot be read.
@@ -31,10 +31,11 @@ def with_files(form: Format, folder: Path) -> Format:
 
 
 def with_schema(form: Format) -> Format:
-    """Returns a format of ``DESCRIBED`` with the schema from its options; without such options unchanged.
+    """Returns a format of ``DESCRIBED`` with the schema from its options. Without such options, the format is returned
+    unchanged.
 
     Raises:
-        ConfigError: SMT273, there is no such file, or the file is not a schema.
+        ConfigError: SMT273, the file does not exist, or it is not a schema.
     """
     if not form.described or form.schema is not None:
         return form

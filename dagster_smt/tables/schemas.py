@@ -1,4 +1,6 @@
-"""The columns of a table after a run: added columns, widened types, and changes that are refused before reading."""
+"""Determines the columns of a table after a run: added columns, widened types, and changes that are rejected before
+reading.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -27,12 +29,12 @@ WIDER = {
     "int": ("bigint",),
     "float": ("double",),
 }
-"""Types that hold every value of another one, in Delta and in Iceberg."""
+"""Maps each type to the types that can hold all of its values, in Delta and in Iceberg."""
 
 
 @dataclass
 class _Merge:
-    """One comparison of two schemas, and the problems found on the way."""
+    """Compares two schemas, and collects the problems."""
 
     evolution: SchemaEvolution
     problems: list[Problem] = field(default_factory=list)
@@ -73,14 +75,14 @@ class _Merge:
 
 
 def _holds(old: DataType, new: DataType) -> bool:
-    """Returns True if a table's decimals have room for those of a run, so that it can stay as it is."""
+    """Returns True if the table's decimals can hold the run's decimals, so that the column need not change."""
     if not (isinstance(old, DecimalType) and isinstance(new, DecimalType)):
         return False
     return old.scale == new.scale and old.precision >= new.precision
 
 
 def _wider(one: DataType, other: DataType) -> DataType | None:
-    """Returns the type of two that holds the values of both, if there is one."""
+    """Returns whichever of two types holds the values of both; None if neither does."""
     if isinstance(one, DecimalType) and isinstance(other, DecimalType):
         if one.scale == other.scale:
             return max(one, other, key=lambda d: d.precision)
@@ -99,14 +101,15 @@ def evolved_schema(sink: Sink, table: StructType | None, new: StructType, *, cas
         sink: The sink.
         table: The current columns; None if the run creates the table or starts it over.
         new: The columns that the run writes.
-        case_sensitive: True if Spark tells names apart that differ only in case.
+        case_sensitive: True if Spark distinguishes names that differ only in case.
 
     Returns:
-        The columns of both, in order of appearance. Every one may be null.
+        The columns of the table and the run, in order of appearance. Every column may be null.
 
     Raises:
-        TableError: All of SMT521: a column has another type; SMT526: two columns or fields differ only in case; SMT527:
-            there is no column; SMT529: a struct has no fields; SMT571: ``schema_evolution`` permits no new column.
+        TableError: All problems. SMT521: a column has a different type; SMT526: two columns or fields differ only in
+            case; SMT527: there is no column; SMT529: a struct has no fields; SMT571: ``schema_evolution`` permits no
+            new column.
     """
     merge = _Merge(sink.schema_evolution if table is not None else "add")
     merged = merge.struct(table or StructType(), new, "")
@@ -128,7 +131,7 @@ def conformed(frame: DataFrame, schema: StructType) -> DataFrame:
 
 
 def conformed_columns(frame: DataFrame, schema: StructType) -> list[Column]:
-    """Returns the columns of a schema by name. Narrower columns are widened, and missing columns are null."""
+    """Returns the columns of a schema, matched by name. Narrower columns are widened, and missing columns are null."""
     have = types_by_name(frame.schema)
     columns = []
     for target in schema.fields:
@@ -142,7 +145,7 @@ def conformed_columns(frame: DataFrame, schema: StructType) -> list[Column]:
 
 
 def conformed_value(column: Column, have: DataType, want: DataType) -> Column:
-    """Returns a value with the fields of another type by name. Missing fields are null."""
+    """Returns a value with the fields of another type, matched by name. Missing fields are null."""
     if nullable(have) == nullable(want):
         return column
     if isinstance(have, StructType) and isinstance(want, StructType):
@@ -168,7 +171,9 @@ def conformed_value(column: Column, have: DataType, want: DataType) -> Column:
 
 
 def case_twins(schema: StructType) -> Iterator[tuple[str, str]]:
-    """Returns fields of one struct that differ only in case: the path of the first one, and of the other."""
+    """Yields pairs of fields in one struct whose names differ only in case: the path of the first field, and of the
+    second.
+    """
     for path, struct in all_structs(schema):
         seen: dict[str, str] = {}
         for name in struct.names:
@@ -178,7 +183,8 @@ def case_twins(schema: StructType) -> Iterator[tuple[str, str]]:
 
 
 def nul_names(schema: StructType, table: str) -> list[Problem]:
-    """Returns names with the character NUL: Spark writes such names, but other readers of the table fail.
+    """Returns a problem for each name that contains the character NUL. Spark writes such names, but other readers of
+    the table fail.
 
     ``table`` is the kind of the table.
     """
@@ -202,7 +208,7 @@ def _twins(schema: StructType) -> list[Problem]:
 
 
 def all_structs(kind: DataType, path: str = "") -> Iterator[tuple[str, StructType]]:
-    """Yields a struct and those inside it, the outermost first, each with its path (empty: the outermost)."""
+    """Yields a struct and the structs inside it, the outermost first, with their paths. The outermost path is empty."""
     if isinstance(kind, StructType):
         yield path, kind
         for column in kind.fields:
@@ -214,7 +220,7 @@ def all_structs(kind: DataType, path: str = "") -> Iterator[tuple[str, StructTyp
 
 
 def changed_types(old: DataType, new: DataType, path: str) -> Iterator[tuple[str, DataType]]:
-    """Yields the columns, and the parts of columns, whose type differs, each by its path in ``ALTER TABLE``."""
+    """Yields the columns, and the parts of columns, whose types differ, each with its path in ``ALTER TABLE``."""
     if isinstance(old, StructType) and isinstance(new, StructType):
         known = {f.name: f.dataType for f in old.fields}
         for column in new.fields:

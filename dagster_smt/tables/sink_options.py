@@ -28,7 +28,9 @@ from dagster_smt.tables.topic_table import FileTopics
 
 @dataclass(frozen=True)
 class SourceColumns:
-    """The columns with the coordinates of each row's record, by which a replay replaces exactly its rows."""
+    """Names the columns with the coordinates of each row's record. A replay finds the rows that it replaces by these
+    columns.
+    """
 
     topic: str = "_source_topic"
     partition: str = "_source_partition"
@@ -40,10 +42,12 @@ class SourceColumns:
 
 
 RECORD_COORDINATES = SourceColumns("source_topic", "partition", "offset")
-"""Kafka's own columns already have two of them."""
+"""Two of these columns are Kafka's own."""
 
 MOST_TOPICS = 500
-"""File topics hold a lock for each, and most systems let a process open 1,024 files."""
+"""The largest permitted number of topics. File topics hold a lock for each topic, and most systems let a process open
+1,024 files.
+"""
 SinkKind = Literal["records", "columns"]
 SchemaEvolution = Literal["none", "add", "widen"]
 RefusedTables = Literal["unread", "dead_letters"]
@@ -57,9 +61,9 @@ class Sink:
         schema_evolution: The permitted changes of the table's columns.
         path: The folder or URI, for sinks that have one.
         table: The name in a catalog, for sinks that have one.
-        key, value: The formats of written records; None: those of the topic table.
+        key, value: The formats of written records. None: the formats of the topic table.
         storage: The short name of the format.
-        replaceable: True if rows that are committed can be replaced.
+        replaceable: True if a run can replace committed rows.
     """
 
     kind: SinkKind = "records"
@@ -103,41 +107,46 @@ class Sink:
 
 @dataclass(frozen=True)
 class TableSink(Sink):
-    """A table that runs write to, by path or by its name in a catalog; or with ``{topic}`` in it, many tables.
+    """A table that runs write to, identified by its path or by its name in a catalog.
 
-    ``DeltaSink("lake/{topic}")`` is one table for each topic that the chain's routers choose. Each run writes them all.
+    With ``{topic}`` in the path or name, the sink is many tables: ``DeltaSink("lake/{topic}")`` is one table for each
+    topic that the chain's routers choose. Each run writes all of these tables.
 
     Attributes:
         path: Folder or URI, in a file system that the session knows. A relative path begins where Dagster runs.
         kind: ``records`` (Kafka's columns) or ``columns`` (one column per field of the value).
         table: Name in a catalog, such as ``lake.orders``; instead of ``path``.
         schema_evolution: Permitted changes of the table's columns: ``none``, ``add`` (new columns and fields) or
-            ``widen`` (wider types, too).
+            ``widen`` (also wider types).
         source_columns: Names of the columns for the topic, partition and offset of each row. None omits these columns,
-            and no run can replace rows. Tables of kind ``records`` have Kafka's own columns instead.
-        key, value: Kind ``records`` only: the format of keys, or of values, to write; None: as the topic table has it.
-        mode: Of kind ``columns``: ``append`` adds a row for each record; ``upsert`` keeps one row for each key;
+            so no run can replace rows. Tables of kind ``records`` have Kafka's own columns instead.
+        key, value: For kind ``records`` only: the format in which keys, or values, are written. None: the format of the
+            topic table.
+        mode: For kind ``columns`` only: ``append`` adds a row for each record; ``upsert`` keeps one row for each key;
             ``scd2`` keeps each version of a key.
         keys: The columns of the key, or ``record_key``: the fields of the record's key.
-        deletes: What a tombstone does, or a row that the chain marks as deleted: ``apply`` removes the row, ``soft``
-            keeps it with the flag ``_is_deleted`` and the time ``_deleted_at``, ``ignore`` does nothing.
-        delete_flag: The column by which the chain marks deleted rows (true or 'true'); the table does not have it.
-        sequence_by: A column that orders the events of a key that comes from several partitions. Without it offsets
-            do, and a key that is met in two partitions is refused.
-        track: Of ``scd2``: the columns whose change makes a new version; empty: all.
-        unavailable_value: Debezium's ``unavailable.value.placeholder``: the table's value stays. Empty: no text is one.
-        soft_delete_columns, validity_columns: Names of the columns that ``soft`` and ``scd2`` add.
+        deletes: The effect of a tombstone, or of a row that the chain marks as deleted: ``apply`` removes the row,
+            ``soft`` keeps the row with the flag ``_is_deleted`` and the time ``_deleted_at``, ``ignore`` does nothing.
+        delete_flag: The column in which the chain marks deleted rows (true or 'true'). The table does not get this
+            column.
+        sequence_by: A column that orders the events of a key that comes from several partitions. Without this option,
+            offsets order the events, and a key that occurs in two partitions is an error.
+        track: For ``scd2`` only: the columns whose change creates a new version; empty: all columns.
+        unavailable_value: Debezium's ``unavailable.value.placeholder``: where an event has this string, the table keeps
+            its value. Empty: there is no placeholder.
+        soft_delete_columns, validity_columns: The names of the columns that ``soft`` and ``scd2`` add.
         partition_by: The partitioning of a new table: columns, or ``year(at)``, ``month(at)``, ``day(at)``,
             ``hour(at)``; on Iceberg also ``bucket(16, id)`` and ``truncate(4, name)``.
         cluster_by: The columns by which a new table stores similar rows together: Delta's ``CLUSTER BY``, Iceberg's
             sort order.
         properties: Table properties of a new table.
         comment: The description of a new table.
-        target_file_size: The size of a new table's files: bytes, or a text such as ``128 MB``.
-        max_tables: With ``{topic}``: limit of the tables. A router may take the topic from any field.
-        max_new_tables: With ``{topic}``: limit of the tables that one run makes.
-        refused_tables: With ``{topic}``: the records of topics that get no table stay ``unread``, and the next run
-            reads them again; or they become ``dead_letters``.
+        target_file_size: The size of a new table's files: a number of bytes, or a string such as ``128 MB``.
+        max_tables: With ``{topic}``: the largest permitted number of tables. The limit protects against a router that
+            takes the topic from an arbitrary field.
+        max_new_tables: With ``{topic}``: the largest number of tables that one run creates.
+        refused_tables: With ``{topic}``: the treatment of records whose topic gets no table. ``unread``: the next run
+            reads them again. ``dead_letters``: they become dead letters.
     """
 
     path: str | Path = ""
@@ -194,7 +203,7 @@ class TableSink(Sink):
         return TOPIC in str(self.path) or TOPIC in self.table
 
     def of_topic(self, topic: str) -> "TableSink":
-        """Returns the table of a topic that the chain chooses."""
+        """Returns the table for a topic that the chain chooses."""
         if self.table:
             return replace(self, table=table_of_topic(self.table, topic))
         path = path_of_topic(str(self.path), topic)
@@ -202,7 +211,7 @@ class TableSink(Sink):
 
     @property
     def progress(self) -> "TableSink":
-        """The table with the progress of runs that write many tables."""
+        """The table that stores the progress of runs that write many tables."""
         plain = replace(self, kind="records", mode="append", keys=RECORD_KEY, deletes="apply", sequence_by="", track=())
         return replace(plain, schema_evolution="add", **NO_LAYOUT).of_topic(PROGRESS)
 
@@ -253,7 +262,7 @@ NO_LAYOUT: Mapping[str, Any] = {
     "comment": "",
     "target_file_size": "",
 }
-"""Options of a table that has no layout of its own, such as a table beside another one."""
+"""Layout options of a table that has no layout of its own, such as a table next to another table."""
 
 
 def per_topic_problems(sink: TableSink) -> list[Problem]:
@@ -275,7 +284,7 @@ def per_topic_problems(sink: TableSink) -> list[Problem]:
 
 
 def keyed_problems(sink: TableSink) -> list[Problem]:
-    """Returns what is wrong with the options of a table with keys, all of it."""
+    """Returns all problems of the options of a table with keys."""
     problems = []
     for option, known in (("mode", MODES), ("deletes", DELETES)):
         value = getattr(sink, option)
@@ -316,7 +325,9 @@ def keyed_problems(sink: TableSink) -> list[Problem]:
 
 
 def _append_only_problems(sink: TableSink) -> list[Problem]:
-    """Returns a problem if a table whose rows change is to forbid changes. Delta reads its properties in any case."""
+    """Returns a problem if the definition forbids changes to a table whose rows change. Delta reads its properties in
+    any case.
+    """
     problems: list[Problem] = []
     if sink.storage != "delta":
         return problems
@@ -329,7 +340,7 @@ def _append_only_problems(sink: TableSink) -> list[Problem]:
 
 
 APPEND_ONLY = "delta.appendOnly"
-"""The property with which Delta refuses every statement that changes or removes rows."""
+"""The property with which Delta rejects every statement that changes or removes rows."""
 
 
 @dataclass(frozen=True)
@@ -344,7 +355,7 @@ class DeltaSink(TableSink):
 class IcebergSink(TableSink):
     """An Iceberg table.
 
-    With a path, the table is in the catalog ``smt_paths``, which the session gets from this package.
+    With a path, the table is in the catalog ``smt_paths``, which this package adds to the session.
     """
 
     storage: ClassVar[str] = "iceberg"
@@ -362,8 +373,9 @@ class FileTopicSink(Sink):
     Attributes:
         path: The folder of the topics. A relative path begins where Dagster runs.
         group: The consumer group whose progress is kept next to the topics.
-        key, value: The format of keys, or of values, to write; None: as the topic table has it.
-        max_topics: Limit of the topics that one run may write to: a router may take the topic from any field.
+        key, value: The format in which keys, or values, are written. None: the format of the topic table.
+        max_topics: The largest number of topics that one run may write to. The limit protects against a router that
+            takes the topic from an arbitrary field.
     """
 
     path: str | Path = field()  # required, although ``Sink`` has a default
@@ -384,14 +396,15 @@ class FileTopicSink(Sink):
 class KafkaSink(Sink):
     """Topics of a Kafka cluster: records go to the topics that the chain's routers choose, at least once.
 
-    The headers of each record name its source, so a consumer can recognise a second copy.
+    The headers of each written record name its source record, so a consumer can recognise a second copy.
 
     Attributes:
         topics: The cluster.
         group: The consumer group whose committed offsets are the progress, on the cluster of the source. Empty: the
             name of the asset or op.
-        key, value: The format of keys, or of values, to write; None: as the topic table has it.
-        max_topics: Limit of the topics that one run may write to: a router may take the topic from any field.
+        key, value: The format in which keys, or values, are written. None: the format of the topic table.
+        max_topics: The largest number of topics that one run may write to. The limit protects against a router that
+            takes the topic from an arbitrary field.
     """
 
     topics: KafkaTopics
@@ -414,4 +427,4 @@ class KafkaSink(Sink):
 
 
 LetterPlace = FileTopics | KafkaTopics | TableSink
-"""Where dead letters can go."""
+"""The locations to which dead letters can be written."""

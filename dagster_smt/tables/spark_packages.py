@@ -1,4 +1,4 @@
-"""The packages that a Spark session needs for sources and sinks."""
+"""Lists the packages that a Spark session needs for sources and sinks."""
 
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sink_options import DeltaSink, IcebergSink, KafkaSink, Sink, TableSink

@@ -1,14 +1,14 @@
-"""Literals in places of SQL that permit no expression; ``spark.sql.text`` serves all other places."""
+"""Writes literals where SQL permits no expression. Everywhere else, use ``spark.sql.text``."""
 
 import re
 
 
 def literal(text: str) -> str:
-    """Returns the literal of a ``COMMENT``.
+    """Returns a string as the literal of a ``COMMENT``.
 
-    Unusual characters are escaped, so that Spark replaces no variables in the text and reads no command in it. In a
-    ``COMMENT`` a backslash always escapes. In an expression, the setting ``spark.sql.parser.escapedStringLiterals``
-    would make the backslashes a part of the text.
+    Unusual characters are escaped, so that Spark replaces no variables in the string and does not interpret it as a
+    command. In a ``COMMENT`` a backslash always escapes. In an expression, the setting
+    ``spark.sql.parser.escapedStringLiterals`` would turn the backslashes into part of the string.
     """
     return "'" + re.sub(r"[^\w.,:-]", lambda match: _escaped(match[0]), text) + "'"
 

@@ -17,7 +17,7 @@ from dagster_smt.tables.kafka.spec import KafkaTopics
 
 @dataclass(frozen=True)
 class FileTopics:
-    """File topics below a folder: ``<root>/<topic>/<partition>/<base-offset>.jsonl`` (or ``.parquet``)."""
+    """File topics under a folder: ``<root>/<topic>/<partition>/<base-offset>.jsonl`` (or ``.parquet``)."""
 
     root: Path
 
@@ -35,7 +35,7 @@ class TableSource:
         name: The table's name in a catalog (``lake.bronze.events``); or
         path: its path or URI, and
         format: ``delta``, ``iceberg`` or ``parquet``.
-        columns: The table's names of Kafka's columns, if they differ: ``{"value": "payload"}``.
+        columns: The names that the table gives to Kafka's columns, if they differ: ``{"value": "payload"}``.
     """
 
     name: str = ""
@@ -56,14 +56,14 @@ SourceSpec = FileTopics | TableSource | KafkaTopics
 class TopicTable:
     """The input of a chain.
 
-    With ``columns`` the value that the chain sees is a row (FLIP-107): its fields are the columns, in their order,
-    from the value, the key, the record's metadata and its headers. A null value stays null.
+    With ``columns``, the chain gets a row as the value (FLIP-107). The fields of the row are the declared columns, in
+    the declared order. They come from the record's value, key, metadata and headers. A null value stays null.
 
     Attributes:
         source: The cluster, folder or table that holds the topics.
-        topics: The names of topics.
-        pattern: A regular expression for names of topics; it must match whole names.
-        key, value: Format of the keys, or of the values.
+        topics: The names of the topics.
+        pattern: A regular expression for topic names, which must match whole names.
+        key, value: The format of the keys, or of the values.
         start: The first record of a topic that the table has not read before: ``earliest``; ``latest``; a point in
             time (``2026-01-31T12:00:00Z``), for the first record of that time or later; or ``group:NAME``, for the
             committed offsets of a consumer group. The table records earlier offsets as a gap.
@@ -74,16 +74,16 @@ class TopicTable:
         columns: The columns of its rows: a column list (``id BIGINT, at TIMESTAMP METADATA FROM 'timestamp'``), a
             mapping of names to types or options, or ``Column`` objects. Without physical columns all fields of the
             value stay, and the declared columns are added to them.
-        key_fields: Physical columns that are in the key.
-        key_fields_prefix: Prefix of these columns' names that the fields in the key do not have.
-        value_fields_include: ``ALL``: the value holds the key's columns, too, and the value's columns win; or
-            ``EXCEPT_KEY``.
-        fields_verify_integrity: Comparison of the columns that both key and value hold. With True, a record fails if
-            they differ; with ``check``, the record is counted, and the asset gets the check ``key_matches_value``.
-        push_down: Records that stay unread because the chain's first stages drop them for their topic, partition,
-            offset or timestamp: ``off``, none; ``exact``, those that are dropped whatever they contain;
-            ``no-tombstones``, also those that are dropped unless their value is null. Unread records cannot fail, and
-            count as dropped.
+        key_fields: The physical columns that come from the key.
+        key_fields_prefix: A prefix of the key columns' names, which the names of the fields in the key lack.
+        value_fields_include: ``ALL``: the value also contains the key's columns, and the columns from the value take
+            precedence. ``EXCEPT_KEY``: the value does not contain the key's columns.
+        fields_verify_integrity: Compares the columns that both key and value contain. With True, a record fails if they
+            differ; with ``check``, the record is counted, and the asset gets the check ``key_matches_value``.
+        push_down: Leaves records unread if the chain's first stages drop them because of their topic, partition, offset
+            or timestamp. ``off``: all records are read. ``exact``: records that are dropped whatever they contain stay
+            unread. ``no-tombstones``: records that are dropped unless their value is null also stay unread. Unread
+            records cannot fail, and are counted as dropped.
     """
 
     source: SourceSpec
@@ -115,7 +115,7 @@ class TopicTable:
             raise ConfigError(Problem("SMT585", "group", statement, "leave group out"))
 
     def _declare(self) -> None:
-        """Settles key and value by the columns and the schemas beside the topics."""
+        """Sets the formats of key and value from the columns and from the schema files next to the topics."""
         for side in ("key", "value"):
             if getattr(self, side).kind in DESCRIBED:
                 from dagster_smt.tables.rows.declare import described_format
@@ -143,7 +143,7 @@ class TopicTable:
             object.__setattr__(self, name, setting)
 
     def _undescribed(self) -> list[Problem]:
-        """Formats that nothing gives a schema."""
+        """Returns a problem for each format that lacks a schema."""
         if not {self.key.kind, self.value.kind} & set(DESCRIBED):
             return []
         from dagster_smt.tables.rows.declare import undescribed
@@ -154,7 +154,7 @@ class TopicTable:
         return results
 
     def _check_arrays(self) -> None:
-        """Refuses arrays as rows without the columns of a row."""
+        """Raises an error if arrays are rows but the table declares no columns."""
         problems = []
         if self.key.arrays_as_rows:
             hint = "leave it out: an array in a value makes rows, each with the key of its record"
@@ -187,15 +187,16 @@ class TopicTable:
 
         Args:
             statement: The statement.
-            source: The place of the topics; by default the cluster of ``properties.bootstrap.servers``.
+            source: The cluster, folder or table with the topics; by default the cluster of
+                ``properties.bootstrap.servers``.
             place: The name of the statement in messages.
-            elsewhere: The place of the topics if neither ``source`` nor the statement names it.
-            others: Options that no statement has: ``on_data_loss``, ``group``; ``start`` and ``key`` if this statement
-                does not set them.
+            elsewhere: The source to use if neither ``source`` nor the statement names one.
+            others: Options that a statement cannot set, such as ``on_data_loss`` and ``group``; also ``start`` and
+                ``key`` if this statement does not set them.
 
         Raises:
-            ConfigError: All wrong or unsupported parts of the statement: SMT250 to SMT270; SMT271, the place of the
-                topics is unknown; SMT270, an argument repeats the statement.
+            ConfigError: All wrong or unsupported parts of the statement: SMT250 to SMT270; SMT271, the source of the
+                topics is unknown; SMT270, an argument repeats an option of the statement.
         """
         from dagster_smt.tables.rows.statement import parse_statement
         from dagster_smt.tables.rows.with_options import table_arguments
@@ -224,7 +225,7 @@ class TopicTable:
 
     @property
     def row(self) -> Row:
-        """The columns, and their places in a record; empty without columns."""
+        """The columns, and where in a record each of them is; empty if the table declares no columns."""
         assert isinstance(self.columns, tuple)
         return Row(
             self.columns,
@@ -236,7 +237,7 @@ class TopicTable:
 
 
 def check_start(start: str, place: str) -> None:
-    """Refuses an unknown start.
+    """Raises an error for an unknown start.
 
     Raises:
         ConfigError: SMT584.
@@ -251,10 +252,10 @@ def check_start(start: str, place: str) -> None:
 
 
 def millis_of(moment: str) -> int:
-    """Returns milliseconds since 1970, from a time in ISO 8601 (without a zone in UTC) or from the number itself.
+    """Parses a time into milliseconds since 1970: ISO 8601 (in UTC if it has no zone), or the number itself.
 
     Raises:
-        ValueError: The text is neither.
+        ValueError: The string is neither a time nor a number.
     """
     if moment.isdecimal():
         return int(moment)

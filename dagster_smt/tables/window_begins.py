@@ -1,7 +1,7 @@
-"""The first offsets of new topics and partitions, and the offsets that known topics have lost.
+"""Computes the first offsets of new topics and partitions, and the offsets that known topics have lost.
 
-Each commit stores the earliest offset of every partition, including empty ones. So a later run can report records that
-were deleted after that offset before any run read them.
+Each commit stores the earliest offset of every partition, including empty ones. So if records are deleted after that
+offset before a run has read them, a later run can report them.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -15,10 +15,11 @@ from dagster_smt.tables.topic_table import millis_of
 
 
 def begins_of(there: Iterable[Range], state: TableState) -> dict[TopicPartition, int]:
-    """Returns the offset at which the table begins with each partition.
+    """Returns the offset at which the table begins in each partition.
 
-    A partition that was added to a known topic begins at offset 0, even if its first records were deleted. States of
-    earlier versions do not contain partitions without records; such a partition begins at its earliest offset.
+    In a partition that has been added to a known topic, the table begins at offset 0, even if its first records have
+    been deleted. States written by earlier versions do not contain partitions without records; in such a partition, the
+    table begins at the earliest offset.
     """
     topics = topics_in(state.begins)
     begins = {}
@@ -62,7 +63,7 @@ def skipped(start: str, available: Available, topics: Collection[str]) -> tuple[
 
 
 def lost(there: Iterable[Range], begins: Mapping[TopicPartition, int], passed: OffsetSet) -> list[Range]:
-    """Returns the offsets that were deleted before any run read them, and that no run has accepted as lost."""
+    """Returns the offsets that were deleted before any run read them, unless a run has accepted their loss."""
     ranges = []
     for r in there:
         place = (r.topic, r.partition)
@@ -90,15 +91,15 @@ def gap_warning(range_: Range) -> Problem:
 def other_topics(
     state: TableState, available: Available, topics: Iterable[str], explicit: OffsetSet
 ) -> list[tuple[str, Problem]]:
-    """Returns topics that differ from the ones that the table has read under the same names.
+    """Returns the topics that are not the same as the topics that the table has read under these names.
 
-    They were created again, or cut back.
+    These topics have been deleted and created again, or their logs have been cut back.
 
     Args:
         state: The state of the table.
         available: What the topics hold.
         topics: The topics.
-        explicit: Offsets that the run reads again in any case, which repairs a cut in these offsets.
+        explicit: Offsets that the run reads again in any case. Reading them again repairs a cut in these offsets.
     """
     problems = []
     for topic in sorted(topics):
@@ -106,7 +107,7 @@ def other_topics(
         if before and now and not available.same_topic(before, now):
             statement = "the topic was deleted and created again since the table read it"
             problems.append((topic, Problem("SMT516", topic, statement, _anew_hint(topic))))
-    # a new topic is shorter, too: that is not a second problem
+    # a topic that has been created again is also shorter: that is not a second problem
     anew = {topic for topic, _ in problems}
     ends = {}
     for place, end in _ends(state).items():
@@ -131,16 +132,16 @@ def other_topics(
 
 
 def _ends(state: TableState) -> dict[TopicPartition, int]:
-    """Returns the end of the offsets that the table holds of each partition, which may be empty."""
+    """Returns the end of the offsets that the table holds of each partition. The range before the end may be empty."""
     return {**state.begins, **{place: intervals[-1][1] for place, intervals in state.held.parts.items()}}
 
 
 def _cut_back(
     state: TableState, available: Available, ends: Mapping[TopicPartition, int], places: Sequence[TopicPartition]
 ) -> Mapping[TopicPartition, int]:
-    """Returns the partitions whose log lost records that the table holds, although the log is as long as before.
+    """Returns the partitions whose log has lost records that the table holds, although the log is as long as before.
 
-    As long as a partition has the leader that it had, it has lost nothing.
+    A partition that still has its former leader has lost nothing.
     """
     moved = {}
     for place in places:
@@ -170,12 +171,12 @@ def _grown_again(place: TopicPartition, end: int, cut: int) -> Problem:
 
 
 def rebuild_hint(topic: str) -> str:
-    """Returns the hint for starting a topic over."""
+    """Returns the hint that describes how to start a topic over."""
     return f"launch with window.rebuild: true and window.topics: [{topic}], which replaces the rows of this topic"
 
 
 def _anew_hint(topic: str) -> str:
-    """Returns both ways to continue with another topic of the same name."""
+    """Returns the hint with both ways to continue with a new topic of the same name."""
     return (
         f"launch once with window.begin_anew: true, which keeps the rows of the former topic; or {rebuild_hint(topic)}"
     )

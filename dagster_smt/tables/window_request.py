@@ -13,14 +13,15 @@ class WindowRequest:
 
     Attributes:
         topics: Only these topics of the table; empty: all topics.
-        explicit: A fixed range of some topic-partitions. The run replaces exactly the rows of this range.
-        everywhere: A fixed range ``(start, end)`` of every partition, as far as its offsets exist.
+        explicit: A fixed range for each of some topic-partitions. The run replaces exactly the rows of these ranges.
+        everywhere: A fixed range ``(start, end)`` for every partition, limited to the offsets that exist.
         since, until: A fixed range by time, in milliseconds: from the first record at or after ``since`` up to the
             first record at or after ``until``, which is excluded. None: the beginning, or the end.
-        cuts: Points in time between ``since`` and ``until``, in order, that divide the counts of the run.
-        late: The window of a late record, which arrives after the first record of a later time. ``next``: the record
-            belongs to the window of its offset. ``include``: the window of its own time reads the record, too, and
-            replaces its row.
+        cuts: Sorted points in time between ``since`` and ``until``. The run counts its records separately for each part
+            between them.
+        late: Determines which window reads a late record, that is, a record that arrives after the first record of a
+            later time. ``next``: the record belongs to the window of its offset. ``include``: the window of its own
+            time also reads the record, and replaces its row.
         max_records: At most this many records per topic-partition. A fixed range is never shortened.
         accept_gap: Skip offsets permanently: those that were deleted before any run read them, and those before a fixed
             range. The table records them as a gap.
@@ -28,9 +29,9 @@ class WindowRequest:
             (``2026-01-31T12:00:00Z``), or ``group:NAME`` for the committed offsets of a consumer group. The table
             records earlier offsets as a gap. Empty: the setting of the topic table.
         redrive: Only the records that failed when they were last read. The run reads them from their topics again, with
-            today's chain.
+            the current chain.
         repair: Only the records that masks, drops and renames failed to change, as the check ``dead_mask`` lists them.
-            The run reads them from their topics again, with today's chain, and replaces their rows.
+            The run reads them from their topics again, with the current chain, and replaces their rows.
         accept_unmasked: The reason why the records that ``dead_mask`` lists are acceptable. The table records the
             reason, and the check passes. Empty: the records stay on record.
         begin_anew: Continue with topics that were deleted and created again: read them from their beginning, and keep

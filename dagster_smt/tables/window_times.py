@@ -18,7 +18,7 @@ from dagster_smt.tables.available import Available
 from dagster_smt.tables.window_request import WindowRequest
 
 MOST_PIECES = 2_000
-"""Ranges of offsets that a window is made of; a commit must not grow with them."""
+"""The largest number of offset ranges in a window. Without a limit, commits would grow with the number of ranges."""
 
 
 def timed_ranges(
@@ -27,7 +27,7 @@ def timed_ranges(
     """Returns the ranges of a time window, the span of each partition, and the division of the ranges.
 
     Args:
-        request: The time.
+        request: The request, with its time window.
         available: The offsets that the topics hold.
         formerly: The result of ``reached_before``.
         covered: The offsets that the table holds.
@@ -63,7 +63,8 @@ def _late_ones(
 ) -> list[Range]:
     """Returns the ranges after the window that hold records of its time.
 
-    If there are very many, a range belongs to the part of its first record.
+    If there are too many ranges, neighbouring ranges are joined, and a joined range belongs to the part of its first
+    record.
     """
     after = []
     for r in available.ranges:
@@ -88,7 +89,7 @@ def _begins(
 ) -> dict[TopicPartition, list[tuple[int, int]]]:
     """Returns the offsets at which each part begins, by topic-partition.
 
-    The last part that begins at an offset wins.
+    If several parts begin at the same offset, the last one wins.
     """
     begins: dict[TopicPartition, dict[int, int]] = {}
     for part, millis in enumerate(cuts, 1):
@@ -105,7 +106,7 @@ def reached_before(
     Args:
         since: The start of a time window.
         spans: The time spans that runs have read.
-        added: Partitions that were added to topics since, with their first offsets. No run has read them.
+        added: Partitions that have been added to topics since then, with their first offsets. No run has read them.
     """
     if since is None:
         return {}

@@ -23,7 +23,7 @@ def choose_topics(table: TopicTable, request: WindowRequest, listed: Sequence[st
     """Returns the topics that a run reads.
 
     Args:
-        table: Names topics and a pattern.
+        table: The topic table, which names topics and a pattern.
         request: The request, which may narrow the topics.
         listed: The existing topics. If a named topic is not among them, the reading reports it later.
 
@@ -47,7 +47,7 @@ def choose_topics(table: TopicTable, request: WindowRequest, listed: Sequence[st
 
 
 def matching(pattern: str, listed: Iterable[str]) -> list[str]:
-    """Returns the topics whose whole names match; none for an empty pattern.
+    """Returns the topics whose whole names match the pattern; none for an empty pattern.
 
     Raises:
         ConfigError: SMT509, the pattern is not a regular expression.
@@ -79,9 +79,9 @@ class ResolvedWindow:
         news: True if a commit is necessary even without records. There are two cases: the first reading of a topic
             stores its beginning, so that later runs can report lost records; and a time span without records is stored,
             so that late records are found.
-        warnings: Warnings about lost offsets that are a gap now.
-        remade: Topics that were created again, or that lost records which the table has read.
-        anew: The ones of these topics that are read from their beginning, next to the rows of the former topic.
+        warnings: Warnings about lost offsets that the table now records as a gap.
+        remade: Topics that have been created again, or that have lost records which the table holds.
+        anew: Those topics in ``remade`` that are read from their beginning, while the rows of the former topic stay.
         division: The division of the window among time partitions.
     """
 
@@ -112,8 +112,8 @@ def resolve_window(
         request: The request.
         available: The offsets that the topics hold.
         state: The state of the table.
-        rebuild: True if the topics start over from their earliest records. The offsets that the table holds then do not
-            count.
+        rebuild: True if the topics start over from their earliest records. The offsets that the table holds are then
+            ignored.
         on_data_loss: As in ``TopicTable``.
 
     Raises:
@@ -123,7 +123,7 @@ def resolve_window(
     others = _other_topics(request, available, state)
     remade = {topic for topic, _ in others}
     again, anew = topics_of(available.ranges) if rebuild else set[str](), set[str]()
-    if request.begin_anew and not rebuild:  # not of a log that was cut: what is left of it would be read twice
+    if request.begin_anew and not rebuild:  # not for a log that was cut back: its remaining records would be read twice
         again = anew = {topic for topic, problem in others if problem.code == "SMT516"}
     if state is not None:
         state = state.without(again)
@@ -136,7 +136,7 @@ def resolve_window(
 
 
 def _other_topics(request: WindowRequest, available: Available, state: TableState | None) -> list[tuple[str, Problem]]:
-    """Returns topics that are not what the table has read, although they have their names."""
+    """Returns topics that have the names of topics that the table has read, but are not the same topics."""
     if state is None:
         return []
     if request.explicit is not None:
@@ -148,7 +148,7 @@ def _other_topics(request: WindowRequest, available: Available, state: TableStat
 
 @dataclass
 class _Resolving:
-    """A window in the making: see ``resolve_window``."""
+    """A window that is being resolved: see ``resolve_window``."""
 
     request: WindowRequest
     available: Available
@@ -195,7 +195,7 @@ class _Resolving:
             self.problems.setdefault(topic, []).append(problem)
 
     def before(self, new: Collection[str]) -> OffsetSet:
-        """Returns the offsets before the start of topics that are new to the table."""
+        """Returns the offsets before the start of topics that the table has not read before."""
         if self.request.fixed or self.request.start in ("", "earliest"):
             return OffsetSet()
         offsets, problems = skipped(self.request.start, self.available, new)
@@ -216,7 +216,8 @@ class _Resolving:
         return self.new_ranges(covered), {}
 
     def new_ranges(self, covered: OffsetSet) -> list[Range]:
-        """Returns the ranges that the table does not have: the first of each partition, and what waits.
+        """Returns the ranges that the table does not have: the first unread range of each partition, and the waiting
+        offsets.
 
         If a source lacks offsets, the ranges cover all present offsets.
         """
@@ -225,7 +226,8 @@ class _Resolving:
         missing -= waiting
         pieces = 1 if self.available.present is None else None
         ranges = []
-        for place, intervals in waiting.parts.items():  # beside the limit: they must not hold back what is new
+        # waiting offsets do not count towards the limit: they must not delay new records
+        for place, intervals in waiting.parts.items():
             for part in first_of(intervals, self.request.max_records):
                 ranges.append(Range(*place, *part))
         for place, intervals in missing.parts.items():
@@ -234,13 +236,15 @@ class _Resolving:
         return ranges
 
     def there(self, offsets: OffsetSet) -> OffsetSet:
-        """Returns the offsets that the source has. If they have very many pieces, the smallest holes count as read."""
+        """Returns the offsets that the source has. If they consist of very many pieces, the smallest holes between them
+        are ignored.
+        """
         if self.available.present is None or not offsets:
             return offsets
         return self.available.present(offsets).coarse(MOST_PIECES) & offsets
 
     def absent(self, to_read: OffsetSet, read: OffsetSet, covered: OffsetSet) -> OffsetSet:
-        """Returns the offsets that a run passes because the source does not have them."""
+        """Returns the offsets that a run skips because the source does not have them."""
         if self.available.present is None:
             return OffsetSet()
         if self.request.fixed:
@@ -256,7 +260,7 @@ class _Resolving:
     def gaps(
         self, to_read: OffsetSet, covered: OffsetSet, begins: Mapping[TopicPartition, int]
     ) -> tuple[OffsetSet, list[Range]]:
-        """Returns the offsets that this run skips permanently: accepted gaps, and lost records."""
+        """Returns the offsets that this run skips permanently: accepted gaps and lost records."""
         request, there = self.request, self.available.ranges
         passed = covered | self.state.absent
         if request.accept_gap:
@@ -283,7 +287,7 @@ class _Resolving:
 
 
 def first_of(intervals: Iterable[Interval], most: int | None) -> Iterator[Interval]:
-    """Returns the first intervals with at most so many offsets."""
+    """Returns the first intervals that together hold at most ``most`` offsets."""
     left = most
     for start, end in intervals:
         if left is None:
@@ -315,7 +319,9 @@ def _check(request: WindowRequest) -> None:
 
 
 def _not_there(window: Window, available: Iterable[Range]) -> list[tuple[str, Problem]]:
-    """Returns the problems of ranges in an explicit window that are missing, overlap, or end before their start."""
+    """Returns the problems of the ranges in an explicit window: ranges that are missing, overlap, or end before their
+    start.
+    """
     there = {(r.topic, r.partition): r for r in available}
     problems = []
     ends: dict[TopicPartition, int] = {}
@@ -343,7 +349,7 @@ def _wrong_range(range_: Range, there: Range | None) -> tuple[str, str] | None:
 
 
 def describe(window: Window, limit: int = 5) -> str:
-    """``orders-0 [0, 50), orders-1 [0, 48)``"""
+    """Formats a window: ``orders-0 [0, 50), orders-1 [0, 48)``."""
     texts = range_texts(window.ranges)
     more = f" and {len(texts) - limit} more" if len(texts) > limit else ""
     return ", ".join(texts[:limit]) + more or "nothing"

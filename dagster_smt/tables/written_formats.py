@@ -1,4 +1,4 @@
-"""The formats of written records, and the names that they do not accept."""
+"""Determines the formats of written records, and checks the names that these formats do not permit."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from dagster_smt.tables.topic_table import TopicTable
 
 
 def written_formats(table: TopicTable, sink: Sink) -> Formats:
-    """Returns the formats of a sink's records. For columns, the formats do not matter.
+    """Returns the formats of the records that a sink writes. For tables of columns, the formats do not matter.
 
     Raises:
         UnsupportedError: SMT905: the records cannot be written in their format; SMT279: arrays as rows in a sink of
@@ -30,7 +30,7 @@ def written_formats(table: TopicTable, sink: Sink) -> Formats:
     if is_change(formats.key):
         hint = "choose json or string"
         problems.append(Problem("SMT905", f"key.format {formats.key.kind}", "a key cannot be a change event", hint))
-    # a change event was read into a row, and its operation is gone: every row would be an insert
+    # the change event was read into a row and its operation is lost, so every row would be written as an insert
     if is_change(formats.value) and is_change(table.value):
         hint = "give the sink another format: value=Format('json')"
         statement = "deleted rows would be written as new rows"
@@ -48,9 +48,9 @@ def written_formats(table: TopicTable, sink: Sink) -> Formats:
 
 
 def _rows(formats: Formats, table: TopicTable) -> Iterator[Problem]:
-    """Yields the problems of formats that turn a record into several rows.
+    """Yields a problem for each format that turns a record into several rows.
 
-    A later run finds records by their offset.
+    Later runs find written records by the offset of their source, which must therefore be unique.
     """
     sides = {"key": {formats.key}, "value": {formats.value, table.value}}
     for side, forms in sides.items():
@@ -62,10 +62,10 @@ def _rows(formats: Formats, table: TopicTable) -> Iterator[Problem]:
 
 
 def check_names(plan: Plan, written: Formats, sink: Sink) -> None:
-    """Refuses names in the plan that a sink, or the formats of its records, do not accept.
+    """Raises an error if the sink, or the formats of its records, do not accept a name in the plan.
 
     Raises:
-        PlanError: All refused names: SMT210, SMT563 to SMT567 and SMT572 for tables, SMT274 for formats.
+        PlanError: All names that are not accepted: SMT210, SMT563 to SMT567 and SMT572 for tables, SMT274 for formats.
     """
     problems: list[Problem] = []
     if sink.kind == "columns":
@@ -92,7 +92,7 @@ def _refused_columns(plan: Plan, sink: Sink) -> list[Problem]:
 
 
 def _unusual(schema: Schema) -> bool:
-    """Returns True if a table might refuse a name in the schema."""
+    """Returns True if the schema contains a name that a table might not accept."""
     names = schema.field_names
     plain = all(name.isidentifier() and not name.startswith("_") for name in names)
     return not plain or len(set(map(caseless, names))) < len(names) or any(map(_unusual, schema.children))
