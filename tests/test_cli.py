@@ -373,7 +373,7 @@ def test_files_with_a_chain_somewhere_else(run, files, text, hint):
 def test_list(run):
     code, out, _ = run("list")
     assert code == 0 and "](" not in out + run("list", "MaskField")[1], "links lead nowhere on a terminal"
-    assert re.search(r"^  MaskField +\$Key, \$Value Replace the values of fields", out, re.MULTILINE)
+    assert re.search(r"^  MaskField +\$Key, \$Value Replace field values", out, re.MULTILINE)
     assert re.search(r"^    fields +Fields to mask\. \(required\)$", out, re.MULTILINE)
     assert re.search(r"^    field\.syntax\.version .*\(default: V1\)$", out, re.MULTILINE)
     heads = [line for line in re.findall(r"^\w.*", out, re.MULTILINE) if line.endswith(" of Apache Kafka")]

@@ -27,9 +27,9 @@ def _version(value: object) -> object:
 
 
 def by_syntax(marks: str = ",") -> BeforeValidator:
-    """Returns a validator that splits a list of paths under the syntax of its class. V2 protects marks in backticks.
+    """Returns a validator that splits a list of paths under the path syntax of its class.
 
-    Use it on the type of an option in a subclass of ``NestedPaths``.
+    In V2, backticks protect marks. Use the validator on the type of an option in a subclass of ``NestedPaths``.
     """
 
     def split(value: Any, info: ValidationInfo) -> Any:
@@ -42,7 +42,7 @@ def by_syntax(marks: str = ",") -> BeforeValidator:
 
 
 class NullDefaults(BaseModel):
-    """``replace.null.with.default`` (KIP-1040)."""
+    """The option ``replace.null.with.default`` (KIP-1040)."""
 
     replace_null_with_default: Flag = option(
         "If `true`, a null field that has a default gets the default when its struct is copied.", True
@@ -50,10 +50,10 @@ class NullDefaults(BaseModel):
 
 
 class NestedPaths(BaseModel):
-    """``field.syntax.version`` (KIP-821), and ``strict_paths``."""
+    """The options ``field.syntax.version`` (KIP-821) and ``strict_paths``."""
 
     field_syntax_version: Annotated[str, BeforeValidator(_version)] = option(
-        "The syntax of field names. `V1`: a name of the top level, dots included. `V2`: a path; dots separate steps, "
+        "The syntax of field paths. `V1`: a top-level name, dots included. `V2`: a path; dots separate steps, "
         "backticks protect names that contain dots. `extended`: V2 with [array elements, map keys, patterns and "
         "more](paths.md).",
         V1,
@@ -61,8 +61,8 @@ class NestedPaths(BaseModel):
     strict_paths: Annotated[Text, one_of("relaxed", "kafka")] = Field(
         "relaxed",
         alias="strict_paths",
-        description="With a schema: `relaxed` allows a step into a map with string keys, `kafka` refuses it as Kafka "
-        "does.",
+        description="With a schema: `relaxed` allows a step into a map with string keys, `kafka` rejects such a step "
+        "as Kafka does.",
     )
 
     def path(self, text: str) -> FieldPath:
@@ -76,14 +76,17 @@ class NestedPaths(BaseModel):
 
     @property
     def strict(self) -> bool:
-        """True if a name step into a map is refused."""
+        """True if a name step into a map is rejected."""
         return self.strict_paths == "kafka"
 
 
 def check_paths(
     option: str, texts: Iterable[str], parse: Callable[[str], FieldPath], single: bool = False
 ) -> Iterator[tuple[str, str, str]]:
-    """Yields the problems of configured paths, for ``Options.check``. ``single``: a path may lead to one field only."""
+    """Yields the problems of configured paths, for ``Options.check``.
+
+    With ``single``, a path may only match one field.
+    """
     for text in texts:
         try:
             path = parse(text)
@@ -102,7 +105,7 @@ def check_paths(
 
 
 def named_twice(option: str, paths: Iterable[FieldPath]) -> Iterator[tuple[str, str, str]]:
-    """Yields the problems of paths with the same last name, if the last names become names of fields in one struct."""
+    """Yields the problems of paths with the same last name, where the last names become field names of one struct."""
     paths_by_name: dict[str, FieldPath] = {}
     for path in paths:
         other = paths_by_name.setdefault(path.leaf, path)

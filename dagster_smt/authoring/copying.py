@@ -1,4 +1,4 @@
-"""Copies of fields in a rebuilt struct, as Connect's ``Struct.get`` and ``Struct.put`` make them."""
+"""Copies fields into a rebuilt struct, as Connect's ``Struct.get`` and ``Struct.put`` do."""
 
 from dataclasses import replace
 
@@ -10,12 +10,12 @@ from dagster_smt.values.value_rule import Default, DefaultUnder, Required, Valid
 def copied_fields(
     group: Group, replace_nulls: bool, nodes: tuple[tuple[str, Node], ...]
 ) -> tuple[tuple[str, Node], ...]:
-    """Returns copied fields. Nulls become defaults if ``replace_nulls``; a null in a required field fails."""
+    """Returns copied fields. Nulls become defaults if ``replace_nulls`` is set; a null in a required field fails."""
     return tuple((name, copied(name, node, group.present, replace_nulls)) for name, node in nodes)
 
 
 def copied(name: str, node: Node, parent: Expr | None, replace_nulls: bool) -> Node:
-    """Returns one copied field. ``parent`` is its struct: if the struct is null, no field is filled or refused."""
+    """Returns one copied field. ``parent`` is its struct: if the struct is null, no field is filled or rejected."""
     schema = node.schema
     if not node.may_be_null and not isinstance(node, Group):
         return node
@@ -29,7 +29,7 @@ def copied(name: str, node: Node, parent: Expr | None, replace_nulls: bool) -> N
 
 
 def validated(node: Node) -> Node:
-    """Returns a struct as a field of another struct. Connect then refuses null in the struct's required fields."""
+    """Returns a struct as a field of another struct. Connect then rejects null in the struct's required fields."""
     if not isinstance(node, Group):
         unknown = UNSET in node.marks and node.schema.type is Type.STRUCT
         if unknown:
@@ -46,7 +46,7 @@ def _validated(name: str, child: Node, present: Expr) -> Node:
 
 
 def filled(cell: Cell, parent: Expr | None) -> Cell:
-    """Returns a cell with the schema's default for null. The cell is then null only if its parent is null."""
+    """Returns the cell with the schema's default in place of null. The result is null only if its parent is null."""
     default = Const(cell.schema.default, cell.schema)
     if parent is None:
         return replace(cell, expr=Call(Default(), (cell.expr, default)), copied=False, nullable=False)
@@ -75,7 +75,7 @@ def _filled_presence(present: Expr, parent: Expr | None, schema: Schema) -> Expr
 
 
 def _under_default(node: Node, struct: Group, parent: Expr | None, default: object) -> Node:
-    """Returns a field of a struct that, if it is null, is replaced as a whole by its default."""
+    """Returns a field of a struct. If the struct is null, the field has its value in the struct's default."""
     if isinstance(node, Group) or default is None or struct.present is None:
         return node
     args: tuple[Expr, ...] = (node.expr, struct.present, Const(default, node.schema))

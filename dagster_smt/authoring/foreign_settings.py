@@ -1,4 +1,4 @@
-"""The settings of the foreign stages of a chain."""
+"""The settings of a chain's foreign stages."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from dagster_smt.errors import CONFIG_EXCEPTION, Problem
 from dagster_smt.model.java_text import trim
 
 CONNECT_VERSION = "4.3.1"
-"""The version of Kafka Connect whose classes run foreign stages, unless a chain names another version."""
+"""The version of Kafka Connect whose classes run foreign stages, unless a chain names a different version."""
 Engine = Literal["dagster_smt", "connect"]
 _NUMBERS = {
     "stage.timeout.ms": "stage_timeout_ms",
@@ -25,14 +25,15 @@ class ForeignSettings:
     Attributes:
         jars: ``smt_jars``: files, folders as in ``plugin.path``, and Maven coordinates.
         connect_version: The version of Kafka Connect's own jars.
-        engine: ``connect`` runs Kafka's and the jars' own classes even if this package has a class of the same name.
-        stage_timeout_ms: The longest time that one stage may take for one record, in milliseconds; 0: no limit.
-        retry_timeout_ms: Connect's ``errors.retry.timeout``: the time during which a stage that throws
-            RetriableException is tried again; 0: no retry, -1: no limit.
+        engine: With ``connect``, Kafka's and the jars' own classes run even if this package has a class of the same
+            name.
+        stage_timeout_ms: The maximum time that one stage may take for one record, in milliseconds; 0: no limit.
+        retry_timeout_ms: Connect's ``errors.retry.timeout``: how long a stage that throws RetriableException is
+            retried; 0: no retry, -1: no limit.
         retry_delay_max_ms: Connect's ``errors.retry.delay.max.ms``.
-        in_spark: True if the classes may run in Spark's JVM. That is faster, but nothing can stop such a class.
+        in_spark: True if the classes may run in Spark's JVM. That is faster, but nothing can stop a class that hangs.
         messages: True if problems contain the messages of exceptions. Messages may quote records, so only a certificate
-            sets this: it compares the messages and shows none.
+            sets this attribute: a certificate compares the messages and shows none of them.
     """
 
     jars: tuple[str, ...] = ()
@@ -45,7 +46,7 @@ class ForeignSettings:
     messages: bool = False
 
     def with_jars(self, jars: Sequence[Any], connect_version: str = "") -> "ForeignSettings":
-        """Returns the settings with more jars, and with another version of Connect unless the version is empty."""
+        """Returns the settings with additional jars, and with the version of Connect unless it is empty."""
         added = tuple(dict.fromkeys((*self.jars, *map(str, jars))))
         return replace(self, jars=added, connect_version=connect_version or self.connect_version)
 
@@ -53,8 +54,8 @@ class ForeignSettings:
 def settings_of(source: Any) -> tuple[ForeignSettings, list[Problem]]:
     """Returns the settings in the source of a chain, and their problems (SMT026).
 
-    Properties have ``smt.jars``, ``connect.version``, ``engine``, ``stage.process``, ``stage.timeout.ms`` and Connect's
-    ``errors.retry.*``. YAML has the same keys next to ``stages``; ``smt_jars`` may be a list.
+    Properties may contain ``smt.jars``, ``connect.version``, ``engine``, ``stage.process``, ``stage.timeout.ms`` and
+    Connect's ``errors.retry.*``. YAML has the same keys next to ``stages``; ``smt_jars`` may be a list.
     """
     if not isinstance(source, Mapping):
         return ForeignSettings(), []

@@ -1,4 +1,4 @@
-"""Options of transforms that need keys. A chain holds references to keys, and never a key."""
+"""Options of transforms that need keys. A chain contains references to keys, never the keys themselves."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -17,11 +17,11 @@ from dagster_smt.model.secrets import is_reference
 KEY_RING = "key.ring"
 _ITEM = re.compile(r"(?:([A-Za-z0-9_-]{1,32})=)?(.*)", re.S)
 _ONLY = "1"
-"""The id of a key without an id."""
+"""The id of a key that is configured without an id."""
 
 
 def _references(items: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuses items that are not references. The message does not quote an item, because it may be a key."""
+    """Rejects items that are not references. The message does not quote an item, because it may be a key."""
     if not items:
         raise ValueError("the list is empty; it needs at least one key, such as k1=${env:NAME}")
     ids = []
@@ -43,19 +43,20 @@ def _parts(item: str) -> tuple[str, str]:
 
 
 class Keys(BaseModel):
-    """``key.ring``, ``key.encoding`` and ``key.id``."""
+    """The options ``key.ring``, ``key.encoding`` and ``key.id``."""
 
     key_ring: Annotated[Names, AfterValidator(_references)] = option(
-        "The key ring, the newest key first: `k2=${env:PII_KEY_2}, k1=${file:/run/secrets/keys.properties:pii}`. An "
-        "item is an id and a [reference](../../how-to/pseudonyms.md#keys); a single key may lack the id."
+        "The key ring, with the newest key first: `k2=${env:PII_KEY_2}, "
+        "k1=${file:/run/secrets/keys.properties:pii}`. An item is an id and a "
+        "[reference](../../how-to/pseudonyms.md#keys). A single key needs no id."
     )
     key_encoding: Annotated[Text, one_of(*ENCODINGS)] = option(
-        "How the keys are written: `base64`, `hex`, or `text` (the bytes of the text).", "base64"
+        "The encoding of the keys: `base64`, `hex`, or `text` (the key is the bytes of the text).", "base64"
     )
-    key_id: Text = option("The id of the key that writes; empty: the first one.", "")
+    key_id: Text = option("The id of the key to write with. If empty, the first key of the ring writes.", "")
 
     _checks: dict[str, str] = PrivateAttr(default_factory=dict)
-    """By id, the check values of the keys in the process that sent these options here; empty if they are at home."""
+    """By id, the check values of the keys in the process that sent these options here. Empty in that process itself."""
 
     def __getstate__(self) -> dict[Any, Any]:
         state = BaseModel.__getstate__(self)
@@ -65,11 +66,11 @@ class Keys(BaseModel):
         return state | {"__pydantic_private__": {"_checks": checks}}
 
     key_use: ClassVar[str] = "hmac"
-    """The use of the keys, which determines their sizes (``model.key_references.SIZES``)."""
+    """The purpose of the keys, which determines their sizes (``model.key_references.SIZES``)."""
 
     @property
     def use(self) -> str:
-        """The use of the keys under these options."""
+        """The purpose of the keys under these options."""
         return self.key_use
 
     @property
@@ -92,14 +93,14 @@ class Keys(BaseModel):
 
 
 def domain_of(domain: str, path: FieldPath) -> str:
-    """Returns the domain of a field's values: the option ``domain``, or a domain of the path itself for ``field``."""
+    """Returns the domain of a field's values: the option ``domain``, or for ``field`` a domain of the path itself."""
     if domain == "field":
         return f"field {path.text}"
     return domain
 
 
 def keys_of(chain: Chain) -> Iterator[tuple[str, KeyReference]]:
-    """Yields the keys of all stages, each with the place of its option."""
+    """Yields the keys of all stages, each with the location of its option."""
     for stage in chain.stages:
         if isinstance(stage.transform, Keys):
             for reference in stage.transform.ring.keys:
@@ -107,7 +108,7 @@ def keys_of(chain: Chain) -> Iterator[tuple[str, KeyReference]]:
 
 
 def check_keys(chain: Chain) -> None:
-    """Looks up all keys of a chain, again if they are known.
+    """Looks up all keys of a chain, even keys that have been looked up before.
 
     Raises:
         ConfigError: SMT582 and SMT740, for each key that is missing or unusable.

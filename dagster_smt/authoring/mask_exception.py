@@ -1,4 +1,4 @@
-"""Exceptions of a chain to the search for masked values: fields where such values may stay, and the reason."""
+"""Exceptions of a chain to the search for masked values: the fields where such values may stay, and the reason."""
 
 import re
 from dataclasses import dataclass
@@ -8,16 +8,16 @@ from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.model.paths.extended import STEP, step_text
 from dagster_smt.model.paths.steps import Deep, Every
 
-_ELEMENT = r"(?:\[\])*"  # a path to an array covers the fields of its elements, too
+_ELEMENT = r"(?:\[\])*"  # a path to an array also covers the fields of its elements
 
 
 @dataclass(frozen=True)
 class MaskException:
-    """Fields in which masked values may stay.
+    """The fields in which masked values may stay.
 
     Attributes:
-        fields: Paths of the extended syntax that begin with ``key`` or ``value``, or are ``topic``; names, ``*`` and
-            ``**`` only. ``header.NAME`` is a header.
+        fields: Paths of the extended syntax that begin with ``key`` or ``value``, or the path ``topic``. Only names,
+            ``*`` and ``**`` are allowed. ``header.NAME`` is a header.
         reason: The reason, for readers of the chain.
     """
 

@@ -1,6 +1,6 @@
-"""Texts of nodes: expressions for Java's ``toString`` and for Connect's ``Values.convertToString``.
+"""Expressions that convert a node to a string, by Java's ``toString`` and Connect's ``Values.convertToString``.
 
-A struct is taken apart, so that both evaluators build its text from the texts of its fields.
+A struct is split into its fields, so that both evaluators build its string from the strings of the fields.
 """
 
 from dagster_smt.authoring.copying import filled
@@ -23,7 +23,7 @@ def java_text_of(node: Node) -> Expr:
 
 
 def literal_text_of(node: Node, embedded: bool = False) -> Expr:
-    """Returns the ``Values.convertToString`` of a node; null if the node is null. Null fields have their defaults."""
+    """Returns the ``Values.convertToString`` of a node; null if the node is null. Null fields get their defaults."""
     if isinstance(node, Cell) and node.schema.type is not Type.STRUCT:
         return Call(LiteralText(node.schema, embedded), (node.expr,))
     group = open_struct(node)
@@ -34,17 +34,20 @@ def literal_text_of(node: Node, embedded: bool = False) -> Expr:
 
 
 def _call(rule: StructText | LiteralStructText, group: Group, texts: list[Expr]) -> Call:
-    """Returns a call with a constant as its first argument, because on Spark a struct there would be a flag."""
+    """Returns a call with a constant as its first argument, because on Spark a struct argument would be a flag."""
     return Call(rule, (_TRUE, group.present or _TRUE, *texts))
 
 
 def with_default(field: Node, group: Group) -> Node:
-    """Returns a field as ``Struct.get`` reads it: with its default instead of null."""
+    """Returns a field as ``Struct.get`` reads it: null is replaced by the default."""
     return default_of(field, group.present)
 
 
 def default_of(field: Node, parent: Expr | None) -> Node:
-    """Returns a field with its default instead of null. ``parent`` is null if the struct around is (None: never)."""
+    """Returns a field whose null is replaced by its default.
+
+    ``parent`` is null if the struct around the field is null. ``parent=None`` means that the struct is never null.
+    """
     simple = isinstance(field, Cell) and field.schema.type is not Type.STRUCT
     if simple and field.schema.default is not None and field.may_be_null:
         assert isinstance(field, Cell)

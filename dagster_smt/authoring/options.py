@@ -1,7 +1,7 @@
-"""Declares options of transforms and predicates, and parses the texts of a connector's properties.
+"""Declares the options of transforms and predicates, and parses the strings of a connector's properties.
 
-Each option is a pydantic field. The key of an option is the attribute's name with dots for underscores. Texts are
-parsed as Kafka's ``ConfigDef`` parses them: strings are trimmed, lists are split at commas, booleans in any case.
+Each option is a pydantic field. The key of an option is the attribute's name with dots for underscores. Strings are
+parsed as by Kafka's ``ConfigDef``: they are trimmed, lists are split at commas, and booleans may be in any case.
 """
 
 import re
@@ -19,7 +19,7 @@ _COMMA = re.compile(r"\s*,\s*", re.ASCII)
 
 
 def _text(value: Any) -> Any:
-    """Returns an option of ConfigDef's type STRING: trimmed. YAML's numbers and booleans become texts."""
+    """Returns an option of ConfigDef's type STRING: trimmed. YAML's numbers and booleans become strings."""
     if isinstance(value, bool):
         if value:
             return "true"
@@ -32,14 +32,14 @@ def _text(value: Any) -> Any:
 
 
 def _raw_text(value: Any) -> Any:
-    """Returns a text with its surrounding blanks; other values as ``_text`` does."""
+    """Returns a string with its surrounding whitespace; other values are converted as by ``_text``."""
     if isinstance(value, str):
         return value
     return _text(value)
 
 
 def split_list(text: str) -> list[str]:
-    """Returns an option of ConfigDef's type LIST: split at commas, without the spaces around them."""
+    """Returns an option of ConfigDef's type LIST: split at commas, without spaces around the items."""
     text = trim(text)
     if text:
         return _COMMA.split(text)
@@ -47,13 +47,13 @@ def split_list(text: str) -> list[str]:
 
 
 class Split(tuple[Any, ...]):
-    """The items of a list, already split under the syntax of their paths."""
+    """The items of a list that has already been split under the path syntax."""
 
     __slots__ = ()
 
 
 def path_items(value: Any, marks: str, version: str) -> Any:
-    """Returns the items of a list of paths: texts for the marks ``,``, and tuples of parts for the marks ``,:``."""
+    """Returns the items of a list of paths: strings for the marks ``,``, and tuples of parts for the marks ``,:``."""
     if isinstance(value, str):
         items = split_paths(value, ",", version, marks[1:]) if trim(value) else []
     else:
@@ -67,7 +67,7 @@ def path_items(value: Any, marks: str, version: str) -> Any:
 
 
 def _plain_items(items: list[str] | tuple[str, ...]) -> None:
-    """Refuses items of a YAML list that properties cannot hold: they would split such an item."""
+    """Rejects items of a YAML list that properties cannot contain, because properties would split such an item."""
     for item in items:
         if "," in item or item != trim(item):
             raise ValueError(f"'{item}' has a comma, or blanks around it, which Kafka's lists cannot hold")
@@ -86,7 +86,7 @@ def _names(value: Any) -> Any:
 
 
 def java_split(text: str, mark: str) -> list[str]:
-    """Returns the parts of a text as Java's ``String.split`` does, without empty parts at the end."""
+    """Returns the parts of a string as Java's ``String.split`` does, without empty parts at the end."""
     parts = text.split(mark)
     while parts and not parts[-1]:
         parts.pop()
@@ -94,7 +94,7 @@ def java_split(text: str, mark: str) -> list[str]:
 
 
 def pair_items(value: Any, form: str) -> list[tuple[str, ...]]:
-    """Returns the parts of ``a:b`` items. YAML may have a text, a mapping, or a list of texts, pairs and mappings."""
+    """Returns the parts of ``a:b`` items. In YAML, the option may be a string, a mapping, or a list of all these."""
     if isinstance(value, Split):
         return list(value)
     if isinstance(value, str):
@@ -107,7 +107,7 @@ def pair_items(value: Any, form: str) -> list[tuple[str, ...]]:
 
 
 def item_texts(value: Any, form: str = "old:new") -> list[str]:
-    """Returns the items of a YAML list as texts; pairs and mappings become ``a:b``."""
+    """Returns the items of a YAML list as strings; pairs and mappings become ``a:b``."""
     items: list[str] = []
     listed: Any = [None]
     if isinstance(value, dict):
@@ -154,7 +154,7 @@ def _int(value: Any) -> Any:
 
 Text = Annotated[str, BeforeValidator(_text)]
 RawText = Annotated[str, BeforeValidator(_raw_text)]
-"""A text that is not trimmed, because Debezium does not trim its options."""
+"""A string that is not trimmed, because Debezium does not trim its options."""
 Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 Pairs = Annotated[tuple[tuple[str, str], ...], BeforeValidator(_pairs)]
 Flag = Annotated[bool, BeforeValidator(_flag)]
@@ -165,7 +165,7 @@ def option(doc: str, default: Any = PydanticUndefined, **extra: Any) -> Any:
     """Declares an option.
 
     Args:
-        doc: The sentence of the reference.
+        doc: The option's description in the reference.
         default: The default; an option without a default is required.
         extra: Other arguments of pydantic's ``Field``.
     """
@@ -173,7 +173,7 @@ def option(doc: str, default: Any = PydanticUndefined, **extra: Any) -> Any:
 
 
 def _item(item: Any) -> str:
-    """Returns the text of an item: a name, or the parts of a pair, with a Connect type as its name."""
+    """Returns an item as a string: a name, or the parts of a pair. A Connect type is written as its name."""
     if isinstance(item, str):
         return item
     texts = []
@@ -184,7 +184,7 @@ def _item(item: Any) -> str:
 
 
 class Options(BaseModel):
-    """The base of transforms and predicates, which are configured by options."""
+    """The base class of transforms and predicates, which are configured by options."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", alias_generator=lambda name: name.replace("_", "."), arbitrary_types_allowed=True
@@ -194,16 +194,16 @@ class Options(BaseModel):
     foreign: ClassVar[bool] = False
     """True for a class that runs from a jar."""
     references: ClassVar[tuple[str, ...]] = ()
-    """Keys of options that take references, such as ``${env:NAME}``. All other options refuse references."""
+    """The keys of options that accept references, such as ``${env:NAME}``. All other options reject references."""
     former_options: ClassVar[tuple[tuple[str, str], ...]] = ()
-    """Option keys of older versions of Kafka, each with its present key."""
+    """The option keys of older versions of Kafka, each with its present key."""
 
     def check(self) -> Iterator[tuple[str, str, str]]:
-        """Yields (option, statement, hint) for each rule across options that the options break."""
+        """Yields (option, statement, hint) for each violated rule that involves several options."""
         return iter(())
 
     def configured(self) -> dict[str, Any]:
-        """Returns the options that were set, by key; tuples become lists."""
+        """Returns the options that have been set, by key; tuples become lists."""
         values = self.model_dump(by_alias=True, exclude_unset=True)
         results = {}
         for k, v in values.items():

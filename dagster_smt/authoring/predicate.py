@@ -16,8 +16,7 @@ class _Condition(Protocol):
 class Predicate(Options):
     """A condition on a record, as in ``org.apache.kafka.connect.transforms.predicates.Predicate``.
 
-    The class docstring describes when the predicate is true. A condition on fields tests the value, and is false for
-    null.
+    The class docstring says when the predicate is true. A condition on fields tests the value, and is false for null.
     """
 
     plugin: ClassVar[str] = "predicate"

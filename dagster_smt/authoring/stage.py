@@ -1,4 +1,4 @@
-"""Stages and chains: transforms with alias, side and predicate."""
+"""Stages and chains: transforms with an alias, a side and a predicate."""
 
 import hashlib
 import json
@@ -52,7 +52,7 @@ class Stage:
 
     @property
     def relied_on(self) -> bool:
-        """True if a mask, drop or rename of the stage that touches nothing is a mistake."""
+        """True if it is a mistake when a mask, drop or rename of the stage touches nothing."""
         return True
 
     @property
@@ -62,7 +62,7 @@ class Stage:
 
     @property
     def acts_on(self) -> str:
-        """The side that the null rule is about; empty for a transform that reads neither side."""
+        """The side to which the null rule applies; empty for a transform that reads neither side."""
         if self.side:
             return self.side
         reads = self.transform.reads
@@ -83,22 +83,22 @@ class Stage:
 
     @property
     def connect_class(self) -> str:
-        """The full name of Kafka's class, as Connect's dead letters name it."""
+        """The full name of Kafka's class, as in the headers of Connect's dead letters."""
         return self.transform.connect_class + (f"${self.side.capitalize()}" if self.side else "")
 
 
 @dataclass(frozen=True)
 class Chain:
-    """Ordered stages.
+    """The ordered stages of a chain.
 
     Attributes:
         stages: The stages.
         properties: The chain as flat properties of a connector, every value a string.
         warnings: The warnings from parsing.
         mask_exceptions: The fields where masked values may stay.
-        dead_paths: ``error`` if a mask, drop or rename that can touch nothing is an error, else ``warn``.
-        keeps_key: True if the table of the result has keys, so that runs read each record's key and keep it.
-        keeps_topic: True if the topic after the chain chooses the table of a row.
+        dead_paths: ``error`` if it is an error when a mask, drop or rename can touch nothing, else ``warn``.
+        keeps_key: True if the resulting table has keys, so that runs read each record's key and keep it.
+        keeps_topic: True if the topic after the chain determines the table of a row.
         foreign: The settings of the stages that run from jars.
 
     The hash does not include the attributes after ``warnings``, because none of them changes a record.
@@ -122,7 +122,7 @@ class Chain:
     def hides(self) -> bool:
         """True if a stage masks or drops a field, or may do so."""
         if any(stage.transform.foreign for stage in self.stages):
-            return True  # nobody knows what a class from a jar hides
+            return True  # a class from a jar may hide anything
         for stage in self.stages:
             for e in stage.transform.ledger():
                 if e.action in ("masked", "dropped"):
@@ -146,7 +146,7 @@ class Chain:
 
     @property
     def reads_leader_epoch(self) -> bool:
-        """True if a stage reads the leader epoch. Sources read it only then."""
+        """True if a stage reads the leader epoch. Sources only read the epoch in this case."""
         return any("leader_epoch" in stage.transform.reads for stage in self.stages)
 
     @property
@@ -181,7 +181,7 @@ class Chain:
         return any("headers" in s.transform.reads for s in self.stages) or any("headers" in p.reads for p in predicates)
 
     def to_stages(self) -> list[dict[str, Any]]:
-        """Returns the stages as a list, as YAML and the Launchpad show them."""
+        """Returns the stages as a list, in the form of YAML and the Launchpad."""
         return [_to_dict(stage) for stage in self.stages]
 
 

@@ -1,4 +1,4 @@
-"""Topics that come from a text in the record."""
+"""Topics that come from a string in the record."""
 
 from dataclasses import replace
 
@@ -10,19 +10,19 @@ from dagster_smt.values.text_rules import Filled, FilledOrNull, Otherwise
 
 
 def needed_topic(origin: str) -> Filled:
-    """Returns the rule that refuses a null or empty topic; messages name the ``origin`` of the text."""
+    """Returns the rule that rejects a null or empty topic. Messages name ``origin`` as the origin of the topic."""
     hint = "set skip.missing.or.null=true, or guard the stage with a predicate"
     return Filled("SMT451", f"{origin} is missing, null or empty, but the topic comes from there", hint)
 
 
 def routed(record: PlanRecord, text: Cell, needed: Filled, skip: bool, at: Planning) -> PlanRecord:
-    """Returns a record whose topic is a text. A record whose text is null or empty is refused, or keeps its topic.
+    """Returns a record with a new topic. If the new topic is null or empty, the record is rejected or keeps its topic.
 
     Args:
-        record: The record before.
-        text: The text.
-        needed: Refuses a text that is null or empty.
-        skip: True to keep the topic instead.
+        record: The record before the stage.
+        text: The new topic.
+        needed: The rule that rejects a topic that is null or empty.
+        skip: True to keep the topic instead of rejecting the record.
         at: Collects a touch of the first ledger entry.
     """
     topic = record.topic

@@ -14,13 +14,16 @@ from dagster_smt.values.value_rule import NotNull
 PACKAGE = "org.apache.kafka.connect.transforms."
 
 NullRule = Literal["pass", "reject", "apply", "wrap", "drop"]
-"""The treatment of a null key or value: ``pass``, the stage skips it; ``apply``, it stays null under the new schema;
-``reject``, an error; ``drop``, the record is dropped; ``wrap``, it becomes something else."""
+"""The treatment of a null key or value.
+
+``pass``: the stage skips the record. ``apply``: the side stays null, under the new schema. ``reject``: the record
+fails. ``drop``: the record is dropped. ``wrap``: the side becomes something other than null.
+"""
 Part = Literal["key", "value", "metadata", "timestamp_type", "leader_epoch", "headers", "timestamp", "partition"]
 """A part of a record that a stage may read or write.
 
 ``metadata`` is the partition, the offset or the timestamp; ``leader_epoch`` is the epoch of the leader that wrote the
-record. A stage that adds headers reads ``headers``, too.
+record. A stage that adds headers also reads ``headers``.
 """
 Parts = frozenset[Part]
 SideFunction = Callable[[Any, Record], Any]
@@ -28,18 +31,18 @@ SideFunction = Callable[[Any, Record], Any]
 
 @dataclass(frozen=True)
 class Example:
-    """A documented example; it runs as a test.
+    """A documented example, which also runs as a test.
 
-    A text with exactly ``schema`` and ``payload`` is an envelope. Headers are a list of ``{"key", "value"}``. The rest
-    of the record: topic ``orders``, partition 0, offset 42, timestamp 1556204536123.
+    JSON with exactly the fields ``schema`` and ``payload`` is an envelope. Headers are a list of ``{"key", "value"}``.
+    The rest of the record is fixed: topic ``orders``, partition 0, offset 42, timestamp 1556204536123.
 
     Attributes:
         title: The title of the example.
         options: The options of the transform.
-        before: The part ``shows`` of the record before the transform, as JSON text.
+        before: The part ``shows`` of the record before the transform, as JSON.
         after: The same part after the transform; None if the record is dropped.
         shows: The part of the record: ``value``, ``key``, ``headers``, or ``topic`` (the bare name).
-        input_part: The part that ``before`` has, if it is not ``shows``.
+        input_part: The part in ``before``, if it differs from ``shows``.
     """
 
     title: str
@@ -59,7 +62,7 @@ class Entry:
         path: The path, as configured.
         target: The new name, type or place.
         side: The side, if it is not the side of the stage.
-        explicit: True if the user names the field with ``path``. A path without any match is then worth a warning.
+        explicit: True if the user configured the field with ``path``. A path without any match then causes a warning.
     """
 
     action: str
@@ -70,7 +73,7 @@ class Entry:
 
     @property
     def relied_on(self) -> bool:
-        """True if the user relies on the effect, so that an effect without any touch is worth a warning."""
+        """True if the user relies on the effect. An effect without any touch then causes a warning."""
         return self.explicit and self.action in SILENT
 
 
@@ -80,8 +83,8 @@ class Missing:
 
     Attributes:
         path: The path as configured.
-        known: The names at the place where the path leads nowhere.
-        asked: The name that the path needs there.
+        known: The names at the point where the path has no match.
+        asked: The name that the path expects at that point.
     """
 
     path: str
@@ -96,12 +99,12 @@ class Planning:
     Attributes:
         record: The symbolic record before the stage.
         side: ``key`` or ``value``.
-        first: Number of the transform's first ledger entry.
-        touches: Ledger entries reported so far.
-        missing: Configured paths that the schema does not have.
+        first: The number of the transform's first ledger entry.
+        touches: The ledger entries reported so far.
+        missing: The configured paths that the schema does not have.
         matches: By number of ledger entry, the fields that a pattern path matches.
         variant: The result of ``CodeTransform.variant`` for the record; None if only schemas are known.
-        free: Sides that are not null, but have no schema. A transform that reads such a side is refused.
+        free: The sides that are not null but have no schema. A transform that reads such a side is rejected.
     """
 
     record: PlanRecord
@@ -114,7 +117,7 @@ class Planning:
     free: frozenset[Side] = frozenset()
 
     def side_of(self, record: PlanRecord) -> Node:
-        """Returns the node of the stage's side in a record that has one."""
+        """Returns the node of the stage's side. The record must have this side."""
         node = record.key if self.side == "key" else record.value
         assert node is not None, "the null rule handles a side that is null in all records"
         return node
@@ -130,13 +133,13 @@ class Planning:
 
         Args:
             path: The path as configured.
-            known: The names at the place where the path leads nowhere.
-            asked: The name that the path needs there; empty: the whole path.
+            known: The names at the point where the path has no match.
+            asked: The name that the path expects at that point; empty for the whole path.
         """
         self.missing.append(Missing(path, known, asked or path))
 
     def match(self, effect: int, routes: tuple[str, ...]) -> None:
-        """Reports the fields of the schema that the path of an effect matches."""
+        """Reports the fields of the schema that an effect's path matches."""
         number = self.first + effect
         self.matches[number] = tuple(dict.fromkeys((*self.matches.get(number, ()), *routes)))
 
@@ -164,16 +167,16 @@ class Effect(Protocol):
 class Transform(Options):
     """A single message transform, as in ``org.apache.kafka.connect.transforms.Transformation``.
 
-    The class docstring is the documentation. The actions are data: ``effects``. A transform with sides acts on the key
-    or the value of a record; a transform without sides acts on the parts that its effects name.
+    The class docstring is the documentation. ``effects`` returns the actions as data. A transform with sides acts on
+    the key or the value of a record; a transform without sides acts on the parts that its effects name.
     """
 
     plugin: ClassVar[str] = "transform"
     sided: ClassVar[bool] = True
     purpose: ClassVar[str] = ""
-    """The purpose, as messages word it: ``only a struct can be used for [mask fields]``."""
+    """The purpose, as worded in messages: ``only a struct can be used for [mask fields]``."""
     null: ClassVar[NullRule] = "apply"
-    """The treatment of a null key or value. If options decide, the class overrides ``on_null``."""
+    """The treatment of a null key or value. If it depends on options, the class overrides ``on_null``."""
     examples: ClassVar[tuple[Example, ...]] = ()
 
     def on_null(self) -> NullRule:
@@ -185,14 +188,14 @@ class Transform(Options):
         raise NotImplementedError
 
     def ledger(self) -> tuple[Entry, ...]:
-        """Returns the ledger entries that the transform may write: those of its effects, in their order."""
+        """Returns the ledger entries that the transform may write: those of its effects, in the same order."""
         return tuple(entry for effect in self._effects for entry in effect.entries)
 
     @property
     def reads(self) -> Parts:
         """The parts that the transform reads besides its side.
 
-        If it reads both sides, the null rule is about the value.
+        If it reads both sides, the null rule applies to the value.
         """
         return frozenset[Part]().union(*(effect.reads for effect in self._effects))
 
@@ -207,11 +210,11 @@ class Transform(Options):
 
 
 def null_side(transform: Transform, record: PlanRecord) -> PlanRecord:
-    """Returns a record whose side is null in every record and has no schema, after the null rule.
+    """Returns the result of the null rule for a record whose side is null in every record and has no schema.
 
     Raises:
-        PlanError: The null rule refuses null.
-        UnsupportedError: SMT904, the side would become an object without a schema.
+        PlanError: The null rule rejects null.
+        UnsupportedError: SMT904 if the side would become an object without a schema.
     """
     rule = transform.on_null()
     if rule == "reject":

@@ -1,4 +1,4 @@
-"""Types of options with Kafka's validators (``ConfigDef.ValidList``, ``NonEmptyString``, ``RegexValidator``)."""
+"""Option types with Kafka's validators (``ConfigDef.ValidList``, ``NonEmptyString``, ``RegexValidator``)."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -54,29 +54,29 @@ def _date_pattern(text: str) -> str:
 
 NonEmptyNames = Annotated[Names, AfterValidator(_some_names)]
 SomeNames = Annotated[Names, AfterValidator(_some)]
-"""A list that is not empty. Its items may be empty or appear twice (``NonEmptyListValidator``)."""
+"""A list that is not empty. Its items may be empty or repeat (``NonEmptyListValidator``)."""
 UniqueNames = Annotated[Names, AfterValidator(_names)]
 NonEmptyText = Annotated[Text, AfterValidator(_not_empty)]
 Regex = Annotated[Text, AfterValidator(_regex)]
 RawRegex = Annotated[RawText, AfterValidator(_regex)]
 DatePattern = Annotated[Text, AfterValidator(_date_pattern)]
 AnyCase = BeforeValidator(lambda value: trim(value).lower() if isinstance(value, str) else value)
-"""Ignores case and surrounding blanks of an option, as Debezium does."""
+"""Ignores the case and the surrounding whitespace of an option, as Debezium does."""
 
 
 @dataclass(frozen=True)
 class OneOf(AfterValidator):
-    """A validator that accepts some texts only.
+    """A validator that only accepts certain strings.
 
     Attributes:
-        allowed: The texts.
+        allowed: The accepted strings.
     """
 
     allowed: tuple[str, ...] = ()
 
 
 def one_of(*allowed: str) -> Any:
-    """Returns a validator that accepts only the texts in ``allowed``."""
+    """Returns a validator that only accepts the strings in ``allowed``."""
 
     def check(text: str) -> str:
         if text not in allowed:

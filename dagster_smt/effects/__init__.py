@@ -1,1 +1,1 @@
-"""Effects of transforms as data, and what reads them: planning with a schema, Python without one."""
+"""The effects of transforms as data, and their two evaluators: plans with a schema, Python functions without one."""

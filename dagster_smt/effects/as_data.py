@@ -1,4 +1,4 @@
-"""Effects as plain data, in JSON's types, for engines that are not Python."""
+"""Converts effects to plain data (JSON types), for engines that are not Python."""
 
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
@@ -15,10 +15,11 @@ from dagster_smt.model.schema_json import schema_to_json
 
 
 def as_data(effects: Iterable[Effect]) -> list[dict[str, Any]]:
-    """Returns effects as lists, objects, texts, numbers and booleans.
+    """Returns effects as lists, objects, strings, numbers and booleans.
 
-    An effect, a step of a path that is not a name, and every other dataclass becomes an object with its
-    class as ``kind`` and its fields. A path is the list of its steps, a rule an object of ``name`` and ``parameters``.
+    An effect, a path step that is not a name, and every other dataclass become objects: ``kind`` is the class, and the
+    other keys are the fields. A path becomes the list of its steps, and a rule becomes an object of ``name`` and
+    ``parameters``.
 
     Raises:
         ValueError: A rule, or a part of an effect, is Python code.

@@ -1,4 +1,4 @@
-"""Transforms and predicates that are Python code, because no effect or condition can express them."""
+"""Transforms and predicates implemented in Python code, because no effect or condition can express them."""
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
@@ -16,9 +16,10 @@ class Code:
 
     Attributes:
         entries: The ledger entries that the code may write.
-        reads: The parts of a record that the code reads besides the stage's side. Reading another side raises SMT910.
+        reads: The parts of a record that the code reads in addition to the stage's side. Reading a side that is not
+            listed raises SMT910.
         writes: The parts that the code sets: ``timestamp`` or ``partition`` of the record.
-        java: The name and the parameters of the effect in Java that does the same to sides without a schema. None: the
+        java: The name and the parameters of the Java effect that does the same to sides without a schema. None if the
             JVM lane has no such effect.
     """
 
@@ -29,31 +30,31 @@ class Code:
 
 
 class CodeTransform(Transform):
-    """A transform in Python code: a plan for records with a schema, and a function for records without one.
+    """A transform in Python code: a plan for records with a schema, and a function for records without a schema.
 
-    A transform that reads neither key nor value has only the plan, which serves both.
+    A transform that reads neither key nor value only has the plan, which serves both kinds of records.
     """
 
     plans_key_alone: ClassVar[bool] = False
-    """True if it can plan a key with a schema next to a value without one. It must not read such a value."""
+    """True if the transform can plan a key with a schema next to a value without one. It must not read such a value."""
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         """Returns the record after the stage.
 
-        A side can be null in every record only if the null rule is ``apply`` or ``wrap``.
+        A side is null in every record only if the null rule is ``apply`` or ``wrap``.
 
         Raises:
-            PlanError: No record of these schemas can pass.
+            PlanError: No record of these schemas can pass the stage.
         """
         raise NotImplementedError
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        """Returns a function of a side without a schema and the record. Its result is the new side.
+        """Returns a function of a side without a schema and the record. The function returns the new side.
 
-        The value is lazily decoded JSON (``values.lazy``), and the function may change it in place. A part that is then
-        in two places of the record must be copied (``values.lazy.copied``). In a transform without sides, the function
-        changes the record itself, with ``record.dirty``, and its result does not count. ``DropRecord`` drops the
-        record.
+        The value is lazily decoded JSON (``values.lazy``), and the function may change it in place. If the function
+        puts a part in two places of the record, it must copy the part (``values.lazy.copied``). In a transform without
+        sides, the function changes the record itself, with ``record.dirty``, and its result is ignored. Raising
+        ``DropRecord`` drops the record.
 
         Args:
             bits: For each ledger entry, the bit of ``record.touched`` that records the entry.
@@ -63,27 +64,29 @@ class CodeTransform(Transform):
     def variant(self, record: Record) -> Hashable:
         """Returns the value that a plan depends on besides the schemas, such as the name of a field in a header.
 
-        The Python evaluator makes a plan for each such value. ``plan_record`` reads it from ``Planning.variant``, which
-        is None for a plan of columns, where only schemas are known. Only for transforms that act on a side.
+        The Python evaluator makes a plan for each such value. ``plan_record`` reads the value from
+        ``Planning.variant``, which is None for a plan of columns, where only schemas are known. Only transforms that
+        act on a side have variants.
         """
         return None
 
     def narrower(self, record: Record) -> Hashable:
         """Returns a variant for a record that needs fewer fields than others, such as the event of a deleted row.
 
-        The Python evaluator calls it if the schema of a record lacks a field that the ordinary plan needs. It then
-        plans again with the result as ``Planning.variant``. If the result is None, the record is refused.
+        The Python evaluator calls this method if the schema of a record lacks a field that the ordinary plan needs. The
+        evaluator then plans again with the result as ``Planning.variant``. If the result is None, the record is
+        rejected.
         """
         return None
 
 
 class CodePredicate(Predicate):
-    """A predicate in Python code: an expression for records with a schema, a function for records without one."""
+    """A predicate in Python code: an expression for records with a schema, a function for records without a schema."""
 
     def test(self, record: PlanRecord) -> Expr | bool:
-        """Returns an expression with a boolean result, or the result itself if planning knows it."""
+        """Returns an expression with a boolean result, or the result itself if planning already knows it."""
         raise NotImplementedError
 
     def schemaless(self) -> Callable[[Record], bool]:
-        """Returns the test of a record whose side has no schema and is not null (lazily decoded)."""
+        """Returns the test of a record whose side has no schema and is not null. The side is lazily decoded."""
         raise NotImplementedError

@@ -2,7 +2,7 @@
 
 Three modules read conditions: planning (``conditions_on_plan``), Python functions for records without a schema
 (``conditions_on_values``), and push-down (``passing``). In a predicate, a condition on fields tests the value; in
-``Reject``, the side of the stage.
+``Reject``, it tests the side of the stage.
 """
 
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ class Refusal:
 
     Attributes:
         code, statement, hint: As in ``errors.Problem``. ``{what}`` in the statement stands for the type of the field,
-            ``{fields}`` in the hint for the names of the fields.
-        connect_class: The exception class that the original raises.
+            ``{fields}`` in the hint for the field names.
+        connect_class: The exception class that the original transform raises.
     """
 
     code: str
@@ -34,7 +34,7 @@ class Refusal:
     connect_class: str = DATA_EXCEPTION
 
     def problem(self, what: str = "", fields: str = "") -> tuple[str, str, str, str]:
-        """Returns code, statement, hint and exception class, with the texts for the placeholders."""
+        """Returns code, statement, hint and exception class. ``what`` and ``fields`` replace the placeholders."""
         statement = self.statement.replace("{what}", what)
         return self.code, statement, self.hint.replace("{fields}", fields), self.connect_class
 
@@ -51,13 +51,13 @@ class ValuePasses:
 
 @dataclass(frozen=True)
 class NoTest:
-    """A test that refuses every field."""
+    """A test that rejects every field."""
 
     refusal: Refusal
 
 
 FieldCheck = TextPasses | IsLiteral | ValuePasses | NoTest
-"""The tests of a field: its text as a header has it, a literal that it equals, or a value rule."""
+"""The tests of a field: its string as in a header, a literal that it equals, or a value rule."""
 
 
 @dataclass(frozen=True)
@@ -97,11 +97,11 @@ class FieldPasses:
     Attributes:
         path: The path of the field, to at most one field. A path without steps is the whole key or value.
         test: The test. A field that is null or missing passes only a value rule that is true for null.
-        null: The refusal of a null, if the test is a literal; None: a null passes no test.
-        missing: With a schema, the refusal of a schema without the field, and of a whole key or value; None: the
-            condition is false.
-        no_object: The refusal of a key or value without fields; None: as with ``missing``.
-        strict: True if a name step into a map leads nowhere.
+        null: The problem if the test is a literal and the field is null. None: a null passes no test.
+        missing: With a schema, the problem if the schema does not have the field, or if the path is the whole key or
+            value. None: the condition is false.
+        no_object: The problem of a key or value without fields. None: the same as ``missing``.
+        strict: True if a name step into a map matches nothing.
     """
 
     path: FieldPath
@@ -115,12 +115,12 @@ class FieldPasses:
 
 @dataclass(frozen=True)
 class PathFinds:
-    """True if a JSONPath gives one of some answers (``values.json_path.answer``).
+    """True if a JSONPath gives one of the listed answers (``values.json_path.answer``).
 
     Attributes:
         path: The path.
         answers: The answers.
-        refusals: Answers for which the record is refused.
+        refusals: Answers for which the record is rejected.
     """
 
     path: JsonPath
@@ -141,7 +141,7 @@ class Not:
 
 
 Condition = Always | NullValue | TopicPasses | HasHeader | FieldPasses | PathFinds | Not
-"""Each condition lists in ``reads`` the parts of a record that it needs: ``value`` for fields, ``headers``."""
+"""A condition. ``reads`` lists the parts of a record that it needs: ``value`` for fields, or ``headers``."""
 
 
 def inside(condition: Condition) -> Condition:

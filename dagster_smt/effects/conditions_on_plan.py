@@ -1,4 +1,4 @@
-"""Conditions on a symbolic record: an expression with a boolean result, or the result if planning knows it."""
+"""Conditions on a symbolic record: an expression with a boolean result, or the result itself if planning knows it."""
 
 from dagster_smt.authoring.fields.edit import struct_of
 from dagster_smt.authoring.fields.field_reading import read_field
@@ -34,7 +34,7 @@ def plan_condition(condition: Condition, record: PlanRecord, at: Planning, purpo
         condition: The condition.
         record: The record. The side that the condition tests is not null in every record.
         at: Has the side whose fields the condition tests, and collects missing fields.
-        purpose: The purpose of the stage, as messages word it.
+        purpose: The purpose of the stage, as in messages.
 
     Raises:
         PlanError: The condition cannot test any record of these schemas.
@@ -81,7 +81,7 @@ def _field(condition: FieldPasses, node: Node, purpose: str) -> Expr | bool:
 
 
 def _field_of(condition: FieldPasses, node: Node, purpose: str) -> Node | None:
-    """Returns the field; None if the schema does not have the field and the condition is then false."""
+    """Returns the field; None if the schema does not have the field and the condition is therefore false."""
     path, missing = condition.path, condition.missing
     if not path.steps:
         if missing is not None:
@@ -99,7 +99,8 @@ def _field_of(condition: FieldPasses, node: Node, purpose: str) -> Node | None:
 def _test_of(condition: FieldPasses, field: Node, around: Expr | None) -> Expr:
     """Returns the test of a field.
 
-    ``around`` is null if the key or value is null. A field is then null, too, but must not be refused for it.
+    ``around`` is null if the key or value is null. The field is then also null, but must not be rejected for that
+    reason.
     """
     test = condition.test
     if isinstance(test, NoTest):

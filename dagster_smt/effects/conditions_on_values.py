@@ -18,7 +18,7 @@ def test_function(condition: Condition, purpose: str) -> Test:
 
     Args:
         condition: A condition on fields, or a condition with the same result for all records.
-        purpose: The purpose of the stage, as messages word it.
+        purpose: The purpose of the stage, as in messages.
     """
     match condition:
         case Not(inner):

@@ -1,8 +1,8 @@
 """The actions of transforms on a record, as data.
 
-A transform lists its effects once (``Transform.effects``), and all other code reads that list: the plan of a schema
-(``on_plan_record``), Python functions for records without a schema (``on_values_record``), the ledger, and the
-JVM lane.
+A transform lists its effects once, in ``Transform.effects``. All other code reads that list: the plan of a schema
+(``on_plan_record``), the Python functions for records without a schema (``on_values_record``), the ledger, and the JVM
+lane.
 
 The effects of one transform belong to one family: changes; drops, keeps and renames; inserts; copies to headers with
 drops; or one effect of another kind. ``Rebuild`` and ``NeedsSchema`` may accompany any family.
@@ -23,11 +23,11 @@ from dagster_smt.values.containers import NewName
 Source = Literal["topic", "partition", "offset", "timestamp", "static"]
 OnExisting = Literal["overwrite", "ignore", "refuse"]
 NO_OFFSET = ("SMT409", "only records read from Kafka have an offset", "drop offset.field for source records")
-"""The problem of a record without an offset to insert: code, statement, hint."""
+"""The problem of a record that has no offset to insert: code, statement, hint."""
 
 
 class _Effect:
-    """The properties of every effect, besides its own attributes."""
+    """The properties that every effect has in addition to its own attributes."""
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -38,7 +38,7 @@ class _Effect:
     def reads(self) -> Parts:
         """The parts of a record that the effect reads, besides the stage's side and the topic.
 
-        Adding headers reads them.
+        An effect that adds headers also reads them.
         """
         return frozenset()
 
@@ -50,19 +50,19 @@ class _Effect:
 
 @dataclass(frozen=True)
 class Change(_Effect):
-    """A change of the value at a path by a rule. Changes act in their order, but inner values before outer values.
+    """Changes the value at a path by a rule. Changes act in their order, but inner values before outer values.
 
     Attributes:
         path: The path of the value; a path without steps is the whole key or value.
         rule: The rule that gives the new value.
-        action: The word of the ledger for the change, such as ``masked``.
+        action: The ledger's word for the change, such as ``masked``.
         target: The new type or value, as the ledger shows it.
-        fills: Without a schema: True if a missing field of the top level becomes null, as in Kafka's own transforms.
-        refuses_default: With a schema: True to refuse a struct that has a default, False to change its default.
-        required: With a schema: True to refuse a missing field, False to report it.
-        in_place: With a schema: True to leave all other fields alone, for fields of the top level only. False to copy
-            all fields as Kafka's transforms do: nulls become defaults, and the struct's own default changes, too.
-        in_maps: With a schema: True to change the entries of a map, too, if its values are optional texts. A missing
+        fills: Without a schema: True if a missing top-level field becomes null, as in Kafka's own transforms.
+        refuses_default: With a schema: True to reject a struct that has a default, False to change its default.
+        required: With a schema: True to reject a missing field, False to report it.
+        in_place: With a schema: True to leave all other fields as they are; for top-level fields only. False to copy
+            all fields as Kafka's transforms do: nulls become defaults, and the struct's own default also changes.
+        in_maps: With a schema: True to also change the entries of a map if its values are optional strings. A missing
             entry becomes null.
     """
 
@@ -83,7 +83,7 @@ class Change(_Effect):
 
 @dataclass(frozen=True)
 class Drop(_Effect):
-    """The removal of a field. All drops of a transform act at once, before its other effects."""
+    """Removes a field. All drops of a transform act at once, before its other effects."""
 
     path: FieldPath
 
@@ -94,7 +94,10 @@ class Drop(_Effect):
 
 @dataclass(frozen=True)
 class Keep(_Effect):
-    """The removal of all fields except these and the structs around them. Paths mean the fields before any rename."""
+    """Removes all fields except the listed fields and the structs around them.
+
+    Paths mean the fields before any rename.
+    """
 
     paths: tuple[FieldPath, ...]
 
@@ -105,7 +108,7 @@ class Keep(_Effect):
 
 @dataclass(frozen=True)
 class Rename(_Effect):
-    """Another name for a field. All renames of a transform act at once, after drops and keeps.
+    """Renames a field. All renames of a transform act at once, after drops and keeps.
 
     Attributes:
         path: The field.
@@ -124,12 +127,12 @@ class Rename(_Effect):
 
 @dataclass(frozen=True)
 class Rebuild(_Effect):
-    """With a schema: a new schema of the struct, required and without a default (``SchemaUtil.copySchemaBasics``)."""
+    """With a schema: gives the struct a new schema, required and without default (``SchemaUtil.copySchemaBasics``)."""
 
 
 @dataclass(frozen=True)
 class Insert(_Effect):
-    """A new field.
+    """Inserts a new field.
 
     Attributes:
         path: The path of the field; names only.
@@ -138,7 +141,7 @@ class Insert(_Effect):
         required: True if the schema of the field is required.
         makes_parents: True to create missing structs on the path.
         existing: The treatment of an existing field: ``overwrite`` or ``ignore``.
-        existing_in_schema: The same with a schema, where Kafka's V1 refuses an existing field (``refuse``).
+        existing_in_schema: The same for records with a schema, where Kafka's V1 rejects an existing field (``refuse``).
     """
 
     path: FieldPath
@@ -162,7 +165,7 @@ class Insert(_Effect):
 
 @dataclass(frozen=True)
 class Extract(_Effect):
-    """The replacement of the whole key or value by one of its fields.
+    """Replaces the whole key or value with one of its fields.
 
     Attributes:
         path: The path of the field, to at most one field. Without a schema, a missing field gives null.
@@ -179,7 +182,7 @@ class Extract(_Effect):
 
 @dataclass(frozen=True)
 class Wrap(_Effect):
-    """A struct (without a schema: an object) around a value, which becomes its only field.
+    """Puts a value into a new struct (without a schema: an object), as its only field.
 
     Attributes:
         path: The path of the value; a path without steps is the whole key or value.
@@ -197,7 +200,7 @@ class Wrap(_Effect):
 
 @dataclass(frozen=True)
 class MakeKey(_Effect):
-    """A new key: a struct (without a schema: an object) of fields of the value, under the last names of their paths."""
+    """Builds a new key: a struct (without a schema: an object) of fields of the value, named after the last steps."""
 
     paths: tuple[FieldPath, ...]
 
@@ -212,7 +215,7 @@ class MakeKey(_Effect):
 
 @dataclass(frozen=True)
 class ByPattern:
-    """A route by a regular expression. If it matches the whole topic, its first match in the topic is replaced."""
+    """Routes by a regular expression. If it matches the whole topic, its first match in the topic is replaced."""
 
     regex: str
     replacement: str
@@ -226,7 +229,7 @@ class ByPattern:
 
 @dataclass(frozen=True)
 class ByTime:
-    """A route by time: a text with the topic for ``${topic}`` and the record's timestamp for ``${timestamp}``."""
+    """Routes by time: a template with the topic for ``${topic}`` and the record's timestamp for ``${timestamp}``."""
 
     topic_format: str
     timestamp_format: str
@@ -240,11 +243,11 @@ class ByTime:
 
 @dataclass(frozen=True)
 class ByHeader:
-    """A route by header: the new topic is the text of the last header of a name.
+    """Routes by header: the last header of a name contains the new topic.
 
     Attributes:
         name: The name of the header.
-        skips: True to keep the topic if the header is missing or has no text, False to refuse the record.
+        skips: True to keep the topic if the header is missing or contains no topic, False to reject the record.
     """
 
     name: str
@@ -259,14 +262,15 @@ class ByHeader:
 
 @dataclass(frozen=True)
 class ByField:
-    """A route by field: the new topic is the text of a field. A null or empty field has no text.
+    """Routes by field: a field contains the new topic, as a string. A null or empty field contains no topic.
 
     Attributes:
-        path: The path of the field; without steps the whole key or value.
-        skips: True to keep the topic if the field has no text, False to refuse the record.
-        converts: True to convert numbers and booleans to texts as Java does, False to refuse them.
-        blank_is_none: Without a schema: True if a text of blanks counts as no text, too.
-        by_type: With a schema: True to refuse a field of another type even if the field is null or ``skips`` is set.
+        path: The path of the field; without steps, the whole key or value.
+        skips: True to keep the topic if the field contains no topic, False to reject the record.
+        converts: True to convert numbers and booleans to strings as Java does, False to reject them.
+        blank_is_none: Without a schema: True if a blank string is also no topic.
+        by_type: With a schema: True to reject a field of a different type even if the field is null or ``skips`` is
+            set.
     """
 
     path: FieldPath
@@ -291,12 +295,12 @@ class ByField:
 
 @dataclass(frozen=True)
 class ByFieldTime:
-    """A route as ``ByTime``, with the time from a text field of the value. Values with a schema are refused.
+    """Routes as ``ByTime``, with the time from a string field of the value. Values with a schema are rejected.
 
     Attributes:
         topic_format, timestamp_format: As in ``ByTime``.
-        names: Fields of the top level. The first present field that is not null counts.
-        field_format: The date pattern of the field's text.
+        names: Top-level fields. The first field that is present and not null applies.
+        field_format: The date pattern of the field.
     """
 
     topic_format: str
@@ -313,7 +317,7 @@ class ByFieldTime:
 
 @dataclass(frozen=True)
 class Route(_Effect):
-    """Another topic for the record. Partition, offset and timestamp stay."""
+    """Changes the topic of the record. Partition, offset and timestamp stay."""
 
     by: ByPattern | ByTime | ByHeader | ByField | ByFieldTime
 
@@ -328,10 +332,10 @@ class Route(_Effect):
 
 @dataclass(frozen=True)
 class Reject(_Effect):
-    """The removal of records for which a condition is true.
+    """Removes the records for which a condition is true.
 
     Attributes:
-        condition: The condition. If it is ``NullValue``, the null rule decides.
+        condition: The condition. If it is ``NullValue``, the null rule applies.
         side: For a transform without sides: the side whose fields the condition reads.
     """
 
@@ -346,7 +350,7 @@ class Reject(_Effect):
 
 @dataclass(frozen=True)
 class AddHeader(_Effect):
-    """A new header at the end of the headers. Connect parses ``text`` as the value of the header."""
+    """Appends a new header to the headers. Connect parses ``text`` as the value of the header."""
 
     name: str
     text: str
@@ -362,7 +366,7 @@ class AddHeader(_Effect):
 
 @dataclass(frozen=True)
 class DropHeaders(_Effect):
-    """The removal of all headers that have one of some names."""
+    """Removes all headers with the listed names."""
 
     names: tuple[str, ...]
 
@@ -377,7 +381,7 @@ class DropHeaders(_Effect):
 
 @dataclass(frozen=True)
 class KeepHeaders(_Effect):
-    """The removal of all headers except those that have one of some names."""
+    """Removes all headers except those with the listed names."""
 
     names: tuple[str, ...]
 
@@ -396,9 +400,9 @@ class KeepHeaders(_Effect):
 
 @dataclass(frozen=True)
 class CopyToHeader(_Effect):
-    """A new header with the value of a field. Drops of the same transform act after all copies.
+    """Adds a header with the value of a field. Drops of the same transform act after all copies.
 
-    With a schema the field must exist. Without a schema, a missing field gives a header that is null.
+    With a schema the field must exist. Without a schema, a missing field gives a null header.
     """
 
     path: FieldPath
@@ -415,7 +419,7 @@ class CopyToHeader(_Effect):
 
 @dataclass(frozen=True)
 class SetSchema(_Effect):
-    """A new name, a new version or both for the schema of the struct. None keeps the present one."""
+    """Sets the name or the version, or both, of the struct's schema. None keeps the present name or version."""
 
     name: str | None
     version: int | None
@@ -441,7 +445,7 @@ class SetSchema(_Effect):
 
 @dataclass(frozen=True)
 class NeedsSchema(_Effect):
-    """The refusal of keys and values without a schema, unless they are null, with code, statement and hint."""
+    """Rejects keys and values without a schema, unless they are null, with code, statement and hint."""
 
     code: str
     statement: str
@@ -450,10 +454,10 @@ class NeedsSchema(_Effect):
 
 @dataclass(frozen=True)
 class SetTimestamp(_Effect):
-    """A new timestamp of the record from a field: an int64 in a unit, or a date. A null is refused.
+    """Sets the record's timestamp from a field: an int64 in a unit, or a date. A null is rejected.
 
     Attributes:
-        name: The name of the field, at the top level. With a schema, an entry of a map counts as a field.
+        name: The name of the field, at the top level. With a schema, the field may also be an entry of a map.
         unit: ``milliseconds`` or ``seconds``.
     """
 
@@ -475,16 +479,16 @@ class SetTimestamp(_Effect):
 
 @dataclass(frozen=True)
 class Join(_Effect):
-    """A new field with the joined texts of other fields, as Java writes them.
+    """Adds a field that joins the strings of other fields, as Java writes them.
 
     With a schema, the struct gets a new schema without name, version, doc and parameters, and an existing field of the
-    name is refused. Without a schema, an existing field is overwritten.
+    same name is rejected. Without a schema, an existing field is overwritten.
 
     Attributes:
         name: The name of the new field.
         names: The other fields, at the top level, in their order.
-        delimiter: The text between the texts.
-        missing: The text of a field that is null or missing.
+        delimiter: The delimiter between the strings.
+        missing: The string for a field that is null or missing.
     """
 
     name: str
@@ -499,11 +503,11 @@ class Join(_Effect):
 
 @dataclass(frozen=True)
 class Nullify(_Effect):
-    """Null for the key or value.
+    """Sets the key or value to null.
 
     Attributes:
         schema: The treatment of the schema. ``nullify`` removes it. ``retain`` keeps it. ``validate`` keeps it and
-            refuses a schema that requires a value. ``force_optional`` makes it optional.
+            rejects a schema that requires a value. ``force_optional`` makes it optional.
     """
 
     schema: str
@@ -544,7 +548,7 @@ _FAMILIES: tuple[set[type[Effect]], ...] = ({Change}, {Insert}, {Drop, Keep, Ren
 
 
 def family_of(effects: Iterable[Effect]) -> set[type[Effect]]:
-    """Returns the kinds of the effects, without those that may accompany any family.
+    """Returns the kinds of the effects, except kinds that may accompany any family.
 
     Raises:
         TypeError: The effects belong to different families.

@@ -1,4 +1,4 @@
-"""Rules that change the value of a field: one declaration for records with and without a schema."""
+"""Field rules change the value of a field. One declaration serves records with and without a schema."""
 
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal
@@ -11,12 +11,15 @@ from dagster_smt.model.schema import Schema
 from dagster_smt.values.value_rule import KeepNull
 
 Protection = Literal["", "seals", "opens"]
-"""``seals``: the new value can be opened with a key; ``opens``: the rule opens such values; empty: neither."""
+"""``seals``: a holder of the key can decrypt the new value.
+
+``opens``: the rule decrypts such values. Empty: neither.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """One value that replaces every value of a kind.
+    """A value that replaces every value of a kind.
 
     Attributes:
         value: The value, in the Python form of the kind (``model.runtime``).
@@ -26,49 +29,49 @@ class Constant:
 
 
 class FieldRule:
-    """A rule that gives the new value of a field. A null stays null and is not counted.
+    """A rule that computes the new value of a field. A null stays null and is not counted.
 
-    A subclass is a frozen dataclass of parameters. If it has a ``name``, every engine can read it by ``name`` and
+    A subclass is a frozen dataclass of parameters. If it has a ``name``, every engine can read the rule by ``name`` and
     ``parameters`` (``as_data``). If Connect does the same with and without a schema, ``of_kind`` is enough. If the two
-    modes differ, ``of_kind`` is the mode without a schema, and the subclass overrides ``on_node`` for the mode with
-    one.
+    modes differ, ``of_kind`` defines the mode without a schema, and the subclass overrides ``on_node`` for the mode
+    with a schema.
     """
 
     name: ClassVar[str] = ""
     """The name of the rule for engines that are not Python; empty for a rule that only Python can run."""
     constant: ClassVar[bool] = False
-    """True if ``of_kind`` gives a ``Constant`` for every kind that it does not refuse."""
+    """True if ``of_kind`` returns a ``Constant`` for every kind that it does not reject."""
 
     @property
     def protection(self) -> Protection:
-        """Whether the rule seals values that a key opens, or opens sealed values."""
+        """Whether the rule seals values with a key or opens sealed values."""
         return ""
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The rule's parameters by name. With ``name``, another engine needs nothing else."""
+        """The rule's parameters by name. ``name`` and the parameters are all that another engine needs."""
         values = {}
         for field in fields(self):  # type: ignore[arg-type]  # each rule is a dataclass
             values[field.name] = getattr(self, field.name)
         return values
 
     def of_kind(self, kind: str) -> Rule | Constant | None:
-        """Returns the rule or constant for values of a kind; None leaves the values alone.
+        """Returns the rule or constant for values of a kind. None leaves the values as they are.
 
         Args:
             kind: A type of Connect in lower case (``string``, ``int64``, ``map``, …) or a logical type (``Decimal``,
-                ``Date``, ``Time``, ``Timestamp``), as ``model.runtime.kind_of`` and ``kind_of_schema`` return it.
+                ``Date``, ``Time``, ``Timestamp``), as returned by ``model.runtime.kind_of`` and ``kind_of_schema``.
 
         Raises:
-            DataError: Values of this kind are refused, unless they are null.
+            DataError: Values of this kind are rejected, unless they are null.
         """
         raise NotImplementedError
 
     def on_node(self, target: Target) -> Node:
-        """Returns a field of a schema after the rule; the same object if the rule leaves it alone.
+        """Returns the field after the rule, or the same object if the rule leaves the field as it is.
 
         Raises:
-            PlanError: No record of this schema can pass.
+            PlanError: No record of this schema can pass the stage.
         """
         node, schema = target.node, target.node.schema
         try:
@@ -90,10 +93,10 @@ class FieldRule:
 
 
 def masked(after: Node, before: Node, protection: Protection) -> Node:
-    """Returns a field with the mark ``masked``, added to its marks before the change.
+    """Returns a field with its marks before the change and the mark ``masked``.
 
-    The mark ``sealed`` beside it says that a key opens the value. A value that lost its contents before stays masked,
-    even if a stage seals it and another stage opens it again.
+    The additional mark ``sealed`` means that a key can decrypt the value. A value that lost its contents earlier stays
+    masked, even if one stage seals it and another stage opens it again.
     """
     if not isinstance(after, Cell):
         return after
@@ -104,7 +107,7 @@ def masked(after: Node, before: Node, protection: Protection) -> Node:
 
 
 def opened(after: Node, before: Node) -> Node:
-    """Returns a field that a stage has opened. It is not masked any more, unless its contents were lost before."""
+    """Returns a field that a stage has opened. The field is no longer masked, unless it lost its contents earlier."""
     if not isinstance(after, Cell) or _is_masked_for_good(_marks(before)):
         return after
     return replace(after, marks=(_marks(before) - {"masked", "sealed"}) | {"opened"})

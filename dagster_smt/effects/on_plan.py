@@ -1,4 +1,4 @@
-"""Effects on a key or value with a schema: the change of its node in a plan (``model.cell``)."""
+"""Applies effects to a key or value with a schema, by changing its node in the plan (``model.cell``)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -50,12 +50,12 @@ from dagster_smt.values.value_rule import NotNull, Refused
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of a transform that its effects do not have.
+    """The options of a transform that its effects do not contain.
 
     Attributes:
-        purpose: The purpose of the transform, as messages word it.
+        purpose: The purpose of the transform, as in messages.
         replace_nulls: True if a copied null becomes the default of its field (KIP-1040).
-        strict: True to refuse a name step into a map, as Kafka does.
+        strict: True to reject a name step into a map, as Kafka does.
     """
 
     purpose: str
@@ -68,12 +68,12 @@ def plan_on_side(effects: tuple[Effect, ...], node: Node, at: Planning, settings
 
     Args:
         effects: The effects, of one family.
-        node: The key or value before.
-        at: Collects the touches of the effects, and the paths that they miss.
+        node: The key or value before the effects.
+        at: Collects the touches of the effects, and the paths without a match.
         settings: The transform's other options.
 
     Raises:
-        PlanError: No record of this schema can pass.
+        PlanError: No record of this schema can pass the stage.
     """
     family = family_of(effects)
     if family == {Change}:
@@ -121,7 +121,7 @@ def _change(changes: tuple[Change, ...], node: Node, at: Planning, settings: Set
 
 
 def _marked(change: Change, after: Node, before: Node) -> Node:
-    """Returns a changed field with the marks of a mask, or of a value that was opened."""
+    """Returns a changed field with the marks of a mask, or of a value that has been opened."""
     if change.action == "masked":
         return masked(after, before, change.rule.protection)
     if change.rule.protection == "opens":
@@ -143,7 +143,7 @@ def _change_in_place(
 
 
 def _is_text_map(schema: Schema) -> bool:
-    """Returns True if a schema is a map from texts to optional texts."""
+    """Returns True if a schema is a map from strings to optional strings."""
     keys, values = schema.keys, schema.values
     if schema.type is not Type.MAP or keys is None or values is None:
         return False
@@ -161,9 +161,9 @@ def _change_entries(changes: tuple[Change, ...], node: Cell, at: Planning) -> Ce
 
 
 def _restructure(effects: tuple[Effect, ...], node: Node, at: Planning, settings: Settings) -> Node:
-    """Drops fields, then keeps fields, then renames fields. Every path means the schema before the transform.
+    """Drops fields, then keeps fields, then renames fields. All paths refer to the schema before the transform.
 
-    A dropped field does not come back under a new name, as it does in Kafka (difference D2).
+    In Kafka a dropped field can return under a new name; here it cannot (difference D2).
     """
     group = struct_of(node, settings.purpose)
 
@@ -217,7 +217,7 @@ def _join(join: Join, node: Node, at: Planning, settings: Settings) -> Node:
 
 
 def _opened(child: Node, needs_text: bool) -> Node:
-    """Returns a field; a struct whose text is needed is taken apart."""
+    """Returns a field. A struct that must be converted to a string is split into its fields."""
     if needs_text and child.schema.type is Type.STRUCT:
         return open_struct(child)
     return child
@@ -291,7 +291,7 @@ def _wrap_inside(wrap: Wrap, node: Node, at: Planning, settings: Settings) -> No
 
 
 def _required(node: Node, purpose: str) -> Node:
-    """Returns a key or value that refuses null, because its schema is required."""
+    """Returns a key or value that rejects null, because its schema requires a value."""
     rule = NotNull(purpose)
     if isinstance(node, Cell):
         return replace(node, expr=Call(rule, (node.expr,)), nullable=False)

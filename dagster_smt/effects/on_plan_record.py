@@ -1,4 +1,4 @@
-"""Effects on a symbolic record: on one side (``on_plan``), or on topic, headers, timestamp and key."""
+"""Applies effects to a symbolic record: to one side (``on_plan``), or to topic, headers, timestamp and key."""
 
 from dataclasses import replace
 from typing import Literal
@@ -50,11 +50,11 @@ def plan_record(transform: Transform, record: PlanRecord, at: Planning) -> PlanR
 
     Args:
         transform: The transform.
-        record: The record before.
-        at: Collects the touches of the transform, and the paths that it misses.
+        record: The record before the transform.
+        at: Collects the touches of the transform, and the paths without a match.
 
     Raises:
-        PlanError: No record of these schemas can pass.
+        PlanError: No record of these schemas can pass the stage.
     """
     if isinstance(transform, CodeTransform):
         return transform.plan_record(record, at)
@@ -96,7 +96,7 @@ def _on_side(effects: tuple[Effect, ...], record: PlanRecord, at: Planning, sett
 def _reject(effect: Reject, record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:
     condition = effect.condition
     if isinstance(condition, NullValue):
-        return record  # the null rule has done it
+        return record  # the null rule has already dropped or rejected the record
     if effect.side:
         at = replace(at, side=effect.side)
     test = plan_condition(condition, record, at, settings.purpose)
@@ -129,7 +129,7 @@ def _timestamp_field(effect: SetTimestamp, node: Node, purpose: str) -> Node:
 def _nullify(effect: Nullify, record: PlanRecord, at: Planning) -> PlanRecord:
     """Returns the record with a null side.
 
-    The null keeps a type even under ``nullify``, because every column has one.
+    The null keeps a type even under ``nullify``, because every column has a type.
     """
     node = at.side_of(record)
     schema = node.schema
@@ -166,7 +166,7 @@ def _keep_headers(effect: KeepHeaders, record: PlanRecord, at: Planning) -> Plan
 
 
 def _copy_to_headers(effects: tuple[Effect, ...], record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:
-    """Copies fields into headers, in their order, and then drops the moved fields."""
+    """Copies fields into headers, in the order of the effects, and then drops the moved fields."""
     group = struct_of(at.side_of(record), settings.purpose)
     headers = record.headers
     for number, copy in enumerate(only(effects, CopyToHeader)):
@@ -187,7 +187,7 @@ def _appended(headers: Cell, key: str, node: Node) -> Cell:
 
 
 def _make_key(effect: MakeKey, record: PlanRecord, at: Planning, settings: Settings) -> PlanRecord:
-    assert record.value is not None  # the null rule refuses null
+    assert record.value is not None  # the null rule rejects null
     value = struct_of(record.value, settings.purpose)
     fields: list[tuple[str, Node]] = []
     for number, path in enumerate(effect.paths):

@@ -1,4 +1,4 @@
-"""Effects on a key or value without a schema: Python functions on lazily decoded JSON (``values.lazy``)."""
+"""Applies effects to a key or value without a schema, by Python functions on lazily decoded JSON (``values.lazy``)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -42,12 +42,12 @@ from dagster_smt.values.text_rules import JoinTexts, java_text
 
 
 def function_on_side(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
-    """Returns the function of (value, record) that applies effects on the key or value only.
+    """Returns the function of (value, record) for effects that only change the key or value.
 
     Args:
         effects: The effects, of one family.
         bits: For each ledger entry of the effects, its bit of ``record.touched``.
-        purpose: The purpose of the transform, as messages word it.
+        purpose: The purpose of the transform, as in messages.
     """
     family = family_of(effects)
     if family == {Change}:
@@ -65,14 +65,14 @@ def function_on_side(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose
 
 
 def act_of(rule: FieldRule, bit: int) -> Act:
-    """Returns the function that changes the value under a key of a container by a rule."""
+    """Returns the function that applies a rule to the value under a key of a container."""
     if rule.constant:
         return _constant_act(rule, bit)
     return _function_act(rule, bit)
 
 
 def text_of(rule: FieldRule) -> bytes | None:
-    """Returns the JSON text that replaces every text under a rule; None if the result depends on the text."""
+    """Returns the JSON that replaces every string under a rule; None if the result depends on the string."""
     if not rule.constant:
         return None
     constant = rule.of_kind("string")
@@ -88,7 +88,7 @@ def _constant_act(rule: FieldRule, bit: int) -> Act:
     def value_of(kind: str) -> Any:
         constant = rule.of_kind(kind)
         assert isinstance(constant, Constant)
-        if kind in ("array", "map"):  # not shared: a later stage may change it
+        if kind in ("array", "map"):  # a new object each time, because a later stage may change it
             return type(constant.value)(constant.value)
         values[kind] = constant.value
         return constant.value
@@ -116,7 +116,7 @@ def _function_act(rule: FieldRule, bit: int) -> Act:
 
 
 def _functions(rule: FieldRule) -> Callable[[str], Callable[[Any], Any] | None]:
-    """Returns a function from a kind to the function for its values. It calls the rule once for each kind."""
+    """Returns a function that maps a kind to the function for values of that kind. It calls the rule once per kind."""
     functions: dict[str, Callable[[Any], Any] | None] = {}
 
     def function_of(kind: str) -> Callable[[Any], Any] | None:
@@ -217,7 +217,7 @@ def drop_act(bit: int) -> Act:
 
 
 def _renamer(renames: Sequence[tuple[Rename, int]]) -> Visit:
-    """Returns the function that renames all fields at once: it removes all fields before it inserts the first."""
+    """Returns the function that renames all fields at once: it removes all fields before it inserts the first one."""
     paths = [rename.path for rename, _ in renames]
     collect = collector(paths)
     tops = [(rename.path.leaf, rename.name(rename.path.leaf), bit) for rename, bit in renames]

@@ -1,4 +1,4 @@
-"""Effects on records without a schema: on one side (``on_values``), or on topic, headers, timestamp and key."""
+"""Applies effects to records without a schema: to one side (``on_values``), or to topic, headers, timestamp and key."""
 
 from typing import Any
 
@@ -90,7 +90,7 @@ def _reject(effect: Reject, purpose: str) -> SideFunction:
 
 
 def _copy_to_headers(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose: str) -> SideFunction:
-    """Returns the function that copies fields into headers, in their order, and then drops the moved fields."""
+    """Returns the function that copies fields into headers, in order, and then drops the moved fields."""
     copies = [(copy.path, copy.header) for copy in only(effects, CopyToHeader)]
     drops = []
     for n, effect in numbered(effects):
@@ -144,7 +144,7 @@ def _route_by_field(by: ByField, bit: int, purpose: str) -> SideFunction:
 
 
 def _topic_text(by: ByField, field: Any) -> str | None:
-    """Returns the topic that a field has as a text; None if the field has no text."""
+    """Returns the topic that a field contains, or None if the field contains no topic."""
     if by.converts and kind_of(field) in _CONVERTED:
         text = java_text(None, field)
     elif type(field) is str:

@@ -1,4 +1,4 @@
-"""Conditions on records that pass a stage: a run need not read other records (``model.keeps``, decision 16)."""
+"""Conditions on the records that pass a stage. A run need not read other records (``model.keeps``, decision 16)."""
 
 from dagster_smt.authoring.fields.jayway_paths import finding
 from dagster_smt.authoring.predicate import Predicate
@@ -22,7 +22,7 @@ from dagster_smt.values.json.path import MATCH
 def passes(stage: Stage) -> keeps.Condition | None:
     """Returns the condition on which a record passes a stage; None if the stage does more than drop records.
 
-    The condition includes the stage's predicate. It is right for every record that does not fail.
+    The condition includes the stage's predicate. It is correct for every record that does not fail.
     """
     effects = stage.transform.effects()
     rejects = only(effects, Reject)
@@ -38,7 +38,7 @@ def passes(stage: Stage) -> keeps.Condition | None:
 
 
 def _with_null_rule(stage: Stage, passing: keeps.Condition) -> keeps.Condition:
-    """Returns a condition with the null rule of the stage, which comes first."""
+    """Returns a condition combined with the null rule of the stage, which applies first."""
     if not stage.acts_on:
         return passing
     if stage.acts_on == "key":

@@ -1,4 +1,4 @@
-"""``FieldRules``, the simplest base of a transform: a subclass only names a value rule for each kind of value."""
+"""``FieldRules``, the simplest base class of a transform. A subclass only names a value rule for each kind of value."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
@@ -25,19 +25,19 @@ class ByKind(FieldRule):
 
 
 class FieldRules(NullDefaults, NestedPaths, Transform):
-    """The base of transforms that change the values of fields by a rule, chosen by the kind of the value.
+    """The base class of transforms that change field values by a rule, which depends on the kind of the value.
 
     A null stays null and is not counted. Kinds are Connect's types in lower case (``string``, ``int64``, ``map``,
     ``struct``, …) and its logical types (``Decimal``, ``Date``, ``Time``, ``Timestamp``). Without a schema, objects
     have the kind ``map``, whole numbers ``int64``, and other numbers ``float64``.
 
-    The class is for transforms of other packages. Its rules are methods, and so Python code that no other engine can
-    read: the JVM lane leaves such a chain to Python. A transform of this package needs effects that are data, so it
-    lists ``Change`` effects with a ``FieldRule`` that has a name, as ``MaskField`` does.
+    The class is for transforms of other packages. Its rules are methods, and therefore Python code that no other engine
+    can read: the JVM lane leaves such a chain to the Python evaluator. A transform of this package needs effects that
+    are data. It lists ``Change`` effects with a named ``FieldRule`` instead, as ``MaskField`` does.
     """
 
     action: ClassVar[str] = "changed"
-    """The word of the ledger for the change of each path."""
+    """The ledger's word for the change of each path."""
     fields: Annotated[NonEmptyNames, by_syntax()] = option("Fields to change.")
 
     def check(self) -> Iterator[tuple[str, str, str]]:
@@ -45,12 +45,12 @@ class FieldRules(NullDefaults, NestedPaths, Transform):
 
     @abstractmethod
     def rule(self, kind: str) -> Rule | None:
-        """Returns the rule for values of a kind; None leaves them alone.
+        """Returns the rule for values of a kind. None leaves the values as they are.
 
-        A rule with results of another type has the attribute ``returns``. A field stays optional if it was optional.
+        If a rule changes the type, it has the attribute ``returns``. A field stays optional if it was optional.
 
         Raises:
-            DataError: Values of this kind are refused, unless they are null.
+            DataError: Values of this kind are rejected, unless they are null.
         """
 
     def effects(self) -> tuple[Effect, ...]:

@@ -1,4 +1,4 @@
-"""``TextTransform``, the base of the transforms that put texts of fields through one rule."""
+"""``TextTransform``, the base class of transforms that apply one rule to strings."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -19,12 +19,12 @@ _WHOLE = FieldPath("", ())
 
 @dataclass(frozen=True)
 class TextField(FieldRule):
-    """Puts values of some kinds through a value rule, and refuses all other values.
+    """Applies a value rule to values of some kinds, and rejects all other values.
 
     Attributes:
-        rule: The rule. It describes itself to the Java lane (``TextRule.program``).
-        kinds: The kinds of values that the rule takes.
-        verb: The action, as the message about another kind words it.
+        rule: The rule. It describes itself to the JVM lane (``TextRule.program``).
+        kinds: The kinds of values that the rule accepts.
+        verb: The action, as in the message about a different kind.
     """
 
     name = "text"
@@ -47,20 +47,20 @@ class TextField(FieldRule):
 
 
 class TextTransform(NullDefaults, NestedPaths, Transform):
-    """The base of transforms that replace texts by other texts. A null stays null and is not counted."""
+    """The base class of transforms that replace strings with other strings. A null stays null and is not counted."""
 
     null = "pass"
     action: ClassVar[str] = "masked"
-    """The word of the ledger for the change."""
+    """The ledger's word for the change."""
     opens: ClassVar[bool] = False
-    """True if the transform gives back values that were sealed with a key."""
+    """True if the transform restores values that were sealed with a key."""
     form: ClassVar[str] = ""
     """The form of the new value, as the ledger shows it."""
     kinds: ClassVar[tuple[str, ...]] = ("string",)
-    """The kinds of values that the transform takes."""
+    """The kinds of values that the transform accepts."""
     verb: ClassVar[str] = ""
-    """The action, as messages word it: ``a value of type map cannot be masked``."""
-    fields: Annotated[Names, by_syntax()] = option("Fields to change; empty: the whole key or value.", ())
+    """The action, as in messages: ``a value of type map cannot be masked``."""
+    fields: Annotated[Names, by_syntax()] = option("Fields to change. If empty, the whole key or value is changed.", ())
 
     def check(self) -> Iterator[tuple[str, str, str]]:
         return check_paths("fields", self.fields, self.path)

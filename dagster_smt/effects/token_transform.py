@@ -1,4 +1,4 @@
-"""``TokenTransform``, the base of the transforms that put texts through format-preserving encryption."""
+"""``TokenTransform``, the base class of transforms that apply format-preserving encryption to strings."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -13,34 +13,38 @@ from dagster_smt.values.privacy.tokens import ALPHABETS, CHECKSUMS, MOST, Token
 
 
 class TokenTransform(Keys, TextTransform):
-    """The base of ``Tokenize`` and ``Detokenize``: their options, and their rule."""
+    """The base class of ``Tokenize`` and ``Detokenize``: their options and their rule."""
 
     references = (KEY_RING,)
     key_use = "aes"
     alphabet: Annotated[Text, one_of(*ALPHABETS)] = option(
         "The characters that change: `digits`, `hex` (0 to f), `lowercase`, `uppercase`, `any_case` (both), "
-        "`uppercase_alphanumeric` (digits, too) or `alphanumeric` (digits and letters of both cases).",
+        "`uppercase_alphanumeric` (with digits) or `alphanumeric` (digits and letters of both cases).",
         "digits",
     )
     keep: Annotated[Text, one_of("punctuation", "all")] = option(
-        "Which other characters stay in their places: blanks and ASCII `punctuation`, or `all`.", "punctuation"
+        "The other characters that stay in their positions: `punctuation` (spaces and ASCII punctuation), or `all`.",
+        "punctuation",
     )
     minimum_length: Int = option(
-        "The least number of characters that change; 0: as many as have a million texts (6 of `digits`).", 0
+        "The minimum number of characters that change. 0 means as many as allow a million different strings (6 of "
+        "`digits`).",
+        0,
     )
     checksum: Annotated[Text, one_of(*CHECKSUMS)] = option(
-        "The check digits that stay valid: `none`; `luhn`: the last digit, as cards have it; `iban`: the two after the "
+        "The check digits that stay valid: `none`; `luhn`: the last digit, as on cards; `iban`: the two after the "
         "country. Only with `alphabet=digits`. Letters of an IBAN stay.",
         "none",
     )
     domain: Text = option(
-        "The group of fields whose values join. Empty: all fields with the key. `field`: each field by itself, under "
-        "its path. Any other text: all fields with the key and this text.",
+        "The group of fields whose values join. If empty, all fields with the key form one group. `field`: each "
+        "field is a group of its own, under its path. Any other string: all fields with the key and this string form "
+        "a group.",
         "",
     )
     on_unfit: Annotated[Text, one_of("fail", "mask")] = option(
-        "What becomes of a text that is too short or too long, has other characters, or wrong check digits: `fail` "
-        "refuses the record, `mask` writes `*` for each character but blanks and punctuation.",
+        "The treatment of a string that is too short or too long, has other characters, or has wrong check digits: "
+        "`fail` rejects the record, `mask` writes `*` for each character except spaces and punctuation.",
         "fail",
     )
 

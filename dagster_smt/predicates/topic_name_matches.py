@@ -11,7 +11,7 @@ from dagster_smt.values.java.regex import Matches
 class TopicNameMatches(Predicate):
     """True if a regular expression (Java syntax) matches the whole topic.
 
-    Earlier routers may have changed the topic.
+    The topic is the current one: earlier routers of the chain may have changed it.
     """
 
     connect_class = PACKAGE + "TopicNameMatches"

@@ -1,1 +1,1 @@
-"""Fields of a record: resolving, reading and editing paths, in plans and in JSON texts."""
+"""Fields of a record: resolving, reading and editing paths, in plans and in JSON."""

@@ -16,8 +16,8 @@ def changed_default(before: Group, after: Group, olds: Mapping[str, str]) -> Gro
     """Returns a rebuilt struct whose default fits its new fields.
 
     Args:
-        before, after: The struct before and after.
-        olds: For each field, its name before.
+        before, after: The struct before and after the change.
+        olds: For each field, its name before the change.
     """
     default, schema = before.schema.default, before.schema
     if default is None or after.schema.fields == schema.fields:
@@ -74,7 +74,7 @@ def _value(expr: Expr, base: tuple[str, ...], value: Any) -> Any:
             value = None if value is None else value.get(name)
         return value
     if isinstance(expr, Ref) and base[: len(expr.path)] == expr.path:
-        return {}  # the struct around, which is present
+        return {}  # the surrounding struct, which is present
     if isinstance(expr, Each):
         raise refuse("SMT205", "a default value that contains arrays or maps cannot be changed", _HINT)
     raise refuse("SMT205", "a default value cannot depend on other parts of the record", _HINT)

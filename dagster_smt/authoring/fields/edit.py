@@ -38,11 +38,11 @@ _TRUE = Const(True, BOOLEAN)
 
 @dataclass(frozen=True)
 class Target:
-    """A field, element or map value that a configured path leads to.
+    """A field, element or map value that a configured path matches.
 
     Attributes:
-        number: Number of the path.
-        name: Name of the field; empty for an element or map value.
+        number: The number of the path.
+        name: The name of the field; empty for an element or map value.
         node: The value, already copied.
         parent: An expression that is null if the struct around the value is null; None if the struct is never null.
         at: Collects touches.
@@ -61,7 +61,7 @@ class Target:
         self.at.touch(self.number if effect is None else effect, present(self.node))
 
     def touch_place(self, effect: int | None = None) -> None:
-        """Reports the path's effect, for records that have the field, null or not."""
+        """Reports the path's effect for records that have the field, even if the field is null."""
         self.at.touch(self.number if effect is None else effect, self.parent)
 
 
@@ -90,9 +90,9 @@ def edited(
 ) -> Group:
     """Returns a rebuilt struct: every field is copied, and ``change`` edits the fields that paths match.
 
-    ``change`` returns the new field, a field with another name (``RenamedNode``), or None to drop the field. Inner
-    fields change before the fields around them. Rebuilt structs keep name, version, doc, parameters, optionality and
-    default; a struct without fields stays. A path without a match is reported and changes nothing.
+    ``change`` returns the new field, a field with a new name (``RenamedNode``), or None to drop the field. Inner fields
+    change before the fields around them. Rebuilt structs keep name, version, doc, parameters, optionality and default;
+    a struct without fields stays as it is. A path without a match is reported and changes nothing.
 
     Args:
         group: The struct.
@@ -106,18 +106,18 @@ def edited(
 
 
 def edited_branch(group: Group, branch: Branch, change: Edit, replace_nulls: bool | None, at: Planning) -> Group:
-    """Returns a rebuilt struct as ``edited`` does, for known routes.
+    """Returns a rebuilt struct as ``edited`` does, for routes that are already known.
 
-    ``replace_nulls`` None leaves copying to a later pass.
+    With ``replace_nulls=None``, a later pass copies the fields.
     """
     return _Editor(change, replace_nulls, at).struct(group, branch)
 
 
 def pruned(group: Group, branch: Branch, dropped: DropReport, at: Planning) -> Group:
-    """Returns a struct with only the ends of routes and the structs around them; nothing is copied.
+    """Returns a struct with only the ends of routes and the structs around them. Nothing is copied.
 
-    ``dropped`` is called for each dropped field, with an expression that is null if the struct around is null (None:
-    never), and with the planning that collects touches.
+    ``dropped`` is called for each dropped field. Its arguments are an expression that is null if the struct around the
+    field is null (None if the struct is never null), and the planning that collects touches.
     """
     return _Editor(lambda target: target.node, None, at, dropped=dropped).struct(group, branch)
 
@@ -126,8 +126,8 @@ def pruned(group: Group, branch: Branch, dropped: DropReport, at: Planning) -> G
 class _Editor:
     """Rebuilds one struct.
 
-    ``level`` counts the arrays and maps around, because each needs a name of its own for its items. With ``dropped``,
-    fields without routes are dropped, and fields at the ends of routes stay as they are.
+    ``level`` is the number of arrays and maps around the struct; each of them needs a name of its own for its items.
+    With ``dropped``, fields without routes are dropped, and fields at the ends of routes stay as they are.
     """
 
     change: Edit
@@ -189,7 +189,7 @@ class _Editor:
         return node
 
     def _ends(self, name: str, node: Node, branch: Branch, parent: Expr | None) -> EditResult:
-        """Returns a node after the edits of the paths that end here, in their order."""
+        """Returns a node after the edits of the paths that end at this node, in the order of the paths."""
         new: NewName | None = None
         for number in branch.ends:
             after = self.change(Target(number, name, node, parent, self.at))
@@ -267,7 +267,7 @@ def _rekeyed(cell: Cell, select: Select, new: NewName) -> Cell:
 
 
 def clash(name: str) -> PlanError:
-    """Returns the error of two fields with one name."""
+    """Returns the error of two fields with the same name."""
     statement = f"two fields would be named '{name}'"
     return refuse("SMT111", statement, "rename or drop one of them", SCHEMA_BUILDER_EXCEPTION)
 
@@ -297,9 +297,9 @@ def present(node: Node) -> Expr | None:
 
 
 def refused(node: Node, code: str, statement: str, hint: str = "", schema: Schema | None = None) -> Cell:
-    """Returns a field that is refused unless it is null; ``schema`` is the schema of the result.
+    """Returns a field that is rejected unless it is null. ``schema`` is the schema of the result.
 
-    A field that is never null is refused during planning.
+    A field that is never null is rejected during planning.
     """
     expr = present(node)
     if expr is None:
@@ -309,7 +309,7 @@ def refused(node: Node, code: str, statement: str, hint: str = "", schema: Schem
 
 
 def under(group: Group, rebuilt: Group) -> Group:
-    """Returns a rebuilt struct that is null if the original struct is null, even if it became required."""
+    """Returns a rebuilt struct that is null if the original struct is null, even if its schema became required."""
     if "" in rebuilt.by_name and "" not in group.by_name:
         raise refuse("SMT112", "a field needs a name that is not empty", "name the field", SCHEMA_BUILDER_EXCEPTION)
     nullable = group.may_be_null and not rebuilt.schema.optional

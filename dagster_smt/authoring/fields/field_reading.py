@@ -17,19 +17,19 @@ from dagster_smt.values.containers import ItemAt, MapValue, StructField
 def read_field(
     node: Node, path: FieldPath, strict: bool = False, missing_class: str = DATA_EXCEPTION
 ) -> tuple[Node, Expr | None]:
-    """Returns the field at a path, and an expression that is null if the struct around the field is null (None: never).
+    """Returns the field at a path, and an expression that is null if the struct around the field is null.
 
-    Structs on the path are read with their defaults, the field itself as it is. The value under a key of a map and the
-    element of an array may be missing, and so are optional.
+    The expression is None if the struct is never null. Structs on the path are read with their defaults, the field
+    itself as it is. The value under a map key and the element of an array may be missing, and are therefore optional.
 
     Args:
         node: A struct.
         path: A path to at most one field.
-        strict: True to refuse a name step into a map, as Kafka does.
+        strict: True to reject a name step into a map, as Kafka does.
         missing_class: The exception class that Connect raises for a missing field.
 
     Raises:
-        PlanError: SMT102, there is no such field; SMT202, a step leads into a value without fields.
+        PlanError: SMT102 if there is no such field; SMT202 if a step leads into a value without fields.
     """
     parent: Expr | None = None
     for number, step in enumerate(path.steps):
@@ -56,7 +56,7 @@ def _child(node: Node, step: Step, path: FieldPath, strict: bool, missing_class:
             return _looked_up(node, MapValue(step), key_text(step), schema.values), None
         if isinstance(step, Index) and schema.type is Type.ARRAY:
             return _looked_up(node, ItemAt(step.number), "[]", schema.values), None
-    # neither a struct nor a container: the message names the step before, which is the one to correct
+    # neither a struct nor a container: the message names the previous step, which is the step to correct
     before = path.steps[: path.steps.index(step)]
     if before and isinstance(before[-1], str):
         place = f"'{before[-1]}' in '{path}'"

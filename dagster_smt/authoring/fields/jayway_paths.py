@@ -1,4 +1,4 @@
-"""JSONPath in options and plans: checks of a path, and its answer on a struct."""
+"""JSONPath in options and plans: the check of a path, and its answer on a struct."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -30,11 +30,11 @@ from dagster_smt.values.json.path import Answer, Passes, StructShape, ValueShape
 from dagster_smt.values.value_rule import IsNull
 
 Tree = dict[str, Any]
-"""Names, each with the names below it."""
+"""A tree of names: each name maps to the names below it."""
 
 
 def check_json_path(option: str, text: str, single: bool = False) -> Iterator[tuple[str, str, str]]:
-    """Yields the problems of a configured path, for ``Options.check``. ``single``: it may lead to one field only."""
+    """Yields the problems of a configured path, for ``Options.check``. With ``single``, it may only match one field."""
     try:
         path = parse_json_path(text)
         for step in path.steps:
@@ -59,7 +59,7 @@ def planned_answer(group: Group, path: JsonPath, at: Planning) -> Call:
     default.
 
     Raises:
-        PlanError: SMT458, the path compares bytes or dates.
+        PlanError: SMT458 if the path compares bytes or dates.
     """
     _check_types(group.schema, path)
     tree: Tree = {}
@@ -73,9 +73,10 @@ def planned_answer(group: Group, path: JsonPath, at: Planning) -> Call:
 
 
 def finding(path: JsonPath) -> Condition:
-    """Returns the condition on which a path has a result in an object, as data.
+    """Returns the condition, as data, on which a path has a result in an object.
 
-    The condition is exact for the filters of the object itself, with which a path can begin, and unknown after them.
+    A path can begin with filters of the object itself. The condition is exact for these filters, and unknown for all
+    steps after them.
     """
     conditions: list[Condition] = []
     for step in path.steps:

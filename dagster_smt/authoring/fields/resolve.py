@@ -21,12 +21,12 @@ Route = tuple[RouteStep, ...]
 
 @dataclass
 class Branch:
-    """A step of the routes of some paths.
+    """A step in the routes of some paths.
 
     Attributes:
-        ends: Numbers of the paths that end here.
+        ends: The numbers of the paths that end at this step.
         below: The branches of the next steps.
-        meant: True if a path without a deep scan leads here.
+        meant: True if a path without a deep scan leads to this step.
     """
 
     ends: list[int] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Branch:
 
     @property
     def first(self) -> int:
-        """The number of the first path that ends in this branch or below."""
+        """The number of the first path that ends in this branch or below it."""
         if self.ends:
             return self.ends[0]
         return next(iter(self.below.values())).first
@@ -64,9 +64,9 @@ def resolve(
     Args:
         schema: The schema of the struct in which the paths start.
         paths: The paths, numbered by their position.
-        at: Collects the fields that pattern paths match, and the paths that lead nowhere.
-        strict: True to refuse a name step into a map, as Kafka does.
-        first: Number of the first path's effect in the transform's ledger.
+        at: Collects the fields that pattern paths match, and the paths without a match.
+        strict: True to reject a name step into a map, as Kafka does.
+        first: The number of the first path's effect in the transform's ledger.
         together: True if all paths belong to this one effect.
     """
     root = Branch()
@@ -116,7 +116,7 @@ def _children(schema: Schema) -> Iterator[tuple[RouteStep, Schema]]:
 
 
 def matching(schema: Schema, step: Step) -> Iterator[tuple[RouteStep, Schema]]:
-    """Yields the steps of a route, with their schemas, that one step of a path matches in a schema."""
+    """Yields the route steps that one step of a path matches in a schema, each with its schema."""
     values, keyed = schema.values, has_text_keys(schema)
     if isinstance(step, str | Match):
         matches = _matches(step)
@@ -135,7 +135,7 @@ def matching(schema: Schema, step: Step) -> Iterator[tuple[RouteStep, Schema]]:
 
 
 def has_text_keys(schema: Schema) -> bool:
-    """Returns True if a schema is a map with text keys, which a path can name."""
+    """Returns True if a schema is a map with string keys, which a path can name."""
     return schema.type is Type.MAP and schema.keys is not None and schema.keys.type is Type.STRING
 
 
@@ -153,7 +153,7 @@ def _is_of(schema: Schema, step: Step) -> bool:
 
 
 def _known(schema: Schema, steps: tuple[Step, ...]) -> tuple[tuple[str, ...], str]:
-    """Returns the names at the place where a path leads nowhere, and the name that the path needs there."""
+    """Returns the names at the point where a path has no match, and the name that the path expects at that point."""
     for number, step in enumerate(steps):
         following = [] if isinstance(step, Deep) else list(matching(schema, step))
         if len(following) != 1:

@@ -1,6 +1,7 @@
-"""Finds the matches of an extended path in lazily decoded JSON (``values.lazy``), and decodes as little as possible.
+"""Finds the matches of an extended path in lazily decoded JSON (``values.lazy``). Decodes as little as possible.
 
-A deep scan for a name skips texts without the quoted name. Those texts stay undecoded, and so keep all their bytes.
+A deep scan for a name skips JSON that does not contain the quoted name. Skipped JSON stays undecoded, and therefore
+keeps all its bytes.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,8 +18,11 @@ Act = Callable[[Any, Any, Record], None]
 """Changes the value under a key or index of a container (dict or list)."""
 Trail = tuple[Any, ...]
 Location = tuple[Any, Any, Trail, int]
-"""The place of a match: its container (dict or list), its key or index there, the ``Location`` of the container (an
-empty tuple for the top), and its depth below the top."""
+"""The location of a match: (container, key, parent, depth).
+
+The container is a dict or list, and the key is the key or index in it. The parent is the ``Location`` of the container,
+or an empty tuple at the top. The depth is counted from the top.
+"""
 Find = Callable[[Any], list[Location]]
 _Walk = Callable[[Any, list[Location], Trail, int], None]
 _Keys = Callable[[Any], Iterable[Any]]
@@ -26,7 +30,7 @@ _OPENERS = (ord("{"), ord("["))
 
 
 def finder(path: FieldPath) -> Find:
-    """Returns a function that finds all matches of a path: outer values before inner, elements in their order."""
+    """Returns a function that finds all matches of a path: outer values before inner ones, elements in order."""
     walk = _walk(path.steps)
 
     def find(value: Any) -> list[Location]:
@@ -90,7 +94,10 @@ def kinds_of(step: Step) -> frozenset[str]:
 
 
 def _deep(rest: tuple[Step, ...]) -> _Walk:
-    """Returns the walk of a path's rest at every level. It searches bytes for a name before it decodes them."""
+    """Returns a function that applies the remaining steps of a path at every level.
+
+    It searches the bytes for a name before it decodes them.
+    """
     below, first = _walk(rest), rest[0]
     if isinstance(first, str):
         return _Scan(below, first, ends=len(rest) == 1).node
@@ -112,14 +119,14 @@ def _deep(rest: tuple[Step, ...]) -> _Walk:
 class _Scan:
     """A deep scan for a name.
 
-    ``ends`` is True if the name is the last step. If the text of an object then has the name once, as a key of the
+    ``ends`` is True if the name is the last step. If the JSON of an object then contains the name once, as a key of the
     object itself, no value inside the object can match.
     """
 
     def __init__(self, below: _Walk, name: str, ends: bool):
         self.below, self.name, self.ends = below, name, ends
         self.needle = f'"{name}"'.encode()
-        # other spellings of the name have a backslash: the escapes of single characters, or \u
+        # other spellings of the name contain a backslash: the escapes of single characters, or \u
         if name.isprintable() and not set(name) & set('"\\/'):
             self.escape = b"\\u"
         else:
@@ -136,7 +143,7 @@ class _Scan:
                 self.node(child, locations, (node, key, trail, depth), depth + 1)
 
     def raw(self, parent: Any, key: Any, locations: list[Location], trail: Trail, depth: int) -> None:
-        """Scans an undecoded text, and decodes it only if it may have the name."""
+        """Scans undecoded JSON, and decodes it only if it may contain the name."""
         text = parent[key]
         if memoryview(text)[0] not in _OPENERS:
             return

@@ -59,8 +59,8 @@ def value_visitor(
 ) -> Visit:
     """Returns a visitor for acts that only replace values. It can run deep scans on the bytes, without decoding.
 
-    A missing field of the top level, named by a path of one name, becomes null as in Connect. ``texts`` has for each
-    act the replacement of texts, if the act replaces all texts by the same text.
+    A missing top-level field that a path of one name refers to becomes null, as in Connect. For each act, ``texts`` has
+    the replacement of strings if the act replaces all strings with the same string.
     """
     splices, others = [], []
     for path, act, text in zip(paths, acts, texts or [None] * len(acts), strict=True):
@@ -82,7 +82,10 @@ def value_visitor(
 
 
 def objects(records: Iterator[Record], other: Callable[[Record], object]) -> Iterator[Record]:
-    """Yields the records whose values are objects without a schema, marked as changed. ``other`` gets all others."""
+    """Yields the records whose values are objects without a schema, marked as changed.
+
+    All other records go to ``other``.
+    """
     for record in records:
         if type(record.value) is dict and record.value_schema is None:
             record.dirty |= VALUE_DIRTY
@@ -97,8 +100,9 @@ def visitor(paths: Sequence[FieldPath], acts: Sequence[Act], fills: bool = False
     Args:
         paths: The paths.
         acts: The act of each path.
-        fills: True if a missing field of the top level, named by a path of one name, becomes null as in Connect.
-        once: True if only the last act counts when several paths match one place. Else all acts run, in their order.
+        fills: True if a missing top-level field that a path of one name refers to becomes null, as in Connect.
+        once: True if only the last act applies when several paths match one value. Otherwise all acts run, in their
+            order.
     """
     if all(path.plain for path in paths):
         deepest_first = sorted(zip(paths, acts, strict=True), key=lambda pair: -len(pair[0].steps))
@@ -129,7 +133,7 @@ def _in_turn(places: tuple[tuple[Sequence[Any], str, Act], ...], fills: bool) ->
 
 
 def _collected(paths: Sequence[FieldPath], acts: Sequence[Act], fills: bool, once: bool) -> Visit:
-    """Returns the visitor for pattern paths. It collects all matches first, because acts change names and places."""
+    """Returns the visitor for pattern paths. It collects all matches first, because acts change names and positions."""
     find, flat = collector(paths, once), tuple(path.leaf for path in paths if fills and path.flat)
 
     def visit(value: Any, record: Record) -> None:
@@ -149,8 +153,8 @@ Collect = Callable[[Any], Iterable[tuple[int, Any, Any]]]
 def collector(paths: Sequence[FieldPath], once: bool = True) -> Collect:
     """Returns a function that collects all matches of paths.
 
-    Inner values come before outer values, later elements of an array before earlier elements. ``once``: if several
-    paths match one place, only the last path counts.
+    Inner values come before outer values, and later elements of an array before earlier elements. With ``once``, if
+    several paths match one value, only the last path applies.
     """
     if all(path.plain for path in paths):
         return _plain_collector(paths)
@@ -164,7 +168,7 @@ def collector(paths: Sequence[FieldPath], once: bool = True) -> Collect:
         for number, find in enumerate(finders):
             for location in find(value):
                 targets.append((number, location))
-        # With `once` the first part of the key is True for all paths, so the last path replaces earlier paths.
+        # With `once`, the first part of the key is True for all paths, so the last path replaces the earlier ones.
         distinct = {(once or number, id(place[0]), place[1]): (number, place) for number, place in targets}
         return [(number, place[0], place[1]) for number, place in sorted(distinct.values(), key=_order)]
 
@@ -253,7 +257,10 @@ def _prune(node: Any, ends: set[tuple[int, Any]], ways: set[tuple[int, Any]]) ->
 
 
 def ensured_parent(value: dict[str, Any], names: Iterable[Any], create: bool) -> dict[str, Any] | None:
-    """Returns the object at a path of names, created if missing and ``create``; None if it is missing or no object."""
+    """Returns the object at a path of names, or None if it is missing or is not an object.
+
+    ``create`` adds missing objects.
+    """
     for name in names:
         if name not in value:
             if not create:

@@ -1,10 +1,10 @@
 """Deep scans for names that only replace values, on the bytes of undecoded JSON.
 
-Decoding every level costs more than all other work. If a path ends with ``**`` and a name or pattern, and the act
-changes neither names nor places, a regular expression finds the values and replaces them in the text. That is safe in
-JSON that a parser has accepted: a quote without a backslash before it opens or closes a string, and a string with a
+Decoding every level would cost more than all other work. If a path ends with ``**`` and a name or pattern, and the act
+changes neither names nor positions, a regular expression finds the values and replaces them in the JSON. That is safe
+in JSON that a parser has accepted: a quote without a backslash before it opens or closes a string, and a string with a
 colon after it is a key. Two cases are decoded after all: values that are objects or arrays, and new values whose type
-JSON text cannot express (a 32-bit number).
+JSON cannot express (a 32-bit number).
 """
 
 import re
@@ -26,24 +26,24 @@ _TEXT_TYPES = frozenset({str, int, float, bool, type(None)})
 
 
 class _NeedsDecoding(Exception):
-    """Raised for a text whose values cannot be replaced without decoding the text."""
+    """Raised for JSON whose values cannot be replaced without decoding."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextReplacement:
-    """The JSON text that replaces every text under an act, and the bit of the act in ``record.touched``."""
+    """The JSON that replaces every string under an act, and the bit of the act in ``record.touched``."""
 
     new: bytes
     bit: int
 
 
 def splicer(path: FieldPath, act: Act, texts: TextReplacement | None = None) -> Callable[[Any, Record], None] | None:
-    """Returns a function that applies an act to all matches of a path; None if the path has another shape.
+    """Returns a function that applies an act to all matches of a path; None if the path has a different shape.
 
     Args:
         path: Names, then ``**``, then a name or pattern.
         act: Replaces the value under a key, and does nothing else.
-        texts: The replacement of texts, if the act replaces all texts by the same text.
+        texts: The replacement of strings, if the act replaces all strings with the same string.
     """
     *above, deep, last = path.steps if len(path.steps) > 1 else ("", "")
     if not isinstance(deep, Deep) or not isinstance(last, str | Match) or not all(isinstance(s, str) for s in above):
@@ -67,7 +67,7 @@ class _Name:
     def __init__(self, name: str):
         self.name = name
         self.needle = f'"{name}"'.encode()
-        # other spellings of the name have a backslash: the escapes of single characters, or \u
+        # other spellings of the name contain a backslash: the escapes of single characters, or \u
         if name.isprintable() and not set(name) & set('"\\/'):
             self.escape = b"\\u"
         else:
@@ -75,13 +75,13 @@ class _Name:
         self.values = _Values([name.encode()])
 
     def keys(self, node: dict[str, Any]) -> list[str]:
-        """Returns the keys of an object that are the name."""
+        """Returns the keys of an object that are equal to the name."""
         if self.name in node:
             return [self.name]
         return []
 
     def find(self, data: bytes) -> "_Values | None":
-        """Returns the expressions for the name's values in a text; None if the text does not have the name."""
+        """Returns the expressions for the name's values in JSON; None if the JSON does not contain the name."""
         if b"\\" in data and self.escape in data:  # a search for one character is much faster than for two
             raise _NeedsDecoding
         if self.needle in data:
@@ -90,7 +90,7 @@ class _Name:
 
 
 class _Pattern:
-    """A pattern of names to find, with a cache of its result for each name."""
+    """A pattern of names to find, with a cache of the result for each name."""
 
     needle = b'"'
 
@@ -123,8 +123,9 @@ class _Pattern:
 class _Values:
     """The regular expressions for some keys and their values.
 
-    ``texts`` matches keys with texts, for each way to write the colon. ``all`` matches (key with colon) (value) or (key
-    with colon) () (opening bracket). A quote after a backslash belongs to another key.
+    ``texts`` matches keys with string values; it has one expression for each way to write the colon. ``all`` matches
+    either (key with colon) (value) or (key with colon) () (opening bracket). A quote after a backslash belongs to
+    another key.
     """
 
     def __init__(self, names: Iterable[bytes]):
@@ -141,7 +142,10 @@ class _Values:
 
 
 class _Splice:
-    """The scan of one path. ``fixed`` has the replacements of keys with texts, for each way to write the colon."""
+    """The scan of one path.
+
+    ``fixed`` has the replacements of keys with string values, one for each way to write the colon.
+    """
 
     def __init__(self, target: _Name | _Pattern, act: Act, texts: TextReplacement | None):
         self.target, self.act, self.texts = target, act, texts
@@ -166,7 +170,7 @@ class _Splice:
                 self.act(node, key, record)
 
     def _raw(self, parent: Any, key: Any, record: Record) -> None:
-        """Scans an undecoded text, and replaces values in it if possible."""
+        """Scans undecoded JSON, and replaces values in it if possible."""
         data = bytes(parent[key])
         try:
             values = self.target.find(data)

@@ -1,4 +1,4 @@
-"""FieldValueMatches: a test of a field's text."""
+"""FieldValueMatches: a test of a field's value, as a string."""
 
 from collections.abc import Iterator
 
@@ -14,19 +14,20 @@ from dagster_smt.values.text_rules import IsText, TextPasses
 
 
 class FieldValueMatches(NestedPaths, Predicate):
-    """True if the text of a field of the value, or of the whole value, equals a text or matches a pattern.
+    """True if a field of the value, or the whole value, equals a string or matches a pattern.
 
-    The text is the one that Connect writes for a value in a header: a number as it is printed, bytes in Base64, arrays,
-    objects and structs as `["a"]` and `{"a":1}`. With a schema, a null is read as the field's default. The predicate is
-    false if the field is null or missing. It is also false if a step of the path is in a value without fields; Aiven's
-    class then fails the record. A null value never matches.
+    The predicate compares the string that Connect would write for the value in a header. A number is written as it is
+    printed, bytes are written in Base64, and arrays, objects and structs as `["a"]` and `{"a":1}`. With a schema, a
+    null is read as the field's default. The predicate is false if the field is null or missing, and if the value as a
+    whole is null. It is also false if a step of the path leads into a value without fields; Aiven's class fails the
+    record in that case.
     """
 
     connect_class = "io.aiven.kafka.connect.predicates.FieldValueMatches"
-    field: Text = option("Field of the value; empty: the whole value.", "")
-    value: Text | None = option("The text that the field must equal.", None)
+    field: Text = option("Field of the value. If empty, the predicate tests the whole value.", "")
+    value: Text | None = option("The string that the field must equal.", None)
     value_pattern: Regex | None = option(
-        "Alternative: a regular expression (Java syntax) that must match the whole text.", None
+        "Alternative to `value`: a regular expression (Java syntax) that must match the whole string.", None
     )
     examples = (
         Example("a text", {"field": "state", "value": "deleted"}, '{"state":"deleted"}', "true"),

@@ -1,4 +1,4 @@
-"""CaseTransform: texts in upper or lower case."""
+"""CaseTransform: convert strings to upper or lower case."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -17,7 +17,7 @@ from dagster_smt.values.text_rules import CaseOfText, ChangeCase
 
 @dataclass(frozen=True)
 class CaseField(FieldRule):
-    """Changes the case of texts; without a schema, also of the texts of other values."""
+    """Changes the case of strings. Without a schema, other values are converted to strings first."""
 
     name = "case"
     upper: bool
@@ -34,13 +34,13 @@ class CaseField(FieldRule):
 
 
 class CaseTransform(Transform):
-    """Change the texts of fields to upper or lower case, by the rules of Unicode, which do not depend on a language.
+    """Change strings in fields to upper or lower case, by the rules of Unicode, whatever the machine's language.
 
-    With the schema of a struct or of a map, the fields are copied, nulls become their defaults, and a field that does
-    not exist or is not a string stays as it is. Without a schema, and in a map with optional texts, a missing field
-    becomes null. In JSON without a schema, a value that is not a text becomes Java's text of the value, in the
-    configured case (`true` becomes `TRUE`). Fields are names of the top level: a dot is part of the name. A null key or
-    value is refused.
+    With the schema of a struct or of a map, the fields are copied and nulls become their defaults. A field that is
+    missing or is not a string stays as it is. Without a schema, and in a map with optional strings, a missing field
+    becomes null. In JSON without a schema, a value that is not a string is replaced by its text in Java, in the
+    configured case: `true` becomes `TRUE`. Fields are top-level names: a dot is part of the name. A null key or value
+    is rejected.
     """
 
     connect_class = "io.aiven.kafka.connect.transforms.CaseTransform"

@@ -1,4 +1,4 @@
-"""ConcatFields: join fields into one text."""
+"""ConcatFields: join fields into one string."""
 
 from dagster_smt.authoring.options import Names, Text, option
 from dagster_smt.authoring.transform import Example, Transform
@@ -7,16 +7,16 @@ from dagster_smt.effects.effect import Effect, Join
 
 
 class ConcatFields(Transform):
-    """Add a field with the joined texts of other fields, as Java writes them, with a delimiter between them.
+    """Join several fields into one new field, with a delimiter between the values.
 
-    A field that is null or missing contributes `field.replace.missing`. A date becomes the text of `java.util.Date` in
-    UTC; numbers, booleans, texts, arrays, objects and structs have Java's texts, too. Bytes are refused, because their
-    text in Java differs from run to run. Fields are names of the top level: a dot is part of the name. Options lose
-    surrounding blanks, so a delimiter of blanks is empty.
+    Values are written as in Java; a date becomes the text of `java.util.Date` in UTC. A field that is null or missing
+    contributes the value of `field.replace.missing`. Bytes are rejected, because Java writes them differently in every
+    run. Fields are top-level names: a dot is part of the name. Option values lose surrounding whitespace, so a
+    delimiter that consists of spaces is empty.
 
-    With a schema, the new field is an optional string after the other fields and must not exist yet. Null fields become
+    With a schema, the new field is an optional string after the other fields. It must not exist yet. Null fields become
     their defaults. The struct becomes required and loses its name, version, doc and parameters. Without a schema, an
-    existing field of the name is overwritten. A null key or value is refused.
+    existing field of the same name is overwritten. A null key or value is rejected.
     """
 
     connect_class = "io.aiven.kafka.connect.transforms.ConcatFields"
@@ -24,8 +24,8 @@ class ConcatFields(Transform):
     null = "reject"
     field_names: Names = option("Fields to join, in this order.")
     output_field_name: NonEmptyText = option("Name of the new field.")
-    field_replace_missing: Text = option("Text for a field that is null or missing.", "")
-    delimiter: Text = option("Text between the fields.", "")
+    field_replace_missing: Text = option("The string for a field that is null or missing.", "")
+    delimiter: Text = option("The delimiter between the values.", "")
     examples = (
         Example(
             "two fields",

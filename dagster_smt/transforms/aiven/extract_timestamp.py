@@ -11,12 +11,12 @@ from dagster_smt.effects.effect import Effect, SetTimestamp
 class ExtractTimestamp(Transform):
     """Replace the record's timestamp with a field of the key or value.
 
-    The field is a whole number of 64 bits, in the unit of `timestamp.resolution`, or a Timestamp, Date or Time of
-    Connect, to which that option does not apply. Any other type is refused, including narrower numbers. A field that is
-    missing or null is refused; with a schema, a null is read as the field's default. The field is a name of the top
-    level: a dot is part of the name. The key and value stay as they are. A null key or value is refused.
+    The field must be an int64 in the unit of `timestamp.resolution`, or Connect's Timestamp, Date or Time, which ignore
+    that option. Any other type is rejected, including narrower integers. A field that is missing or null is rejected;
+    with a schema, a null is read as the field's default. The field is a top-level name: a dot is part of the name. The
+    key and value stay as they are. A null key or value is rejected.
 
-    A timestamp that Spark cannot hold (beyond the year 294247) is refused.
+    A timestamp that Spark cannot hold (after the year 294247) is also rejected.
     """
 
     connect_class = "io.aiven.kafka.connect.transforms.ExtractTimestamp"
@@ -24,7 +24,7 @@ class ExtractTimestamp(Transform):
     null = "reject"
     field_name: NonEmptyText = option("Field with the timestamp.")
     timestamp_resolution: Annotated[Text, one_of("milliseconds", "seconds")] = option(
-        "Unit of a number: `milliseconds` or `seconds`.", "milliseconds"
+        "The unit of an int64: `milliseconds` or `seconds`.", "milliseconds"
     )
     examples = (
         Example("the value stays", {"field.name": "at", "timestamp.resolution": "seconds"}, '{"at":7}', '{"at":7}'),

@@ -7,19 +7,26 @@ from dagster_smt.model.paths.connect import FieldPath
 
 
 class ExtractTopic(Transform):
-    """Replace the topic with the key or value, or with one of its fields: a text, number or boolean, as Java writes it.
+    """Replace the topic with the key or value, or with one of its fields.
 
-    A null or empty text is refused, or keeps the topic if `skip.missing.or.null` is set. A text of blanks is empty
-    without a schema; with a schema it becomes the topic. With a schema, a null field is read as its default, and a
-    Date, Time or Timestamp becomes the text of `java.util.Date` in UTC. Structs, arrays, maps, bytes and decimals are
-    always refused; so is a null key or value if `field.name` is set. The field is a name of the top level: a dot is
-    part of the name. The transform does not check that Kafka allows the topic name. Partition, key and value stay.
+    The field may be a string, number or boolean; it is written as in Java. With a schema, it may also be a Date, Time
+    or Timestamp, which becomes the text of `java.util.Date` in UTC. Structs, arrays, maps, bytes and decimals are
+    always rejected.
+
+    If the field is missing, null or an empty string, the record is rejected. With `skip.missing.or.null`, the record
+    keeps its topic instead. With a schema, a null field is read as its default. A string of spaces is empty without a
+    schema; with a schema, it becomes the topic. If `field.name` is set, a null key or value is always rejected.
+
+    The field is a top-level name: a dot is part of the name. The transform does not check whether Kafka allows the
+    topic name. Partition, key and value stay as they are.
     """
 
     connect_class = "io.aiven.kafka.connect.transforms.ExtractTopic"
     purpose = "extract the topic"
-    field_name: Text = option("Field with the topic; empty: the whole key or value.", "")
-    skip_missing_or_null: Flag = option("If `true`, the topic stays if the new topic is missing, null or empty.", False)
+    field_name: Text = option("Field with the topic. If empty, the whole key or value is the topic.", "")
+    skip_missing_or_null: Flag = option(
+        "If `true`, a record whose new topic is missing, null or empty keeps its topic.", False
+    )
     examples = (
         Example(
             "a field", {"field.name": "kind"}, '{"kind":"bills","id":7}', "bills", shows="topic", input_part="value"

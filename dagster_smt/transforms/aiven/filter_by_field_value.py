@@ -20,25 +20,31 @@ class FilterByFieldValue(Transform):
     r"""Keep the records whose field has a value, or drop them (`field.value.matches=false`).
 
     `field.value` is parsed as Connect parses the value of a header, and the field must then have the same Java class:
-    `42` is an INT8, `1.5` a FLOAT32, `true` a boolean. So `42` equals no number in JSON, because all are INT64, and no
-    text. Compare numbers with `field.value.pattern`, such as `^42$`: it searches the text that Connect writes for the
-    value in a header. The field is a name of the top level: a dot is part of the name. With a schema, a null is read as
-    the field's default.
+    `42` is an INT8, `1.5` a FLOAT32, `true` a boolean. For example, `42` equals no number in JSON, because all of these
+    are INT64, and no string. Compare numbers with `field.value.pattern` instead, such as `^42$`. The pattern searches
+    the string that Connect writes for the value in a header. The field is a top-level name: a dot is part of the name.
+    With a schema, a null is read as the field's default.
 
-    A null key or value passes. With a pattern, a field that is null, or that is missing in an object without a schema,
-    does not match. In the following cases Aiven's class throws a NullPointerException or ClassCastException, and here
-    the record fails: a null or missing field is compared with `field.value`; the schema does not have the field;
-    `field.name` is empty and the record has a schema; `field.name` is set and the key or value is not a struct or
-    object.
+    A null key or value passes through unchanged. A pattern does not match a field that is null, or that is missing from
+    an object without a schema.
+
+    In the following cases Aiven's class throws a NullPointerException or ClassCastException; here the record fails:
+
+    - `field.value` is set, and the field is null or missing;
+    - the schema does not have the field;
+    - `field.name` is empty, and the record has a schema;
+    - `field.name` is set, and the key or value is not a struct or object.
     """
 
     connect_class = "io.aiven.kafka.connect.transforms.FilterByFieldValue"
     purpose = "filter by a field"
     null = "pass"
-    field_name: Text = option("Field to compare; empty: the whole key or value, which must have no schema.", "")
+    field_name: Text = option(
+        "Field to compare. If empty, the whole key or value is compared; it must have no schema.", ""
+    )
     field_value: Text | None = option("The value to keep or drop.", None)
     field_value_pattern: Regex = option(
-        "Alternative: a regular expression (Java syntax) to find in the field's text.", ""
+        "Alternative to `field.value`: a regular expression (Java syntax) to find in the field's value.", ""
     )
     field_value_matches: Flag = option("`true` keeps the records that match, `false` drops them.", True)
     examples = (

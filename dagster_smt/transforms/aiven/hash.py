@@ -1,4 +1,4 @@
-"""Hash: replace a text with its digest."""
+"""Hash: replace a string with its digest."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -20,12 +20,12 @@ _PLAIN = '{"schema":{"type":"string","optional":false},"payload":"%s"}'
 
 @dataclass(frozen=True)
 class HashField(FieldRule):
-    """Replaces a text with its digest.
+    """Replaces a string with its digest.
 
     Attributes:
         function: ``md5``, ``sha1`` or ``sha256``.
         field: The name of the field; empty for the whole key or value.
-        skips: True if a null field stays null, False if it is refused.
+        skips: True if a null field stays null, False if it is rejected.
     """
 
     name = "hash"
@@ -50,21 +50,21 @@ class HashField(FieldRule):
 
 
 class Hash(Transform):
-    """Replace a text, or one text field of a struct, with its digest in lower-case hexadecimal digits.
+    """Replace a string, or one string field of a struct, with its digest in lower-case hexadecimal digits.
 
-    The text is encoded as UTF-8. No salt is added, so equal texts have equal digests. The schema stays as it is. The
-    field is a name of the top level: a dot is part of the name. A null is not replaced by its default.
+    The string is encoded as UTF-8. No salt is added, so equal strings have equal digests. The schema stays as it is.
+    The field is a top-level name: a dot is part of the name. A null is not replaced by its default.
 
-    A key or value without a schema is refused, and so is a type other than STRING, even with `skip.missing.or.null`. A
-    null struct is refused, too. With `skip.missing.or.null`, Aiven refuses a null without a schema and passes a null
-    with one; here both pass, because a null that Kafka stores has no schema.
+    A key or value without a schema is rejected, and so is a type other than STRING, even with `skip.missing.or.null`. A
+    null struct is also rejected. With `skip.missing.or.null`, Aiven's class rejects a null without a schema, but a null
+    with a schema passes through unchanged. Here both pass through, because a null that Kafka stores has no schema.
     """
 
     connect_class = "io.aiven.kafka.connect.transforms.Hash"
     purpose = "hash texts"
-    field_name: Text = option("Field to hash; empty: the whole key or value.", "")
+    field_name: Text = option("Field to hash. If empty, the whole key or value is hashed.", "")
     skip_missing_or_null: Flag = option(
-        "If `true`, a record without a text to hash (a null, or a missing field) passes unchanged.", False
+        "If `true`, a record without a string to hash (a null, or a missing field) passes through unchanged.", False
     )
     function: Annotated[Text, one_of("md5", "sha1", "sha256")] = option("The digest: `md5`, `sha1` or `sha256`.")
     examples = (

@@ -14,26 +14,26 @@ _AFTER = '{"schema":{"type":"string","optional":true},"payload":null}'
 class Drop(Transform):
     """Set the whole key or value to null, whatever it contains. The record stays.
 
-    The option decides about the schema. A key or value without a schema becomes null under each of its four values. A
-    null value makes the record a tombstone.
+    `schema.behavior` determines what happens to the schema. A key or value without a schema becomes null under each of
+    the four settings. A null value makes the record a tombstone.
 
-    The documentation does not cover a key or value that is already null. Here its schema, if it has one, is treated
-    like any other, and the ledger does not count the record. The documentation does not name the exception, or say
-    whether the case of the option matters. Here the exception is a `DataException`, and other spellings are refused.
+    Confluent does not document what happens to a key or value that is already null. Here its schema, if any, is treated
+    like any other, and the ledger does not count the record. Confluent also documents neither the exception nor whether
+    the option is case-sensitive. Here the exception is a `DataException`, and only lower case is accepted.
 
     `force_optional` only makes the schema optional; a default stays. With `retain`, a null can have a schema that
-    requires a value: a format that writes schemas refuses the record. If the schema has a default, JSON writes the
-    default instead of the null, as Connect does, unless the format has `replace.null.with.default=false`.
+    requires a value. A format that writes schemas rejects such a record. If the schema has a default, JSON writes the
+    default instead of the null, as in Connect, unless the format has `replace.null.with.default=false`.
 
     In a table of columns a null has no schema. The column of a dropped value is null and keeps its type, and `validate`
-    does not refuse a null. A dropped value that was a struct would leave no row, so the record is refused.
+    does not reject a null. A dropped value that was a struct would leave no row, so the record is rejected.
     """
 
     connect_class = "io.confluent.connect.transforms.Drop"
     purpose = "drop the key or value"
     schema_behavior: Annotated[Text, one_of("nullify", "retain", "validate", "force_optional")] = option(
-        "The treatment of the schema. `nullify` removes it; `retain` keeps it; `validate` keeps it, but refuses one "
-        "that requires a value; `force_optional` makes it optional.",
+        "The treatment of the schema. `nullify` removes it; `retain` keeps it; `validate` keeps it, but rejects a "
+        "schema that requires a value; `force_optional` makes it optional.",
         "nullify",
     )
     examples = (

@@ -15,27 +15,29 @@ PLAIN, JSON_PATH = "PLAIN", "JSON_PATH"
 
 
 class ExtractTopic(Transform):
-    """Replace the topic with the key or value, or with one of its fields, which must be a text.
+    """Replace the topic with the key or value, or with one of its fields, which must be a string.
 
-    With `field.format=JSON_PATH` the field is a path of names, such as `$["f1"]["f3"]` or `$.f1.f3`; a path that can
-    match several values is refused. A PLAIN name is a name of the top level: a dot is part of the name. A missing or
-    null field is refused, or keeps the topic if `skip.missing.or.null` is set. The transform does not check that Kafka
-    allows the topic name. Partition, key and value stay. `ExtractTopic$Header` is a separate class here,
-    ExtractTopicHeader.
+    With `field.format=JSON_PATH` the field is a path of names, such as `$["f1"]["f3"]` or `$.f1.f3`. A path that can
+    match several values is a configuration error. With `PLAIN` it is a top-level name: a dot is part of the name. If
+    the field is missing or null, the record is rejected. With `skip.missing.or.null`, the record keeps its topic
+    instead. The transform does not check whether Kafka allows the topic name. Partition, key and value stay as they
+    are. Confluent's `ExtractTopic$Header` is a separate class here, ExtractTopicHeader.
 
-    Confluent does not document the following rules, so this project chose them. A value other than a text is always
-    refused; so is a key or value without fields if `field` is set. An empty text counts as missing, and so does a field
-    inside a value without fields. With a schema, a null is read as the field's default.
+    Confluent does not document the following rules, so this project chose them. A value other than a string is always
+    rejected. So is a key or value without fields if `field` is set. An empty string is treated as missing, and so is a
+    field inside a value without fields. With a schema, a null is read as the field's default.
     """
 
     connect_class = "io.confluent.connect.transforms.ExtractTopic"
     purpose = "extract the topic"
-    field: Text = option("Field with the topic; empty: the whole key or value.", "")
+    field: Text = option("Field with the topic. If empty, the whole key or value is the topic.", "")
     field_format: Annotated[Text, one_of(PLAIN, JSON_PATH, "")] = option(
-        "The syntax of `field`. `PLAIN` or empty: a name; `JSON_PATH`: a path.", PLAIN
+        "The syntax of `field`: a name (`PLAIN` or empty), or a path (`JSON_PATH`).", PLAIN
     )
     skip_missing_or_null: Flag = option(
-        "If `true`, the topic stays if the field, key or value is missing or null. Else the record fails.", False
+        "If `true`, a record keeps its topic if the field, key or value is missing or null. Otherwise the record "
+        "fails.",
+        False,
     )
     examples = (
         Example("the whole value", {}, '"bills"', "bills", shows="topic", input_part="value"),

@@ -9,23 +9,27 @@ from dagster_smt.effects.effect import ByHeader, Effect, Route
 
 
 class ExtractTopicHeader(Transform):
-    """Replace the topic with the text of a header.
+    """Replace the topic with the value of a header.
 
-    A missing or null header is refused, or keeps the topic if `skip.missing.or.null` is set. The transform does not
-    check that Kafka allows the topic name. Partition, key, value and headers stay.
+    If the header is missing or null, the record is rejected. With `skip.missing.or.null`, the record keeps its topic
+    instead. The transform does not check whether Kafka allows the topic name. Partition, key, value and headers stay as
+    they are.
 
-    Confluent does not document the following rules, so this project chose them. Of several headers with the name, the
-    last one counts, as in Connect's `lastWithName`. The bytes of the header must be UTF-8. If an earlier stage added
-    the header, its text is the one that Connect would write. An empty text counts as missing.
+    Confluent does not document the following rules, so this project chose them. If several headers have the name, the
+    last of them is read, as by Connect's `lastWithName`. The bytes of the header must be UTF-8. If an earlier stage
+    added the header, the topic is the string that Connect would write for its value. An empty string is treated as
+    missing.
     """
 
     connect_class = "io.confluent.connect.transforms.ExtractTopic$Header"
     sided = False
     purpose = "extract the topic"
     field: NonEmptyText = option("Name of the header.")
-    field_format: Annotated[Text, one_of("PLAIN", "")] = option("Only `PLAIN`, or empty: the field is a name.", "PLAIN")
+    field_format: Annotated[Text, one_of("PLAIN", "")] = option(
+        "Must be `PLAIN` or empty: the field is a name.", "PLAIN"
+    )
     skip_missing_or_null: Flag = option(
-        "If `true`, the topic stays if the header is missing or null. Else the record fails.", False
+        "If `true`, a record keeps its topic if the header is missing or null. Otherwise the record fails.", False
     )
     examples = (
         Example(

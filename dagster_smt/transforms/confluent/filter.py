@@ -16,27 +16,28 @@ from dagster_smt.values.json.path import INVALID_PATH, MATCH, MISSING, NO_OBJECT
 class Filter(Transform):
     """Keep the records that match a JSONPath condition (`filter.type=include`), or drop them (`exclude`).
 
-    A condition may use these parts of JSONPath; a message names any other part:
+    A condition may only use the following parts of JSONPath; an error message names any other part:
 
     - `$.a.b` and `$['any name']` match if the field exists, even if it is null.
     - `$.a[?(test)]` and `$[?(test)]` match an object that passes the test, or the elements of an array that pass it.
       More names and filters may follow.
-    - Tests: `@.a.b` (the field exists) and `!@.a.b`; `==`, `!=`, `===`, `!==`, `<`, `<=`, `>`, `>=` with a text in
+    - Tests: `@.a.b` (the field exists) and `!@.a.b`; `==`, `!=`, `===`, `!==`, `<`, `<=`, `>`, `>=` with a string in
       quotes, a number, `true`, `false` or `null`; `in ['x', 1]` and `nin`; `=~ /regex/i`, which must match the whole
-      text; `&&`, `||`, `!(…)` and parentheses.
+      string; `&&`, `||`, `!(…)` and parentheses.
 
     A name with characters other than letters, digits and `_-$@#:` needs brackets and quotes.
 
     In a test, a missing field equals nothing, so it passes `!=` and `nin`, and the record does not fail. A number can
-    be compared with a text: if the field is a number, `1`, `1.0` and `'1'` are equal for `==` and `!=`, but not for
+    be compared with a string: if the field is a number, `1`, `1.0` and `'1'` are equal for `==` and `!=`, but not for
     `===` and `!==`. If a field outside a test is missing, or is inside a value without fields,
-    `missing.or.null.behavior` decides. A filter needs an object or array: for null, a text, a number or a boolean the
-    record fails, whatever the option says. A null key or value passes.
+    `missing.or.null.behavior` determines what happens to the record. A JSONPath filter (`[?(…)]`) needs an object or
+    array. If it meets a null, a string, a number or a boolean, the record fails, whatever the option says. A null key
+    or value passes through unchanged.
 
-    Confluent evaluates conditions with the library json-path, and these are the rules of json-path 2.9. Confluent does
-    not document the following rules, so this project chose them. With a schema, a null is read as the field's default.
-    Bytes and dates cannot be compared, and a schema with such a field in a comparison is refused. The options are in
-    lower case.
+    Confluent evaluates conditions with the library json-path, so the rules above are those of json-path 2.9. Confluent
+    does not document the following rules, so this project chose them. With a schema, a null is read as the field's
+    default. Bytes and dates cannot be compared: a schema with such a field in a comparison is rejected. The values of
+    the options must be in lower case.
     """
 
     connect_class = "io.confluent.connect.transforms.Filter"
@@ -47,8 +48,8 @@ class Filter(Transform):
         "`include` keeps the records that match and drops all others; `exclude` drops the records that match."
     )
     missing_or_null_behavior: Annotated[Text, one_of("fail", "include", "exclude")] = option(
-        "The treatment of a record without a field on the path of the condition: it fails, is kept (`include`) or is "
-        "dropped (`exclude`), whatever `filter.type` says.",
+        "The treatment of a record without a field on the path of the condition: `fail` fails the record, `include` "
+        "keeps it, `exclude` drops it, whatever `filter.type` says.",
         "fail",
     )
     examples = (

@@ -1,4 +1,4 @@
-"""MessageTimestampRouter: a topic per day, hour or other period, by a field of the value."""
+"""MessageTimestampRouter: a topic per day, hour or other period, from a timestamp in the value."""
 
 from collections.abc import Iterator
 
@@ -9,16 +9,16 @@ from dagster_smt.effects.effect import ByFieldTime, Effect, Route
 
 
 class MessageTimestampRouter(Transform):
-    """Replace the topic with a text that contains the old topic and a timestamp from a field of the value.
+    """Replace the topic with a name that contains the old topic and a timestamp from a field of the value.
 
-    The field is the first field of `message.timestamp.keys` that the value has at the top level. It must be a text.
-    Java's SimpleDateFormat parses and formats it in UTC, leniently, as in TimestampConverter: text after the timestamp
-    does not count. In `topic.format`, first every `${topic}` is replaced, then every `${timestamp}`. The value must be
-    an object without a schema, as Confluent documents it; a value with a schema and a null are refused. Only the topic
-    changes.
+    The timestamp comes from the first of the `message.timestamp.keys` that the value has at the top level. The field
+    must be a string. Java's SimpleDateFormat parses and formats it in UTC, leniently, as in TimestampConverter: text
+    after the timestamp is ignored. In `topic.format`, every `${topic}` is replaced first, then every `${timestamp}`. As
+    Confluent documents, the value must be an object without a schema: a value with a schema and a null are rejected.
+    Only the topic changes.
 
-    Confluent does not document the following rules, so this project chose them. A null field counts as missing. A
-    record fails if all fields are missing, if the field is not a text, or if the text does not match the pattern.
+    Confluent does not document the following rules, so this project chose them. A null field is treated as missing. A
+    record fails if all fields are missing, if the field is not a string, or if the string does not match the pattern.
     `message.timestamp.format` is required, because Confluent does not document the meaning of a blank format.
     """
 
@@ -30,8 +30,10 @@ class MessageTimestampRouter(Transform):
     topic_timestamp_format: DatePattern = option(
         "Pattern (Java's SimpleDateFormat) of the timestamp in the topic.", "yyyyMMdd"
     )
-    message_timestamp_format: DatePattern = option("Pattern (Java's SimpleDateFormat) of the field's text.")
-    message_timestamp_keys: NonEmptyNames = option("Fields; the first that a value has contains the timestamp.")
+    message_timestamp_format: DatePattern = option("Pattern (Java's SimpleDateFormat) of the timestamp in the field.")
+    message_timestamp_keys: NonEmptyNames = option(
+        "Fields, in order of preference: the first that the value has contains the timestamp."
+    )
     examples = (
         Example(
             "a topic per day",

@@ -1,4 +1,4 @@
-"""TombstoneHandler: drop tombstones, or refuse them."""
+"""TombstoneHandler: drop or reject tombstones."""
 
 from typing import Annotated
 
@@ -10,18 +10,20 @@ from dagster_smt.effects.effect import Effect, Reject
 
 
 class TombstoneHandler(Transform):
-    """Drop or refuse the records whose value is null, with or without a schema. All other records pass.
+    """Drop or reject the records whose value is null, with or without a schema.
+
+    All other records pass through unchanged.
 
     In Confluent's documentation, `ignore` and `warn` drop the record and write a line to the log, at different levels.
-    Here both do the same, and the run report counts the dropped records. The documentation does not say whether the
-    case of the option matters; here other spellings are refused.
+    Here both do the same, and the run report counts the dropped records. Confluent does not document whether the option
+    is case-sensitive; here only lower case is accepted.
     """
 
     connect_class = "io.confluent.connect.transforms.TombstoneHandler"
     sided = False
     purpose = "a chain without tombstones"
     behavior: Annotated[Text, one_of("ignore", "warn", "fail")] = option(
-        "`ignore` and `warn` drop a tombstone; `fail` refuses it.", "warn"
+        "`ignore` and `warn` drop a tombstone; `fail` rejects it.", "warn"
     )
     examples = (
         Example("a tombstone", {}, "null", None),

@@ -24,22 +24,24 @@ from dagster_smt.values.java.regex import ReplaceIfMatches
 
 @dataclass(frozen=True)
 class _NullEvent:
-    """The variant of a record whose value is null under the schema of an event."""
+    """The variant of a record whose value is null but has the schema of an event."""
 
     topic: str
 
 
 class ByLogicalTableRouter(CodeTransform):
-    """Send change events of several tables, such as shards of one, to one topic, and keep their keys apart.
+    """Send the change events of several tables, such as shards, to one topic, and keep their keys distinct.
 
     As in RegexRouter, the expression must match the whole topic, and then its first match in the topic is replaced. If
-    the topic does not match, or the new topic would be empty, the record passes unchanged. Otherwise the key, which
-    must be a struct or null, gets a field with the old topic. The schemas of the key (`.Key`), of the event
-    (`.Envelope`) and of its row (`.Value`) are named after the new topic. Other values and tombstones stay as they are.
+    the expression does not match, or if the new topic would be empty, the record passes through unchanged. Otherwise
+    the key, which must be a struct or null, gets a field with the old topic. The schemas of the key (`.Key`), of the
+    event (`.Envelope`) and of its row (`.Value`) are named after the new topic. Tombstones and values that are not
+    change events stay as they are.
 
-    Debezium caches the new schemas by the old schemas: two topics with equal schemas and different new topics share the
-    names of the first. Here every topic has its own names (decision 13). For columns of several topics the schemas keep
-    their names; if the records have keys, a record whose topic does not match is then refused.
+    Debezium caches each new schema under the old schema. If two topics have equal schemas and different new topics,
+    both get the names of the first. Here every topic has its own names (decision 13). In a table of columns that reads
+    several topics, the schemas keep their names. If the records of such a table have keys, a record whose topic does
+    not match is rejected.
     """
 
     connect_class = "io.debezium.transforms.ByLogicalTableRouter"
@@ -49,13 +51,13 @@ class ByLogicalTableRouter(CodeTransform):
     topic_regex: RawRegex = option("The regular expression that must match the whole topic.")
     topic_replacement: RawText = option("The replacement; `$1` and `${name}` stand for groups.")
     key_enforce_uniqueness: Flag = option("If `true`, the key gets a field with the old topic.", True)
-    key_field_name: RawText = option("Name of that field.", "__dbz__physicalTableIdentifier")
+    key_field_name: RawText = option("Name of the key's field for the old topic.", "__dbz__physicalTableIdentifier")
     key_field_regex: RawRegex = option(
-        "If it matches the whole old topic, its first match is replaced in the field.", ""
+        "If this expression matches the whole old topic, its first match is replaced in the key's field.", ""
     )
-    key_field_replacement: RawText = option("The replacement in the field.", "")
+    key_field_replacement: RawText = option("The replacement for `key.field.regex`.", "")
     schema_name_adjustment_mode: Annotated[Text, one_of(NONE, AVRO, AVRO_UNICODE), AnyCase] = option(
-        "The adjustment of schema names to Avro's rules: `none`, `avro` or `avro_unicode`.", NONE
+        "How schema names are adjusted to Avro's rules: `none`, `avro` or `avro_unicode`.", NONE
     )
     logical_table_cache_size: Int = option("Has no effect, because this package has no cache.", 16)
     examples = (
@@ -106,7 +108,7 @@ class ByLogicalTableRouter(CodeTransform):
         return record.topic
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns a variant for a null under the schema of an event, which has no schema to name."""
+        """Returns the variant of a null under the schema of an event. The schema has no row to name."""
         if record.value is None and record.topic is not None:
             return _NullEvent(record.topic)
         return None
@@ -125,7 +127,7 @@ class ByLogicalTableRouter(CodeTransform):
         return self._renamed(replace(record, topic=routed), origin, new, at)
 
     def _known(self, variant: Hashable, topic: Expr) -> str | None:
-        """Returns the topic of the record; None if it is not known."""
+        """Returns the topic of the record, or None if planning does not know it."""
         if isinstance(variant, _NullEvent):
             return variant.topic
         if isinstance(variant, str):
@@ -143,7 +145,7 @@ class ByLogicalTableRouter(CodeTransform):
         rule = ReplaceIfMatches(self.key_field_regex, self.key_field_replacement)
         try:
             return self._renamed(routed, topic.call(rule, STRING) if self._finds_origin else topic, None, at)
-        except PlanError:  # records of topics that do not match would pass
+        except PlanError:  # records whose topic does not match would pass through unchanged
             raise no_variant("topic", "route by the name of the topic only, before this stage") from None
 
     def _rule(self, strict: bool = False) -> LogicalTopic:

@@ -22,87 +22,99 @@ from dagster_smt.transforms.debezium.outbox import shape as outbox
 from dagster_smt.transforms.debezium.outbox.json_payload import ExpandJson
 from dagster_smt.values.java.regex import ReplaceIfMatches
 
-_OTHERS = 6  # ledger entries before those of additional columns
+_OTHERS = 6  # the number of ledger entries before those of additional columns
 
 
 class EventRouter(CodeTransform):
-    """Turn the rows that are inserted into an outbox table into messages.
+    """Turn rows that are inserted into an outbox table into messages.
 
-    A change event of Debezium, a value whose schema has a name that ends with `.Envelope`, becomes a message. Key,
-    value and topic are columns of the row. The timestamp is a column or the `ts_ms` of the event, and the header `id`
-    identifies the event. Deleted rows and null values are dropped. Changed rows are dropped, too, unless
-    `table.op.invalid.behavior` is `fatal`. Other values pass unchanged, such as heartbeats and values without a schema.
+    A change event of Debezium, which is a value whose schema's name ends with `.Envelope`, becomes a message. Key,
+    value and topic come from columns of the row. The timestamp is a column or the event's `ts_ms`, and the header `id`
+    identifies the event. Events of deleted rows and null values are dropped. Events of updated rows are also dropped,
+    unless `table.op.invalid.behavior` is `fatal`. Other values pass through unchanged, such as heartbeats and values
+    without a schema.
 
-    The topic comes from the column `route.by.field` and `route.topic.regex`, as in RegexRouter: if the expression does
+    The topic comes from the column `route.by.field` and `route.topic.regex`, as in RegexRouter. If the expression does
     not match the whole column, the column is the topic. Columns keep their schemas, and their nulls become defaults. A
-    null topic, an event without a row, and a timestamp that Spark cannot hold (beyond the year 294247) are refused.
+    null topic, an event without a row, and a timestamp that Spark cannot hold (after the year 294247) are rejected.
 
     `table.fields.additional.placement` lists items `column:header` and `column:envelope`, each with an optional
-    `:name`, and `column:partition`, an int32 with the partition of the message. Without a partition, or if it is null,
-    the producer chooses the partition by the key, and later stages see no partition. Without an envelope, the value is
-    the payload. With an envelope, the value is a struct of `payload` and those columns, with the version in
-    `table.field.event.schema.version`. The name of its schema combines the row's name and the column of the topic:
-    `shop.Order.Value` for `shop.Value`. Columns of a table have neither name nor version.
+    `:name`. An item `column:partition` names an int32 column with the partition of the message. If there is no such
+    item, or if the column is null, the producer chooses the partition by the key, and later stages see no partition.
+    Without an envelope, the value is the payload. With an envelope, the value is a struct of `payload` and the listed
+    columns. The version of its schema comes from the column `table.field.event.schema.version`. The name of its schema
+    combines the name of the row's schema and the value of the topic column, for example `shop.Order.Value` for
+    `shop.Value`. In a table of columns, the schema has neither name nor version.
 
-    `table.expand.json.payload` parses a text that begins with `{` into a struct. Its schema is inferred from the
+    `table.expand.json.payload` parses a string that begins with `{` into a struct. The schema is inferred from the
     values: all fields are optional, numbers are int32, int64 or double, and structs are named after their paths. Nulls
     are skipped or become optional bytes; empty arrays are skipped. The elements of an array must have one type; objects
-    may differ in fields. Any other text, also an array, stays a text. The schema of a record then depends on its
-    payload. That works in sinks of records, and is refused for columns.
+    may differ in their fields. Any other string stays a string, even if it contains an array. Because the schema of
+    each record then depends on its payload, the option works in sinks of records and is rejected for tables of columns.
 
-    Debezium wrote the transform for source connectors. In a sink connector it fails for each record without a column
-    for the partition. Here such records become messages.
+    Debezium wrote the transform for source connectors. In a sink connector, Debezium's class fails for each record
+    without a column for the partition. Here such records become messages.
 
-    Differences from Debezium 3.6.1: Debezium caches the first schema of a value by the schema of the payload or by the
-    version, and uses it for values of other topics (decision 13). For an array, Debezium writes a text under a schema
-    that does not fit; here the array stays a text. Debezium loses values whose fields get other names under
-    `field.name.adjustment.mode`, and the order of a hash set decides about fields that only some objects of an array
-    have; here no value is lost. If a row has a default column only in upper case, as in Oracle, the column is used here
-    for every connector. `table.field.event.type` and the options of tracing have no effect. For columns, a row without
-    a configured column is refused, even if the row was deleted.
+    Differences from Debezium 3.6.1:
+
+    - Debezium caches the first schema of a value under the schema of the payload or the version, and also uses the
+      schema for values of other topics (decision 13).
+    - For an array, Debezium writes a string under a schema that does not fit. Here the array stays a string.
+    - Debezium loses values whose fields are renamed by `field.name.adjustment.mode`. It also loses fields that only
+      some objects of an array have, depending on the order of a hash set. Here no value is lost.
+    - A default column that a row has only in upper case, as in Oracle, is found here for every connector.
+    - `table.field.event.type` and the tracing options have no effect.
+    - In a table of columns, a row without a configured column is rejected, even if the row was deleted.
     """
 
     connect_class = "io.debezium.transforms.outbox.EventRouter"
     sided = False
     purpose = "route an event of the outbox"
     null = "drop"
-    table_field_event_id: RawText = option("Column that becomes the header `id`.", "id")
-    table_field_event_key: RawText = option("Column that becomes the key.", "aggregateid")
-    table_field_event_type: Text = option("Has no effect, as in the original.", "type")
-    table_field_event_payload: RawText = option("Column that becomes the value.", "payload")
+    table_field_event_id: RawText = option("Column for the header `id`.", "id")
+    table_field_event_key: RawText = option("Column for the key.", "aggregateid")
+    table_field_event_type: Text = option("Has no effect, as in Debezium.", "type")
+    table_field_event_payload: RawText = option("Column for the value.", "payload")
     table_field_event_timestamp: RawText | None = option(
-        "Column that becomes the timestamp. If it is null or not set, the timestamp is the `ts_ms` of the event.", None
+        "Column for the timestamp. If the option is not set or the column is null, the timestamp is the event's "
+        "`ts_ms`.",
+        None,
     )
     table_fields_additional_placement: Names = option(
-        "More columns: `column:header:name`, `column:envelope` or `column:partition`.", ()
+        "Additional columns: `column:header:name`, `column:envelope` or `column:partition`.", ()
     )
     table_field_additional_missing: Annotated[Text, one_of("error", "ignore"), AnyCase] = option(
-        "The treatment of a row without one of these columns: `error` refuses it, `ignore` skips the column.", "error"
+        "The treatment of a row without one of the additional columns: `error` rejects the row, `ignore` skips the "
+        "column.",
+        "error",
     )
     table_field_event_schema_version: RawText | None = option(
         "Column with the version of the value's schema, if the value is an envelope.", None
     )
     table_op_invalid_behavior: Annotated[Text, one_of("warn", "error", "fatal"), AnyCase] = option(
-        "The treatment of changed rows: `warn` and `error` drop them, `fatal` refuses them.", "warn"
+        "The treatment of updated rows: `warn` and `error` drop them, `fatal` rejects them.", "warn"
     )
-    table_expand_json_payload: Flag = option("If `true`, JSON in the payload becomes a struct.", False)
+    table_expand_json_payload: Flag = option("If `true`, JSON objects in the payload become structs.", False)
     table_json_payload_null_behavior: Annotated[Text, one_of("ignore", "optional_bytes"), AnyCase] = option(
-        "The treatment of nulls in that JSON: `ignore` skips them; `optional_bytes` makes fields of optional bytes.",
+        "The treatment of nulls in JSON payloads: `ignore` skips them; `optional_bytes` turns them into fields of "
+        "optional bytes.",
         "ignore",
     )
-    route_by_field: RawText = option("Column that becomes the topic.", "aggregatetype")
+    route_by_field: RawText = option("Column for the topic.", "aggregatetype")
     route_topic_regex: Regex = option(
         "The regular expression that must match the whole column.", "(?<routedByValue>.*)"
     )
-    route_topic_replacement: Text = option("The topic, with groups of the expression.", "outbox.event.${routedByValue}")
-    route_tombstone_on_empty_payload: Flag = option("If `true`, a null or blank payload makes a tombstone.", False)
+    route_topic_replacement: Text = option(
+        "The topic; it may contain groups of the expression.", "outbox.event.${routedByValue}"
+    )
+    route_tombstone_on_empty_payload: Flag = option("If `true`, a null or blank payload results in a tombstone.", False)
     tracing_span_context_field: Text = option(
         "Has no effect, because this package has no tracing.", "tracingspancontext"
     )
     tracing_operation_name: Text = option("Has no effect.", "debezium-read")
     tracing_with_context_field_only: Flag = option("Has no effect.", False)
     field_name_adjustment_mode: Annotated[Text, one_of(NONE, AVRO, AVRO_UNICODE), AnyCase] = option(
-        "The adjustment of JSON field names to Avro's rules: `none`, `avro` or `avro_unicode`.", NONE
+        "How JSON field names are adjusted to Avro's rules: `none`, `avro` or `avro_unicode`.", NONE
     )
     examples = (
         Example(
@@ -156,7 +168,7 @@ class EventRouter(CodeTransform):
         )
 
     def _name(self, option: str, names: Collection[str]) -> str:
-        """Returns the column that an option names. A default may name a column in upper case, too."""
+        """Returns the column that an option names. The column of a default may also be in upper case."""
         name: str = getattr(self, option)
         upper = name not in names and option not in self.model_fields_set and name.upper() in names
         if upper:
@@ -168,7 +180,7 @@ class EventRouter(CodeTransform):
         return ExpandJson(name, nulls, self.field_name_adjustment_mode)
 
     def variant(self, record: Record) -> Hashable:
-        """Returns the values that a record's schema depends on: topic and version of an envelope, and the JSON."""
+        """Returns the values that a record's schema depends on: the envelope's topic and version, and the payload."""
         schema = record.value_schema
         if (
             schema is None
@@ -197,7 +209,7 @@ class EventRouter(CodeTransform):
         return outbox.EnvelopeVariant.of(route, version, payload)
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns a variant for deleted and changed rows, which make no message and so need no column."""
+        """Returns a variant for deleted and updated rows. They need no columns, because they result in no message."""
         return outbox.no_message(record, self.table_op_invalid_behavior == "fatal")
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:

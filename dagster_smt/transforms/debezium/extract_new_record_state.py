@@ -34,9 +34,9 @@ _Mode = Annotated[Text, one_of(*_MODES), AnyCase]
 class ExtractNewRecordState(CodeTransform):
     """Replace a change event of Debezium with the row after the change, and handle deleted rows.
 
-    A change event is a value whose schema has a name that ends with `.Envelope`. Other values pass unchanged, such as
+    A change event is a value whose schema's name ends with `.Envelope`. Other values pass through unchanged, such as
     heartbeats, schema changes and values without a schema. An event without any row, from a truncated table, is
-    dropped. The row is a required struct with the name of its schema; its nulls stay null.
+    dropped. The new value is a required struct with the name of the row's schema. Nulls in the row stay null.
 
     The modes of `delete.tombstone.handling.mode`:
 
@@ -46,22 +46,22 @@ class ExtractNewRecordState(CodeTransform):
     | `tombstone` | null, under the schema of the row: JSON writes `null`, which is not a tombstone | dropped |
     | `delete-to-tombstone` | null without a schema: a tombstone | dropped |
     | `rewrite` | the row before the change, with `__deleted` `true` | dropped |
-    | `rewrite-with-tombstone` | the row before the change, with `__deleted` `true` | passes |
+    | `rewrite-with-tombstone` | the row before the change, with `__deleted` `true` | passes through |
 
     `add.fields` and `add.headers` list fields of the event. `op`, `ts_ms`, `ts_us` and `ts_ns` are fields of the event
     itself; `id`, `total_order` and `data_collection_order` are fields of its `transaction`; `struct.field` is a field
-    of another struct; any other name is a field of `source`. A name after a colon is the new name; without it,
-    `source.ts_ms` is named `source_ts_ms`. A field that the event does not have is skipped; a struct that it does not
-    have is refused. Added fields are always optional. A whole struct can be a header, but not a field. Tombstones get
-    only the header `op`, with the value `d`.
+    of another struct; any other name is a field of `source`. A name after a colon is the new name. Without a colon,
+    `source.ts_ms` is named `source_ts_ms`. If the event does not have a listed field, the field is skipped. If the
+    event does not have the struct of a listed field, the event is rejected. Added fields are always optional. A whole
+    struct can become a header, but not a field. Tombstones only get the header `op`, with the value `d`.
 
-    For columns, one plan serves inserted, changed and deleted rows. So the rewriting modes refuse events whose rows
-    before and after the change have different schemas, and a missing field is refused even for rows that are dropped.
-    With `drop.fields.header.name`, the schema of a record depends on its header. That works in sinks of records, and is
-    refused for columns.
+    In a table of columns, one plan serves inserted, updated and deleted rows. The rewriting modes therefore reject
+    events whose rows before and after the change have different schemas, and a missing field is rejected even for rows
+    that are dropped. With `drop.fields.header.name`, the schema of a record depends on its header. The option therefore
+    works in sinks of records and is rejected for tables of columns.
 
     Debezium caches the added fields by a row's schema and `op`. It fails, or leaves a field null, if a later event has
-    more or fewer fields. Here every event counts by itself (decision 13).
+    more or fewer fields. Here every event is treated on its own (decision 13).
     """
 
     connect_class = "io.debezium.transforms.ExtractNewRecordState"
@@ -78,7 +78,9 @@ class ExtractNewRecordState(CodeTransform):
     add_headers_prefix: RawText = option("Prefix of the names of added headers.", "__")
     add_headers: Names = option("Fields of the event to add to the headers.", ())
     drop_fields_header_name: RawText = option("Header with a list of fields to drop.", "")
-    drop_fields_from_key: Flag = option("If `true`, those fields are dropped from the key, too.", False)
+    drop_fields_from_key: Flag = option(
+        "If `true`, the fields that the header lists are also dropped from the key.", False
+    )
     drop_fields_keep_schema_compatible: Flag = option("If `true`, only optional fields are dropped.", True)
     replace_null_with_default: Flag = option("If `true`, nulls become defaults in the rewriting modes.", True)
     examples = (
@@ -118,12 +120,12 @@ class ExtractNewRecordState(CodeTransform):
 
     @property
     def rewrites(self) -> bool:
-        """True if deleted rows stay."""
+        """True if the rows of deletions stay, rewritten."""
         return self.mode.startswith("rewrite")
 
     @property
     def passes_null(self) -> bool:
-        """True if tombstones stay."""
+        """True if tombstones pass through."""
         return self.mode == "rewrite-with-tombstone"
 
     def on_null(self) -> NullRule:
@@ -161,14 +163,14 @@ class ExtractNewRecordState(CodeTransform):
         return change_states.DropHeader(self.drop_fields_header_name, self.drop_fields_keep_schema_compatible)
 
     def variant(self, record: Record) -> Hashable:
-        """Returns the fields that a header drops from this record, and True if its row was deleted."""
+        """Returns the fields that a header drops from the record, and True if the row was deleted."""
         if not self.drop_fields_header_name or record.value is None or not is_change_event(record.value_schema):
             return ((), False)
         deleted, gone = change_states.without_row(record, self.mode)
         return () if gone else self._dropper.names(record), deleted
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns the state of an event that needs only one of its rows, or none."""
+        """Returns the state of an event that needs at most one of its rows."""
         return change_states.state_of(record, self.mode, self._dropper.names(record) != ())
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
@@ -182,7 +184,7 @@ class ExtractNewRecordState(CodeTransform):
         if at.variant == change_states.TOMBSTONE:
             return replace(record, headers=self._added(record, None, at))
         event = struct_of(node, self.purpose)
-        headers = self._added(record, event, at)  # Debezium needs these fields in dropped events, too
+        headers = self._added(record, event, at)  # Debezium also needs these fields in dropped events
         if at.variant == change_states.DROPPED:
             return replace(record, dropped=True)
         after = image(event, "after", self.purpose)
@@ -236,7 +238,10 @@ class ExtractNewRecordState(CodeTransform):
         return without_fields(struct_of(node, self.purpose), names, self.drop_fields_keep_schema_compatible)
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        """Returns the function for values without a schema. It only adds ``op`` headers to tombstones that pass."""
+        """Returns the function for values without a schema.
+
+        It only adds ``op`` headers to tombstones that pass through.
+        """
         op_headers = []
         for reference, bit in zip(self._headers, bits, strict=False):
             if reference.field == "op":

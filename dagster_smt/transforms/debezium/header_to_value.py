@@ -60,20 +60,21 @@ class _Header:
 
 
 class HeaderToValue(CodeTransform):
-    """Move or copy headers into fields of the value, which must be a struct. A null value passes.
+    """Move or copy headers into fields of the value, which must be a struct. A null value passes through unchanged.
 
-    Each listed header fills its field, with its schema and in the order of the record's headers. Missing headers are
-    skipped. `move` then drops all headers of these names. `a.b` means the field `b` of the struct `a`; the struct is
-    created if the value does not have it. `headers=event_timestamp,key` with `fields=timestamp,source.id` adds the
-    field `timestamp`, and the field `id` in `source`. An existing field is replaced and keeps its schema, so the types
-    must be equal. Structs on a path become required and lose their defaults; nothing is added to a null struct. Nulls
-    of other fields become defaults.
+    Each listed header fills its field, with the header's schema and in the order of the record's headers. Missing
+    headers are skipped. `move` then drops all headers with the listed names. `a.b` means the field `b` of the struct
+    `a`; the struct is created if the value does not have it. For example, `headers=event_timestamp,key` with
+    `fields=timestamp,source.id` adds the field `timestamp`, and the field `id` in `source`. An existing field is
+    replaced and keeps its schema, so the types must be equal. Structs on a path become required and lose their
+    defaults; nothing is added to a null struct. Nulls of other fields become defaults.
 
-    The schema of a record depends on its headers. That works in sinks of records, and is refused for columns.
+    The schema of a record depends on its headers. The transform therefore works in sinks of records and is rejected for
+    tables of columns.
 
-    Debezium caches the new schema by the old schema alone, and fails if a later record has other headers (decision 13).
-    It confuses structs whose names have a common part, and loses values that need more than one new struct. Here names
-    are compared step by step, and a path that needs more than one new struct is refused.
+    Debezium caches the new schema under the old schema alone, and fails if a later record has different headers
+    (decision 13). Debezium also confuses structs whose names have a common part, and loses values that need more than
+    one new struct. Here names are compared step by step, and a path that needs more than one new struct is rejected.
     """
 
     connect_class = "io.debezium.transforms.HeaderToValue"
@@ -103,7 +104,7 @@ class HeaderToValue(CodeTransform):
 
     @cached_property
     def _field_of(self) -> dict[str, tuple[int, tuple[str, ...]]]:
-        """The number and path of the field of each header. If a header is listed twice, the first one counts."""
+        """The number and path of the field of each header. If a header is listed twice, the first entry applies."""
         pairs = enumerate(zip(self.headers, self.fields, strict=True))
         fields = {}
         for n, (header, field) in reversed(list(pairs)):
@@ -123,7 +124,7 @@ class HeaderToValue(CodeTransform):
         return (Code((*added, *dropped), frozenset({"value", "headers"})),)
 
     def variant(self, record: Record) -> Hashable:
-        """Returns position, name and schema (without a schema: kind) of each listed header."""
+        """Returns the position, name and schema of each listed header. A header without a schema has a kind instead."""
         variant = []
         for position, header in enumerate(record.headers):
             if header.key in self._field_of:
@@ -131,7 +132,7 @@ class HeaderToValue(CodeTransform):
         return tuple(variant)
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
-        assert record.value is not None  # null passes
+        assert record.value is not None  # a null passes through
         event = struct_of(record.value, self.purpose)
         if not isinstance(at.variant, tuple):
             raise no_variant()
@@ -176,7 +177,7 @@ def _kind(value: Any) -> str:
 
 
 def _with(group: Group, entries: list[tuple[tuple[str, ...], _Header]], root: bool = False) -> Group:
-    """Returns a struct with headers in its fields. The paths start in the struct."""
+    """Returns a struct with headers in its fields. The paths begin in this struct."""
     fields: _Fields = {}
     for name, child in group.fields:
         below = []
@@ -187,7 +188,7 @@ def _with(group: Group, entries: list[tuple[tuple[str, ...], _Header]], root: bo
     for path, header in entries:
         if len(path) == 1:
             fields[path[0]] = _put(path[0], header, fields.get(path[0]), group)
-    # structs that do not exist yet are added after all existing ones, in the order of their first header
+    # new structs are added after all existing fields, in the order of their first header
     new_structs: dict[str, _Fields] = {}
     for path, header in entries:
         if len(path) > 1 and path[0] not in group.by_name:
@@ -210,7 +211,10 @@ def _opened(name: str, child: Node) -> Group:
 
 
 def _copied(name: str, child: Node, group: Group) -> Node:
-    """Returns a copied field with its default for null. Debezium does not check a required field for null."""
+    """Returns a copied field. An optional field that is null gets its default.
+
+    Debezium does not check whether a required field is null.
+    """
     optional = child.schema.optional or child.schema.default is not None
     if optional:
         return copied(name, child, group.present, True)
@@ -235,7 +239,7 @@ def _put(name: str, header: _Header, old: Node | None, group: Group) -> Cell:
 
 
 def _required(name: str, cell: Cell, may_be_null: bool, group: Group) -> Cell:
-    """Returns a field that is refused if it is null although it is required."""
+    """Returns a field that rejects null if its schema requires a value."""
     if cell.schema.optional or not may_be_null:
         return cell
     return replace(cell, expr=Call(Required(name), (cell.expr, presence(group))))

@@ -44,37 +44,44 @@ def _zone(text: str) -> str:
 class TimezoneConverter(CodeTransform):
     """Convert the times in the rows of change events to a time zone.
 
-    A change event of Debezium is a value whose schema has a name that ends with `.Envelope`. Other values pass
-    unchanged, such as heartbeats and values without a schema. The transform converts fields of these types, at the top
-    level of the rows before and after the change. The schemas stay:
+    A change event of Debezium is a value whose schema's name ends with `.Envelope`. Other values pass through
+    unchanged, such as heartbeats and values without a schema. The transform converts fields of the following types, at
+    the top level of the rows before and after the change. The schemas stay as they are.
 
     | type | result |
     |---|---|
-    | `io.debezium.time.ZonedTimestamp` | the same instant, as a text with the offset of the zone |
-    | `io.debezium.time.ZonedTime` | the same time, as a text with the offset of the zone |
+    | `io.debezium.time.ZonedTimestamp` | the same instant, as a string with the offset of the zone |
+    | `io.debezium.time.ZonedTime` | the same time, as a string with the offset of the zone |
     | `io.debezium.time.Timestamp`, `MicroTimestamp`, `NanoTimestamp` | the number minus the offset |
     | `org.apache.kafka.connect.data.Timestamp` | the number minus the offset |
     | `ts_ms`, `ts_us`, `ts_ns` in `source`, if a rule names a field there | the number plus the offset |
 
-    So a number in a row is read as local time in the zone, and a number in `source` becomes local time in the zone.
+    In other words: a number in a row is read as local time in the zone, and a number in `source` becomes local time in
+    the zone.
 
-    The zone's offset for a ZonedTimestamp depends on the local date and time in its text, whatever the offset in the
-    text. Near a change of the clock, that can be the offset on the other side of the change. Fields of other types
-    stay, and a null becomes its default.
+    The zone's offset for a ZonedTimestamp depends on the local date and time in the string, whatever offset the string
+    itself has. Near a change of the clock, the result can have the offset from the other side of the change. Fields of
+    other types stay as they are, and a null becomes its default.
 
-    Without a list, all rows are converted. `include.list` lists the rows to convert, `exclude.list` the rows to leave:
-    `topic:name` and `source:table` mean all fields, `topic:name:field` and `source:table:field` one field. The prefix
-    `topic` or `source` also applies to the rules after it; a rule `name:field` before any prefix means a topic or a
-    table. A field is in the rows before and after the change, or only in one place with `before.`, `after.` or
-    `source.`. Rules for topics come before rules for tables. A rule without a field adds no field to other rules of the
-    same name.
+    Without a list, all rows are converted. `include.list` lists the rows to convert, `exclude.list` the rows to leave
+    as they are. `topic:name` and `source:table` mean all fields; `topic:name:field` and `source:table:field` mean one
+    field. The prefix `topic` or `source` also applies to the rules after it. A rule `name:field` before any prefix
+    means a topic or a table. A field without a prefix means the rows before and after the change; a prefix `before.`,
+    `after.` or `source.` restricts the rule to one of these structs. Rules for topics precede rules for tables. A rule
+    without a field adds no field to other rules of the same name.
 
-    Differences from Debezium 3.6.1: Debezium gives a ZonedTime the zone's offset at the time of the run, so another run
-    can give another text. Here the offset is that at the event's `ts_ms`; an event without `ts_ms` is refused, unless
-    the zone is an offset. Debezium fails if `source` is null; here such an event has no table. Debezium refuses names
-    with characters other than letters, digits, `_`, `.` and blanks, and rules of three parts after the first rule.
-    Debezium fails late for offsets beyond 18 hours and short names such as `PST`; here they are refused at once, and so
-    are rules `name:field:more`. The data of time zones is that of the machine.
+    Differences from Debezium 3.6.1:
+
+    - Debezium gives a ZonedTime the zone's offset at the time of the run, so another run can produce a different
+      string. Here the offset is that at the event's `ts_ms`. An event without `ts_ms` is rejected, unless the zone is
+      an offset.
+    - Debezium fails if `source` is null. Here such an event has no table.
+    - Debezium rejects names with characters other than letters, digits, `_`, `.` and spaces, and rules of three parts
+      after the first rule. Here both are accepted.
+    - Debezium fails late for offsets beyond 18 hours and for short names such as `PST`. Here both are rejected when the
+      chain is parsed, and so are rules `name:field:more`.
+
+    The time zone data is that of the machine.
     """
 
     connect_class = "io.debezium.transforms.TimezoneConverter"
@@ -85,7 +92,7 @@ class TimezoneConverter(CodeTransform):
         "The time zone, such as `America/Los_Angeles`, or an offset such as `+08:00`."
     )
     include_list: Names = option("Rules for the fields to convert. All other fields stay.", ())
-    exclude_list: Names = option("Rules for the fields to leave.", ())
+    exclude_list: Names = option("Rules for the fields to leave as they are.", ())
     examples = (
         Example(
             "all times of a row",
@@ -174,7 +181,7 @@ class TimezoneConverter(CodeTransform):
         return replace(node, expr=Call(rule, args), copied=False)
 
     def _check(self, block: Group, field: str, kind: str, node: Node) -> None:
-        """Refuses a field whose type does not fit the name of its schema."""
+        """Rejects a field whose type does not fit the name of its schema."""
         if kind in _TEXTS:
             text_field(block, field)
         elif node.schema.logical != "Timestamp":
@@ -199,13 +206,13 @@ class TimezoneConverter(CodeTransform):
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         def keep(value: Any, record: Record) -> None:
-            """Leaves the value alone: without a schema, it is not a change event."""
+            """Leaves the value as it is. Without a schema, the value is not a change event."""
 
         return keep
 
 
 def _unless_null(node: Node, which: Call, error: PlanError) -> Cell:
-    """Returns a field whose type does not fit the name of its schema: a null stays, any other value is refused."""
+    """Returns a field whose type does not fit the name of its schema. A null stays; any other value is rejected."""
     if not isinstance(node, Cell) or not node.schema.optional or node.schema.default is not None:
         raise error
     problem = error.problems[0]
@@ -227,7 +234,7 @@ def _kind(block: str, field: str, node: Node) -> str:
 
 
 def _table(event: Group) -> Expr:
-    """Returns the table of an event; null if the event does not name it."""
+    """Returns the table of an event, or null if the event does not name the table."""
     source = event.by_name.get(SOURCE)
     if source is not None and source.schema.type is Type.STRUCT:
         fields = struct_of(source, SOURCE).by_name

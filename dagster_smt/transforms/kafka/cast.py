@@ -24,7 +24,7 @@ _TYPES = {t.name: t for t in TARGETS}
 
 
 def _spec(value: Any) -> Any:
-    """Returns the pairs of ``field:type`` items. A bare type, for the whole value, has the field None."""
+    """Returns the pairs of ``field:type`` items. In the pair of a bare type, for the whole value, the field is None."""
     items = pair_items(value, "field:type")
     if not items:
         raise ValueError("the list is empty; it needs at least one field or type")
@@ -59,7 +59,7 @@ class CastField(FieldRule):
     field: str = ""
 
     def of_kind(self, kind: str) -> CastBoxed:
-        if kind not in CASTABLE or kind in ("Decimal", "Timestamp"):  # only with a schema can these two be cast
+        if kind not in CASTABLE or kind in ("Decimal", "Timestamp"):  # these two can only be cast with a schema
             raise DataError(refuse("SMT204", f"a value of type {kind} cannot be cast").problems)
         return CastBoxed(kind, self.target, self.field)
 
@@ -70,10 +70,12 @@ class CastField(FieldRule):
 class Cast(NullDefaults, NestedPaths, Transform):
     """Convert fields, or the whole key or value, to another primitive type.
 
-    Numbers are narrowed as in Java: integers keep their low bits; floats lose their fraction and saturate. A text must
-    be a number in Java's syntax; as a boolean, any text except `true` is false. Dates become days or milliseconds.
-    Bytes become Base64 text. A cast field stays optional and keeps its default, and loses name, version, doc and
-    parameters. A null key or value passes; a null field stays null; without a schema, a missing field becomes null.
+    Numbers are narrowed as in Java: integers keep their low bits; floats lose their fraction and saturate. A string
+    that is cast to a number must be a number in Java's syntax. A string that is cast to a boolean is false unless it is
+    `true`. Dates become days or milliseconds. Bytes become Base64 strings.
+
+    A cast field stays optional and keeps its default, but loses its name, version, doc and parameters. A null key or
+    value passes through unchanged, and a null field stays null. Without a schema, a missing field becomes null.
     """
 
     connect_class = PACKAGE + "Cast"
@@ -99,7 +101,7 @@ class Cast(NullDefaults, NestedPaths, Transform):
 
     @property
     def casts(self) -> dict[str, Type]:
-        """The target types by field name. The last pair of a name wins."""
+        """The target types by field name. If a name has several pairs, the last one wins."""
         results = {}
         for name, target in self.spec:
             if name is not None:
@@ -118,7 +120,7 @@ def _change(path: FieldPath, target: Type) -> Change:
 
 
 def _without_logical(schema: Schema) -> Schema:
-    """Returns a schema that is no date or Decimal any more (difference D2: in Kafka the new type keeps the name)."""
+    """Returns a schema that is no longer a date or Decimal (difference D2: in Kafka the new type keeps the name)."""
     if schema.logical is None:
         return schema
     others = []
@@ -130,7 +132,7 @@ def _without_logical(schema: Schema) -> Schema:
 
 
 def _cast(node: Node, target: Type, keep: bool = False, field: str = "") -> Node:
-    """Returns a cast node. ``keep``: the whole key or value keeps name, version, doc and parameters."""
+    """Returns a cast node. With ``keep``, the whole key or value keeps its name, version, doc and parameters."""
     schema, kind = node.schema, kind_of_schema(node.schema)
     if schema.default is not None and kind not in CASTABLE:
         raise refuse("SMT204", f"the default value is of type {kind}, which cannot be cast", "drop the default")

@@ -7,10 +7,10 @@ from dagster_smt.effects import effect
 
 
 class DropHeaders(Transform):
-    """Remove all headers with some names.
+    """Remove all headers with the given names.
 
     Names are case-sensitive and are not patterns. All other headers keep their order and their bytes. Names that a
-    record does not have change nothing.
+    record does not have are ignored.
     """
 
     connect_class = PACKAGE + "DropHeaders"

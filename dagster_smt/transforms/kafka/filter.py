@@ -6,7 +6,7 @@ from dagster_smt.effects.effect import Effect, Reject
 
 
 class Filter(Transform):
-    """Drop every record that reaches this stage. Use the transform with a predicate."""
+    """Drop every record that reaches this stage. Use the transform together with a predicate."""
 
     connect_class = PACKAGE + "Filter"
     sided = False

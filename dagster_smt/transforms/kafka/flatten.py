@@ -20,16 +20,18 @@ from dagster_smt.values.json.lazy import is_object, is_raw, look
 class Flatten(CodeTransform):
     """Move the fields of nested structs (without a schema: objects) to the top level.
 
-    The new name joins the names on the path with the delimiter. Arrays stay as they are, even with structs inside.
-    Empty structs vanish. With a schema, a field is optional if it or any struct around it is optional, and nulls become
-    their field's default except inside a null struct. Maps are refused, and so are two fields with the same new name;
-    without a schema, the later field wins. The result is a required struct. A null key or value passes.
+    A new name joins the names on the path with the delimiter. Arrays stay as they are, even with structs inside. Empty
+    structs vanish. The result is a required struct. A null key or value passes through unchanged.
+
+    With a schema, a field is optional if the field itself or any struct around it is optional. A null becomes its
+    field's default, except inside a null struct. Maps are rejected, and so are two fields with the same new name.
+    Without a schema, the later of two such fields wins.
     """
 
     connect_class = PACKAGE + "Flatten"
     purpose = "flattening"
     null = "pass"
-    delimiter: Text = option("The text between the names; surrounding spaces do not count.", ".")
+    delimiter: Text = option("The delimiter between the names. Surrounding spaces are removed.", ".")
     examples = (
         Example(
             "two levels",

@@ -13,10 +13,10 @@ from dagster_smt.effects.effect import CopyToHeader, Drop, Effect
 class HeaderFrom(NullDefaults, NestedPaths, Transform):
     """Move or copy fields of the key or value into headers.
 
-    The headers are appended in the order of the options. Existing headers of the same name stay, and one field may fill
+    The headers are appended in the order of the options. Existing headers of the same name stay. One field may fill
     several headers. With a schema, a field must exist, and the header has the field's schema. Without a schema, a
     missing field gives a null header. After `move` the key or value is a required struct, as after ReplaceField. A null
-    key or value is refused: guard the stage with `RecordIsTombstone`.
+    key or value is rejected: guard the stage with `RecordIsTombstone`.
     """
 
     connect_class = PACKAGE + "HeaderFrom"
@@ -47,7 +47,7 @@ class HeaderFrom(NullDefaults, NestedPaths, Transform):
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """(field, header) in order."""
+        """Pairs (field, header), in order."""
         return tuple(zip(self.fields, self.headers, strict=True))
 
     def effects(self) -> tuple[Effect, ...]:

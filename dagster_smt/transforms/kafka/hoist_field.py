@@ -1,4 +1,4 @@
-"""HoistField: wrap the whole key or value, or a field inside, in a struct or object with one field."""
+"""HoistField: wrap the whole key or value, or an inner field, in a struct or object with one field."""
 
 from collections.abc import Iterator
 
@@ -14,10 +14,10 @@ class HoistField(NestedPaths, Transform):
     """Wrap the whole key or value in a struct (without a schema: an object) with one field.
 
     The struct is required and has no name. Its field has the schema of the key or value. A null key or value becomes a
-    null field; if its schema requires a value, the record is refused.
+    null field; if its schema requires a value, the record is rejected.
 
-    With `hoisted`, an inner field is wrapped instead. It keeps its name inside the new struct, and the new struct, next
-    to the field's siblings, has the name in `field`. A missing field changes nothing.
+    With `hoisted`, an inner field is wrapped instead. The new struct takes the place of the field and has the name in
+    `field`; the field keeps its own name inside the new struct. A missing field changes nothing.
     """
 
     connect_class = PACKAGE + "HoistField"
@@ -25,7 +25,7 @@ class HoistField(NestedPaths, Transform):
     purpose = "hoisting"
     null = "wrap"
     field: Text = option("Name of the field.")
-    hoisted: Text = option("Path of the field to wrap; empty: the whole key or value.", "")
+    hoisted: Text = option("Path of the field to wrap. If empty, the whole key or value is wrapped.", "")
     examples = (
         Example("a number", {"field": "line"}, "7", '{"line":7}'),
         Example("an object", {"field": "line"}, '{"id":7}', '{"line":{"id":7}}'),

@@ -1,4 +1,4 @@
-"""InsertField: add fields from the record's metadata, or with a fixed text."""
+"""InsertField: add fields with the record's metadata, or with a fixed string."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -15,16 +15,17 @@ _ANY = "set topic.field, partition.field, offset.field, timestamp.field, or stat
 
 
 class InsertField(NullDefaults, NestedPaths, Transform):
-    """Add fields from the record's metadata, or with a fixed text.
+    """Add fields with the record's metadata, or with a fixed string.
 
-    A name with a final `!` means a required field; a final `?`, or neither mark, means an optional field. One mark is
-    removed from the name. The fields are appended in the order topic, partition, offset, timestamp, static. The topic
-    is the current topic, after routers. The timestamp is a Timestamp with a schema, and milliseconds without one. With
-    a schema, an existing name is refused; without one, the field is overwritten. A null key or value passes.
+    A name that ends with `!` creates a required field. A name that ends with `?`, or with neither of the two, creates
+    an optional field. One such suffix is removed from the name. The fields are appended in the order topic, partition,
+    offset, timestamp, static. The topic is the current topic, after earlier routers. With a schema, the timestamp is a
+    Timestamp; without a schema, it is a number of milliseconds. If a field of the name exists, a record with a schema
+    is rejected; without a schema, the field is overwritten. A null key or value passes through unchanged.
 
-    With `field.syntax.version=V2` or `extended`, fields can be inserted into inner structs. Parents that the schema
-    (without a schema: the record) does not have are created, and existing fields are replaced, with a schema, too; two
-    options change that. Nothing is inserted into a parent that is null or is not a struct.
+    With `field.syntax.version=V2` or `extended`, fields can be inserted into inner structs. Missing parents are
+    created, and existing fields are replaced, even with a schema; two options change that. Nothing is inserted into a
+    parent that is null or is not a struct.
     """
 
     connect_class = PACKAGE + "InsertField"
@@ -36,7 +37,7 @@ class InsertField(NullDefaults, NestedPaths, Transform):
     offset_field: Text | None = option("Field that receives the offset.", None)
     timestamp_field: Text | None = option("Field that receives the record's timestamp.", None)
     static_field: Text | None = option("Field that receives `static.value`.", None)
-    static_value: Text | None = option("The text for `static.field`.", None)
+    static_value: Text | None = option("The string for `static.field`.", None)
     field_on_missing_parent: Annotated[Text, one_of("create", "ignore")] = option(
         "The treatment of a missing parent: `create` creates it, `ignore` inserts nothing (not for `V1`).",
         "create",
@@ -73,7 +74,7 @@ class InsertField(NullDefaults, NestedPaths, Transform):
 
     @cached_property
     def inserted(self) -> tuple[tuple[Source, str, bool], ...]:
-        """(source, field name, required) of each new field, in order."""
+        """Triples (source, field name, required), one for each new field, in order."""
         inserts = []
         for source in _SOURCES:
             text = getattr(self, f"{source}_field")

@@ -1,4 +1,4 @@
-"""MaskField: replace the values of fields with a harmless value."""
+"""MaskField: replace field values with a harmless value."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,11 +26,12 @@ class Mask(FieldRule):
 
 
 class MaskField(NullDefaults, NestedPaths, Transform):
-    """Replace the values of fields with the zero of their type, or with a fixed text or number.
+    """Replace field values with the zero of their type, or with a fixed string or number.
 
-    The schema stays as it is. A null stays null, even with a replacement. Numbers need a numeric replacement, which is
-    narrowed to their width. Booleans, dates, arrays and maps allow no replacement. Bytes and structs cannot be masked
-    as a whole. A null key or value is refused: if tombstones occur, guard the stage with `RecordIsTombstone`.
+    The schema stays as it is. A null stays null, even with a replacement. A number needs a numeric replacement, which
+    is narrowed to the width of the field. Booleans, dates, arrays and maps allow no replacement. Bytes and structs
+    cannot be masked as a whole. A null key or value is rejected: if the topic contains tombstones, guard the stage with
+    `RecordIsTombstone`.
     """
 
     connect_class = PACKAGE + "MaskField"
@@ -38,7 +39,9 @@ class MaskField(NullDefaults, NestedPaths, Transform):
     purpose = "mask fields"
     null = "reject"
     fields: Annotated[NonEmptyNames, by_syntax()] = option("Fields to mask.")
-    replacement: NonEmptyText | None = option("The new value, instead of the type's zero.", None)
+    replacement: NonEmptyText | None = option(
+        "The new value. If it is not set, the new value is the zero of the type.", None
+    )
     examples = (
         Example("the zero of each type", {"fields": "name,age"}, '{"name":"Ann","age":7}', '{"name":"","age":0}'),
         Example("a replacement", {"fields": "name", "replacement": "***"}, '{"name":"Ann"}', '{"name":"***"}'),

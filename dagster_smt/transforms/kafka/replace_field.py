@@ -14,12 +14,13 @@ from dagster_smt.values.containers import NewName
 
 
 class ReplaceField(NullDefaults, NestedPaths, Transform):
-    """Keep only some fields, drop fields, rename fields.
+    """Keep, drop or rename fields.
 
-    `include` and `exclude` mean the names before renaming; `exclude` wins. All renames happen at once, so two fields
-    can swap names. Names that a record does not have change nothing. The result is a required struct. A null key or
-    value passes. If a nested field is included, the structs around it stay, too; if it is dropped, its struct can
-    become empty. A new name is a plain name, in the struct of the old name.
+    `include` and `exclude` refer to the names before renaming. If both list a field, `exclude` wins. All renames happen
+    at once, so two fields can swap names. Names that a record does not have are ignored. The result is a required
+    struct. A null key or value passes through unchanged. If a nested field is included, the structs around it also
+    stay. If a nested field is dropped, its struct can become empty. A new name is a plain name; the field stays in its
+    struct.
     """
 
     connect_class = PACKAGE + "ReplaceField"
@@ -27,7 +28,7 @@ class ReplaceField(NullDefaults, NestedPaths, Transform):
     null = "pass"
     former_options = (("blacklist", "exclude"), ("whitelist", "include"))  # KIP-629
     exclude: Annotated[UniqueNames, by_syntax()] = option("Fields to drop.", ())
-    include: Annotated[UniqueNames, by_syntax()] = option("The only fields to keep; empty keeps all.", ())
+    include: Annotated[UniqueNames, by_syntax()] = option("The only fields to keep. If empty, all fields are kept.", ())
     renames: Annotated[Pairs, by_syntax(",:")] = option(
         "Pairs `old:new`. If `old` ends with a pattern, `new` may contain groups of the pattern: `$1`.", ()
     )

@@ -1,4 +1,4 @@
-"""SetSchemaMetadata: name and version of a struct's schema."""
+"""SetSchemaMetadata: set the name and version of a struct's schema."""
 
 from collections.abc import Iterator
 
@@ -13,11 +13,11 @@ _AFTER = _BEFORE.replace('],"optional":false', '],"optional":false,"name":"order
 
 
 class SetSchemaMetadata(NullDefaults, Transform):
-    """Set the name, the version, or both, of the schema of a struct.
+    """Set the name or the version, or both, of a struct's schema.
 
-    An attribute that the options do not set stays, and so do the fields, documentation and parameters. The name is
-    literal: `${topic}` is not expanded. The key or value must be a struct. A value without a schema is refused; a
-    tombstone passes.
+    If an option is not set, that attribute of the schema stays as it is, and so do the fields, doc and parameters. The
+    name is literal: `${topic}` is not expanded. The key or value must be a struct. A value without a schema is
+    rejected; a tombstone passes through unchanged.
     """
 
     connect_class = PACKAGE + "SetSchemaMetadata"

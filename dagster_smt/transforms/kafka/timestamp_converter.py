@@ -1,4 +1,4 @@
-"""TimestampConverter: convert timestamps between texts, numbers and Connect's date types."""
+"""TimestampConverter: convert timestamps between strings, numbers and Connect's date types."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class ConvertField(FieldRule):
         return self._from(_KINDS[kind])
 
     def on_node(self, target: Target) -> Node:
-        """Returns the converted field. A field of a null struct is not refused."""
+        """Returns the converted field. A field of a null struct is not rejected."""
         node = target.node
         source = _source(node.schema)
         schema = TARGETS[self.target_type].with_(optional=node.schema.optional)
@@ -53,25 +53,30 @@ class ConvertField(FieldRule):
 
 
 class TimestampConverter(NullDefaults, NestedPaths, Transform):
-    """Convert a field, or the whole key or value, between texts, Unix time and Connect's Date, Time and Timestamp.
+    """Convert a field, or the whole key or value, between strings, Unix time and Connect's Date, Time and Timestamp.
 
-    With a schema, the field must be a Date, Time or Timestamp, a string, or an int64 (Unix time); any other type is
-    refused, even if the field is null. Without a schema, it must be a text or a whole number. Java's SimpleDateFormat
-    parses texts in UTC, leniently: fields overflow (`2020-13-45` is 14 February 2021), text after the timestamp does
-    not count, and `.123456` with `SSS` means 123456 milliseconds. The converted field has a new schema, optional if the
-    old one was. With a schema, a missing field changes nothing; without one, it becomes null. A null key or value
-    passes, under the new schema.
+    With a schema, the field must be a Date, Time or Timestamp, a string, or an int64 (Unix time). Any other type is
+    rejected, even if the field is null. Without a schema, the field must be a string or a whole number. Java's
+    SimpleDateFormat parses strings in UTC, leniently: fields overflow (`2020-13-45` is 14 February 2021), text after
+    the timestamp is ignored, and `.123456` with `SSS` means 123456 milliseconds.
+
+    The converted field has a new schema, which is optional if the old schema was optional. A missing field changes
+    nothing with a schema, and becomes null without a schema. A null key or value stays null, under the new schema.
     """
 
     connect_class = PACKAGE + "TimestampConverter"
     purpose = "converting timestamp formats"
-    field: Text = option("The field to convert; empty: the whole key or value, unless `fields` is set.", "")
-    fields: Annotated[UniqueNames, by_syntax()] = option("Several fields to convert; set this or `field`.", ())
+    field: Text = option(
+        "The field to convert. If empty, the whole key or value is converted, unless `fields` is set.", ""
+    )
+    fields: Annotated[UniqueNames, by_syntax()] = option(
+        "Several fields to convert. Set either `fields` or `field`.", ()
+    )
     target_type: Annotated[Text, one_of(*TARGETS)] = option(
         "The new type: `string`, `unix`, `Date`, `Time` or `Timestamp`."
     )
-    format: DatePattern = option("Pattern (Java's SimpleDateFormat) of texts, for parsing and formatting.", "")
-    unix_precision: Annotated[Text, one_of(*PRECISIONS)] = option("Unit of Unix time.", "milliseconds")
+    format: DatePattern = option("Pattern (Java's SimpleDateFormat) of strings, for parsing and formatting.", "")
+    unix_precision: Annotated[Text, one_of(*PRECISIONS)] = option("The unit of Unix time.", "milliseconds")
     examples = (
         Example(
             "milliseconds to text",

@@ -7,10 +7,11 @@ from dagster_smt.effects.effect import ByTime, Effect, Route
 
 
 class TimestampRouter(Transform):
-    """Replace the topic with a text that contains the old topic and the record's timestamp.
+    """Replace the topic with a name that contains the old topic and the record's timestamp.
 
-    First every `${topic}` is replaced, then every `${timestamp}`, even a `${timestamp}` in the name of the topic. The
-    timestamp is formatted in UTC. A record without a timestamp is refused. Partition, offset and timestamp stay.
+    Every `${topic}` is replaced first, then every `${timestamp}`, even a `${timestamp}` that comes from the old topic.
+    The timestamp is formatted in UTC. A record without a timestamp is rejected. Partition, offset and timestamp stay as
+    they are.
     """
 
     connect_class = PACKAGE + "TimestampRouter"

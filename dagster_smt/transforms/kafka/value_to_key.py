@@ -14,10 +14,10 @@ from dagster_smt.model.paths.connect import FieldPath
 class ValueToKey(NullDefaults, NestedPaths, Transform):
     """Replace the key with a struct (without a schema: an object) of fields of the value.
 
-    The key is a required struct without a name. Its fields are in the order of the option and have their schemas in the
-    value. Even a single field is in a struct; `ExtractField$Key` in the next stage unwraps it. The value stays. With a
-    schema, every field must exist; without one, a missing field gives null. A null value is refused: guard the stage
-    with `RecordIsTombstone`. In the key, a nested field has the last name of its path.
+    The key is a required struct without a name. Its fields keep their schemas and follow the order of the option. Even
+    a single field is put into a struct; `ExtractField$Key` in the next stage extracts the field again. The value stays
+    as it is. With a schema, every field must exist; without a schema, a missing field gives null. A null value is
+    rejected: guard the stage with `RecordIsTombstone`. A nested field is named after the last step of its path.
     """
 
     connect_class = PACKAGE + "ValueToKey"

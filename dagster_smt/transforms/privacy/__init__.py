@@ -1,4 +1,4 @@
-"""Transforms of this package, in the order of the reference: what hides values, and Connect has no class for."""
+"""This package's own privacy transforms, in the order of the reference. Kafka Connect has no such classes."""
 
 from dagster_smt.authoring.transform import Transform
 from dagster_smt.transforms.privacy.coarsen import Coarsen

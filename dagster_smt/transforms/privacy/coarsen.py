@@ -1,4 +1,4 @@
-"""Coarsen: make values coarser, so that they describe groups instead of persons."""
+"""Coarsen: make values coarser, so that they describe groups instead of individual people."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ _MOST_DECIMALS = 8
 
 @dataclass(frozen=True)
 class CoarseField(FieldRule):
-    """Makes values coarser, by their kinds.
+    """Makes values coarser, by a rule for each kind of value.
 
     Attributes:
         sort: A name in ``KINDS``.
@@ -74,14 +74,15 @@ class Coarsen(TextTransform):
 
     | `kind` | values | result |
     |---|---|---|
-    | `ip` | texts | the first address of the network |
-    | `date` | Date, Timestamp; texts of ISO 8601 | the beginning of the period; times in UTC, texts in their own zone |
+    | `ip` | strings | the first address of the network |
+    | `date` | Date, Timestamp; strings in ISO 8601 | the beginning of the period, in UTC or in the string's zone |
     | `number` | numbers, Decimal | the next lower multiple of `step` |
     | `coordinate` | floats, Decimal | the number with `decimals` places, rounded down |
-    | `postcode` | texts | the first letters and digits |
+    | `postcode` | strings | the first letters and digits |
 
-    Types stay, but a changed string has no default. A text that is no address or date fails the record. A postcode
-    that is not longer than `characters` becomes empty. A null stays null, and a value of another type is refused.
+    Types stay, but a string field loses its default. A string that is not an address or a date fails the record. A
+    postcode that is not longer than `characters` becomes empty. A null stays null, and a value of a different type is
+    rejected.
     """
 
     connect_class = "dagster_smt.privacy.Coarsen"
@@ -89,10 +90,10 @@ class Coarsen(TextTransform):
     verb = "made coarser"
     form = "coarse"
     kind: Annotated[Text, one_of(*KINDS)] = option(
-        "What the values are: `ip`, `date`, `number`, `coordinate`, `postcode`."
+        "The kind of the values: `ip`, `date`, `number`, `coordinate` or `postcode`."
     )
-    ipv4_bits: Int = option("For `ip`: the bits that stay of an address of version 4.", 24)
-    ipv6_bits: Int = option("For `ip`: the bits that stay of an address of version 6.", 48)
+    ipv4_bits: Int = option("For `ip`: the number of bits of an IPv4 address that stay.", 24)
+    ipv6_bits: Int = option("For `ip`: the number of bits of an IPv6 address that stay.", 48)
     period: Annotated[Text, one_of(*PERIODS)] = option(
         "For `date`: `year`, `quarter`, `month`, `day` or `hour`.", "month"
     )

@@ -1,4 +1,4 @@
-"""Decrypt: open texts that Encrypt encrypted."""
+"""Decrypt: decrypt strings that Encrypt encrypted."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -13,11 +13,12 @@ from dagster_smt.values.privacy.sealed import Opening
 
 
 class Decrypt(Keys, TextTransform):
-    """Open texts that `Encrypt` encrypted.
+    """Decrypt strings that `Encrypt` encrypted.
 
-    The text names its mode and its key, so one stage opens texts of all keys in `key.ring`. The result is a string;
-    `Cast` makes a number of it. A text of another key, with another `context`, or that somebody changed, fails the
-    record. A null stays null, and a value of another type is refused. This class needs the extra `privacy`.
+    An encrypted string names its mode and its key, so one stage decrypts strings of all keys in `key.ring`. The result
+    is a string; `Cast` converts it to a number. The record fails if the string was encrypted with a different key or
+    `context`, or if somebody changed the string. A null stays null, and a value of a different type is rejected. This
+    class needs the extra `privacy`.
     """
 
     connect_class = "dagster_smt.privacy.Decrypt"
@@ -30,7 +31,9 @@ class Decrypt(Keys, TextTransform):
     key_use = "any"
     context: Text = option("The `context` of `Encrypt`.", "")
     on_plain_text: Annotated[Text, one_of("fail", "pass")] = option(
-        "What becomes of a text that is not encrypted: `fail` refuses the record, `pass` leaves the text.", "fail"
+        "The treatment of a string that is not encrypted: `fail` rejects the record, `pass` leaves the string as it "
+        "is.",
+        "fail",
     )
     examples = (
         Example(

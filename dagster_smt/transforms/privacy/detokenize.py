@@ -1,15 +1,16 @@
-"""Detokenize: turn tokens of Tokenize back into texts."""
+"""Detokenize: turn tokens of Tokenize back into the original strings."""
 
 from dagster_smt.authoring.transform import Example
 from dagster_smt.effects.token_transform import TokenTransform
 
 
 class Detokenize(TokenTransform):
-    """Turn tokens of `Tokenize` back into texts.
+    """Turn tokens of `Tokenize` back into the original strings.
 
-    All options must be those of `Tokenize`. A token does not name its key, so another key, `domain` or `alphabet` gives
-    another text and no error: `key.id` names the key if the ring has several. A token that `on.unfit=mask` masked
-    stays masked. A null stays null, and a value of another type is refused. This class needs the extra `privacy`.
+    All options must be the same as for `Tokenize`. A token does not name its key. With a different key, `domain` or
+    `alphabet`, the result is a wrong string, without an error. If the key ring has several keys, `key.id` must name the
+    right one. A token that was masked because of `on.unfit=mask` stays masked. A null stays null, and a value of a
+    different type is rejected. This class needs the extra `privacy`.
     """
 
     connect_class = "dagster_smt.privacy.Detokenize"

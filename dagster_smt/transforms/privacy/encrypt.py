@@ -1,4 +1,4 @@
-"""Encrypt: encrypt texts, so that they can be opened with the key."""
+"""Encrypt: encrypt strings, so that a holder of the key can decrypt them."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -14,13 +14,13 @@ from dagster_smt.values.privacy.text_rule import INTEGER_KINDS
 
 
 class Encrypt(Keys, TextTransform):
-    """Encrypt texts and whole numbers with AES, so that `Decrypt` opens them with the key.
+    """Encrypt strings and whole numbers with AES. `Decrypt` decrypts them with the same key.
 
-    `mode=gcm` (AES-GCM with a random nonce) hides which values are equal. `mode=siv` (AES-SIV) gives equal values equal
-    texts, so that they join, and a replay gives the same text. The result is `smt1:<mode>:<key id>:<Base64>`, a string
-    without a default. Keys of AES-GCM have 16, 24 or 32 bytes, keys of AES-SIV twice as many. One key of AES-GCM should
-    encrypt no more than four billion values (NIST SP 800-38D, 8.3). A null stays null, and a value of another type is
-    refused. This class needs the extra `privacy`.
+    `mode=gcm` (AES-GCM with a random nonce) hides which values are equal. With `mode=siv` (AES-SIV), equal values
+    become equal strings, so tables still join on them, and a replay produces the same strings. The result is
+    `smt1:<mode>:<key id>:<Base64>`, a string without a default. Keys of AES-GCM have 16, 24 or 32 bytes, keys of
+    AES-SIV twice as many. One key of AES-GCM should encrypt no more than four billion values (NIST SP 800-38D, 8.3). A
+    null stays null, and a value of a different type is rejected. This class needs the extra `privacy`.
     """
 
     connect_class = "dagster_smt.privacy.Encrypt"
@@ -31,7 +31,7 @@ class Encrypt(Keys, TextTransform):
     form = "encrypted"
     mode: Annotated[Text, one_of(*MODES)] = option("The mode of AES: `gcm` or `siv`.", "gcm")
     context: Text = option(
-        "A text that `Decrypt` must repeat, such as the name of a field. It is not part of the result.", ""
+        "Context data that `Decrypt` must repeat, such as the name of a field. It is not part of the result.", ""
     )
     examples = (
         Example(

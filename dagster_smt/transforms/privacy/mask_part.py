@@ -1,4 +1,4 @@
-"""MaskPart: mask a text except for a part."""
+"""MaskPart: mask a string except for a part."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -15,11 +15,11 @@ _LONGEST = 64
 
 
 class MaskPart(TextTransform):
-    """Mask a text except for its last or first characters, its e-mail domain, or the groups of a pattern.
+    """Mask a string except for its last or first characters, its e-mail domain, or the groups of a pattern.
 
-    A text that has no more characters than `count`, an address without `@`, and a text that `pattern` does not match
-    are masked as a whole. A whole number counts as its decimal text, and the result is a string without a default. A
-    null stays null, and a value of another type is refused.
+    The whole string is masked if it has no more characters than `count`, if it is an address without `@`, or if
+    `pattern` does not match it. A whole number is masked as its decimal digits, and the result is a string without a
+    default. A null stays null, and a value of a different type is rejected.
     """
 
     connect_class = "dagster_smt.privacy.MaskPart"
@@ -28,19 +28,23 @@ class MaskPart(TextTransform):
     verb = "masked"
     form = "part"
     show: Annotated[Text, one_of(*SHOWN)] = option(
-        "What stays: the `last` or `first` characters, the `domain` of an address, or the `groups` of `pattern`.",
+        "The part that stays: the `last` or `first` characters, the `domain` of an address, or the `groups` of "
+        "`pattern`.",
         "last",
     )
     count: Int = option(
         "The number of characters that stay: by default 4 for `last`, 1 for `first`, and 0 before a `domain`.", -1
     )
-    pattern: Regex = option("A regular expression of Java with groups. It must match the whole text.", "")
-    mask_character: Text = option("The character of the mask.", "*")
+    pattern: Regex = option("A regular expression (Java syntax) with groups. It must match the whole string.", "")
+    mask_character: Text = option("The mask character.", "*")
     mask_length: Int = option(
-        "The number of mask characters for each masked piece, which hides its length; 0: one for each character.", 0
+        "The number of mask characters for each masked piece, which hides the length of the piece. 0 means one for "
+        "each character.",
+        0,
     )
     keep_punctuation: Flag = option(
-        "If `true`, blanks and ASCII punctuation stay, and do not count. With `mask.length` they are masked, too.", True
+        "If `true`, spaces and ASCII punctuation stay and are not counted. With `mask.length` they are masked as well.",
+        True,
     )
     examples = (
         Example(

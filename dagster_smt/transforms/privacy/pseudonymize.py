@@ -1,4 +1,4 @@
-"""Pseudonymize: replace texts with keyed digests that still join."""
+"""Pseudonymize: replace strings with keyed digests that still join."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -21,13 +21,14 @@ from dagster_smt.values.privacy.text_rule import INTEGER_KINDS
 
 
 class Pseudonymize(Keys, TextTransform):
-    """Replace texts and whole numbers with pseudonyms: HMAC-SHA-256 with a key, in a chosen alphabet and length.
+    """Replace strings and whole numbers with pseudonyms: HMAC-SHA-256 with a key, in a chosen alphabet and length.
 
-    Equal values have equal pseudonyms, so tables still join; without the key, nobody can compute a pseudonym from a
-    value. `domain` decides which fields join. The text is encoded as UTF-8, and a whole number counts as its decimal
-    text: 42 and "42" have one pseudonym. With `domain` empty and `alphabet=hex`, the pseudonym is the beginning of the
-    HMAC of the value, as other tools print it. The result is a string without a default. A null stays null, and a
-    value of another type is refused. A short pseudonym makes it likely that two values share one.
+    Equal values have equal pseudonyms, so tables still join. Without the key, nobody can compute a pseudonym from a
+    value. `domain` determines which fields join. A string is encoded as UTF-8, and a whole number is treated as the
+    string of its decimal digits, so 42 and "42" have the same pseudonym. With an empty `domain` and `alphabet=hex`, the
+    pseudonym is the beginning of the HMAC of the value, as other tools print it. The result is a string without a
+    default. A null stays null, and a value of a different type is rejected. The shorter a pseudonym, the likelier it is
+    that two values share one.
     """
 
     connect_class = "dagster_smt.privacy.Pseudonymize"
@@ -37,15 +38,16 @@ class Pseudonymize(Keys, TextTransform):
     verb = "pseudonymized"
     form = "pseudonym"
     domain: Text = option(
-        "The group of fields whose values join. Empty: all fields with the key. `field`: each field by itself, under "
-        "its path. Any other text: all fields with the key and this text.",
+        "The group of fields whose values join. If empty, all fields with the key form one group. `field`: each "
+        "field is a group of its own, under its path. Any other string: all fields with the key and this string form "
+        "a group.",
         "",
     )
     alphabet: Annotated[Text, one_of(*ALPHABETS)] = option(
         "The characters: `hex`, `base32`, `base64url`, `alphanumeric`, `letters` or `digits`.", "hex"
     )
-    length: Int = option("The number of characters; 0: as many as hold 128 bits (32 of `hex`).", 0)
-    show_key_id: Flag = option("If `true`, the id of the key and a colon stand before the pseudonym.", False)
+    length: Int = option("The number of characters. 0 means as many as hold 128 bits (32 of `hex`).", 0)
+    show_key_id: Flag = option("If `true`, the id of the key and a colon precede the pseudonym.", False)
     examples = (
         Example(
             "a field",

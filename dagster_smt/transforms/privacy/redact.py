@@ -21,11 +21,11 @@ def _kinds(names: tuple[str, ...]) -> tuple[str, ...]:
 class Redact(TextTransform):
     """Replace e-mail addresses, telephone numbers, payment cards and bank accounts inside free text.
 
-    Cards have 12 to 19 digits, with single blanks or hyphens between, and the check digit of Luhn. Bank accounts are
-    IBANs with valid check digits and the length of their country. One in ten numbers of such a length passes Luhn by
-    chance. Telephone numbers are international (`+` or `00`), begin with `0`, or have the form of North America. Names
-    and postal addresses are not found. A text without such values stays as it is; a value that is not a text is
-    refused. A null stays null.
+    Cards have 12 to 19 digits, which may be separated by single spaces or hyphens, and a Luhn check digit. One in ten
+    other numbers of that length has a valid check digit by chance. Bank accounts are IBANs with valid check digits and
+    the length of their country. Telephone numbers are international (`+` or `00`), begin with `0`, or have the North
+    American form. Names and postal addresses are not found. A string without such values stays as it is; a value that
+    is not a string is rejected. A null stays null.
     """
 
     connect_class = "dagster_smt.privacy.Redact"
@@ -33,10 +33,10 @@ class Redact(TextTransform):
     verb = "searched for personal values"
     form = "redacted"
     patterns: Annotated[Names, AfterValidator(_kinds)] = option(
-        "What is replaced: a list of `email`, `phone`, `card` and `iban`.", KINDS
+        "The kinds to replace: a list of `email`, `phone`, `card` and `iban`.", KINDS
     )
     replacement: Text = option(
-        "The text instead of a value; `<kind>` in it stands for the kind of the value.", "[<kind>]"
+        "The replacement of a personal value. `<kind>` in it stands for the kind of the value.", "[<kind>]"
     )
     examples = (
         Example(

@@ -1,4 +1,4 @@
-"""Tokenize: replace texts with texts of the same form, which the key turns back."""
+"""Tokenize: replace strings with strings of the same form, which a holder of the key can turn back."""
 
 from dagster_smt.authoring.transform import Example
 from dagster_smt.effects.token_transform import TokenTransform
@@ -6,13 +6,14 @@ from dagster_smt.values.privacy.text_rule import INTEGER_KINDS
 
 
 class Tokenize(TokenTransform):
-    """Replace texts and whole numbers with tokens of the same form: format-preserving encryption, FF1 of NIST.
+    """Replace strings and whole numbers with tokens of the same form, by format-preserving encryption (FF1 of NIST).
 
-    Characters of `alphabet` become other characters of it, and separators stay: `+47 22 12 34 56` becomes another
-    number with a plus and four blanks. Equal values have equal tokens, so tables still join, and `Detokenize` turns
-    tokens back with the key. A token does not name its key. `domain` decides which fields join; its UTF-8 is the tweak
-    of FF1. A whole number counts as its decimal text, and the result is a string without a default. A null stays null,
-    and a value of another type is refused. Keys have 16, 24 or 32 bytes. This class needs the extra `privacy`.
+    Characters of `alphabet` become other characters of `alphabet`, and separators stay: `+47 22 12 34 56` becomes
+    another number with a plus and four spaces. Equal values have equal tokens, so tables still join, and `Detokenize`
+    turns tokens back with the key. A token does not name its key. `domain` determines which fields join; its UTF-8
+    bytes are the tweak of FF1. A whole number is treated as the string of its decimal digits, and the result is a
+    string without a default. A null stays null, and a value of a different type is rejected. Keys have 16, 24 or 32
+    bytes. This class needs the extra `privacy`.
     """
 
     connect_class = "dagster_smt.privacy.Tokenize"

@@ -1,1 +1,1 @@
-"""Debezium's change events: their shape, values, types of times and examples, for all transforms of Debezium."""
+"""Debezium's change events, for all Debezium transforms: shape, values, time types and examples."""

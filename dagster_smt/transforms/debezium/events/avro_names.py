@@ -1,4 +1,4 @@
-"""Names that Avro allows, adjusted as Debezium does it (``schema.`` and ``field.name.adjustment.mode``)."""
+"""Adjusts names to Avro's rules as Debezium does (``schema.`` and ``field.name.adjustment.mode``)."""
 
 import re
 from collections.abc import Callable
@@ -10,10 +10,10 @@ _IN_FIELD, _PLAIN_IN_FIELD = re.compile("[A-Za-z0-9_]"), re.compile("[A-Za-z0-9]
 
 
 def adjusted_name(name: str, mode: str, dots: bool = True) -> str:
-    """Returns the adjusted name of a schema under a mode; without ``dots``, of a field.
+    """Returns the adjusted name of a schema under a mode. With ``dots=False``, returns the adjusted name of a field.
 
-    ``avro`` replaces a character that Avro does not allow by ``_``, and puts ``_`` before a digit at the start.
-    ``avro_unicode`` replaces it by ``_u`` and the character's number in hex; ``_`` itself is then replaced, too.
+    ``avro`` replaces a character that Avro does not allow with ``_``, and puts ``_`` before a leading digit.
+    ``avro_unicode`` replaces the character with ``_u`` and its number in hex; ``_`` itself is then also replaced.
     """
     other, plain = (_OTHER, _PLAIN) if dots else (_IN_FIELD, _PLAIN_IN_FIELD)
     if mode == AVRO:
@@ -24,7 +24,7 @@ def adjusted_name(name: str, mode: str, dots: bool = True) -> str:
 
 
 def _each(name: str, first: re.Pattern[str], other: re.Pattern[str], replaced: Callable[[str, bool], str]) -> str:
-    """Replaces units of UTF-16 that do not match. Java's characters are units of UTF-16."""
+    """Replaces the UTF-16 units of a name that do not match. Java's characters are UTF-16 units."""
     data = name.encode("utf-16-be", "surrogatepass")
     units = []
     for n in range(0, len(data), 2):

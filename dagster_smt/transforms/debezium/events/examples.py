@@ -1,4 +1,4 @@
-"""Change events and rows as JSON texts with a schema, for the examples of Debezium's transforms."""
+"""Change events and rows as JSON with a schema, for the examples of Debezium's transforms."""
 
 import json
 from typing import Any
@@ -19,13 +19,13 @@ def event(op: str, before: Any, after: Any, name: str = _NAME) -> str:
 
 
 def row(payload: Any, name: str = f"{_NAME}.Value", **added: str) -> str:
-    """Returns a row as a value, with additional optional fields: name and type."""
+    """Returns a row as a value. ``added`` maps the names of additional optional fields to their types."""
     fields = _FIELDS + [{"field": field, "type": kind, "optional": True} for field, kind in added.items()]
     return _text({"type": "struct", "name": name, "fields": fields}, payload)
 
 
 def outbox_event(op: str, payload: str | None) -> str:
-    """Returns a change event of an outbox table: a row for a new order, with a payload."""
+    """Returns a change event of an outbox table: the row of a new order, with a payload."""
     names = ("id", "aggregatetype", "aggregateid", "type")
     fields = [{"field": name, "type": "string"} for name in names] + [{"field": "payload", **_TEXT}]
     row = {"type": "struct", "name": "shop.Value", "optional": True, "fields": fields}
@@ -40,7 +40,7 @@ def outbox_event(op: str, payload: str | None) -> str:
 
 
 def zoned_event(created_at: str) -> str:
-    """Returns a change event with a new row of the table ``customers``, which has a time with an offset."""
+    """Returns a change event with a new row of the table ``customers``. The row has a time with an offset."""
     time = {"type": "string", "name": "io.debezium.time.ZonedTimestamp", "version": 1, "optional": True}
     row = {"type": "struct", "optional": True, "fields": [_FIELDS[0], {"field": "created_at", **time}]}
     source = {"type": "struct", "fields": [{"field": "table", **_TEXT}]}

@@ -1,4 +1,4 @@
-"""The row of a change event during planning, and the fields and headers that are added to it."""
+"""Plans the row of a change event, and the fields and headers that are added to the row."""
 
 from dataclasses import replace
 
@@ -26,12 +26,12 @@ _DELETED_ROW = Const("d", STRING)
 
 
 def latest_row(after: Group, before: Group, decides: Expr) -> Group:
-    """Returns the row after the change, or else the row before it, with the field ``__deleted``.
+    """Returns the row after the change if there is one, else the row before it. Adds the field ``__deleted``.
 
-    ``decides`` is null if there is no row after the change.
+    ``decides`` is an expression that is null if there is no row after the change.
 
     Raises:
-        PlanError: SMT472, the schemas of the rows differ; SMT111, the row has a field ``__deleted``.
+        PlanError: SMT472 if the schemas of the rows differ; SMT111 if the row has a field ``__deleted``.
     """
     if (new_schema(after), after.schema.fields) != (new_schema(before), before.schema.fields):
         statement = "the rows before and after the change have different schemas"
@@ -62,7 +62,7 @@ def _picked(one: Node, other: Node, decides: Expr) -> Node:
 
 
 def new_row(row: Group, replace_nulls: bool, nullable: bool) -> Group:
-    """Returns a required struct with copies of a row's fields. ``nullable``: True if it can be null nevertheless."""
+    """Returns a required struct with copies of a row's fields. ``nullable`` is True if the struct can still be null."""
     fields = copied_fields(row, replace_nulls, row.fields)
     if not nullable:
         children = []
@@ -73,7 +73,10 @@ def new_row(row: Group, replace_nulls: bool, nullable: bool) -> Group:
 
 
 def without_fields(group: Group, names: tuple[str, ...], optional_only: bool) -> Group:
-    """Returns a struct without some fields. If a field is dropped, other nulls become defaults, as in ReplaceField."""
+    """Returns a struct without some fields.
+
+    If a field is dropped, the nulls of other fields become defaults, as in ReplaceField.
+    """
     if optional_only:
         optional_names = []
         for name, child in group.fields:
@@ -92,7 +95,7 @@ def without_fields(group: Group, names: tuple[str, ...], optional_only: bool) ->
 
 
 def with_event_fields(row: Group, event: Group, references: tuple[Reference, ...], at: Planning, first: int) -> Group:
-    """Returns a row with fields of its event. ``first`` is the number of the first such field in the ledger."""
+    """Returns a row with fields of its event. ``first`` is the ledger number of the first such field."""
     text_field(event, "op")  # Debezium fails without this field
     fields = dict(row.fields)
     for number, reference in enumerate(references, first):
@@ -107,9 +110,9 @@ def with_event_fields(row: Group, event: Group, references: tuple[Reference, ...
 
 
 def _as_field(node: Node, row: Expr) -> Cell:
-    """Returns a value as a new, optional field of a row, without its default.
+    """Returns a value as a new, optional field of a row. The field has no default.
 
-    Structs and maps are refused unless null.
+    Structs and maps are rejected unless they are null.
     """
     schema = node.schema.with_(optional=True, default=None)
     if schema.type not in (Type.STRUCT, Type.MAP):
@@ -122,9 +125,9 @@ def _as_field(node: Node, row: Expr) -> Cell:
 
 
 def routed_topic(topic: Cell, field: str, row: Group, before: Group, after: Expr) -> tuple[Cell, Expr]:
-    """Returns the topic from a field of the row, and an expression that is null if the topic stays.
+    """Returns the topic from a field of the row, and an expression that is null if the topic stays as it is.
 
-    If there is no row after the change, the field is that of the row before the change.
+    If there is no row after the change, the field is read from the row before the change.
     """
     new, old = text_field(row, field), text_field(before, field)
     text = Call(NotBlank(), (Call(Pick(), (new.expr, old.expr, after)),))
@@ -135,7 +138,10 @@ def routed_topic(topic: Cell, field: str, row: Group, before: Group, after: Expr
 def with_event_headers(
     record: PlanRecord, event: Group | None, references: tuple[Reference, ...], tombstones: bool, at: Planning
 ) -> Cell:
-    """Returns the headers with fields of the event. Nulls that pass (``tombstones``) get only the header ``op``."""
+    """Returns the headers with fields of the event.
+
+    Nulls that pass through (``tombstones``) only get the header ``op``.
+    """
     headers = nulls = record.headers
     value = NONE if record.value is None else presence(record.value)
     for number, reference in enumerate(references):
@@ -152,11 +158,11 @@ def with_event_headers(
 
 
 def _with_delete_header(headers: Cell, key: str) -> Cell:
-    """Returns the headers of a null with ``op`` as ``d``, a required text, unlike a field of an event."""
+    """Returns the headers of a null, with the header ``op`` as ``d``: a required string, unlike a field of an event."""
     return replace(headers, expr=Call(AppendHeader(key, STRING), (headers.expr, _DELETED_ROW)))
 
 
 def _appended(headers: Cell, key: str, node: Node) -> Cell:
-    """Returns the headers with one more header, optional and without the default of its field."""
+    """Returns the headers with one more header. The header is optional and lacks the default of its field."""
     call = Call(AppendHeader(key, node.schema.with_(optional=True, default=None)), (headers.expr, presence(node)))
     return Cell(headers.schema, call, headers.sources | all_sources(node))

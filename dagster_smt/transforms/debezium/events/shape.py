@@ -26,7 +26,7 @@ class Reference:
 
     Attributes:
         text: The item as configured.
-        struct: The struct of the event that has the field; None: the event itself.
+        struct: The struct of the event that contains the field; None for the event itself.
         field: The field.
         name: The name of the new field or header.
     """
@@ -41,7 +41,7 @@ def references(items: Iterable[str], prefix: str) -> tuple[Reference, ...]:
     """Returns the references of items ``field`` or ``struct.field``, each with an optional ``:name``.
 
     Raises:
-        ValueError: An item has another form.
+        ValueError: An item has a different form.
     """
     parsed = (_reference(item) for item in items if item)
     return tuple(replace(reference, name=prefix + reference.name) for reference in parsed)
@@ -68,7 +68,7 @@ def _struct(field: str) -> str | None:
 
 
 def no_variant(cause: str = "headers", instead: str = "change fields with ReplaceField") -> PlanError:
-    """Returns the error of a plan from schemas alone, if the schema of a record depends on the record itself."""
+    """Returns the error of a plan from schemas alone, for a stage whose output schema depends on each record."""
     hint = f"write records in a format with a schema in each record (envelope, avro-confluent), or {instead}"
     return refuse("SMT476", f"the schema of each record depends on its {cause}", hint, "")
 
@@ -86,7 +86,7 @@ def image(event: Group, name: str, purpose: str, connect_class: str = ILLEGAL_AR
     """Returns the row before or after the change.
 
     Raises:
-        PlanError: SMT470, the event has no such field; SMT201, the field is not a struct.
+        PlanError: SMT470 if the event has no such field; SMT201 if the field is not a struct.
     """
     node = event.by_name.get(name)
     if node is None:
@@ -96,7 +96,11 @@ def image(event: Group, name: str, purpose: str, connect_class: str = ILLEGAL_AR
 
 
 def referenced_field(event: Group, reference: Reference, at: Planning) -> Node | None:
-    """Returns the field of a reference, null if its struct is null; None, and a report, if it is missing."""
+    """Returns the field of a reference.
+
+    The field is null if its struct is null. If the event does not have the field, the function reports that and returns
+    None.
+    """
     parent: Node = event
     if reference.struct is not None:
         if reference.struct not in event.by_name:
@@ -116,18 +120,18 @@ def referenced_field(event: Group, reference: Reference, at: Planning) -> Node |
 
 
 def whole(group: Group) -> Cell:
-    """Returns a struct, which a stage took apart, as one value."""
+    """Returns a struct whose fields a stage has edited, as one value."""
     return Cell(group.schema, presence(group), group.sources)
 
 
 def new_schema(struct: Group) -> Schema:
-    """Returns the schema of a new struct, with the attributes of an old one (``SchemaUtil.copySchemaBasics``)."""
+    """Returns the schema of a new struct, with the attributes of an existing one (``SchemaUtil.copySchemaBasics``)."""
     schema = struct.schema
     return Schema(Type.STRUCT, False, schema.name, schema.version, schema.doc, schema.parameters)
 
 
 def text_field(struct: Group, name: str) -> Cell:
-    """Returns a field that ``Struct.getString`` can read."""
+    """Returns a field that ``Struct.getString`` accepts."""
     node = struct.by_name.get(name)
     if not isinstance(node, Cell) or node.schema.type is not Type.STRING:
         raise refuse("SMT474", f"{_field_text(node, name)}, but it must be a string", _names(struct))
@@ -135,13 +139,13 @@ def text_field(struct: Group, name: str) -> Cell:
 
 
 def needed_value(expr: Expr, name: str, *around: Expr) -> Call:
-    """Returns a field that an event must have, if all expressions in ``around`` are not null."""
+    """Returns a field that an event must have if no expression in ``around`` is null."""
     hint = "check which topics the stage should transform"
     return Call(Needed("SMT483", f"the event has no '{name}'", hint, NULL_POINTER), (expr, *around))
 
 
 def whole_number(struct: Group, name: str, kind: Type) -> Cell:
-    """Returns a field that ``Struct.getInt32`` or ``getInt64`` can read."""
+    """Returns a field that ``Struct.getInt32`` or ``getInt64`` accepts."""
     node = struct.by_name.get(name)
     if not isinstance(node, Cell) or node.schema.type is not kind or node.schema.logical:
         raise refuse("SMT487", f"{_field_text(node, name)}, but it must be {kind.value}", _names(struct))

@@ -1,4 +1,4 @@
-"""States of change events: the row that counts in a record, and the fields that a header drops."""
+"""States of change events: which row becomes the value, and which fields a header drops."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from dagster_smt.values.json.lazy import whole
 NO_EVENT = "no event"
 """The state of a null under the schema of an event, if the record is dropped."""
 TOMBSTONE = "tombstone"
-"""The state of a null under the schema of an event, if the record passes."""
+"""The state of a null under the schema of an event, if the record passes through."""
 DROPPED = "dropped"
 """The state of a dropped event."""
 NULL_ROW = "null"
@@ -26,12 +26,12 @@ CHANGED_ROW = "changed"
 
 
 def state_of(record: Record, mode: str, drops_fields: bool) -> str | None:
-    """Returns the state of an event that needs only a part of its schema: one of the texts above, or None.
+    """Returns the state of an event for which a part of its schema is enough; None for other events.
 
     Args:
         record: The record.
         mode: ``delete.tombstone.handling.mode``.
-        drops_fields: True if a header drops fields, which needs the row and its schema.
+        drops_fields: True if a header drops fields, which requires the row and its schema.
     """
     if not is_change_event(record.value_schema):
         return None
@@ -58,7 +58,7 @@ def state_of(record: Record, mode: str, drops_fields: bool) -> str | None:
 
 
 def without_row(record: Record, mode: str) -> tuple[bool, bool]:
-    """Returns two flags: the event has no row after the change, and the event is dropped for this reason."""
+    """Returns two flags: True if the event has no row after the change, and True if it is dropped for this reason."""
     deleted = record.value.get("after") is None
     return deleted, deleted and (mode == "drop" or record.value.get("before") is None)
 
@@ -68,7 +68,7 @@ class DropHeader:
     """The header that names the fields to drop.
 
     Attributes:
-        name: The name of the header; empty: there is no such header.
+        name: The name of the header; empty if no header is configured.
         compatible: True if only optional fields are dropped.
     """
 
@@ -91,7 +91,7 @@ class DropHeader:
     def _names(self, items: list[Any]) -> tuple[str, ...] | None:
         """Returns the names in a list.
 
-        If required fields are dropped, too, Debezium joins the names for ReplaceField.
+        If required fields are also dropped, Debezium joins the names for ReplaceField.
         """
         if self.compatible:
             return tuple(item for item in items if isinstance(item, str))
@@ -100,15 +100,15 @@ class DropHeader:
         return None
 
     def planned(self, variant: Hashable, tombstones: bool) -> tuple[str, ...]:
-        """Returns the fields to drop in a plan for a variant: names, and True if the row was deleted.
+        """Returns the fields to drop in the plan of a variant: their names, and True if the row was deleted.
 
         Args:
             variant: The variant.
             tombstones: True if deleted rows become tombstones.
 
         Raises:
-            PlanError: SMT475, the header is not a list of names; SMT476, only schemas are known; SMT477, a tombstone
-                has no schema.
+            PlanError: SMT475 if the header is not a list of names; SMT476 if only schemas are known; SMT477 for a
+                tombstone, which has no schema.
         """
         if not self.name or isinstance(variant, str):
             return ()

@@ -1,4 +1,4 @@
-"""Debezium's types of times, and their conversion to a time zone (Debezium 3.6.1, ``TimezoneConverter``)."""
+"""Debezium's time types, and their conversion to a time zone (``TimezoneConverter`` of Debezium 3.6.1)."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -24,18 +24,19 @@ TIMESTAMP, MICRO_TIMESTAMP, NANO_TIMESTAMP = (f"{TIME}{unit}Timestamp" for unit 
 ZONED_TIMESTAMP, ZONED_TIME = f"{TIME}ZonedTimestamp", f"{TIME}ZonedTime"
 PRECISIONS = {TIMESTAMP: "milliseconds", MICRO_TIMESTAMP: "microseconds", NANO_TIMESTAMP: "nanoseconds"}
 EPOCHS = {"ts_ms": 1000, "ts_us": 1_000_000, "ts_ns": 1_000_000_000}
-"""Fields of an event's ``source`` with times whose schemas have no name, and the number of their units in a second."""
+"""Maps the times in an event's ``source`` whose schemas have no name to the number of their units per second."""
 _UNITS = {TIMESTAMP: 1000, MICRO_TIMESTAMP: 1_000_000, NANO_TIMESTAMP: 1_000_000_000, CONNECT_TIMESTAMP: 1000}
 _LONG = (-(2**63), 2**63 - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class InZone(PythonRule):
-    """A time in a zone if the second value is not null, else the unchanged time. A null counts as its default.
+    """Converts a time to a zone if the second value is not null; otherwise the time stays. A null is read as its
+    default.
 
-    A number is read as local time and becomes the instant of that local time in the zone. A number of ``EPOCHS`` is an
-    instant and becomes local time. A text keeps its instant. A time of the day needs a date, as a third value in
-    milliseconds since 1970, unless the zone is an offset.
+    A number is read as local time and becomes the instant of that local time in the zone. A number of a field in
+    ``EPOCHS`` is an instant and becomes local time. A string keeps its instant. A time of day needs a date, which is
+    the third value in milliseconds since 1970, unless the zone is an offset.
 
     Attributes:
         zone: The time zone.
@@ -49,7 +50,7 @@ class InZone(PythonRule):
 
     @property
     def may_fail(self) -> bool:  # type: ignore[override]
-        """True if a text may be no time, or a number may overflow.
+        """True if a string may not be a time, or if a number may overflow.
 
         Only units below milliseconds wrap around, as in Java.
         """
@@ -114,11 +115,11 @@ class InZone(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class Chosen(ValueRule):
-    """True for events of some topics and tables, else null. Null also if the third value, a struct, is null.
+    """True for events of some topics and tables, else null. Also null if the third value, a struct, is null.
 
     Attributes:
-        cases: Triples: True if the name is a topic (else a table), the name, and True if its events are chosen. The
-            first case that fits counts.
+        cases: Triples of three items: True if the name is a topic, False if it is a table; the name; True if its events
+            are chosen. The first case that fits applies.
         rest: True if all other events are chosen, except events without topic and table.
     """
 

@@ -1,4 +1,4 @@
-"""Value rules on Debezium's change events: the choice of the row, and the new topic."""
+"""Value rules for Debezium's change events: the choice of the row, and the new topic."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,13 +14,13 @@ _NOT_BLANK = r"[^\x00-\x20]"
 
 
 def is_change_event(schema: Schema | None) -> bool:
-    """Returns True if the schema's name is that of change events (Debezium's ``SmtManager.isValidEnvelope``)."""
+    """Returns True if a schema's name is that of a change event (Debezium's ``SmtManager.isValidEnvelope``)."""
     return schema is not None and schema.name is not None and schema.name.endswith(ENVELOPE)
 
 
 @dataclass(frozen=True, slots=True)
 class Pick(ValueRule):
-    """The first value if the third is not null, else the second."""
+    """Returns the first value if the third value is not null, else the second value."""
 
     def python(self, value: Any, other: Any, decides: Any) -> Any:
         if decides is None:
@@ -33,7 +33,7 @@ class Pick(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class AnyThere(ValueRule):
-    """True if one of the values is not null, else null: a struct built from several structs is present in this case."""
+    """Returns True if one of the values is not null, else null. A struct built from several structs is then present."""
 
     def python(self, *values: Any) -> bool | None:
         return any(value is not None for value in values) or None
@@ -51,7 +51,7 @@ def _any(values: tuple[Any, ...], F: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class NoneThere(ValueRule):
-    """True if the first value, a change event, is not null, and all other values, its rows, are null."""
+    """Returns True if the first value, a change event, is not null, and all other values, its rows, are null."""
 
     def python(self, event: Any, *images: Any) -> bool:
         return event is not None and all(image is None for image in images)
@@ -62,7 +62,7 @@ class NoneThere(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Deleted(ValueRule):
-    """The text ``false`` if the row after the change is not null, else ``true``, as in Debezium."""
+    """Returns the string ``false`` if the row after the change is not null, else ``true``, as in Debezium."""
 
     returns = STRING
 
@@ -77,9 +77,10 @@ class Deleted(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class LogicalTopic(PythonRule):
-    """The new topic under a regular expression; the old topic if the expression does not match or the new one is empty.
+    """Returns the new topic under a regular expression.
 
-    ``strict``: a topic that does not change is refused.
+    The topic stays if the expression does not match or if the new topic is empty. With ``strict``, a topic that does
+    not change is rejected.
     """
 
     pattern: str
@@ -111,7 +112,7 @@ class LogicalTopic(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class Rerouted(LogicalTopic):
-    """True if the topic changes, else null."""
+    """Returns True if the topic changes, else null."""
 
     may_fail = False
     returns = BOOLEAN
@@ -122,7 +123,7 @@ class Rerouted(LogicalTopic):
 
 @dataclass(frozen=True, slots=True)
 class NotBlank(ValueRule):
-    """A text; null for a text of blanks."""
+    """Returns a string, or null if the string is blank."""
 
     reads_values = True
 

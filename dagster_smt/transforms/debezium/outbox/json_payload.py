@@ -1,4 +1,4 @@
-"""JSON in a text, as a struct with a schema inferred from its values (Debezium 3.6.1, ``JsonSchemaData``)."""
+"""Converts a JSON string to a struct, with a schema inferred from its values (``JsonSchemaData`` of Debezium 3.6.1)."""
 
 import json
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ _LIMITS = tuple((kind, 1 << INTEGER_BITS[kind] - 1) for kind in (Type.INT32, Typ
 
 
 class NoSchemaError(ValueError):
-    """Raised for a text that is not JSON, or whose values have no common schema."""
+    """Raised for a string that is not JSON, or whose values have no common schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpandJson(PythonRule):
-    """The struct in a JSON text; null stays null. Only for texts with a schema (``schema``).
+    """Returns the struct in a JSON string; null stays null. Only for strings for which ``schema`` returns a schema.
 
     Attributes:
         name: The name of the schema, and the first part of the names of inner structs' schemas.
@@ -38,16 +38,16 @@ class ExpandJson(PythonRule):
         return self._value(tree, schema)
 
     def schema(self, text: str) -> Schema | None:
-        """Returns the schema of the object in a text; None if the text is not an object or has no schema."""
+        """Returns the schema of the object in a string; None if the string is not an object or has no schema."""
         try:
             schema, tree = _read(self, text)
-            self._value(tree, schema)  # the schema of an array comes from its first element, so check the others
+            self._value(tree, schema)  # an array's schema comes from its first element, so check the others
             return schema
         except (ValueError, RecursionError):
             return None
 
     def inferred(self, key: str | None, value: Any) -> Schema | None:
-        """Returns the schema of a value, always optional; None if the value has no schema.
+        """Returns the schema of a value, which is always optional; None if the value has no schema.
 
         Raises:
             NoSchemaError: The elements of an array have several kinds.
@@ -95,7 +95,7 @@ class ExpandJson(PythonRule):
         """Returns a value under a schema that was inferred from a value of the same kind.
 
         Raises:
-            NoSchemaError: The value has another kind.
+            NoSchemaError: The value has a different kind.
         """
         if value is None:
             if schema.optional:
@@ -115,9 +115,9 @@ class ExpandJson(PythonRule):
         return value
 
     def _struct(self, value: dict[str, Any], schema: Schema) -> dict[str, Any]:
-        """Returns the struct of an object.
+        """Returns an object as a struct.
 
-        If two fields get one adjusted name, the field that already had the name counts, as in Debezium.
+        If two fields get the same adjusted name, the field that already had the name wins, as in Debezium.
         """
         values: dict[str, Any] = {}
         for name, child in value.items():
@@ -135,9 +135,10 @@ def _unfit() -> NoReturn:
 
 
 def _joined(left: Schema, right: Schema) -> Schema:
-    """Returns one schema for a field that has two: the first, unless it has less information than the second.
+    """Returns one schema for a field that has two: the first schema, unless the second has more information.
 
-    In Debezium the order is that of a Java hash set, and additional fields of an inner struct in the second are lost.
+    In Debezium the order of the two is that of a Java hash set. Additional fields of an inner struct in the second
+    schema are lost.
     """
     if left == right or right.type is Type.BYTES:
         return left
@@ -167,15 +168,15 @@ _DECODER = json.JSONDecoder(parse_constant=_no_number)
 
 @lru_cache(maxsize=1)
 def _read(rule: ExpandJson, text: str) -> tuple[Schema, Any]:
-    """Returns the schema and the content of a text.
+    """Returns the schema and the content of a string.
 
-    The cache serves two calls for each record, for one and the other.
+    Two calls for each record need them: one for the schema, one for the content. Hence the cache.
     """
     if not text.startswith("{"):
         raise NoSchemaError("the text is not an object")
     tree, _ = _DECODER.raw_decode(text)
     if "\\u" in text:
-        json.dumps(tree, ensure_ascii=False).encode()  # raises ValueError for half of a character
+        json.dumps(tree, ensure_ascii=False).encode()  # raises ValueError for half of a surrogate pair
     schema = rule.inferred(rule.name, tree)
     assert schema is not None
     return schema, tree
@@ -188,7 +189,10 @@ def _kind(value: Any) -> Any:
 
 
 def _simple(value: Any, huge: bool = True) -> Type:
-    """Returns the type of a text, boolean or number. ``huge``: a whole number of more than 64 bits is a double."""
+    """Returns the type of a string, boolean or number.
+
+    With ``huge``, a whole number of more than 64 bits is a double.
+    """
     if isinstance(value, str):
         return Type.STRING
     if isinstance(value, bool):

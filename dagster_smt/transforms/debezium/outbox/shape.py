@@ -1,4 +1,4 @@
-"""Columns of an outbox table during planning, and their places in the message."""
+"""Plans where the columns of an outbox table appear in the message."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -57,7 +57,7 @@ class EnvelopeVariant(NamedTuple):
     A plan made from schemas alone has no such values.
 
     Attributes:
-        route: The topic for the name of an envelope's schema.
+        route: The topic, for the name of an envelope's schema.
         version: The version of an envelope's schema.
         payload: The schema of the JSON in the payload.
     """
@@ -68,13 +68,13 @@ class EnvelopeVariant(NamedTuple):
 
     @classmethod
     def of(cls, route: object, version: object, payload: Schema | None) -> "EnvelopeVariant":
-        """Returns the variant of columns of any type. The plan refuses columns of wrong types."""
+        """Returns the variant for columns of any type. The plan rejects columns of a wrong type."""
         number = version if isinstance(version, int) else None
         return cls(route if isinstance(route, str) else None, number, payload)
 
 
 def no_message(record: Record, fatal: bool) -> str | None:
-    """Returns ``NO_MESSAGE`` for the event of a deleted or changed row. ``fatal``: changed rows are refused."""
+    """Returns ``NO_MESSAGE`` for an event that deletes or updates a row. With ``fatal``, updated rows are rejected."""
     event = record.value if is_change_event(record.value_schema) else None
     op = None if event is None else event.get("op")
     if op == "d" or (op == "u" and not fatal):
@@ -83,7 +83,7 @@ def no_message(record: Record, fatal: bool) -> str | None:
 
 
 def placement_problems(items: Iterable[str]) -> Iterator[str]:
-    """Yields the problems of items."""
+    """Yields the problems of configured items."""
     for item in items:
         try:
             placement(item)
@@ -92,10 +92,10 @@ def placement_problems(items: Iterable[str]) -> Iterator[str]:
 
 
 def placement(item: str) -> Placement:
-    """Returns the placement of an item ``column:placement`` or ``column:placement:name``; a partition has no name.
+    """Returns the placement of an item ``column:placement`` or ``column:placement:name``. A partition has no name.
 
     Raises:
-        ValueError: The item has another form or an unknown place.
+        ValueError: The item has a different form or an unknown place.
     """
     parts = []
     for part in java_split(item, ":"):
@@ -119,7 +119,7 @@ def put(row: Group, name: str, source: str) -> Node:
 
 
 def _put(row: Group, name: str, node: Node) -> Node:
-    """Returns a value as a field or header. A required field or header refuses null."""
+    """Returns a value as a field or header. If the schema requires a value, null is rejected."""
     after = copied(name, node, row.present, True)
     if after.schema.optional:
         return after
@@ -127,7 +127,7 @@ def _put(row: Group, name: str, node: Node) -> Node:
 
 
 def appended(row: Group, headers: Cell, name: str, source: str) -> Cell:
-    """Returns the headers with a column as one more header, which has the schema of the column."""
+    """Returns the headers with one more header, which contains a column and has the column's schema."""
     node = _put(row, name, column(row, source))
     call = Call(AppendHeader(name, node.schema), (headers.expr, presence(node)))
     return Cell(headers.schema, call, headers.sources | all_sources(node))
@@ -135,12 +135,12 @@ def appended(row: Group, headers: Cell, name: str, source: str) -> Cell:
 
 @dataclass(frozen=True)
 class Placed:
-    """The parts of a message that come from columns, besides the payload.
+    """The parts of a message that come from additional columns.
 
     Attributes:
         headers: The headers.
         fields: The fields of an envelope.
-        partition: The partition; null if no column has it.
+        partition: The partition; null if no column contains the partition.
     """
 
     headers: Cell
@@ -148,7 +148,7 @@ class Placed:
     partition: Cell = NO_TARGET
 
     def plus(self, item: Placement, row: Group) -> "Placed":
-        """Returns the parts with one more column. If several columns are partitions, the last one counts."""
+        """Returns the parts with one more column. If several columns are partitions, the last one applies."""
         if item.where == PARTITION:
             return replace(self, partition=_partition(row, item.column))
         if item.where == ENVELOPE:
@@ -157,11 +157,11 @@ class Placed:
 
 
 class Placements(NamedTuple):
-    """Columns and their places.
+    """Additional columns and their places.
 
     Attributes:
         items: Pairs of a placement's number in the ledger and the placement.
-        may_lack: True if a row may lack a column, False if such a row is refused.
+        may_lack: True if a row may lack a column, False if such a row is rejected.
     """
 
     items: tuple[tuple[int, Placement], ...]
@@ -200,23 +200,26 @@ def placed(headers: Cell, row: Group, placements: Placements, at: Planning) -> P
 
 
 def _partition(row: Group, name: str) -> Cell:
-    """Returns a column as the number of a partition, as ``Struct.getInt32`` reads it. Null lets the producer choose."""
+    """Returns a column as a partition number, as ``Struct.getInt32`` reads it.
+
+    With null, the producer chooses the partition.
+    """
     field = with_default(whole_number(row, name, Type.INT32), row)
     assert isinstance(field, Cell)
     return Cell(optional(INT32), field.expr, field.sources, nullable=True, marks=field.marks)
 
 
 def chosen_partition(cell: Cell) -> Cell:
-    """Returns the partition for the sink of the record. It refuses a number that no partition can have."""
+    """Returns the partition for the record's sink. Rejects a number that is not a valid partition."""
     if cell == NO_TARGET:
         return cell
     return replace(cell, expr=Call(ChosenPartition(), (cell.expr,)))
 
 
 def not_sent(event: Group, fatal: bool) -> Call:
-    """Returns the condition for events without a message. An event without a row fails.
+    """Returns the condition for events that result in no message. An event without a row fails.
 
-    ``fatal``: events of changed rows fail, too.
+    With ``fatal``, events of updated rows also fail.
     """
     op, row = text_field(event, "op"), event.by_name.get("after")
     known = needed_value(op.expr, "op", presence(event))
@@ -232,7 +235,7 @@ def routed(row: Group, name: str, rule: ReplaceIfMatches) -> Cell:
 
 
 def filled(payload: Node) -> Node:
-    """Returns the payload; null if the message becomes a tombstone."""
+    """Returns the payload, or null if the message becomes a tombstone."""
     if isinstance(payload, Cell):
         return replace(payload, expr=_full(payload), nullable=True)
     return payload
@@ -252,17 +255,17 @@ def envelope(
     version: str | None,
     variant: EnvelopeVariant,
 ) -> Group:
-    """Returns the envelope: a struct of the payload and columns.
+    """Returns the envelope: a struct of the payload and the additional columns.
 
     Args:
         row: The row.
         payload: The payload of the row.
         fields: The columns, by the names of their fields.
-        tombstones: True if a null or blank payload makes a tombstone instead.
+        tombstones: True if a null or blank payload results in a tombstone instead.
         version: The column with the version of the envelope's schema.
         variant: The variant of the record.
     """
-    payload = _put(row, PAYLOAD, payload)  # a refused null must not become a tombstone
+    payload = _put(row, PAYLOAD, payload)  # a rejected null must not become a tombstone
     nodes = {PAYLOAD: payload}
     for name, node in fields:
         if name in nodes:
@@ -276,7 +279,10 @@ def envelope(
 
 
 def _name(row: str | None, route: str | None) -> str | None:
-    """Returns the name of an envelope's schema: the row's name, with the topic (if known) before its last part."""
+    """Returns the name of an envelope's schema.
+
+    It is the name of the row's schema, with the topic (if known) inserted before its last part.
+    """
     if row is None or route is None:
         return route or row
     head, dot, last = row.rpartition(".")
@@ -284,7 +290,7 @@ def _name(row: str | None, route: str | None) -> str | None:
 
 
 def event_time(stamp: Cell, event: Group, row: Group, name: str | None) -> Cell:
-    """Returns the timestamp of a record: a column, or the event's own if there is no column or the column is null."""
+    """Returns the timestamp of a record: a column, or the event's own if no column is set or the column is null."""
     own = whole_number(event, "ts_ms", Type.INT64)
     expr: Expr = Call(RecordTime("unix", "Timestamp"), (own.expr,))
     sources = own.sources

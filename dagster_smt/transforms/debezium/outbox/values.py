@@ -1,4 +1,4 @@
-"""Value rules on the events of an outbox table: the choice of events that become messages."""
+"""Value rules for the events of an outbox table: the choice of events that become messages."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ _NOT_SENT = ("d", "u")
 
 @dataclass(frozen=True, slots=True)
 class NoUpdate(ValueRule):
-    """The operation of an event. The change of a row is refused."""
+    """Returns the operation of an event. The update of a row is rejected."""
 
     may_fail = True
 
@@ -35,7 +35,10 @@ class NoUpdate(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class NotSent(ValueRule):
-    """True if an event deletes or changes a row. The second value is the row, which every other event needs."""
+    """Returns True if an event deletes or updates a row.
+
+    The second value is the row, which every other event must have.
+    """
 
     may_fail = True
     returns: ClassVar[Schema | None] = BOOLEAN

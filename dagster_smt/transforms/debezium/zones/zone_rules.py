@@ -17,7 +17,7 @@ class ZoneRule:
     Attributes:
         of_topic: True if the name is a topic, False if it is a table.
         name: The name.
-        fields: The fields, each with or without the name of its struct (``after.``); empty: all fields.
+        fields: The fields, each with or without the name of its struct (``after.``). Empty for all fields.
     """
 
     of_topic: bool
@@ -29,7 +29,10 @@ class ZoneRule:
         return {name_in(field, block) for field in self.fields} - {""}
 
     def chooses(self, block: str, field: str, exclude: bool) -> bool:
-        """Returns True if a field is converted. A field of ``source`` is, only if the rule names a field there."""
+        """Returns True if a field is converted.
+
+        A field of ``source`` is converted only if the rule names a field of ``source``.
+        """
         fields = self.fields_in(block)
         if block == SOURCE and not fields:
             return False
@@ -39,7 +42,7 @@ class ZoneRule:
 
 
 def name_in(field: str, block: str) -> str:
-    """Returns the name of a rule's field in one of ``BLOCKS``, or an empty text.
+    """Returns the name of a rule's field in one of ``BLOCKS``, or an empty string.
 
     A name without a struct is a field of the rows before and after the change.
     """
@@ -56,8 +59,8 @@ def name_in(field: str, block: str) -> str:
 def zone_rules(items: Iterable[str]) -> tuple[ZoneRule, ...]:
     """Returns the rules of a list, in the order in which they apply.
 
-    First come topics, then tables, then names without a prefix, as topics and as tables. A prefix ``source`` or
-    ``topic`` applies to its rule and to all rules after it.
+    Rules for topics come first, then rules for tables, then rules without a prefix, which apply to topics and to
+    tables. A prefix ``source`` or ``topic`` applies to its own rule and to all rules after it.
 
     Raises:
         ValueError: An item is not a rule.
@@ -74,7 +77,7 @@ def zone_rules(items: Iterable[str]) -> tuple[ZoneRule, ...]:
 
 
 def _parts(item: str) -> tuple[str, str, str]:
-    """Returns (prefix, name, field), with an empty text for a missing part."""
+    """Returns (prefix, name, field), with an empty string for a missing part."""
     parts = item.split(":")
     if len(java_split(item, ":")) > 1 and parts[0].lower() in (SOURCE, TOPIC):
         prefix = parts[0]
@@ -89,11 +92,11 @@ def _parts(item: str) -> tuple[str, str, str]:
 
 
 def rule_of_field(rules: Iterable[ZoneRule], exclude: bool, others: bool, block: str, field: str) -> Chosen | None:
-    """Returns the value rule that chooses the events in which a field is converted; None if there are none.
+    """Returns the value rule that chooses the events in which a field is converted; None if there are no such events.
 
     Args:
         rules: The rules, in order.
-        exclude: True if the rules list the fields that stay.
+        exclude: True if the rules list the fields that stay as they are.
         others: True if events without a rule are converted.
         block: One of ``BLOCKS``.
         field: A field of the block.
