@@ -1,1 +1,3 @@
-"""Erasure of persons: whose a record or a row is, what is remembered, and what must not be left in any file."""
+"""Erasure of people: finding the records and rows of a person, remembering who has been erased, and proving that no
+file holds their values.
+"""

@@ -1,6 +1,7 @@
-"""Whose a record is: the ids at the paths of an erasure, compared as keyed hashes.
+"""Finds out which person a record belongs to: takes the ids at the paths of an erasure, and compares them as keyed
+hashes.
 
-Spark's executors get references and hashes, and never an id of a person to look for.
+Spark's executors get paths and hashes, but never the id of a person to search for.
 """
 
 import re
@@ -25,7 +26,7 @@ from dagster_smt.tables.erasure.spec import reference_of
 _TOKEN = re.compile(r"[\w.@+~-]+")
 _PLAIN_JSON = ("json", "json_schema", "envelope")
 _REMEMBERED = 100_000
-"""Ids of which a process remembers whether they are erased."""
+"""The number of ids for which a process remembers whether they have been erased."""
 PLACE_SCHEMA = "topic STRING, partition INT, offset BIGINT"
 RECORD_SCHEMA = f"{PLACE_SCHEMA}, key BINARY, value BINARY"
 _PLACE = ("topic", "partition", "offset")
@@ -33,12 +34,12 @@ _PLACE_KINDS = (pa.string(), pa.int32(), pa.int64())
 
 
 class UnreadableRecord(Exception):
-    """Raised for a key or a value that its format cannot read."""
+    """Raised for a key or value that cannot be decoded with its format."""
 
 
 @dataclass(frozen=True)
 class SubjectPaths:
-    """Where records name a person.
+    """The paths at which records name a person.
 
     Attributes:
         paths: The paths, such as ``value.user_id``.
@@ -51,7 +52,7 @@ class SubjectPaths:
 
     @cached_property
     def steps(self) -> Mapping[str, list[tuple[Step, ...]]]:
-        """The paths by the part of the record."""
+        """The paths, grouped by the part of the record."""
         by_part: dict[str, list[tuple[Step, ...]]] = {}
         for text in self.paths:
             part, _, rest = text.partition(".")
@@ -65,8 +66,8 @@ class SubjectPaths:
     def subjects(self, sample: Sample) -> set[str]:
         """Returns the ids that a record names.
 
-        Of a record that cannot be read, every word of its key and value counts: it may be the id. The same holds for a
-        header.
+        If a key or value cannot be decoded, every word of the record's key and value is returned, because any word may
+        be the id. Headers are treated in the same way.
         """
         ids = _ids_or_words(self._of_sides(sample), sample.key, sample.value)
         for (name,) in self.steps.get("headers", ()):
@@ -103,7 +104,7 @@ class SubjectPaths:
 
 
 def _as_json(sample: Sample, part: str, form: Format) -> Iterator[str]:
-    """Yields a side of a record as JSON; several if its value is an array of rows."""
+    """Yields one side of a record as JSON. If its value is an array of rows, yields one JSON value per row."""
     ignored = Format("bytes")
     formats = (form, ignored) if part == "key" else (ignored, form)
     for _, steps in preview(Chain(()), [sample], *formats):
@@ -116,7 +117,9 @@ def _as_json(sample: Sample, part: str, form: Format) -> Iterator[str]:
 
 
 def values_at(whole: Any, steps: Sequence[Step]) -> Iterator[Any]:
-    """Yields the values at a path of parsed JSON; those of each row if there are several."""
+    """Yields the values at a path of parsed JSON. If the path leads through several rows, yields a value for each
+    row.
+    """
     if isinstance(whole, list):
         for row in whole:
             yield from values_at(row, steps)
@@ -134,7 +137,7 @@ def values_at(whole: Any, steps: Sequence[Step]) -> Iterator[Any]:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yields the text of an id, and the texts of a list of ids."""
+    """Yields an id as a string, or each id of a list as a string."""
     if isinstance(value, list):
         for one in value:
             yield from _texts(one)
@@ -143,10 +146,11 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _ids_or_words(ids: Iterator[str], *contents: bytes | None) -> set[str]:
-    """Returns the ids; if they cannot be read, every word of the contents. So one odd record ends no run.
+    """Returns the ids; if they cannot be read, returns every word of the contents. So one odd record does not end a
+    run.
 
     Raises:
-        Exception: An error that no record is to blame for, such as a registry that does not answer.
+        Exception: An error that is not caused by a record, such as a registry that does not answer.
     """
     try:
         return set(ids)
@@ -161,12 +165,12 @@ def _ids_or_words(ids: Iterator[str], *contents: bytes | None) -> set[str]:
 
 @dataclass
 class Erased:
-    """The erased persons of one kind, as hashes. It may be sent to another process.
+    """The erased people of one kind, as hashes. The object may be sent to another process.
 
     Attributes:
         kind: The kind of the ids.
         keys: The keys of the hashes.
-        hashes: The hashes of the persons, by the id of their key.
+        hashes: The hashes of the people, by the id of the key that made them.
     """
 
     kind: str
@@ -197,11 +201,11 @@ class Erased:
 
 @dataclass(frozen=True)
 class RecordMatch:
-    """Tells whether a record names an erased person.
+    """A test that tells whether a record names an erased person.
 
     Attributes:
-        paths: Where records name a person.
-        erased: The erased persons.
+        paths: The paths at which records name a person.
+        erased: The erased people.
     """
 
     paths: SubjectPaths
@@ -213,12 +217,13 @@ class RecordMatch:
 
 @dataclass(frozen=True)
 class MatchBatches:
-    """Finds the records of erased persons in Arrow batches, for ``map_in_arrow``. The result is their places.
+    """A function for ``map_in_arrow`` that finds the records of erased people in Arrow batches, and returns their
+    coordinates.
 
     Attributes:
-        match: The persons, and where records name them.
-        place: The columns that tell a record from all others, as ``topic``, ``partition`` and ``offset``.
-        sides: True to return ``key`` and ``value``, too.
+        match: The people, and the paths at which records name them.
+        place: The columns that identify a record, such as ``topic``, ``partition`` and ``offset``.
+        sides: True to return ``key`` and ``value`` as well.
     """
 
     match: RecordMatch
@@ -241,7 +246,7 @@ class MatchBatches:
 
 
 def sample_of(row: Mapping[str, Any]) -> Sample:
-    """Returns a row with Kafka's columns as a record."""
+    """Converts a row with Kafka's columns into a record."""
     pairs = []
     for header in row.get("headers") or ():
         pairs.append((header["key"], header["value"]))
@@ -252,7 +257,7 @@ def sample_of(row: Mapping[str, Any]) -> Sample:
 
 
 def as_bytes(data: Any) -> bytes | None:
-    """Returns a side of a record as bytes; tables of records may hold texts."""
+    """Returns one side of a record as bytes. Tables of records may store it as a string."""
     if isinstance(data, str):
         return data.encode()
     return None if data is None else bytes(data)

@@ -1,4 +1,4 @@
-"""The values to search for, and the ways in which files hold them. They stay in the driver's memory."""
+"""The values to search for, and the forms in which files hold them. The values stay in the driver's memory."""
 
 import json
 import re
@@ -9,27 +9,29 @@ from typing import Any
 from urllib.parse import quote
 
 _LEAST = 6
-"""A text that is shorter, or a number with fewer than ``_DIGITS`` digits, may be anything else."""
+"""The shortest string that is searched for everywhere. A shorter string, or a number with fewer than ``_DIGITS``
+digits, may also mean something else.
+"""
 _DIGITS = 9
 _QUOTED = re.compile(rb'"(?=((?:[^"\\]|\\u[0-9a-f]{4})*)\\*")')
 _AT_ONCE = 200
 _BOUNDS = (16, 32)
-"""The lengths to which Iceberg and Delta cut texts in statistics."""
+"""The lengths to which Iceberg and Delta truncate strings in statistics."""
 
 
 def is_short(text: str) -> bool:
-    """Returns True if a text may well appear where it means nothing of the person."""
+    """Returns True if a string is so short that it may well occur without referring to the person."""
     return len(text) < (_DIGITS if text.isdecimal() else _LEAST)
 
 
 @dataclass(frozen=True)
 class Needles:
-    """Values of erased persons.
+    """Values of erased people.
 
     Attributes:
         ids: The ids.
-        names: The last names of columns and paths that hold an id.
-        values: Other values that only these persons have.
+        names: The last part of the name of each column, and of each path, that holds an id.
+        values: Other values that only these people have.
     """
 
     ids: frozenset[str]
@@ -38,12 +40,12 @@ class Needles:
 
     @property
     def short(self) -> frozenset[str]:
-        """The ids that are searched for only where a person is named."""
+        """The ids that are searched for only in columns and paths that name a person."""
         return frozenset(filter(is_short, self.ids))
 
     @cached_property
     def anywhere(self) -> frozenset[str]:
-        """The texts that are searched for everywhere."""
+        """The strings that are searched for everywhere."""
         long_values = set()
         for value in self.values:
             if not is_short(value):
@@ -85,7 +87,7 @@ class Needles:
 
     @cached_property
     def cuts(self) -> frozenset[str]:
-        """The texts that statistics have for longer ones, at their ends."""
+        """The truncated forms that statistics contain instead of longer strings."""
         cuts = set()
         for text in self.ids | self.anywhere:
             for length in _BOUNDS:
@@ -103,7 +105,7 @@ class Needles:
 
     @cached_property
     def cut_candidates(self) -> tuple[str, ...]:
-        """Patterns of RE2 that match every text with a cut value in it."""
+        """Patterns of RE2 that match every string that contains a truncated value."""
         beginnings = set()
         for text in self.cuts:
             for length in _BOUNDS:
@@ -117,7 +119,9 @@ class Needles:
 
     @cached_property
     def candidates(self) -> tuple[str, ...]:
-        """Patterns of RE2 that match every text with a value in it, and few others. Each is of a limited size."""
+        """Patterns of RE2 that match every string that contains a value, and few other strings. The size of each
+        pattern is limited.
+        """
         texts = set()
         for text in self.anywhere:
             for form in _forms(text):
@@ -134,7 +138,7 @@ class Needles:
         return tuple(patterns)
 
     def in_bytes(self, data: bytes) -> int:
-        """Returns the number of values in text of any kind, such as JSON."""
+        """Returns the number of values in any kind of text, such as JSON."""
         places = set()
         for pattern in (self._anywhere, self._behind_names, self._in_paths):
             if pattern is not None:
@@ -142,11 +146,11 @@ class Needles:
         return len(places)
 
     def is_value(self, value: Any, *, names_person: bool) -> bool:
-        """Returns True if a single value is one of the person's.
+        """Returns True if a single value belongs to one of the people.
 
         Args:
             value: The value.
-            names_person: True if its column names persons.
+            names_person: True if the value's column names people.
         """
         if value is None or isinstance(value, bool):
             return False
@@ -156,13 +160,13 @@ class Needles:
         return isinstance(value, str | bytes) and self.in_bytes(text.encode(errors="surrogatepass")) > 0
 
     def is_bound(self, value: Any, *, names_person: bool) -> bool:
-        """Returns True if a value in statistics is one of the person's, or the beginning of one."""
+        """Returns True if a value in statistics belongs to one of the people, or is the beginning of such a value."""
         if self.is_value(value, names_person=names_person):
             return True
         return isinstance(value, str) and value in self.cuts
 
     def cut_in_bytes(self, data: bytes) -> int:
-        """Returns the number of texts in quotes that are the beginning of a value."""
+        """Returns the number of quoted strings that are the beginning of a value."""
         return sum(match[1] in self._cuts_in_bytes for match in _QUOTED.finditer(data))
 
 
@@ -173,7 +177,7 @@ def _text(value: Any) -> str:
 
 
 def _forms(text: str) -> Iterable[bytes]:
-    """Yields the ways in which JSON and URLs write a text."""
+    """Yields the forms in which JSON and URLs write a string."""
     yield re.escape(text.encode(errors="surrogatepass"))
     yield re.escape(_escaped(text))
     yield re.escape(quote(text, safe="", errors="surrogatepass").encode())
@@ -182,7 +186,7 @@ def _forms(text: str) -> Iterable[bytes]:
 
 
 def _escaped(text: str) -> bytes:
-    """Returns a text with the escapes of JSON for all that is not ASCII."""
+    """Returns a string in which JSON escapes replace all characters outside ASCII."""
     return json.dumps(text)[1:-1].encode()
 
 

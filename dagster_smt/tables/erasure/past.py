@@ -1,7 +1,8 @@
-"""Old versions of a table after an erasure: their files, their statistics, and the log or manifests that hold these.
+"""Removes old versions of a table after an erasure: their files, their statistics, and the log or manifests that
+contain these statistics.
 
-A table that keeps one old version keeps the values. So an erasure leaves no version but the current one: time travel,
-restores and queries that read an older version end there.
+A single old version still contains the values. So an erasure keeps only the current version, and ends time travel,
+restores and queries that read an older version.
 """
 
 import re
@@ -26,10 +27,10 @@ _VERSION = re.compile(r"(?:^|/)(\d{20})\.")
 
 
 def purge_deleted_rows(session: SparkSession, table: LakeTable) -> str:
-    """Rewrites data files that still hold deleted rows, because a file beside them says which rows are deleted.
+    """Rewrites data files that still contain deleted rows, because only a second file lists these rows as deleted.
 
     Returns:
-        What was done; empty if there was nothing to do.
+        A description of the work; empty if nothing had to be done.
     """
     if isinstance(table, DeltaTable):
         detail = session.sql(f"DESCRIBE DETAIL {table.name}").collect()[0]
@@ -48,12 +49,13 @@ def purge_deleted_rows(session: SparkSession, table: LakeTable) -> str:
 
 
 def remove_past(session: SparkSession, table: LakeTable, *, no_writers: bool) -> Iterator[str]:
-    """Removes all versions before the current one. Yields what was done.
+    """Removes all versions before the current one. Yields descriptions of the work.
 
     Args:
         session: The Spark session.
-        table: The table. Its last commit of ours holds the state.
-        no_writers: True if no run is at work: files that no version names go at once, and not after 168 hours.
+        table: The table. The last commit of this package holds its state.
+        no_writers: True if no run is writing. Files that no version references are then removed immediately, instead of
+            after 168 hours.
 
     Raises:
         TableError: SMT805, another writer changed the table meanwhile; SMT810, the folder holds another table.
@@ -76,9 +78,9 @@ def _remove_past_of_delta(session: SparkSession, table: DeltaTable, *, no_writer
 
 
 def _note_begin_of_log(session: SparkSession, table: DeltaTable) -> None:
-    """Lets Delta remove files by its log although an erasure has removed the beginning of the log.
+    """Lets Delta remove files by means of its log, although an earlier erasure has removed the beginning of the log.
 
-    That erasure has removed the files of these versions as well.
+    That erasure has also removed the files of the versions that the log no longer describes.
     """
     folder = f"{_location(session, table)}/_delta_log"
     files = files_of(session, folder)
@@ -96,13 +98,13 @@ def _location(session: SparkSession, table: DeltaTable) -> str:
 
 
 def _remove_log(session: SparkSession, table: DeltaTable) -> int | None:
-    """Removes the log before the last commit of ours, whose statistics hold values of deleted rows.
+    """Removes the log before our last commit, because its statistics contain values of deleted rows.
 
-    The commit of ours stays, because it has the state of the table. A checkpoint of the current version comes first, so
-    nobody needs what was before.
+    Our commit stays, because it contains the state of the table. The function first writes a checkpoint of the current
+    version, so no reader needs the earlier log.
 
     Returns:
-        The number of files; None if the session cannot make a checkpoint.
+        The number of removed files; None if the session cannot write a checkpoint.
     """
     version = checkpoint(session, str(table.spec.path), table.spec.table)
     if version is None:
@@ -124,9 +126,10 @@ def _remove_log(session: SparkSession, table: DeltaTable) -> int | None:
 
 
 def rewrite_manifest(session: SparkSession, table: LakeTable) -> Iterator[str]:
-    """Rewrites all data files of an Iceberg table whose only manifest lists deleted files beside others.
+    """Rewrites all data files of an Iceberg table whose only manifest lists deleted files next to live files.
 
-    Iceberg rewrites no single manifest, and the entry of a deleted file has the bounds of its columns.
+    Iceberg cannot rewrite a single manifest, and a manifest's entry for a deleted file contains the bounds of the
+    file's columns.
     """
     if not isinstance(table, IcebergTable):
         return
@@ -137,8 +140,8 @@ def rewrite_manifest(session: SparkSession, table: LakeTable) -> Iterator[str]:
 
 
 def _remove_past_of_iceberg(session: SparkSession, table: IcebergTable) -> Iterator[str]:
-    """Removes snapshots, and the bounds of deleted files that the manifests of the current snapshot still list."""
-    session.table(table.name).limit(0).writeTo(table.name).append()  # drops manifests that list deleted files only
+    """Removes snapshots. Also removes the bounds of deleted files that the current snapshot's manifests still list."""
+    session.table(table.name).limit(0).writeTo(table.name).append()  # drops manifests that list only deleted files
     session.sql(f"CALL {table.catalog}.system.rewrite_manifests(table => {text(table.name)}, use_caching => false)")
     if not table.anchor():
         hint = "launch the erasure again when no run is at work"

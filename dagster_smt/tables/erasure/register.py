@@ -1,4 +1,4 @@
-"""The register of erased persons: a table of keyed hashes, which runs read and erasures append to."""
+"""The register of erased people: a table of keyed hashes, which runs read and to which erasures append."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
@@ -31,10 +31,10 @@ class Register:
         return self.spec.register_table.place
 
     def erased(self) -> Erased:
-        """Returns the erased persons of the kind of the erasure.
+        """Returns the erased people whose ids have the erasure's kind.
 
         Raises:
-            TableError: SMT755, entries were made with a key that the key ring does not have.
+            TableError: SMT755, entries were made with a key that is missing in the key ring.
             ConfigError: SMT582, SMT740: a key cannot be read.
         """
         rows = []
@@ -59,10 +59,10 @@ class Register:
         return Erased(self.spec.kind, own_keys, hashes_by_key)
 
     def add(self, subjects: Mapping[str, str], key: KeyReference, erasure: str) -> None:
-        """Adds persons that are not in the register yet.
+        """Adds people who are not in the register yet.
 
         Args:
-            subjects: The references, by the id. The ids go nowhere.
+            subjects: The references by id. The ids are not written anywhere.
             key: The key of the references.
             erasure: The name of the erasure.
         """
@@ -79,18 +79,18 @@ def _is_key(key: KeyReference | None, check: str) -> bool:
 
 
 def not_yet_erased(erased: Erased, subjects: Iterable[str]) -> set[str]:
-    """Returns the persons that are not in the register yet."""
+    """Returns the people who are not in the register yet."""
     return {subject for subject in subjects if subject not in erased}
 
 
 def check_register(place: str, noted: ErasedPersons | None, spec: SmtErasure | None, erased: Erased | None) -> None:
-    """Refuses a run that would bring erased persons back.
+    """Raises an error if a run would bring erased people back.
 
     Args:
         place: The table.
-        noted: The note of the table's state; None if no person was erased.
+        noted: The entry in the table's state; None if no person has been erased.
         spec: The erasure of the definition.
-        erased: The erased persons; None without an erasure.
+        erased: The erased people; None without an erasure.
 
     Raises:
         TableError: SMT756, the definition has no erasure; SMT755, the register has lost entries.

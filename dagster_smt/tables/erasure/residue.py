@@ -1,7 +1,8 @@
-"""The residue scan: reads every file of a table, and counts the values of erased persons in it.
+"""The residue scan: reads every file of a table, and counts the values of erased people in it.
 
-The scan does not ask the table format what a table holds. It reads data files of every version, statistics,
-checkpoints, manifests, change data and files that no version names, whatever Delta and Iceberg say of them.
+The scan does not ask the table format which files belong to a table. It reads the data files of every version,
+statistics, checkpoints, manifests, change data, and files that no version references, whatever Delta and Iceberg report
+about them.
 """
 
 import gzip
@@ -24,7 +25,7 @@ _BEAT_FILES = 20
 _LONG = 1 << 16
 _ROWS = 1 << 17
 _MOST_NAMED = 50
-"""Files with residue that a record names one by one."""
+"""The number of files with residue that a record lists individually."""
 _RETRIED = "launch the erasure again: it removes what runs have written meanwhile"
 MANIFEST = "a manifest"
 _REMEDIES = {
@@ -38,11 +39,11 @@ _REMEDIES = {
 
 @dataclass
 class ResidueScan:
-    """The scan of the files below some folders.
+    """A scan of the files under some folders.
 
     Attributes:
         needles: The values.
-        say: Is called between files; it may raise to stop.
+        say: Is called between files. An error that it raises stops the scan.
     """
 
     needles: Needles
@@ -53,16 +54,16 @@ class ResidueScan:
     _left: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def folder(self, files: Files, folder: str) -> None:
-        """Scans all files below a folder."""
+        """Scans all files under a folder."""
         for file in files.below(folder):
             if file.inside.endswith(".crc") and file.inside.rpartition("/")[2].startswith("."):
-                continue  # Hadoop's checksums
+                continue  # checksum files of Hadoop
             if self.files % _BEAT_FILES == 0:
                 self.say("")
             self.file(files, file)
 
     def file(self, files: Files, file: StoredFile) -> None:
-        """Scans one file: its path and its content."""
+        """Scans one file, both its path and its content."""
         count = self.needles.in_bytes(file.inside.encode(errors="surrogatepass"))
         name = self._name(file)
         try:
@@ -75,7 +76,7 @@ class ResidueScan:
             self._left[kind_of(file.inside), name] += count
 
     def _name(self, file: StoredFile) -> str:
-        """Returns the name of a file without folders, which may have values in their names."""
+        """Returns the name of a file without its folders, because folder names may contain values."""
         name = file.inside.rpartition("/")[2]
         if self.needles.in_bytes(name.encode(errors="surrogatepass")):
             return "a file with a value in its name"
@@ -83,7 +84,7 @@ class ResidueScan:
 
     @property
     def residue(self) -> tuple[Residue, ...]:
-        """The values that are left, by kind of file and by file."""
+        """The remaining values, by kind of file and by file."""
         listed = []
         for (kind, name), count in self._left.items():
             listed.append(Residue(kind, name, count, _REMEDIES.get(kind, _RETRIED)))
@@ -95,12 +96,12 @@ class ResidueScan:
 
     @property
     def scan(self) -> Scan:
-        """What was read."""
+        """Counts of what the scan has read."""
         return Scan(self.files, self.bytes, 0, not self.unread, tuple(self.unread[:_MOST_NAMED]))
 
 
 def kind_of(path: str) -> str:
-    """Returns what a file of a table is, by its path."""
+    """Returns the kind of a table's file, determined from its path."""
     if "_delta_log/" in path:
         return "statistics in the log"
     if "_change_data/" in path:
@@ -116,8 +117,8 @@ def count_in(path: str, data: bytes, needles: Needles) -> int:
     """Returns the number of values in the content of a file.
 
     Raises:
-        ValueError: Nothing here reads such a file.
-        Exception: Of a reader; the file is damaged.
+        ValueError: The scan cannot read this kind of file.
+        Exception: An error of a reader, because the file is damaged.
     """
     if data[:4] == b"PAR1":
         return _in_parquet(data, needles)
@@ -183,13 +184,14 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _in_texts(array: pa.Array, needles: Needles, *, names_person: bool, has_json: bool = False) -> int:
-    """Counts the texts with a value. Arrow looks for candidates, and only these become Python's.
+    """Counts the strings that contain a value. Arrow searches for candidates, and only the candidates are converted to
+    Python.
 
     Args:
-        array: The texts.
+        array: The strings.
         needles: The values.
-        names_person: True if the column names persons.
-        has_json: True if the texts are statistics in JSON, which cut values.
+        names_person: True if the column names people.
+        has_json: True if the strings are statistics in JSON, which truncate values.
     """
     if pa.types.is_fixed_size_binary(array.type):
         array = array.cast(pa.binary())
@@ -209,7 +211,7 @@ def _in_texts(array: pa.Array, needles: Needles, *, names_person: bool, has_json
 
 
 def _any_of(array: pa.Array, chosen: Sequence[pa.Array]) -> list[Any]:
-    """Returns the values that any of some masks chooses."""
+    """Returns the values that at least one of the masks selects."""
     if not chosen or not len(array):
         return []
     mask = chosen[0]
@@ -222,8 +224,8 @@ def _any_of(array: pa.Array, chosen: Sequence[pa.Array]) -> list[Any]:
 
 
 def _in_avro(data: bytes, needles: Needles) -> int:
-    """Counts values in the rows of an Avro file. Bounds of manifests are bytes, by the number of their column."""
-    import fastavro  # of the extra that reads Avro
+    """Counts values in the rows of an Avro file. The bounds in manifests are bytes, by the number of their column."""
+    import fastavro  # part of the extra that reads Avro
 
     reader = fastavro.reader(io.BytesIO(data))
     columns = _columns(reader.metadata.get("schema"))
@@ -236,7 +238,7 @@ def _in_avro(data: bytes, needles: Needles) -> int:
 
 
 def _columns(schema: str | None) -> Mapping[int, tuple[str, str]]:
-    """Returns names and types of the columns of an Iceberg table, by number."""
+    """Returns the names and types of an Iceberg table's columns, by column number."""
     if not schema:
         return {}
     columns: dict[int, tuple[str, str]] = {}
@@ -259,7 +261,7 @@ def _in_value(value: Any, name: str, needles: Needles, columns: Mapping[int, tup
     if isinstance(value, dict):
         if set(value) == {"key", "value"} and isinstance(value["value"], bytes):
             return _in_bound(value["key"], value["value"], needles, columns)
-        if set(value) >= {"contains_null", "lower_bound", "upper_bound"}:  # partitions in a list of manifests
+        if set(value) >= {"contains_null", "lower_bound", "upper_bound"}:  # partition summaries in a manifest list
             return sum(_is_any_bound(value[end], needles) for end in ("lower_bound", "upper_bound"))
         return sum(_in_value(child, key, needles, columns) for key, child in value.items())
     if isinstance(value, list):
@@ -280,7 +282,7 @@ def _in_bound(number: Any, data: bytes, needles: Needles, columns: Mapping[int, 
 
 
 def _is_any_bound(data: bytes | None, needles: Needles) -> bool:
-    """Returns True if the bound of a partition, whose column the file does not name, is a value."""
+    """Returns True if the bound of a partition is a value. The file does not name the column of the bound."""
     if data is None:
         return False
     if needles.is_bound(data.decode(errors="replace"), names_person=True):

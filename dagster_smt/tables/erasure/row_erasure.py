@@ -1,7 +1,8 @@
-"""The rows of persons in Delta and Iceberg tables: found by the columns that name them, then deleted or re-keyed.
+"""Finds the rows of people in Delta and Iceberg tables by the columns that name them, and deletes or re-keys these
+rows.
 
-No statement contains an id. A predicate in ``DELETE`` would be in the history of a Delta table for ever, in the clear.
-So the ids are rows of a view, and ``MERGE`` joins them.
+No statement contains an id. A predicate in ``DELETE`` would stay in the history of a Delta table forever, in clear
+text. So the ids are rows of a view, and ``MERGE`` joins them.
 """
 
 import re
@@ -37,7 +38,9 @@ _PART = re.compile(r"`((?:[^`]|``)+)`|([^.`]+)")
 
 
 def column_parts(path: str) -> tuple[str, ...]:
-    """Returns the names of a column and of the fields inside it: ``customer.id``; names with dots in backticks."""
+    """Splits a column path such as ``customer.id`` into the names of the column and of the fields inside it. Names that
+    contain dots are in backticks.
+    """
     parts = []
     for match in _PART.finditer(path):
         parts.append((match[1] or match[2]).replace("``", "`"))
@@ -46,14 +49,14 @@ def column_parts(path: str) -> tuple[str, ...]:
 
 @dataclass
 class RowErasure:
-    """The rows of persons in a table.
+    """The rows of people in a table.
 
     Attributes:
         session: The Spark session.
         table: The table.
         spec: The erasure.
-        subjects: The ids, and for each a random id that takes its place in mode ``rekey``.
-        values: Values of the columns ``search`` of the erased rows, for the residue scan.
+        subjects: Maps each id to the random id that replaces it in mode ``rekey``.
+        values: The values of the ``search`` columns in the erased rows, for the residue scan.
     """
 
     session: SparkSession
@@ -63,10 +66,10 @@ class RowErasure:
     values: set[str] = field(default_factory=set)
 
     def check_columns(self, schema: StructType) -> None:
-        """Refuses columns that the table does not have.
+        """Raises an error for columns that the table does not have.
 
         Raises:
-            TableError: SMT758, with all of them.
+            TableError: SMT758, which lists all of these columns.
         """
         problems = []
         for path in (*self.spec.columns, *self.spec.clear, *self.spec.search):
@@ -81,7 +84,7 @@ class RowErasure:
         return self.session.createDataFrame(sorted(self.subjects.items()), _SUBJECTS)
 
     def matching(self, paths: Sequence[str]) -> DataFrame:
-        """Returns the rows that name one of the persons in some columns."""
+        """Returns the rows that name one of the people in some columns."""
         subjects = self.frame().select("subject")
         rows = self.table.read()
         condition = F.lit(False)
@@ -90,13 +93,13 @@ class RowErasure:
         return rows.join(F.broadcast(subjects), condition, "left_semi")
 
     def count(self) -> int:
-        """Returns the number of rows that name one of the persons."""
+        """Returns the number of rows that name one of the people."""
         if not self.spec.columns:
             return 0
         return self.matching(self.spec.columns).count()
 
     def collect_values(self) -> None:
-        """Notes the values of the columns ``search`` of the rows that will go."""
+        """Collects the values of the ``search`` columns from the rows that will be erased."""
         if not self.spec.search or not self.spec.columns:
             return
         columns = []
@@ -148,7 +151,7 @@ class RowErasure:
 
 
 def replacements(subjects: Iterable[str]) -> dict[str, str]:
-    """Returns a random id for each id. Nobody can compute one from the other."""
+    """Returns a random id for each id. Neither id can be computed from the other."""
     names = {}
     for subject in subjects:
         names[subject] = f"erased-{secrets.token_hex(16)}"
@@ -161,11 +164,11 @@ def erase_records(session: SparkSession, table: LakeTable, match: RecordMatch, p
     Args:
         session: The Spark session.
         table: The table, with ``key``, ``value`` and perhaps ``headers``.
-        match: The persons, and where records name them.
-        place: The columns that tell where a record comes from.
+        match: The people, and the paths at which records name them.
+        place: The columns with the coordinates of a row's record.
 
     Returns:
-        The number of rows.
+        The number of deleted rows.
     """
     records = matching_records(table, match, place).persist()
     try:
@@ -187,8 +190,8 @@ def _delete_records(session: SparkSession, table: LakeTable, records: DataFrame,
     Args:
         session: The Spark session.
         table: The table.
-        records: The records, with their places.
-        names: By column of the table the column of ``records``.
+        records: The records, with their coordinates.
+        names: Maps each column of the table to the column of ``records`` that it must equal.
     """
     if isinstance(table, IcebergTable) and can_merge_frames():
         on = _same_record(row_name(table.name), names)
@@ -205,7 +208,7 @@ def _same_record(now: str, names: Mapping[str, str]) -> str:
 
 
 def matching_records(table: LakeTable, match: RecordMatch, place: SourceColumns) -> DataFrame:
-    """Returns the places, keys and values of the rows whose record names a person."""
+    """Returns the coordinates, keys and values of the rows whose record names a person."""
     rows = table.read()
     columns = []
     for name in (*place.names, "key", "value", "headers"):
@@ -215,12 +218,12 @@ def matching_records(table: LakeTable, match: RecordMatch, place: SourceColumns)
 
 
 def erase_deletions(session: SparkSession, table: LakeTable, erasure: RowErasure) -> int:
-    """Deletes the remembered deletions of persons: their key is JSON."""
+    """Deletes the remembered deletions of people. The key of a remembered deletion is JSON."""
     if table.schema() is None:
         return 0
     count = 0
     for path in erasure.spec.columns:
-        # a path of get_json_object would take a dot or a bracket in the name for a step
+        # get_json_object would read a dot or a bracket in the name as a step of the path
         of_row = f"from_json(now.key, 'MAP<STRING, STRING>')[{text(column_parts(path)[-1])}]"
         matching = table.read().alias("now").join(erasure.frame(), F.expr(f"{of_row} = subject"), "left_semi").count()
         if not matching:
@@ -234,7 +237,7 @@ def erase_deletions(session: SparkSession, table: LakeTable, erasure: RowErasure
 
 
 def _stored(now: str, name: str) -> str:
-    """Returns a column of a table's row as SQL; texts as bytes, as records have them."""
+    """Returns a column of a table's row as SQL. Strings are converted to bytes, as in records."""
     column = f"{now}.{quoted(name)}"
     if name in ("key", "value"):
         return f"CAST({column} AS BINARY)"

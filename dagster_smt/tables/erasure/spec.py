@@ -1,4 +1,4 @@
-"""How records and rows name a person, and where erased persons are remembered, as plain data (no pyspark here)."""
+"""Plain data (no pyspark here): how records and rows name a person, and where erased people are remembered."""
 
 import hmac
 import re
@@ -16,12 +16,12 @@ PARTS = ("key", "value", "headers")
 _KEY = re.compile(r"(?:([A-Za-z0-9_-]{1,32})=)?(.*)", re.S)
 _PURPOSE = "erasure"
 _BYTES = 16
-"""The size of a reference. Two of a billion persons have the same one with a probability below 10^-20."""
+"""The size of a reference in bytes. The probability that two of a billion people share a reference is below 10^-20."""
 
 
 @dataclass(frozen=True)
 class SmtErasure:
-    """How the records and the rows of a table name a person, and where erased persons are remembered.
+    """The rules of an erasure: how records and rows of a table name a person, and where erased people are remembered.
 
     Example:
         .. code-block:: python
@@ -34,22 +34,23 @@ class SmtErasure:
             )
 
     Attributes:
-        register_table: The register of erased persons, a Delta or Iceberg table. It holds keyed hashes, and no id in
-            clear. All tables may share it.
+        register_table: The register of erased people, a Delta or Iceberg table. It holds keyed hashes, but no id in
+            clear text. All tables may share the register.
         key_ring: References to the keys of the hashes, the newest key first, such as ``e1=${env:ERASURE_KEY}``. Keep
-            each key as long as the register: without it no run can tell whose a record is.
-        records: Where a record that the table reads names the person: ``key``, ``key.id``, ``value.user_id``,
-            ``headers.user``. Dead letters are such records, too.
+            each key as long as the register exists: without the key, no run can find out which person a record belongs
+            to.
+        records: The locations at which a record that the table reads names the person: ``key``, ``key.id``,
+            ``value.user_id``, ``headers.user``. They also apply to dead letters.
         columns: The columns of the table that name the person, such as ``user_id`` or ``customer.id``.
-        written: Where a record that the table writes names the person; by default as ``records``. For sinks of
-            records.
-        topics: Of a sink on a Kafka cluster: the topics that it writes.
-        kind: The kind of the ids. Tables with one kind share their erased persons.
-        mode: ``delete`` removes the rows. ``rekey`` replaces the id in their columns by a random one.
+        written: The locations at which a record that the table writes names the person; by default the same as
+            ``records``. Applies to sinks of records.
+        topics: For a sink on a Kafka cluster: the topics that it writes.
+        kind: The kind of the ids. Tables with the same kind share their erased people.
+        mode: ``delete`` removes the rows. ``rekey`` replaces the id in their columns with a random id.
         clear: Columns that ``rekey`` sets to null, such as ``email``.
-        search: Columns with values that only this person has, such as an e-mail address. The residue scan searches for
-            the values of the erased rows, besides the ids.
-        key_encoding: How the keys are written: ``base64``, ``hex`` or ``text``.
+        search: Columns with values that only this person has, such as an e-mail address. Besides the ids, the residue
+            scan searches for the values that these columns had in the erased rows.
+        key_encoding: The encoding of the keys: ``base64``, ``hex`` or ``text``.
 
     Raises:
         ConfigError: SMT754, with all problems.
@@ -76,7 +77,7 @@ class SmtErasure:
 
     @property
     def keys(self) -> tuple[KeyReference, ...]:
-        """The keys of the hashes. The first one makes new entries of the register."""
+        """The keys of the hashes. New entries of the register use the first key."""
         references = []
         for item in self.key_ring:
             references.append(KeyReference(*_parts(item), self.key_encoding, "hmac"))
@@ -84,11 +85,11 @@ class SmtErasure:
 
     @property
     def paths_written(self) -> Sequence[str]:
-        """Where a record that the table writes names the person."""
+        """The paths at which a record that the table writes names the person."""
         return self.written or self.records
 
     def check_keys(self) -> None:
-        """Looks up all keys, again if they are known.
+        """Looks up all keys, even if they have been looked up before.
 
         Raises:
             ConfigError: SMT582 and SMT740, for each key that is missing or unusable.
@@ -109,7 +110,7 @@ def reference_of(key: KeyReference, kind: str, subject: str) -> str:
 
     Args:
         key: The key.
-        kind: The kind of the id. The references of two kinds share nothing.
+        kind: The kind of the id. The same id has different references under two kinds.
         subject: The id.
     """
     secret = key.key().prepared(_PURPOSE, lambda data: derived(data, _PURPOSE))
@@ -118,7 +119,7 @@ def reference_of(key: KeyReference, kind: str, subject: str) -> str:
 
 
 def references(key: KeyReference, kind: str, subjects: Iterable[str]) -> dict[str, str]:
-    """Returns the references of persons by their ids."""
+    """Returns the references of people by their ids."""
     return {subject: reference_of(key, kind, subject) for subject in subjects}
 
 

@@ -1,4 +1,6 @@
-"""The files below a folder: of this machine, or of a file system that the Spark session reaches."""
+"""Lists, reads and removes the files under a folder, on this machine or in a file system that the Spark session
+reaches.
+"""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,9 +20,9 @@ class StoredFile:
     """A file.
 
     Attributes:
-        path: Its path or URI.
-        inside: Its path below the folder.
-        size: Its size in bytes.
+        path: The path or URI of the file.
+        inside: The path of the file relative to the folder.
+        size: The size in bytes.
     """
 
     path: str
@@ -32,7 +34,7 @@ class Files(Protocol):
     """A file system."""
 
     def below(self, folder: str) -> Iterator[StoredFile]:
-        """Yields all files below a folder, hidden ones included."""
+        """Yields all files under a folder, including hidden ones."""
         ...
 
     def read(self, file: StoredFile) -> bytes:
@@ -45,13 +47,13 @@ class Files(Protocol):
 
 
 class LocalFiles:
-    """See ``Files``."""
+    """The file system of this machine: see ``Files``."""
 
     def below(self, folder: str) -> Iterator[StoredFile]:
         """See ``Files``."""
         root = Path(location_of(folder).path)
         for path in sorted(root.rglob("*")):
-            with suppress(FileNotFoundError):  # a run at work has removed the file meanwhile
+            with suppress(FileNotFoundError):  # a running job has removed the file meanwhile
                 if path.is_file():
                     yield StoredFile(str(path), str(path.relative_to(root)), path.stat().st_size)
 
@@ -60,14 +62,16 @@ class LocalFiles:
         return Path(file.path).read_bytes()
 
     def remove(self, file: StoredFile) -> None:
-        """See ``Files``. The checksum that Hadoop keeps beside a file goes with it."""
+        """See ``Files``. Also removes the checksum file that Hadoop keeps next to the file."""
         path = Path(file.path)
         path.unlink(missing_ok=True)
         path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
 
 
 class HadoopFiles:
-    """See ``Files``. It needs a classic session, because it asks the session's own JVM."""
+    """A file system that Hadoop reaches: see ``Files``. The class needs a classic session, because it calls the
+    session's JVM.
+    """
 
     def __init__(self, session: SparkSession):
         self.jvm: Any = session._jvm
@@ -117,11 +121,11 @@ def files_of(session: SparkSession, folder: str) -> Files | None:
 
 
 _OF_ICEBERG = ("write.data.path", "write.metadata.path", "write.object-storage.path", "write.folder-storage.path")
-"""Properties of an Iceberg table that name other folders for its files. The last two are of older versions."""
+"""Properties of an Iceberg table that name other folders for its files. Older versions of Iceberg use the last two."""
 
 
 def folders_of(session: SparkSession, table: LakeTable) -> list[str]:
-    """Returns the folders with the files of a table: its own, and those that its properties name."""
+    """Returns the folders with the files of a table: its own folder, and the folders that its properties name."""
     if isinstance(table, DeltaTable):
         return [str(session.sql(f"DESCRIBE DETAIL {table.name}").collect()[0].location)]
     rows = session.sql(f"DESCRIBE TABLE EXTENDED {table.name}").collect()

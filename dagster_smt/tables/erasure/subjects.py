@@ -1,4 +1,4 @@
-"""The ids of persons to erase: from a file, a variable of the environment, or a table. They are never shown."""
+"""Reads the ids of people to erase from a file, an environment variable, or a table. The ids are never shown."""
 
 import os
 from collections.abc import Iterable
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 MOST_SUBJECTS = 10_000
-"""Persons of one erasure. The driver holds their ids, and searches every file for all of them."""
+"""The largest number of people in one erasure. The driver holds their ids, and searches every file for all of them."""
 
 
 @dataclass(frozen=True)
 class SubjectSource:
-    """Where the ids of persons are. Exactly one of these.
+    """The location of the ids of people. Exactly one of ``file``, ``environment`` and ``table`` is set.
 
     Attributes:
         file: A text file with an id on each line.
-        environment: A variable of the environment of the step, with an id on each line.
+        environment: An environment variable of the step, with an id on each line.
         table: A table with the ids.
-        column: The column of the table.
+        column: The column of the table that holds the ids.
     """
 
     file: str = ""
@@ -42,7 +42,7 @@ class SubjectSource:
         """Returns the ids, without spaces around them.
 
         Raises:
-            ConfigError: SMT757, there are none, there are too many, or the place cannot be read.
+            ConfigError: SMT757, there are no ids, there are too many, or they cannot be read.
         """
         ids = frozenset(filter(None, (text.strip() for text in self._texts(session))))
         if not ids:
@@ -53,7 +53,7 @@ class SubjectSource:
 
     @property
     def place(self) -> str:
-        """The name of the place in messages."""
+        """The name of the file, variable or table in messages."""
         if self.table is not None:
             return f"subjects table {self.table.place}"
         return f"subjects file {self.file}" if self.file else f"subjects environment {self.environment}"

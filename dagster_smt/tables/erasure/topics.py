@@ -1,11 +1,11 @@
-"""The records of persons in topics that runs have written: file topics, and topics of a Kafka cluster.
+"""Erases the records of people from topics that runs have written: file topics, and topics of a Kafka cluster.
 
-A record of a file topic is emptied: its offset stays, because offsets have no gaps, and so do the headers that say
-which record it came from, so that no later run writes the record again. A line keeps its length, so readers at work
-find their place.
+A record of a file topic is emptied. Its offset stays, because offsets in file topics have no gaps. The headers that
+name its source record also stay, so that no later run writes the record again. Each line keeps its length, so running
+readers keep their position.
 
-Nobody but the brokers can remove a record of a Kafka cluster. In a compacted topic, a tombstone for the key of the
-record makes them do so. In any other topic the record waits for the retention of the topic.
+Only the brokers can remove a record from a Kafka cluster. In a compacted topic, a tombstone for the key of the record
+makes the brokers remove it. In any other topic, the record stays until the topic's retention time has passed.
 """
 
 import os
@@ -38,15 +38,15 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class TopicOutcome:
-    """What became of one topic.
+    """The result of an erasure in one topic.
 
     Attributes:
         records: The number of records that name a person.
-        action: What was done with them, as in ``ErasedPlace``.
-        waits: What only time removes.
+        action: The action on these records, as in ``ErasedPlace``.
+        waits: The records that only the topic's retention removes.
         read: The number of records that the scan read.
-        bytes: Their size.
-        left: The values that are left, by partition.
+        bytes: The size of the records that the scan read.
+        left: The remaining values, by partition.
         unread: Segments that cannot be rewritten.
     """
 
@@ -69,14 +69,14 @@ def file_topics(topics: FileTopics) -> list[str]:
 
 
 def erase_in_files(topics: FileTopics, topic: str, match: RecordMatch, needles: Needles, say: Say) -> TopicOutcome:
-    """Empties the records of persons in a file topic, and scans its files.
+    """Empties the records of people in a file topic, and scans the topic's files.
 
     Args:
         topics: The topics.
         topic: The topic.
-        match: The persons, and where records name them.
+        match: The people, and the paths at which records name them.
         needles: The values to search for.
-        say: Hears that this waits; it may raise to stop.
+        say: Is called while the function waits. An error that it raises ends the wait.
     """
     emptied, unread = 0, []
     with writing(topics, topic, say) as writer, local.coded(writer.root / topic):
@@ -101,7 +101,7 @@ def erase_in_files(topics: FileTopics, topic: str, match: RecordMatch, needles: 
 
 
 def _rewritten(path: Path, match: RecordMatch, say: Say) -> int:
-    """Empties records of a segment. The segment is replaced in one step, and keeps the length of each line."""
+    """Empties records of a segment. The segment is replaced in one step, and each line keeps its length."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     emptied = 0
     try:
@@ -128,7 +128,7 @@ def _sample(row: SegmentRow) -> Sample:
 
 
 def _empty(row: SegmentRow, length: int) -> bytes:
-    """Returns the line of an emptied record, as long as it was."""
+    """Returns the line of an emptied record, which has the same length as before."""
     row.key = row.value = None
     headers = []
     for header in row.headers or ():
@@ -140,14 +140,15 @@ def _empty(row: SegmentRow, length: int) -> bytes:
 
 
 def erase_in_kafka(topics: "KafkaTopics", topic: str, match: RecordMatch, needles: Needles, say: Say) -> TopicOutcome:
-    """Sends tombstones for the records of persons in a compacted topic; lists their offsets in any other topic.
+    """Sends tombstones for the records of people in a compacted topic. In any other topic, lists the offsets of these
+    records.
 
     Args:
         topics: The cluster.
         topic: The topic.
-        match: The persons, and where records name them.
+        match: The people, and the paths at which records name them.
         needles: The values to search for.
-        say: Is called between records; it may raise to stop.
+        say: Is called between records. An error that it raises stops the function.
     """
     with needs_extras():
         from dagster_smt.tables.kafka.client import KafkaClient
@@ -168,7 +169,7 @@ def erase_in_kafka(topics: "KafkaTopics", topic: str, match: RecordMatch, needle
         if not match(sample) and not count:
             continue
         if sample.value is None and compacted:
-            continue  # a tombstone, which the brokers remove later
+            continue  # a tombstone, which the brokers will remove later
         left[f"partition {sample.partition}"] = left.get(f"partition {sample.partition}", 0) + max(count, 1)
         places.append(Range(topic, sample.partition, sample.offset, sample.offset + 1))
         if sample.key is not None:

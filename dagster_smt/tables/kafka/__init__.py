@@ -1,1 +1,3 @@
-"""Kafka: how a cluster is described and asked. Reading and writing are in ``sources.kafka`` and ``sinks.kafka``."""
+"""Describes Kafka clusters, and asks their brokers. Reading and writing are in ``sources.kafka`` and
+``sinks.kafka``.
+"""

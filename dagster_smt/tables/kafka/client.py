@@ -37,7 +37,7 @@ Place = tuple[str, int]
 _LOG = logging.getLogger("dagster_smt.kafka")
 _LOG.addHandler(logging.NullHandler())
 _BATCH = 10_000
-_LITTLE = 1024  # bytes: a record that is longer comes nevertheless
+_LITTLE = 1024  # bytes; a longer record is returned nevertheless
 _TRUNCATED = re.compile(r"truncation detected.*broker end offset is (\d+)")
 _UNKNOWN = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
 _RETRIED = (
@@ -47,11 +47,11 @@ _RETRIED = (
 )
 DENIED = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED,
           KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)  # fmt: skip
-"""Codes of a right that is missing."""
+"""Error codes for missing permissions."""
 _SILENT = (KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE,
            KafkaError.REQUEST_TIMED_OUT, KafkaError._TIMED_OUT_QUEUE)  # fmt: skip
 _UNTOLD = {"SMT628", "SMT629"}
-"""What brokers answer that give no settings away."""
+"""Codes of problems whose messages from the brokers reveal no settings."""
 _LOGIN = (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)
 
 
@@ -89,7 +89,7 @@ class KafkaClient:
         self._config: dict[str, Any] = {**config, "log_level": 0}
         self._admin: Any = None
         self.times: dict[Place, tuple[int, int]] = {}
-        """What the last question for a time found: offsets, and the times of their records."""
+        """The result of the last request for a time: offsets, and the timestamps of their records."""
         self._lock = threading.Lock()
 
     @property
@@ -148,7 +148,7 @@ class KafkaClient:
         return f"topics there: {', '.join(names[:10]) or 'none'}"
 
     def create(self, names: Sequence[str], how: NewTopics) -> None:
-        """Creates topics. If somebody else creates a topic at the same time, this is not an error."""
+        """Creates topics. If another client creates a topic at the same time, this is not an error."""
         settings = dict(how.settings)
         topics = [NewTopic(name, how.partitions, how.replication_factor, config=settings) for name in names]
         with self.asking("topics"):
@@ -182,7 +182,7 @@ class KafkaClient:
     def demands(self, names: Iterable[str]) -> dict[str, Demands]:
         """Returns the requirements of each topic for its records.
 
-        For a missing topic, the requirements are those after its creation.
+        For a missing topic, the requirements are those that the topic will have after its creation.
 
         A topic whose settings this user may not read is left out.
         """
@@ -200,7 +200,7 @@ class KafkaClient:
         return results
 
     def _settings_of_new(self) -> dict[str, str]:
-        """Returns the settings of a topic that this client would create, as far as they are demands."""
+        """Returns the settings of a topic that this client would create, limited to settings that are requirements."""
         new_topics = self.topics_of.create
         if new_topics is not None:
             own = {}
@@ -221,7 +221,9 @@ class KafkaClient:
         return defaults | own
 
     def _settings(self, kind: Any, names: Iterable[str]) -> dict[str, dict[str, str]]:
-        """Returns the settings of topics or brokers, without those that the user may not read or that are gone."""
+        """Returns the settings of topics or brokers. Settings that the user may not read, and deleted topics, are left
+        out.
+        """
         settings_by_name: dict[str, dict[str, str]] = {}
         resources = []
         for name in sorted(names):
@@ -301,7 +303,7 @@ class KafkaClient:
         return IsolationLevel.READ_UNCOMMITTED
 
     def offsets(self, places: Sequence[Place], which: Any, isolation: Any = None) -> dict[Place, int]:
-        """Returns one offset of each partition; -1 if the partition has no such offset."""
+        """Returns one offset for each partition; -1 if the partition has no such offset."""
         answers = self._offset_answers(places, which, self._isolation if isolation is None else isolation)
         offsets = {}
         for place, at in answers.items():
@@ -331,7 +333,9 @@ class KafkaClient:
         return answers
 
     def offsets_at(self, places: Sequence[Place], millis: int) -> dict[Place, int]:
-        """Returns the first offset with this timestamp or a later one; -1 without such a record."""
+        """Returns the first offset with this timestamp or a later one for each partition; -1 if there is no such
+        record.
+        """
         answers = self._offset_answers(places, OffsetSpec.for_timestamp(max(0, millis)), self._isolation)
         times = {}
         for place, at in answers.items():
@@ -344,7 +348,7 @@ class KafkaClient:
         return offsets
 
     def timestamps(self, offsets: Mapping[Place, int]) -> dict[Place, int]:
-        """Returns the timestamps of the first records at or after these offsets, committed or not."""
+        """Returns the timestamp of the first record at or after each offset, whether the record is committed or not."""
         millis_by_place: dict[Place, int] = {}
 
         def take(place: Place, message: Any) -> None:
@@ -359,7 +363,7 @@ class KafkaClient:
         return millis_by_place
 
     def cut_back(self, positions: Mapping[Place, Position]) -> dict[Place, int]:
-        """Returns the partitions that lost records before these positions, with the first lost offset.
+        """Returns the partitions that have lost records before these positions, with the first lost offset.
 
         A consumer sends a position together with its leader epoch, and the brokers compare both with their log
         (KIP-320).
@@ -384,7 +388,9 @@ class KafkaClient:
         take: Callable[[Place, Any], None],
         refused: Callable[[Place, KafkaError], None] = lambda place, error: None,
     ) -> None:
-        """Passes on the first record of each partition at or after an offset, or the error of the partition."""
+        """Passes the first record of each partition at or after an offset to ``take``, or the partition's error to
+        ``refused``.
+        """
         more = {"isolation.level": isolation, "auto.offset.reset": "error", "enable.partition.eof": True,
                 "fetch.wait.max.ms": 50, "max.partition.fetch.bytes": _LITTLE}  # fmt: skip
         consumer = self.consumer("dagster_smt.look", **more)
@@ -407,7 +413,7 @@ class KafkaClient:
                 consumer.close()
 
     def count(self, window: Window, beat: Callable[[], None] = lambda: None) -> dict[str, int]:
-        """Counts the records of a window per topic by reading the window."""
+        """Counts the records of a window by topic. The function reads the window to count them."""
         counts = dict.fromkeys(window.topics, 0)
         offsets = offsets_of(window)
         more = {"isolation.level": self.topics_of.isolation_level, "auto.offset.reset": "error",
@@ -453,8 +459,8 @@ class KafkaClient:
     def committed(self, group: str) -> dict[Place, Committed]:
         """Returns the offsets that a consumer group has committed.
 
-        A consumer requests the offsets of every partition, and waits until transactions have ended. The admin client of
-        librdkafka 2.16 crashes if a broker answers this request with a request to retry.
+        The function uses a consumer, which requests the offsets of every partition, and waits until transactions have
+        ended. The admin client of librdkafka 2.16 crashes if a broker answers this request by asking for a retry.
         """
         with self.asking("topics"):
             listed = self.admin().list_topics(timeout=self.timeout).topics.values()
@@ -481,7 +487,7 @@ class KafkaClient:
         return True
 
     def _unstable(self, group: str) -> Problem:
-        """Returns why brokers that answer do not return the committed offsets of a group."""
+        """Returns the reason why brokers that respond do not return the committed offsets of a group."""
         statement = f"a transaction that commits the group's offsets is still open after {self.timeout:g} s"
         hint = "run again: the brokers end the transaction of a crashed run; or set a longer timeout of KafkaTopics"
         return Problem("SMT597", f"group {group}", statement, hint)
@@ -525,7 +531,7 @@ class KafkaClient:
     def producer(self, **more: Any) -> Any:
         """Returns a producer."""
         with self.asking(""):
-            # with a logger of its own, librdkafka prints nothing: being shut out by another run is no news for stderr
+            # with its own logger, librdkafka prints nothing; being fenced by another run should not appear on stderr
             return Producer({**self._config, **more}, logger=_LOG)
 
     def consumer(self, group: str, **more: Any) -> Any:
@@ -534,7 +540,7 @@ class KafkaClient:
             return Consumer(self.consumer_config(group, **more))
 
     def consumer_config(self, group: str, **more: Any) -> dict[str, Any]:
-        """The settings of such a consumer, including secrets."""
+        """Returns the settings of a consumer that does not join its group. The settings include secrets."""
         return {**self._config, "group.id": group, "enable.auto.commit": False, **more}
 
     def cluster_id(self) -> str:
@@ -545,7 +551,7 @@ class KafkaClient:
     # --- failures ---
 
     def _patiently(self, ask: Callable[[], Any]) -> Any:
-        """Retries while a broker is not ready, as is usual right after its start."""
+        """Retries while a broker is not ready, as often happens right after its start."""
         until = time.monotonic() + self.timeout
         while True:
             try:
@@ -559,11 +565,11 @@ class KafkaClient:
 
     @contextmanager
     def asking(self, what: str) -> Iterator[None]:
-        """Turns failures of the client into our errors.
+        """Converts failures of the client into errors of this package.
 
         Raises:
-            EngineError: SMT625: no broker responds; SMT626: the login is refused; SMT627: TLS fails; SMT628: a right is
-                missing; SMT629: another refusal.
+            EngineError: SMT625: no broker responds; SMT626: the login fails; SMT627: TLS fails; SMT628: a permission is
+                missing; SMT629: the brokers reject the request for another reason.
         """
         try:
             yield
@@ -577,11 +583,12 @@ class KafkaClient:
             raise EngineError(self._problem([first, *self._heard(first)], what)) from None
 
     def _heard(self, error: KafkaError) -> list[KafkaError]:
-        """Returns why no broker answers.
+        """Returns the reasons why no broker answers.
 
-        A time-out has no reason, so another client tries for a while and logs its errors.
+        A time-out does not carry a reason, so a second client tries to connect for a while and logs its errors.
 
-        No client that lives on calls back: librdkafka does so from threads of its own, until the very end of Python.
+        Only this short-lived client has a callback. librdkafka calls back from its own threads, until the very end of
+        the Python process.
         """
         heard: list[KafkaError] = []
         if error.code() in _SILENT:
@@ -614,4 +621,4 @@ class KafkaClient:
 
 
 class _Unknown(TableError):
-    """A topic or a partition that is not there."""
+    """Raised for a topic or partition that does not exist."""

@@ -1,4 +1,4 @@
-"""Translates options of Kafka's Java clients to those of librdkafka, the library of our client."""
+"""Translates options of Kafka's Java clients into options of librdkafka, the library of our client."""
 
 import re
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ def client_config(options: Mapping[str, str], own: Mapping[str, str], servers: s
 
     Args:
         options: Options of Kafka's Java clients, without Spark's prefix.
-        own: Options of librdkafka that win.
+        own: Options of librdkafka, which take precedence.
         servers: Bootstrap servers.
 
     Raises:
@@ -47,7 +47,7 @@ def client_config(options: Mapping[str, str], own: Mapping[str, str], servers: s
 
 
 def _stores(options: Mapping[str, str], own: Mapping[str, str], config: dict[str, str]) -> list[Problem]:
-    """Adds key and trust stores. librdkafka reads PEM, and keys in PKCS#12."""
+    """Adds key stores and trust stores. librdkafka reads PEM, and also keys in PKCS#12."""
     problems = []
     if place := options.get("ssl.truststore.location", ""):
         if options.get("ssl.truststore.type", "JKS").upper() == "PEM":
@@ -71,7 +71,7 @@ def _stores(options: Mapping[str, str], own: Mapping[str, str], config: dict[str
 
 
 def _sasl(options: Mapping[str, str], own: Mapping[str, str], config: dict[str, str]) -> list[Problem]:
-    """Adds user and password from the login module's line."""
+    """Adds the user and the password from the JAAS line of the login module."""
     if not options.get("security.protocol", "").upper().startswith("SASL"):
         return []
     mechanism = options.get("sasl.mechanism", "GSSAPI").upper()

@@ -1,11 +1,11 @@
-"""The requirements of topics for their records, from the settings of the topics."""
+"""Derives the requirements of topics for their records from the settings of the topics."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 LONGEST, POLICY = "max.message.bytes", "cleanup.policy"
 OF_BROKERS = {LONGEST: "message.max.bytes", POLICY: "log.cleanup.policy"}
-"""By setting of a topic the one of brokers that counts where a topic has none of its own."""
+"""Maps a topic setting to the broker setting that applies if the topic does not set it."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Dead letters on their way to a topic with a size limit: whole, or in shorter and shorter forms."""
+"""Prepares dead letters for a topic with a size limit: whole, or in shorter and shorter forms."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -8,9 +8,11 @@ from dagster_smt.tables.kafka.sizes import record_size
 
 Header = tuple[str, bytes | None]
 Parts = tuple[bytes | None, bytes | None, list[Header]]
-"""Key, value and headers."""
+"""The key, the value and the headers of a record."""
 LEFT_OUT = "dagster_smt.left_out"
-"""The header of a dead letter that had too many bytes for its topic: the sizes of what it lacks."""
+"""The header of a dead letter that was too long for its topic. It contains the sizes of the parts that were left
+out.
+"""
 _CONTEXT = ("__connect.errors.", "dagster_smt.")
 _MESSAGE = "__connect.errors.exception.message"
 _CLASSES = ("__connect.errors.exception.class.name", "__connect.errors.class.name")
@@ -62,7 +64,7 @@ def forms_of(
 
     Args:
         key, value, headers: The dead letter.
-        limit: The largest size in bytes, if it is known.
+        limit: The largest permitted size in bytes.
         identity: The headers that identify the record.
     """
     size = record_size(key, value, headers)
@@ -90,7 +92,7 @@ def forms_of(
 
 
 def _brief(name: str, content: bytes | None) -> bytes | None:
-    """Returns the code of a problem: the first word of its text."""
+    """Returns the code of a problem, which is the first word of its text."""
     if name == _MESSAGE and content is not None:
         return content.split(b" ")[0]
     return content

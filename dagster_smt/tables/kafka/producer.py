@@ -9,25 +9,25 @@ from dagster_smt.tables.kafka.client import DENIED, KafkaClient, Place
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sources.file_writer import NewRecord
 
-_LONGEST = 64 * 2**20  # how long a record may be is the topic's to say
+_LONGEST = 64 * 2**20  # the topic limits the size of a record
 
 
 def send(
     topics: KafkaTopics, topic: str, records: Iterable[NewRecord], partition: int | None = None
 ) -> dict[Place, tuple[int, int]]:
-    """Sends records in their order, and returns when the brokers have them.
+    """Sends records in their order, and returns after the brokers have received them.
 
     Args:
         topics: The cluster. Its option ``create`` permits the creation of a missing topic.
         topic: The topic.
         records: The records. librdkafka writes the current time for a timestamp of 0.
-        partition: Their partition; None lets the key choose.
+        partition: The partition of the records. If None, the key determines the partition.
 
     Returns:
         The number of records of each partition, and the offset of the first one.
 
     Raises:
-        TableError: SMT586: there is no such topic; SMT590: the brokers refuse records.
+        TableError: SMT586: the topic does not exist; SMT590: the brokers reject records.
     """
     client = KafkaClient(topics)
     client.make_missing([topic])

@@ -1,8 +1,8 @@
-"""The state of a topic sink as a consumer group's committed offsets, which Kafka's tools can show and reset.
+"""Stores the state of a topic sink in a consumer group's committed offsets, which Kafka's tools can show and reset.
 
-The commit of each partition has a text next to the offset. The text contains the exact set of offsets held, and the
-last run. An offset that somebody sets with Kafka's own tools has no such text. Then all earlier offsets count as held,
-and the partition counts as seen from its beginning.
+The commit of each partition has a metadata string next to the offset. The string contains the exact set of offsets that
+the sink holds, and the last run. If somebody sets an offset with Kafka's own tools, the commit has no such string. Then
+all earlier offsets are treated as held, and the partition as read from its beginning.
 """
 
 import json
@@ -18,17 +18,19 @@ from dagster_smt.tables.kafka.unmasked import accepted_in, texts_of, unmasked_in
 
 FORMAT = 1
 LIMIT = 4000
-"""Bytes of a commit's text: brokers take 4096 (``offset.metadata.max.bytes``)."""
+"""The largest size of a commit's metadata in bytes. Brokers accept 4096 (``offset.metadata.max.bytes``)."""
 COPIES = 16
-"""Brokers delete a group's commits of a topic that is deleted: the last runs are in the commits of so many topics."""
+"""The number of topics whose commits store the last runs. Brokers delete a group's commits for a topic when the topic
+is deleted.
+"""
 _KEY = "dagster_smt"
 
 
 def to_commits(state: TableState) -> dict[Place, Committed]:
-    """Returns the commits of a group for a state: the end of each partition's progress, with a text.
+    """Returns the commits of a group for a state: the end of each partition's progress, with a metadata string.
 
     Raises:
-        ValueError: A text would be longer than brokers accept. The message names the topic-partition.
+        ValueError: A metadata string would be longer than brokers accept. The message names the topic-partition.
     """
     commits = {}
     window = {(r.topic, r.partition): [r.start, r.end] for r in state.window.ranges}
@@ -57,7 +59,7 @@ def to_commits(state: TableState) -> dict[Place, Committed]:
 
 
 def _first_partitions(places: list[Place]) -> list[Place]:
-    """Returns the first partition of each topic, of sorted topic-partitions."""
+    """Returns the first partition of each topic, from sorted topic-partitions."""
     first: dict[str, Place] = {}
     for place in places:
         first.setdefault(place[0], place)
@@ -69,7 +71,9 @@ def _text(data: Mapping[str, Any]) -> str:
 
 
 def _with_runs(data: dict[str, Any], state: TableState) -> str:
-    """Returns the text with the start of the next search for letters, and with as many of the last runs as fit."""
+    """Returns the metadata string with the start of the next search for dead letters, and with as many of the last runs
+    as fit.
+    """
     runs = [[r.key, r.request, r.number, r.window, list(r.left_out)] for r in state.runs]
     letters = {"d": dict(state.dead_letters)} if state.dead_letters else {}
     for extra in (letters, {}):
@@ -81,10 +85,10 @@ def _with_runs(data: dict[str, Any], state: TableState) -> str:
 
 
 def from_commits(commits: Mapping[Place, Committed]) -> TableState | None:
-    """Reads the commits of ``to_commits``. Returns None for a group without commits.
+    """Reads the commits that ``to_commits`` wrote. Returns None for a group without commits.
 
     Raises:
-        ValueError: A text of this package has another format or is damaged.
+        ValueError: A metadata string of this package has an unknown format or is damaged.
     """
     if not commits:
         return None
@@ -111,7 +115,7 @@ def from_commits(commits: Mapping[Place, Committed]) -> TableState | None:
         identities |= {place[0]: data["i"]} if "i" in data else {}
         rows |= {place[0]: data["r"]} if "r" in data else {}
         kind, letters = data.get("k", kind), data.get("d", letters)
-        runs = max(runs, data.get("u", []), key=len)  # as many as fit beside what else a commit holds
+        runs = max(runs, data.get("u", []), key=len)  # as many as fit next to the rest of a commit
     return TableState(
         number=number,
         attempt=attempt,

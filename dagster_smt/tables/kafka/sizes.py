@@ -1,8 +1,9 @@
-"""The size of a record in bytes, as brokers compare it with ``max.message.bytes``: as a batch of one record.
+"""Computes the size of a record in bytes, as brokers compare it with ``max.message.bytes``: the size of a batch that
+contains only this record.
 
-A batch of version 2 has 61 bytes in front of its records, and a record has varints in front of its parts
-(``DefaultRecordBatch``, ``DefaultRecord``). The size is that before compression. The compressed size depends on the
-other records in the batch, so a record would fit in one run and not in the next.
+A batch of version 2 has 61 bytes before its records, and a record has varints before its parts (``DefaultRecordBatch``,
+``DefaultRecord``). The result is the size before compression. The compressed size depends on the other records in the
+batch, so the same record could fit in one run but not in the next.
 """
 
 from collections.abc import Sequence
@@ -12,11 +13,13 @@ from pyspark.sql import functions as F
 
 BATCH = 61
 ESTIMATED = 32
-"""By how much the producer's own upper bound may be above the size."""
+"""The largest amount by which the producer's own upper bound may exceed the size."""
 _FIRST = 3
-"""Attributes, and the differences of time and offset to the batch's, which are 0 for a first record."""
+"""The bytes for the attributes, and for the differences of time and offset to those of the batch. Both differences are
+0 for a first record.
+"""
 _VARINTS = (2**6, 2**13, 2**20, 2**27)
-"""Lengths from which on a signed varint takes one byte more."""
+"""The numbers at which a signed varint becomes one byte longer."""
 
 Headers = Sequence[tuple[str, bytes | None]]
 
@@ -49,7 +52,7 @@ def size_column(key: Column, value: Column, headers: Column) -> Column:
         lambda sum_, header: sum_ + _part_column(header["key"]) + _part_column(header["value"]),
     )
     count = F.coalesce(F.size(headers), F.lit(0))
-    none = F.greatest(count, F.lit(0))  # Spark may call the size of null -1
+    none = F.greatest(count, F.lit(0))  # depending on its settings, Spark returns -1 for the size of null
     body = F.lit(_FIRST) + _varint_column(none) + _part_column(key) + _part_column(value) + of_headers
     return F.lit(BATCH) + _varint_column(body) + body
 

@@ -1,9 +1,9 @@
-"""Kafka clusters as plain data: servers, options of the clients, secrets by reference.
+"""Describes Kafka clusters as plain data: servers, client options, and references to secrets.
 
-Options are spelled as Spark spells them: ``kafka.`` in front of Kafka's own names. A value may contain references to
-the environment, ``${env:NAME}``, as for Connect's ``EnvVarConfigProvider``, or be a Dagster ``EnvVar``. The references
-are resolved when a client is created, so a definition, its ``repr``, its metadata and its messages contain only names.
-One exception: the message that no broker responds shows the addresses of the brokers.
+Options are spelled as in Spark: ``kafka.`` in front of Kafka's own names. A value may contain references to environment
+variables, ``${env:NAME}``, as for Connect's ``EnvVarConfigProvider``, or be a Dagster ``EnvVar``. The references are
+resolved when a client is created, so a definition, its ``repr``, its metadata and its messages contain only names.
+There is one exception: the message that no broker responds shows the addresses of the brokers.
 """
 
 import re
@@ -39,7 +39,7 @@ OURS = {
         "Spark sets it",
     ),
 }
-"""Options that users cannot give, and why."""
+"""Options that users cannot set, with the reason."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class NewTopics:
     """Settings for the creation of missing topics.
 
     Attributes:
-        partitions: Number of partitions of each topic.
-        replication_factor: Copies of each partition; -1 is the broker's default.
+        partitions: The number of partitions of each topic.
+        replication_factor: The number of copies of each partition; -1 for the broker's default.
         settings: Topic settings, such as ``cleanup.policy``.
     """
 
@@ -62,15 +62,16 @@ class KafkaTopics:
     """The topics of a Kafka cluster.
 
     Attributes:
-        bootstrap_servers: ``host:port``, several with commas; may be a reference to the environment.
+        bootstrap_servers: ``host:port``, or several of them separated by commas. The value may refer to an environment
+            variable.
         options: Options of Kafka's Java clients as Spark spells them (``kafka.security.protocol``), and options of
             Spark's reader and writer. Secrets are references: ``${env:NAME}`` or a Dagster ``EnvVar``.
-        client_options: Options of librdkafka, for the client that lists topics and offsets. Most of them follow from
-            ``options``; set here only those that librdkafka spells differently.
+        client_options: Options of librdkafka, for the client that lists topics and offsets. Most of them are derived
+            from ``options``. Set here only the options that librdkafka spells differently.
         isolation_level: ``read_committed`` skips aborted transactions and ends before open ones;
             ``read_uncommitted`` reads both.
-        create: Settings for topics that a run writes to and that do not exist; None: a run refuses such topics.
-        timeout: Time limit of each request to the brokers, in seconds.
+        create: Settings with which a run creates missing target topics. None: a missing target topic is an error.
+        timeout: The time limit of each request to the brokers, in seconds.
     """
 
     bootstrap_servers: str
@@ -117,7 +118,9 @@ class KafkaTopics:
 
     @property
     def addressed(self) -> str:
-        """The place with the addresses behind a reference, if the reference holds only addresses."""
+        """The name of the cluster in messages. Adds the addresses behind a reference, if the reference contains only
+        addresses.
+        """
         servers = self.servers
         if servers == self.bootstrap_servers or not _ADDRESSES.fullmatch(servers):
             return self.place

@@ -1,4 +1,4 @@
-"""Sends records in transactions. Of two producers with one name, the later one fences the earlier one."""
+"""Sends records in transactions. If two producers have the same name, the later one fences the earlier one."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,34 +16,39 @@ OnDelivery = Callable[[KafkaError | None, Message], None]
 _FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
 _REQUEST = 64 * 2**20
 LONGEST = _REQUEST - 1024
-"""Bytes of the longest record that is sent, whatever a topic takes: the client adds some of its own."""
+"""The size in bytes of the longest record that is sent, even if a topic accepts more. The client adds some bytes of its
+own.
+"""
 _BATCH = 1_000_000
 _MOST, _BYTES = 10_000, 32 * 2**20
-"""Records of a transaction, and their bytes: they are at hand until it ends, should they be sent again."""
+"""The largest number of records in a transaction, and of their bytes. The records stay in memory until the transaction
+ends, in case they must be sent again.
+"""
 _TRIES = 5
-"""How often a transaction is sent again of which nothing was refused."""
+"""The number of attempts to send a transaction in which no record was rejected."""
 _OF_RECORDS = (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD, KafkaError._INVALID_DIFFERENT_RECORD)
-"""What brokers say of a record, or of one of those in a batch, and not of the producer or the topic."""
+"""Errors with which brokers reject a record, or one of the records in a batch, and not the producer or the topic."""
 _NOT_SENT = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
-"""What the client says of records behind one that was refused, and of those of the next transaction: the numbers that
-it gives to records have a gap then, until it has got a new epoch."""
+"""Errors that the client reports for records after a rejected record, and for records of the next transaction. The
+sequence numbers that the client assigns then have a gap, until the client gets a new epoch.
+"""
 
 
 class Transactions:
     """A producer that sends records in successive transactions.
 
-    If brokers refuse a record, its transaction ends, and the next one can begin half a second later. So the producer
-    remembers the refusal: it does not send records of this topic in a form that brokers would refuse, too.
+    If brokers reject a record, its transaction ends, and the next one can begin half a second later. So the producer
+    remembers the limit: it does not send records of this topic in a form that brokers would also reject.
 
     Args:
         client: The brokers.
         name: The transactional id.
         owner: The sender, for messages.
-        limits: The largest batch in bytes by topic, if it is known, because librdkafka does not split refused batches.
-            Records of other topics are sent as batches of one record.
+        limits: The largest batch in bytes by topic, as far as known, because librdkafka does not split rejected
+            batches. Records of other topics are sent as batches of one record.
 
     Attributes:
-        unwritten: The records that brokers refuse in every form.
+        unwritten: The records that brokers reject in every form.
         shortened: The number of records that were written in a shorter form.
     """
 
@@ -53,8 +58,8 @@ class Transactions:
         self.producer = client.producer(
             **{
                 "transactional.id": name,
-                "partitioner": "murmur2_random",  # as Java's producer chooses
-                "message.max.bytes": _REQUEST,  # how long a record may be is the topic's to say
+                "partitioner": "murmur2_random",  # Java's producer chooses partitions in this way
+                "message.max.bytes": _REQUEST,  # the topic limits the size of a record
                 "batch.size": max(1, min([_BATCH, *self.limits.values()])),
                 "linger.ms": 20,
             }
@@ -70,7 +75,7 @@ class Transactions:
     def begin(self) -> None:
         """Fences earlier producers of this name.
 
-        Their uncommitted records are aborted; readers see all other records.
+        The uncommitted records of these producers are aborted. Readers see all other records.
         """
         with self.client.asking(self.owner):
             self.producer.init_transactions(self.client.timeout)
@@ -79,7 +84,8 @@ class Transactions:
         """Sends a record. After ``commit`` the record is in its topic, unless it is in ``unwritten``.
 
         Raises:
-            TableError: SMT528: a later producer has this name; SMT590: the brokers refuse the topic.
+            TableError: SMT528: a later producer has this name; SMT590: the brokers reject records because of their
+                topic.
         """
         if len(self.waiting) >= _MOST or self.bytes + record.size > _BYTES:
             self.commit()
@@ -88,14 +94,15 @@ class Transactions:
         self.bytes += record.size
 
     def commit(self) -> list[Range]:
-        """Sends the waiting records in a transaction. If brokers refuse a record, another transaction sends the rest.
+        """Sends the waiting records in a transaction. If brokers reject a record, another transaction sends the rest.
 
         Returns:
             Ranges that certainly contain only the records that were sent.
 
         Raises:
-            TableError: SMT528: a later producer has this name; SMT590: the brokers refuse the topic.
-            EngineError: SMT628 a right is missing.
+            TableError: SMT528: a later producer has this name; SMT590: the brokers reject records because of their
+                topic.
+            EngineError: SMT628, a permission is missing.
         """
         records, self.waiting, self.bytes = self.waiting, [], 0
         tries = 0
@@ -106,7 +113,7 @@ class Transactions:
             tries = 0 if self.refused else tries + 1
             if tries == _TRIES:
                 raise self._refused("transactions of its producer fail")
-        if self.times > 1:  # each has left a mark between its records and the next one's
+        if self.times > 1:  # each transaction has left a marker between its records and those of the next transaction
             return []
         ranges = []
         for place, offsets in sorted(self.sent.items()):
@@ -118,7 +125,7 @@ class Transactions:
         return results
 
     def _with_forms(self, records: Iterable[Outgoing]) -> list[Outgoing]:
-        """Returns the records in a form that their topic may accept, and notes records without such a form."""
+        """Returns each record in a form that its topic may accept, and notes the records that have no such form."""
         writable: list[Outgoing] = []
         for record in records:
             while record.parts is not None and not self._may_take(record):
@@ -135,7 +142,8 @@ class Transactions:
         """Sends all records or none. Returns True if the records were committed."""
         delivered: list[tuple[str, int, int]] = []
         refused: list[KafkaError] = []
-        self.refused, self.lost = refused, False  # of an earlier transaction is reported late, and to its own list
+        # errors of an earlier transaction are reported late, and to the list of that transaction
+        self.refused, self.lost = refused, False
 
         def note_delivery(error: KafkaError | None, message: Message) -> None:
             if error is None:
@@ -159,7 +167,7 @@ class Transactions:
         return True
 
     def _produce_all(self, records: Sequence[Outgoing], on_delivery: OnDelivery) -> Outgoing:
-        """Produces records until one is refused. Returns the last one."""
+        """Produces records until one is rejected. Returns the last record that was produced."""
         for record in records:
             self._produce(record, on_delivery)
             if record.topic not in self.batches:
@@ -180,22 +188,22 @@ class Transactions:
             except BufferError:
                 self.producer.poll(0.5)
             except KafkaException:
-                self.producer.poll(0)  # what was refused before ends the transaction
+                self.producer.poll(0)  # an earlier rejection ends the transaction
                 if not self.refused and not self.lost:
                     raise
                 return
 
     def _flush(self) -> None:
-        """Waits until all records are delivered or one is refused. The client itself would wait until it gives up."""
+        """Waits until all records are delivered or one is rejected. The client itself would wait until it gives up."""
         until = time.monotonic() + self.client.timeout
         while self.producer.flush(0.1) and not self.refused and time.monotonic() < until:
             pass
 
     def _abort(self, last: Outgoing) -> None:
-        """Aborts a transaction with a refused record, and notes the reason. ``last`` is the record that was sent last.
+        """Aborts a transaction with a rejected record, and notes the reason. ``last`` is the record that was sent last.
 
         Raises:
-            TableError: SMT590, what is refused is no single record.
+            TableError: SMT590, the brokers rejected something other than a single record.
         """
         if any(map(_is_fenced, self.refused)):
             return
@@ -212,12 +220,14 @@ class Transactions:
         self.producer.abort_transaction(self.client.timeout)
         self.open = False
         if self.refused and last.topic in self.batches:
-            self.batches.clear()  # which record of a batch it was brokers do not say
+            self.batches.clear()  # brokers do not report which record of a batch they rejected
         elif self.refused:
             self._learn(last, self.refused[0])
 
     def _check_rights(self) -> None:
-        """Raises the reason why the client did not send records, such as a missing right: a commit reports it."""
+        """Raises the reason why the client did not send records, such as a missing permission. Only a commit reports
+        this reason.
+        """
         try:
             self.producer.commit_transaction(self.client.timeout)
         except KafkaException as error:
@@ -227,7 +237,7 @@ class Transactions:
     def _learn(self, record: Outgoing, error: KafkaError) -> None:
         assert record.parts is not None
         if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
-            # the limit lies somewhere below: of a letter in its shortest form there is nothing more to leave out
+            # the real limit is lower; a letter in its shortest form has nothing more to leave out
             self.limits[record.topic] = record.size * 2 // 3 if not record.shortest else record.size - 1
         elif record.parts[0] is None:
             self.with_keys.add(record.topic)
@@ -241,7 +251,8 @@ class Transactions:
         """Aborts an open transaction."""
         if not self.open:
             return
-        with suppress(KafkaException):  # shut out, or no broker answers: then they end it themselves
+        # if this producer is fenced, or no broker answers, the brokers end the transaction themselves
+        with suppress(KafkaException):
             self.producer.abort_transaction(self.client.timeout)
 
     @contextmanager
@@ -257,11 +268,12 @@ class Transactions:
             raise self._overtaken()
 
     def _is_shut_out(self) -> bool:
-        """Tells whether a later producer has this name.
+        """Returns True if a later producer has this name.
 
-        The error at hand does not tell: where librdkafka reports records while its fatal error is raised, Python turns
-        that error into a ``SystemError``, one around the other for each record; and a producer that is asked again says
-        ``_FATAL`` alone. A producer with a fatal error answers every question about transactions with that error.
+        The current error does not show this. If librdkafka reports records while its fatal error is raised, Python
+        turns that error into a ``SystemError``, nested once for each record. A producer that is asked again reports
+        only ``_FATAL``. However, a producer with a fatal error answers every question about transactions with that
+        error.
         """
         if any(map(_is_fenced, self.refused)):
             return True
@@ -286,7 +298,7 @@ def _is_fenced(error: Any) -> bool:
 def transactions(
     client: KafkaClient, name: str, owner: str, limits: Mapping[str, int] | None = None
 ) -> Iterator[Transactions]:
-    """Yields a producer of a name. Earlier producers of this name are fenced.
+    """Yields a producer with a transactional id. Earlier producers with this id are fenced.
 
     Args:
         client: The brokers.
@@ -295,7 +307,7 @@ def transactions(
         limits: See ``Transactions``.
 
     Raises:
-        EngineError: The brokers refuse the producer.
+        EngineError: The brokers do not accept the producer.
     """
     producer = Transactions(client, name, owner, limits)
     try:

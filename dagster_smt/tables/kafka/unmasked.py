@@ -1,4 +1,4 @@
-"""Unmasked records in the commits of a consumer group. If a commit has too little room, ranges are joined."""
+"""Stores unmasked records in the commits of a consumer group. If a commit has too little space, ranges are joined."""
 
 import json
 from collections.abc import Mapping
@@ -11,15 +11,15 @@ from dagster_smt.model.windows.offsets import OffsetSet
 from dagster_smt.tables.kafka.client import Place
 
 ROOM = 1500
-"""Bytes of the first commit's text for what is on record, entry by entry."""
+"""The bytes in the first commit's metadata for listing unmasked records entry by entry."""
 _ENTRIES, _JOINED, _RANGE, _ACCEPTED = "um", "uj", "ur", "ua"
 
 
 def texts_of(state: TableState, places: list[Place]) -> dict[Place, dict[str, Any]]:
-    """Returns the addition to the text of each partition's commit.
+    """Returns the addition to the metadata of each partition's commit.
 
-    The first text lists the entries, each with one range per partition. If there is too little room, one entry stands
-    for all, and the text of each partition has the partition's range.
+    The first addition lists the entries, each with one range per partition. If the space is too small, one entry
+    replaces all of them, and the addition of each partition contains the partition's range.
     """
     if not places or not (state.unmasked or state.accepted):
         return {}
@@ -44,7 +44,7 @@ def texts_of(state: TableState, places: list[Place]) -> dict[Place, dict[str, An
 
 
 def unmasked_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Unmasked, ...]:
-    """Returns the unmasked records in the texts of ``texts_of``."""
+    """Returns the unmasked records in the metadata that ``texts_of`` wrote."""
     entries: list[Unmasked] = []
     joined: list[Any] = []
     for text in texts.values():

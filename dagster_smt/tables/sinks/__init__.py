@@ -1,4 +1,4 @@
-"""Sinks: one module each behind the protocol ``Table``."""
+"""The sinks. Each sink has a module behind the protocol ``Table``."""
 
 from pyspark.sql import SparkSession
 
@@ -13,11 +13,12 @@ def open_table(session: SparkSession, sink: Sink, source: SourceSpec | None = No
 
     Args:
         session: The Spark session.
-        sink: The sink; one with ``{topic}`` is the table with the progress of its runs.
-        source: The source of the records. Topics need it, so that a run does not write to a topic that it reads.
+        sink: The sink. A sink with ``{topic}`` opens as the table that stores the progress of its runs.
+        source: The source of the records. Sinks that write topics need the source, so that a run does not write to a
+            topic that it reads.
 
     Raises:
-        UnsupportedError: SMT952, no module writes this kind of sink.
+        UnsupportedError: SMT952, no module can write this kind of sink.
     """
     if isinstance(sink, TableSink) and sink.per_topic:
         sink = sink.progress

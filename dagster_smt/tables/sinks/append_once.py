@@ -1,6 +1,7 @@
-"""Appends records to topics once: records that an earlier attempt wrote before it crashed are not written again.
+"""Appends each record to its topic exactly once: a record that an earlier attempt wrote before it crashed is not
+written again.
 
-If two runs append at once, one waits for the other, or the later run fences the earlier one.
+If two runs append at the same time, either one waits for the other, or the later run fences the earlier one.
 
 The headers of each record name its writer and its source record. For each partition of the target topics, the table
 stores the offset at which the next run starts to search. All earlier records belong to commits of the table.
@@ -22,7 +23,7 @@ from dagster_smt.tables.sinks.replaced_rows import replaced_rows
 from dagster_smt.tables.sinks.topics import Appended, Topics
 
 Ends = Mapping[str, int]
-"""``topic-partition`` to an offset."""
+"""Maps each ``topic-partition`` to an offset."""
 _SOURCE = SourceColumns("source_topic", "source_partition", "source_offset")
 
 
@@ -31,9 +32,9 @@ class Trace:
     """The identity of a record in its headers.
 
     Attributes:
-        identity: Headers that together tell a record from all others; the last one of each name counts.
+        identity: Headers that together identify a record. If a header occurs several times, the last one is used.
         owner: The header with the writer's name, and that name.
-        source: The topic, partition and offset of the source record, as texts.
+        source: The topic, partition and offset of the source record, as strings.
     """
 
     identity: Sequence[str]
@@ -51,7 +52,7 @@ def append_once(
     order: Sequence[str],
     say: Callable[[str], None] = lambda line: None,
 ) -> tuple[dict[str, int], Appended]:
-    """Appends the records that the topics do not have yet.
+    """Appends the records that the topics do not contain yet.
 
     Args:
         place: The topics.
@@ -59,13 +60,13 @@ def append_once(
         topics: The target topics.
         trace: The identity of the records in their headers.
         since: The offsets at which the search for existing records starts.
-        taken_in: The offsets that the table holds after this commit. Later runs still search for the records of other
-            offsets.
+        taken_in: The source offsets that the table holds after this commit. Later runs still search for the records of
+            other source offsets.
         order: See ``Topics.append``.
         say: Receives lines about the progress.
 
     Returns:
-        The offsets at which the next run starts to search, and the result for the records.
+        The offsets at which the next run starts to search, and the outcome of appending the records.
     """
     with place.alone(trace.owner[1], topics, trace.identity, say) as alone:
         return _append_once(alone, frame, topics, trace, since, taken_in, order, say)
@@ -105,7 +106,7 @@ def _from(r: Range, since: Ends) -> Range:
 
 
 def _traces(records: DataFrame, trace: Trace) -> DataFrame:
-    """Returns the places of records, and their identities from the headers."""
+    """Returns the coordinates of records, and their identities from the headers."""
     topic, partition, offset = trace.source
     traces = records.select(
         "topic",
@@ -125,9 +126,10 @@ def _traces(records: DataFrame, trace: Trace) -> DataFrame:
 
 
 def _still_needed(traces: DataFrame, owner: str, taken_in: OffsetSet) -> dict[str, int]:
-    """Returns the first record, per partition, that comes from one which the table has not taken in.
+    """Returns, for each partition, the first record whose source record is not yet part of the table.
 
-    A run that died has left it, or the table is made anew. The run that takes its source in has to find it.
+    A run that died has left this record, or the table is being rebuilt. The run that adds the source record to the
+    table has to find this record.
     """
     records = traces.where(F.col("owner") == owner).where(F.col(_SOURCE.offset).isNotNull())
     if taken_in:
@@ -144,7 +146,9 @@ def _key(r: Range) -> str:
 
 
 def last_header(name: str) -> Column:
-    """Returns the text of the last header of a name; null in records of other writers, which have no such header."""
+    """Returns the value of the last header with a name, as a string; null in records of other writers, which lack such
+    a header.
+    """
     last = F.try_element_at(F.filter("headers", lambda h: h["key"] == name), F.lit(-1))
     return last["value"].cast("string")
 

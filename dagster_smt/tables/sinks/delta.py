@@ -1,9 +1,9 @@
-"""Delta tables as sinks: one commit holds rows and state.
+"""Delta tables as sinks. One commit holds the rows and the state.
 
-The state is the commit's ``userMetadata``; the number of our commit is the ``txnVersion`` of the application
-``dagster_smt``, so of two writers with one number Delta accepts only the first. A table that this package creates keeps
-its commits (``delta.enableExpiredLogCleanup`` is off), so its log always has the state. If somebody switches the
-clean-up on, a second commit follows each commit and repeats the state as a table property.
+The state is the commit's ``userMetadata``. The number of our commit is the ``txnVersion`` of the application
+``dagster_smt``, so if two writers use the same number, Delta accepts only the first. A table that this package creates
+keeps its commits (``delta.enableExpiredLogCleanup`` is off), so its log always contains the state. If somebody switches
+the clean-up on, each commit is followed by a second commit, which repeats the state as a table property.
 """
 
 import re
@@ -58,9 +58,10 @@ _OWN_SOURCE = {
     "spark.databricks.delta.merge.materializeSource": "none",
     "spark.databricks.delta.merge.failSourceCachedAfterMaterialization": "false",
 }
-"""Delta would copy the changes before a ``MERGE`` reads them twice. The run keeps them already.
+"""Settings that stop Delta from copying the changes before a ``MERGE``, which reads them twice. The run already caches
+the changes.
 
-Delta 4.1 refuses a source that is cached and not copied, because somebody could have cached it in the middle.
+Delta 4.1 rejects a source that is cached but not copied, because somebody could have cached it halfway through.
 """
 _MAPPED = re.compile(r"[ ,;{}()\n\t=]")
 _MAPPING = {
@@ -81,17 +82,19 @@ _NO_DELTA = re.compile(
     r"DATA_SOURCE_NOT_FOUND|ClassNotFoundException|DELTA_CONFIGURE_SPARK_SESSION|delta\.DefaultSource"
 )
 _RECORDING: dict[int, tuple[int, str | None]] = {}
-"""By session: how many commits are under way in it, and what its setting was before them."""
+"""Stores, for each session, the number of running commits, and the value that the session's setting had before them."""
 _RECORDING_LOCK = threading.Lock()
 _TRIES = 8
 _MOST_LOOKED = 1_000
-"""Commits among which those of others are looked for."""
+"""The number of latest commits that are searched for commits of other writers."""
 _LOG_LIMITS = (1, 30, None)
-"""How far back the state is looked for: it is in the last commit unless somebody else has committed since."""
+"""The numbers of latest commits to search for the state, one attempt after the other. The state is in the last commit
+unless another writer has committed since.
+"""
 
 
 def refused(schema: StructType) -> list[Problem]:
-    """Returns names that a Delta table cannot hold, because they differ only in case."""
+    """Returns a problem for names that a Delta table cannot hold, because they differ only in case."""
     hint = "rename one with ReplaceField, or use another sink"
     twins = []
     for first, other in case_twins(schema):
@@ -100,10 +103,10 @@ def refused(schema: StructType) -> list[Problem]:
 
 
 class DeltaTable:
-    """See ``Table``."""
+    """A Delta table: see ``Table``."""
 
     def __init__(self, session: SparkSession, spec: DeltaSink):
-        if spec.folder is not None:  # Delta takes relative paths to write to, and none to read from
+        if spec.folder is not None:  # Delta accepts relative paths for writing, but not for reading
             spec = replace(spec, path=spec.folder.absolute())
         self.session, self.spec = session, spec
         self.name = spec.table or f"delta.{quoted(str(spec.path))}"
@@ -148,10 +151,11 @@ class DeltaTable:
         return None
 
     def _standing(self, settle: bool) -> TableState | None:
-        """Returns the state of the version that the table stands on, where that is not plainly its last commit's.
+        """Returns the state of the version that the table's rows come from, if that version is not simply our last
+        commit.
 
         Raises:
-            TableError: SMT554 somebody else has replaced what is there, SMT555 the log does not reach back so far.
+            TableError: SMT554, another writer has replaced the rows; SMT555, the log does not reach back far enough.
         """
         last = Standing()
         for limit in _LOG_LIMITS[1:]:
@@ -168,9 +172,10 @@ class DeltaTable:
         return state
 
     def _version_at(self, restore: Commit, commits: Sequence[Commit]) -> int | None:
-        """Returns the version that a restore to a moment brought back.
+        """Returns the version that a restore by timestamp brought back.
 
-        Spark notes the moment as the user wrote it, in the zone of that session, so the files have to be the same.
+        Spark records the timestamp as the user wrote it, in the time zone of the user's session. So the function
+        compares the files of the versions.
         """
         written = restore.parameters.get("timestamp")
         if written is None:
@@ -193,12 +198,13 @@ class DeltaTable:
         return frozenset(row.file for row in rows.collect())
 
     def next_number(self, before: TableState | None) -> int:
-        """See ``Table``: Delta skips a commit whose number it has seen, even if a restore has removed that commit
-        since."""
+        """See ``Table``. Delta skips a commit whose number it has seen, even if a restore has since removed that
+        commit.
+        """
         last = self._history(1)
         if not last:
             return 1
-        never = last[0].version + 2  # each commit of ours was at least one version
+        never = last[0].version + 2  # each of our commits created at least one version
         for limit in _LOG_LIMITS:
             commits = self._history(limit)
             try:
@@ -230,7 +236,7 @@ class DeltaTable:
         return [foreign(commit) for commit in others][:MOST_FOREIGN]
 
     def _history(self, limit: int | None) -> list[Commit]:
-        """Returns the latest commits, the last one first; none if there is no table. Each look lists the whole log."""
+        """Returns the latest commits, the last one first; none if there is no table. Each call lists the whole log."""
         if limit == 1 and (last := last_commit(self.session, str(self.spec.path), self.spec.table)) is not None:
             return [last]
         try:
@@ -238,7 +244,7 @@ class DeltaTable:
         except PySparkException:
             if self.schema() is None:
                 return []
-        return self._described_history(limit)  # another run has created the table since
+        return self._described_history(limit)  # another run has created the table since then
 
     def _described_history(self, limit: int | None) -> list[Commit]:
         suffix = f" LIMIT {limit}" if limit else ""
@@ -254,7 +260,7 @@ class DeltaTable:
             raise TableError(problem) from None
 
     def _state_in_properties(self) -> TableState | None:
-        """Returns the state that a property repeats."""
+        """Returns the state that a table property repeats."""
         text = self._properties().get(PROPERTY)
         try:
             if text:
@@ -291,7 +297,7 @@ class DeltaTable:
         return [other_layout(self.spec.place, differences)]
 
     def _check_rebuild(self, detail: Row) -> None:
-        """Refuses a rebuild that Delta cannot do, before anything is read.
+        """Raises an error, before anything is read, if Delta cannot do the requested rebuild.
 
         Raises:
             UnsupportedError: SMT906.
@@ -318,7 +324,7 @@ class DeltaTable:
         write = partial(self._write, frame, state, replaced)
         self._on_top_of_others(write, partial(self.state, settle=settles), expected, replaced)
         mine = self._commit_of(state)
-        if mine is None:  # Delta passes over a transaction whose number is taken, without a word
+        if mine is None:  # Delta silently skips a transaction whose number is taken
             raise other_run_committed(self.spec.place)
         self._repeat_state(state)
         rows, copied, files, size = (
@@ -333,10 +339,10 @@ class DeltaTable:
         expected: TableState | None,
         replaced: Replaced,
     ) -> None:
-        """Writes a commit, again if a writer that is no run of ours came between, such as ``OPTIMIZE``.
+        """Writes a commit, and repeats it if another writer's commit, such as ``OPTIMIZE``, came first.
 
         Raises:
-            TableError: SMT528, another run committed; SMT557, others changed the table each time.
+            TableError: SMT528, another run committed; SMT557, other writers changed the table during every attempt.
         """
         for _ in range(_TRIES):
             check_expected(now, expected, replaced, self.spec.place)
@@ -371,14 +377,14 @@ class DeltaTable:
 
         self._on_top_of_others(write, self.state, expected, Replaced())
         mine = self._commit_of(state)
-        if mine is None:  # Delta passes over a transaction whose number is taken, without a word
+        if mine is None:  # Delta silently skips a transaction whose number is taken
             raise other_run_committed(self.spec.place)
         self._repeat_state(state)
         files, size = (int(mine.metrics.get(name, 0)) for name in ("numTargetFilesAdded", "numTargetBytesAdded"))
         return NewCommit(None, files, size)
 
     def _add_columns(self, columns: StructType) -> None:
-        """Adds the columns that the table does not have yet, and widen others."""
+        """Adds the columns that the table does not have yet, and widens existing columns."""
         table = self.schema()
         assert table is not None
         self._evolve(table, columns)
@@ -387,7 +393,7 @@ class DeltaTable:
             self._save(nothing.write.format("delta").mode("append").options(mergeSchema="true"))
 
     def _commit_of(self, state: TableState) -> Commit | None:
-        """Returns the commit that a try has made; others may have committed since, however often."""
+        """Returns the commit that an attempt has made, however many other commits followed."""
         for limit in _LOG_LIMITS:
             for commit in self._history(limit):
                 readable = self._readable(commit)
@@ -396,7 +402,7 @@ class DeltaTable:
         return None
 
     def keep(self, state: TableState) -> None:
-        """See ``Table``: a committed state stays."""
+        """See ``Table``. A committed state never expires."""
 
     def append(self, frame: DataFrame) -> None:
         """See ``Table``."""
@@ -404,7 +410,7 @@ class DeltaTable:
         self._save(frame.write.format("delta").mode("append").options(mergeSchema="true"))
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """See ``Table``: a MERGE, which Delta refuses if another commit came first."""
+        """See ``Table``. Uses a MERGE, which Delta rejects if another commit came first."""
         rows = f"dagster_smt_{secrets.token_hex(8)}"
         frame.createOrReplaceTempView(rows)
         same = " AND ".join(f"there.{quoted(name)} <=> new.{quoted(name)}" for name in key)
@@ -421,7 +427,7 @@ class DeltaTable:
                     inserted = self._inserted(frame.columns, star=evolves)
                     self.session.sql(f"{merge} WHEN NOT MATCHED THEN INSERT {inserted}").collect()
                     return
-                except Exception as error:  # of PySpark or of Py4J, as the case may be
+                except Exception as error:  # raised by PySpark or by Py4J, depending on the session
                     if not _CONFLICT.search(str(error)):
                         raise
         finally:
@@ -429,14 +435,16 @@ class DeltaTable:
         raise always_changed(self.spec.place, _TRIES)
 
     def _inserted(self, columns: Sequence[str], *, star: bool) -> str:
-        """Returns the columns that a MERGE inserts. A star would include generated columns, which the rows lack."""
+        """Returns the columns that a MERGE inserts. A star would include generated columns, which are missing in the
+        rows.
+        """
         if star and not delta_layout.generated_columns(self.spec.layout):
             return "*"
         names = [quoted(name) for name in columns]
         return f"({', '.join(names)}) VALUES ({', '.join(f'new.{name}' for name in names)})"
 
     def _make(self, frame: DataFrame, state: TableState, replaced: Replaced) -> None:
-        """Makes the table with its first rows."""
+        """Creates the table with its first rows."""
         layout = self.spec.layout
         properties = {_CLEAN_UP: "false", **(_MAPPING if _odd_names(frame.schema) else {})}
         if delta_layout.generated_columns(layout):
@@ -445,12 +453,13 @@ class DeltaTable:
         elif layout:
             self._create_as(frame, _settings(state), properties, replace=False)
         else:
-            if self.spec.table:  # a catalog table begins without rows: making it keeps neither transaction nor state
+            # a table in a catalog is created without rows, because its creation stores neither transaction nor state
+            if self.spec.table:
                 self._save(frame.limit(0).write.format("delta").options(**properties))
             self._save(self._writer(frame, state, replaced).options(**properties))
 
     def _make_empty(self, frame: DataFrame) -> bool:
-        """Makes the table with its layout, if there is none. Tells whether it has."""
+        """Creates the table with its layout if it does not exist. Returns True if this call has created it."""
         layout = self.spec.layout
         if self.schema() is not None or not layout:
             return False
@@ -471,14 +480,14 @@ class DeltaTable:
     def _create_as(
         self, frame: DataFrame, settings: Mapping[str, str], properties: Mapping[str, str], *, replace: bool
     ) -> None:
-        """Makes or replace the table, with its layout and with rows, as one commit."""
+        """Creates or replaces the table, with its layout and with rows, in one commit."""
         layout = self.spec.layout
         properties = {**properties, **delta_layout.layout_properties(layout)}
         with view_of(frame) as view, session_with(self.session, {**settings, **delta_layout.ANY_PROPERTY}) as session:
             session.sql(delta_layout.create_as(self.name, view, layout, properties, replace=replace)).collect()
 
     def _rebuild(self, table: StructType, frame: DataFrame, state: TableState) -> None:
-        """Replaces all rows, the columns and the layout, as one commit."""
+        """Replaces all rows, the columns and the layout in one commit."""
         layout, properties = self.spec.layout, self._properties()
         former = delta_layout.generated_in(properties)
         everything = Replaced(everything=True)
@@ -499,7 +508,7 @@ class DeltaTable:
             self._save(writer.partitionBy(*self._partitions()) if layout.partition_by else writer)
 
     def _describe(self) -> None:
-        """Gives a table that is there the properties and the comment of its layout."""
+        """Sets the properties and the comment of the layout on an existing table."""
         layout = self.spec.layout
         properties = delta_layout.layout_properties(layout)
         with session_with(self.session, delta_layout.ANY_PROPERTY) as session:
@@ -556,7 +565,7 @@ class DeltaTable:
     def _conflicts(self) -> Iterator[None]:
         try:
             yield
-        except Exception as error:  # of PySpark or of Py4J, as the case may be
+        except Exception as error:  # raised by PySpark or by Py4J, depending on the session
             if _CONFLICT.search(str(error)):
                 raise other_run_committed(self.spec.place) from None
             if "DELTA_CANNOT_MODIFY_APPEND_ONLY" in str(error):
@@ -566,9 +575,9 @@ class DeltaTable:
 
     @contextmanager
     def _empty_commits(self) -> Iterator[None]:
-        """Makes Delta record windows without a row.
+        """Makes Delta write a commit even for a window without rows.
 
-        Threads of a session share its settings: the last commit under way puts this one back.
+        Threads of a session share its settings, so the last running commit restores the setting.
         """
         session = id(self.session)
         with _RECORDING_LOCK:
@@ -588,7 +597,9 @@ class DeltaTable:
                     self.session.conf.set(_EMPTY_COMMITS, before)
 
     def _check_session(self) -> None:
-        """Tells a session that finds no table of any kind, for it has no Delta, from one that finds none here."""
+        """Raises an error if the session finds no table because it lacks Delta, and not because the table does not
+        exist.
+        """
         if SETTINGS["delta"]["spark.sql.extensions"] in str(self.session.conf.get("spark.sql.extensions", "") or ""):
             return
         try:
@@ -604,7 +615,7 @@ class DeltaTable:
 
 
 def _settings(state: TableState) -> dict[str, str]:
-    """Returns the settings of a session that make one statement the commit of a state."""
+    """Returns the session settings that turn one statement into the commit of a state."""
     return {
         "spark.databricks.delta.commitInfo.userMetadata": state.to_text(),
         "spark.databricks.delta.write.txnAppId": APPLICATION,
@@ -614,7 +625,7 @@ def _settings(state: TableState) -> dict[str, str]:
 
 
 def _holds_columns(columns: StructType, others: StructType) -> bool:
-    """Returns True if some columns are among others, with the same types."""
+    """Returns True if ``others`` contains all columns of ``columns``, with the same types."""
     types = {field.name: nullable(field.dataType) for field in columns.fields}
     for field in others.fields:
         if types.get(field.name) != nullable(field.dataType):
@@ -623,5 +634,5 @@ def _holds_columns(columns: StructType, others: StructType) -> bool:
 
 
 def _odd_names(schema: StructType) -> bool:
-    """Returns True if a name needs column mapping: Parquet's own names cannot have these characters."""
+    """Returns True if a name needs column mapping. Names in Parquet cannot contain these characters."""
     return any(_MAPPED.search(name) for _, struct in all_structs(schema) for name in struct.names)

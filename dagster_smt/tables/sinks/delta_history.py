@@ -1,7 +1,7 @@
-"""Finds the commit of ours that the rows of a Delta table come from, along restores and replacements in its log.
+"""Finds our commit that the rows of a Delta table come from, by following restores and replacements in its log.
 
-The table does not always have the rows of our newest commit. After a ``RESTORE``, the search continues at the restored
-version. If another writer has replaced or emptied the table, no state is valid any more.
+The table does not always contain the rows of our newest commit. After a ``RESTORE``, the search continues at the
+restored version. If another writer has replaced or emptied the table, no state is valid any more.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,15 +20,15 @@ _ROWS = ("WRITE", "STREAMING UPDATE", "DELETE", "UPDATE", "MERGE", "TRUNCATE", "
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One commit of the log, as ``DESCRIBE HISTORY`` has it.
+    """One commit of the log, as listed by ``DESCRIBE HISTORY``.
 
     Attributes:
         version: Its version.
         millis: The time of the commit, in milliseconds.
         operation: The operation: ``WRITE``, ``RESTORE``, ….
         parameters: The parameters of the operation.
-        user_metadata: The text that the writer stored.
-        metrics: The counts of files and rows.
+        user_metadata: The string that the writer stored.
+        metrics: The numbers of files and rows.
         read_version: The version that the writer had read; None if unknown.
     """
 
@@ -47,7 +47,7 @@ class Commit:
 
     @property
     def replaces(self) -> bool:
-        """True if no earlier row is left after the commit."""
+        """True if the commit leaves no earlier row."""
         if self.operation == "DELETE":
             return str(self.parameters.get("predicate") or "[]").strip() in ("[]", '["true"]', "true")
         if self.operation in ("WRITE", "STREAMING UPDATE"):
@@ -62,7 +62,9 @@ class Commit:
 
 
 def commit_of(row: Row) -> Commit:
-    """Returns a commit from a row of ``DESCRIBE HISTORY`` whose time in milliseconds is in ``millis``."""
+    """Converts a row of ``DESCRIBE HISTORY`` into a commit. The column ``millis`` of the row holds the time in
+    milliseconds.
+    """
     return Commit(
         version=int(row.version),
         millis=int(row.millis or 0),
@@ -75,7 +77,7 @@ def commit_of(row: Row) -> Commit:
 
 
 def foreign(commit: Commit) -> ForeignCommit:
-    """Returns a commit of another writer, in the form for messages."""
+    """Converts a commit of another writer into the form for messages."""
     return ForeignCommit(f"version {commit.version}", commit.operation, commit.millis)
 
 
@@ -87,7 +89,8 @@ class Standing:
         state: The state that the table's rows come from; None if no commit of ours led to them.
         replaced: The newest later commit of another writer that left none of these rows.
         lost: The restored version that the log no longer has.
-        ended: True if the search ended before the table's first version, because the log does not reach further back.
+        ended: True if the search ended before it reached the table's first version, because the log does not go back
+            further.
     """
 
     state: TableState | None = None
@@ -103,17 +106,17 @@ def standing(
     *,
     whole: bool = True,
 ) -> Standing:
-    """Walks back from the last commit to our commit that the table's content comes from.
+    """Walks back from the last commit to the commit of this package that the table's content comes from.
 
     Args:
         commits: The log, the last commit first.
-        whole: True if these are all commits in the log.
-        decode: Reads the state in a commit of ours; returns None for a commit of another writer.
+        whole: True if ``commits`` contains all commits of the log.
+        decode: Reads the state in a commit of this package; returns None for a commit of another writer.
         version_at: Returns the version to which a restore by timestamp returned; None if unknown.
     """
     known = {commit.version: commit for commit in commits}
     at, replaced = commits[0].version, None
-    while at in known:  # a restore brings back an older version: this ends
+    while at in known:  # a restore always leads to an older version, so the loop ends
         commit = known[at]
         state = decode(commit.user_metadata)
         if state is not None:
@@ -133,9 +136,9 @@ def standing(
 
 
 def _replaced_below(commit: Commit, known: dict[int, Commit]) -> Commit | None:
-    """Returns the foreign change while our commit was being written.
+    """Returns the foreign commit that replaced the rows while our commit was being written.
 
-    Delta silently puts appends on top of such a change.
+    Delta silently places an append on top of such a commit.
     """
     if commit.read_version is None:
         return None
@@ -149,7 +152,7 @@ def _replaced_below(commit: Commit, known: dict[int, Commit]) -> Commit | None:
 def _restored(
     commit: Commit, commits: Sequence[Commit], version_at: Callable[[Commit, Sequence[Commit]], int | None]
 ) -> int:
-    """Returns the version that a restore brought back; -1 if that cannot be told."""
+    """Returns the version that a restore brought back; -1 if it is unknown."""
     version = commit.parameters.get("version")
     target = int(version) if version is not None else version_at(commit, commits)
     if target is None or target >= commit.version:

@@ -1,8 +1,8 @@
 """The layout of Delta tables: SQL, generated columns, and the differences between a table and its definition.
 
-A transform of time becomes a generated column: ``day(at)`` is ``at_day DATE GENERATED ALWAYS AS (CAST(at AS DATE))``.
-Delta computes the column, and turns filters on ``at`` into filters on partitions. A property of the table lists these
-columns, because Delta does not show readers which columns it generates.
+A time transform becomes a generated column: ``day(at)`` is ``at_day DATE GENERATED ALWAYS AS (CAST(at AS DATE))``.
+Delta computes this column, and translates filters on ``at`` into filters on partitions. A table property lists the
+generated columns, because Delta does not show readers which columns it generates.
 """
 
 import json
@@ -20,9 +20,9 @@ from dagster_smt.tables.sinks.replaced_rows import packed, unpacked
 from dagster_smt.tables.sql import literal
 
 ANY_PROPERTY = {"spark.databricks.delta.allowArbitraryProperties.enabled": "true"}
-"""Delta on Spark does not know ``delta.targetFileSize``, which other writers read."""
+"""Lets a table set ``delta.targetFileSize``, which Delta on Spark does not know but other writers read."""
 GENERATED = f"{OWN_PREFIX}generated"
-"""Property of the table: the generated columns with their spelling in ``partition_by``, packed JSON."""
+"""The table property that stores the generated columns with their spelling in ``partition_by``, as packed JSON."""
 TARGET_SIZE = "delta.targetFileSize"
 _EXPRESSIONS = {
     "year": ("INT", "YEAR({})"),
@@ -30,13 +30,15 @@ _EXPRESSIONS = {
     "day": ("DATE", "CAST({} AS DATE)"),
     "hour": ("STRING", "DATE_FORMAT({}, 'yyyy-MM-dd-HH')"),
 }
-"""By transform the type and the expression, of which Delta derives filters on partitions."""
+"""Maps each transform to the type and the expression of its generated column. Delta derives filters on partitions from
+these expressions.
+"""
 _OF_DELTA = ("delta.minReaderVersion", "delta.minWriterVersion", "delta.columnMapping.maxColumnId", "delta.feature.")
 REDACTED = "*********(redacted)"
 
 
 def generated_columns(layout: Layout) -> dict[str, str]:
-    """Returns the names of the generated columns, each with its spelling in ``partition_by``."""
+    """Returns the names of the generated columns, with their spelling in ``partition_by``."""
     columns = {}
     for field in layout.partition_by:
         if field.transform:
@@ -45,7 +47,7 @@ def generated_columns(layout: Layout) -> dict[str, str]:
 
 
 def partition_columns(layout: Layout) -> list[str]:
-    """Returns the names of the partition columns, in their order."""
+    """Returns the names of the partition columns in their order."""
     columns = []
     for field in layout.partition_by:
         columns.append(added_name(field) if field.transform else field.path[0])
@@ -80,7 +82,7 @@ def create_as(table: str, view: str, layout: Layout, properties: Mapping[str, st
 
 
 def pairs(properties: Mapping[str, str]) -> str:
-    """Returns properties as SQL lists them."""
+    """Formats properties as SQL lists them."""
     texts = []
     for name, value in properties.items():
         texts.append(f"{literal(name)} = {literal(value)}")
@@ -94,7 +96,7 @@ def create_generated(
 
     Args:
         session: A classic session.
-        place: The name of the table, or its path; the other one is empty.
+        place: The name of the table and its path, one of which is empty.
         columns: The columns that are not generated.
         layout: The layout.
         properties: The table's properties.
@@ -131,7 +133,7 @@ def create_generated(
 
 
 def generated_in(properties: Mapping[str, str]) -> dict[str, str]:
-    """Returns the generated columns that a table's properties name, each with its spelling in ``partition_by``."""
+    """Returns the generated columns that a table's properties name, with their spelling in ``partition_by``."""
     text = properties.get(GENERATED)
     if not text:
         return {}
@@ -143,9 +145,9 @@ def generated_in(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def without_generated(columns: StructType, properties: Callable[[], Mapping[str, str]]) -> StructType:
-    """Returns the columns that runs write.
+    """Returns the columns that runs write, without the generated columns.
 
-    The function reads the properties only if names suggest generated columns.
+    The function reads the properties only if the names suggest generated columns.
     """
     names = set(columns.names)
     if not any(name.rpartition("_")[2] in TIMES and name.rpartition("_")[0] in names for name in names):
@@ -155,7 +157,9 @@ def without_generated(columns: StructType, properties: Callable[[], Mapping[str,
 
 
 def other_properties(properties: Mapping[str, str]) -> dict[str, str]:
-    """Returns the properties that stay if a table is replaced: those that Delta and this package do not set."""
+    """Returns the properties that stay when a table is replaced: the properties that neither Delta nor this package
+    sets.
+    """
     others = {}
     for name, value in properties.items():
         if not name.startswith((OWN_PREFIX, *_OF_DELTA)) and value != REDACTED:
@@ -164,7 +168,8 @@ def other_properties(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def differences(layout: Layout, detail: Any, properties: Mapping[str, str]) -> list[str]:
-    """Returns the differences between a table and its definition: first the table's layout, then the definition's.
+    """Returns the differences between a table and its definition. Each difference names the table's layout first, then
+    the definition's layout.
 
     Args:
         layout: The layout of the definition.

@@ -1,7 +1,7 @@
-"""The last commit of a Delta table, read by Delta's own log reader.
+"""Reads the last commit of a Delta table with Delta's own log reader.
 
-``DESCRIBE HISTORY`` returns the same, but needs a plan and two Spark jobs, the first with a task for each core of the
-cluster. A run reads the last commit three times.
+``DESCRIBE HISTORY`` returns the same, but needs a plan and two Spark jobs, the first of them with a task for each core
+of the cluster. A run reads the last commit three times.
 """
 
 import json
@@ -21,8 +21,8 @@ def last_commit(session: SparkSession, path: str, table: str | None) -> Commit |
         table: Its name in the session's catalog, as SQL has it.
 
     Returns:
-        None if Delta's classes differ, if the table is in another catalog, or if there is no table. ``DESCRIBE
-        HISTORY`` distinguishes these cases.
+        The commit. None if Delta's classes differ, if the table is in another catalog, or if there is no table.
+        ``DESCRIBE HISTORY`` distinguishes these cases.
     """
     try:
         delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
@@ -41,7 +41,9 @@ def last_commit(session: SparkSession, path: str, table: str | None) -> Commit |
 
 
 def checkpoint(session: SparkSession, path: str, table: str | None) -> int | None:
-    """Writes a checkpoint of the current version. Returns the version. See ``last_commit`` for arguments and None."""
+    """Writes a checkpoint of the current version, and returns the version. For the arguments and the result None, see
+    ``last_commit``.
+    """
     try:
         delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
         place = _identifier(session, table) if table else path
@@ -54,10 +56,11 @@ def checkpoint(session: SparkSession, path: str, table: str | None) -> int | Non
 
 
 def note_vacuum(session: SparkSession, path: str, table: str | None, version: int) -> None:
-    """Notes that ``VACUUM`` has removed the files of all versions up to one, as Delta itself notes it.
+    """Records that ``VACUUM`` has removed the files of all versions up to ``version``, in the same way as Delta records
+    it.
 
-    ``VACUUM … LITE`` refuses a table whose log does not go back to the version after that. See ``last_commit`` for the
-    other arguments. If the session cannot do it, nothing is noted.
+    ``VACUUM … LITE`` rejects a table whose log does not go back to the next version. For the other arguments, see
+    ``last_commit``. If the session cannot record this, the function does nothing.
     """
     try:
         jvm = session._jvm
@@ -71,7 +74,9 @@ def note_vacuum(session: SparkSession, path: str, table: str | None, version: in
 
 
 def live_files(session: SparkSession, path: str, table: str | None) -> DataFrame | None:
-    """Returns the files of the current version, with a column ``size``. See ``last_commit`` for arguments and None."""
+    """Returns the files of the current version, with a column ``size``. For the arguments and the result None, see
+    ``last_commit``.
+    """
     try:
         delta = session._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
         place = _identifier(session, table) if table else path
@@ -82,14 +87,15 @@ def live_files(session: SparkSession, path: str, table: str | None) -> DataFrame
 
 
 def _identifier(session: SparkSession, table: str) -> Any:
-    """Returns the name of a table in the session's own catalog: Delta's log reader knows no other.
+    """Returns the name of a table in the session's own catalog, because Delta's log reader knows no other catalog.
 
     Raises:
-        LookupError: It is in another catalog.
+        LookupError: The table is in another catalog.
     """
     name = session._jsparkSession.sessionState().sqlParser().parseTableIdentifier(table)
     database = name.database()
-    catalog = database.get() if database.isDefined() else "spark_catalog"  # Spark takes a catalog before a database
+    # Spark reads the first part as a catalog if possible, else as a database
+    catalog = database.get() if database.isDefined() else "spark_catalog"
     others = catalog != "spark_catalog" and session.conf.get(f"spark.sql.catalog.{catalog}", None) is not None
     if others or session.catalog.currentCatalog() != "spark_catalog":
         raise LookupError(table)
@@ -97,7 +103,7 @@ def _identifier(session: SparkSession, table: str) -> Any:
 
 
 def _commit(version: int, lines: Any) -> Commit | None:
-    while lines.hasNext():  # it is the first one as Delta writes them
+    while lines.hasNext():  # Delta writes it as the first line
         info = json.loads(lines.next()).get("commitInfo")
         if info is not None:
             return Commit(

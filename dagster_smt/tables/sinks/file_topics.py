@@ -1,8 +1,8 @@
-"""File topics as sinks: records go to the topics that the chain's routers choose.
+"""File topics as sinks. Records are written to the topics that the chain's routers choose.
 
-File topics have no transactions. The progress is a file of the consumer group next to the topics, written after the
-records. If a run crashes between these two steps, the topics have records after the end offsets in the progress. Each
-record carries its source, so the next run recognises these records and does not write them again.
+File topics have no transactions. The progress is a file of the consumer group next to the topics, which is written
+after the records. If a run crashes between these two steps, the topics contain records beyond the end offsets in the
+progress. Each record carries its source, so the next run recognises these records and does not write them again.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ _ORDER = ("source_topic", "source_partition", "offset")
 
 
 class _Progress(msgspec.Struct):
-    """The file of a group."""
+    """The content of a group's progress file."""
 
     state: str
     ends: dict[str, int]
@@ -45,12 +45,12 @@ class _Progress(msgspec.Struct):
 
 @dataclass(frozen=True)
 class FileTopicsTable(RecordTable):
-    """See ``Table``.
+    """File topics: see ``Table``.
 
     Attributes:
         session: The Spark session.
         spec: The sink.
-        source: Where the records come from.
+        source: The source of the records.
     """
 
     session: SparkSession
@@ -87,7 +87,7 @@ class FileTopicsTable(RecordTable):
             raise TableError(self._unreadable(error)) from None
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> NewCommit:
-        """See ``Table``. At least once; exactly once after a crash."""
+        """See ``Table``. The commit is at least once; after a crash it is exactly once."""
         assert not replaced, "runs refuse that: see replaceable"
         local.make_folder(self._file.parent)
         try:
@@ -99,7 +99,7 @@ class FileTopicsTable(RecordTable):
             raise TableError(self._other_run_committed()) from None
 
     def keep(self, state: TableState) -> None:
-        """See ``Table``: the file is written only if the state has changed."""
+        """See ``Table``. The file is written only if the state has changed."""
         if state == self.state():
             return
         try:
@@ -131,7 +131,7 @@ class FileTopicsTable(RecordTable):
         return NewCommit(appended.count, len(ends), 0)
 
     def beside_source(self) -> bool:
-        """Returns True if the records come from this folder of topics, however its path is written."""
+        """Returns True if the records come from this folder of topics, however its path is spelled."""
         if not isinstance(self.source, FileTopics):
             return False
         return local.local_folder(self.source.root).resolve() == local.local_folder(self.topics.root).resolve()
@@ -142,7 +142,7 @@ class FileTopicsTable(RecordTable):
         return Trace((GROUP_HEADER, SOURCE_HEADER), (GROUP_HEADER, self.spec.group), source)
 
     def _with_source(self, frame: DataFrame) -> DataFrame:
-        """Returns the records as ``append_frame`` takes them."""
+        """Returns the records in the form that ``append_frame`` accepts."""
         rows = with_source(frame, self.spec.group).withColumn("timestamp_ms", F.unix_millis("timestamp"))
         rows = rows.withColumn("source_partition", F.col("partition"))
         if TARGET in rows.columns:
@@ -154,7 +154,7 @@ class FileTopicsTable(RecordTable):
         append_frame(self.topics, self._with_source(frame), _ORDER)
 
     def read(self) -> DataFrame:
-        """See ``Table``: every record of every topic."""
+        """See ``Table``. Returns every record of every topic."""
         source = open_source(self.topics, self.session)
         ranges = []
         for r in source.ranges(source.topics()):

@@ -1,14 +1,14 @@
-"""Iceberg tables as sinks: a run becomes visible in one step, with its rows and its state.
+"""Iceberg tables as sinks. A run becomes visible in one step, with its rows and its state.
 
-Iceberg silently puts an append on top of other commits, which could duplicate rows. So a run writes to a branch that
-starts at the snapshot that the run has read, and then moves ``main`` to the branch. ``fast_forward`` refuses if
-``main`` has moved meanwhile. The state is a property of the table, which the run writes first. A mark in the branch's
-last snapshot names this property. (Iceberg writes the summaries of all snapshots again with each change, so a state in
-each summary would make runs slower and slower.) Because snapshots expire, the run then stores the newest mark in
-another property. Until then the branch stays, so that its snapshot cannot expire. If the run crashes at any point, the
-mark is in one of these two places, or the next run reports that the state is undecided. It never reads a wrong state.
+Iceberg silently places an append on top of other commits, which could duplicate rows. So a run writes to a branch that
+starts at the snapshot that the run has read, and then moves ``main`` to the branch. ``fast_forward`` fails if ``main``
+has moved meanwhile. The state is a property of the table, which the run writes first. A marker in the branch's last
+snapshot names this property. (With each change, Iceberg writes the summaries of all snapshots again, so a state in each
+summary would make runs slower and slower.) Because snapshots expire, the run then stores the newest marker in another
+property. Until then the branch stays, so that its snapshot cannot expire. If the run crashes at any point, the marker
+is in one of these two places, or the next run reports that the state is undecided. A run never reads a wrong state.
 
-If another tool commits at the same time, such as a compaction, the run writes its rows again on top of that commit, as
+If another tool, such as a compaction, commits at the same time, the run writes its rows again on top of that commit, as
 long as the state is still the expected one.
 """
 
@@ -61,7 +61,7 @@ from dagster_smt.visible import visible
 
 _NEW_TABLE = {
     "format-version": "2",
-    "write.metadata.delete-after-commit.enabled": "true",  # a run writes some six metadata files, each with all states
+    "write.metadata.delete-after-commit.enabled": "true",  # a run writes about six metadata files, each with all states
     "write.metadata.previous-versions-max": "50",
 }
 _STALE = 24 * 3600
@@ -71,11 +71,12 @@ logger = logging.getLogger(__name__)
 
 
 class IcebergTable(IcebergStates):
-    """See ``Table``. By path it needs a file system that renames atomically, as Iceberg's Hadoop catalog does.
+    """An Iceberg table: see ``Table``. By path, it needs a file system with atomic renames, as Iceberg's Hadoop catalog
+    does.
 
     Raises:
         UnsupportedError: SMT560, the session has no Iceberg; SMT664, Spark 3.5 cannot commit to a table of this name;
-            SMT665, the catalog has a secret that the event log would show.
+            SMT665, the catalog's settings contain a secret that the event log would show.
     """
 
     # --- writing ---
@@ -94,7 +95,7 @@ class IcebergTable(IcebergStates):
         return [other_layout(self.spec.place, differences)] if differences else []
 
     def keep(self, state: TableState) -> None:
-        """See ``Table``: what is committed stays."""
+        """See ``Table``. A committed state never expires."""
 
     def append(self, frame: DataFrame) -> None:
         """See ``Table``."""
@@ -104,7 +105,9 @@ class IcebergTable(IcebergStates):
         frame.writeTo(self.name).append()
 
     def _creates(self, frame: DataFrame) -> bool:
-        """Returns True if there was no table, so that the frame has become one; somebody else may make it meanwhile."""
+        """Creates the table from the frame if it does not exist. Returns False if it exists, even if another writer has
+        just created it.
+        """
         if self._properties() is not None:
             return False
         try:
@@ -112,15 +115,16 @@ class IcebergTable(IcebergStates):
                 self._make_empty(frame.schema)
                 return False
             self._new(frame, None).create()
-        except Exception:  # of PySpark or of Py4J, as the case may be
+        except Exception:  # raised by PySpark or by Py4J, depending on the session
             if self._properties() is None:
                 raise
             return False
         return True
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """See ``Table``: on a branch from the snapshot that was searched, which becomes ``main`` only if ``main`` has
-        not moved."""
+        """See ``Table``. Writes to a branch from the snapshot that was searched. The branch becomes ``main`` only if
+        ``main`` has not moved.
+        """
         if self._creates(frame):
             return
         self._evolve(frame.schema, None)
@@ -153,11 +157,12 @@ class IcebergTable(IcebergStates):
             except TableError as error:
                 if expected is None or error.problems[0].code != "SMT528":
                     raise
-                # main has moved; if no run of ours did it, the state is still the expected one: on top of it then
+                # main has moved; if no run of ours moved it, the state is still the expected one, so write on top of
+                # main
         else:
             raise always_changed(self.spec.place, _TRIES)
         if self.spec.table:
-            self.session.sql(f"REFRESH TABLE {self.spec.table}")  # the user's catalog may keep it in a cache
+            self.session.sql(f"REFRESH TABLE {self.spec.table}")  # the user's catalog may have cached the table
         return written
 
     def merge(self, changes: DataFrame, merge: Merge, state: TableState, expected: TableState | None) -> NewCommit:
@@ -178,17 +183,18 @@ class IcebergTable(IcebergStates):
             except TableError as error:
                 if error.problems[0].code != "SMT528":
                     raise
-                # main has moved; if no run of ours did it, the state is still the expected one: on top of it then
+                # main has moved; if no run of ours moved it, the state is still the expected one, so write on top of
+                # main
         else:
             raise always_changed(self.spec.place, _TRIES)
         if self.spec.table:
-            self.session.sql(f"REFRESH TABLE {self.spec.table}")  # the user's catalog may keep it in a cache
+            self.session.sql(f"REFRESH TABLE {self.spec.table}")  # the user's catalog may have cached the table
         return written
 
     def _merge_into(self, branch: "_Branch", changes: DataFrame, merge: Merge) -> None:
         self._evolve(merge.columns, branch.base)
         merge_changes(self.session, branch.of(self.name), changes, merge)
-        # A statement has no option for the mark of the run, so an empty snapshot after it carries the mark.
+        # A statement has no option for the marker of the run, so a following empty snapshot carries the marker.
         self._to(self.session.table(self.name).limit(0), branch).append()
 
     def _commit(
@@ -209,10 +215,10 @@ class IcebergTable(IcebergStates):
         return self._publish(base, state, columns, lambda branch: self._write(frame, branch, replaced))
 
     def _create(self, frame: DataFrame, state: TableState) -> NewCommit:
-        """Makes the table with its first rows."""
+        """Creates the table with its first rows."""
         try:
             self._new(frame, state).create()
-        except Exception:  # of PySpark or of Py4J, as the case may be
+        except Exception:  # raised by PySpark or by Py4J, depending on the session
             if self._properties() is None:
                 raise
             if not same_state(self.state(), state):
@@ -220,14 +226,14 @@ class IcebergTable(IcebergStates):
         return self._finish(state)
 
     def _laid_out(self, columns: StructType) -> dict[str, str]:
-        """Makes an empty table with its layout; returns its properties.
+        """Creates an empty table with its layout, and returns its properties.
 
         Raises:
-            TableError: SMT528, somebody else was first.
+            TableError: SMT528, another writer has created the table first.
         """
         try:
             self._make_empty(columns)
-        except Exception:  # of PySpark or of Py4J, as the case may be
+        except Exception:  # raised by PySpark or by Py4J, depending on the session
             if self._properties() is None:
                 raise
             raise other_run_committed(self.spec.place) from None
@@ -245,9 +251,10 @@ class IcebergTable(IcebergStates):
             self._change(f"ALTER TABLE {self.name} {change}", None)
 
     def _lay_out(self, properties: dict[str, str], base: str, *, made_by_us: bool) -> None:
-        """Gives a table that is there the layout of its definition, for the rows that are written from now on.
+        """Gives an existing table the layout of its definition. The layout applies to rows that are written from now
+        on.
 
-        A table without a snapshot has it already, unless a run of ours died while it made the table.
+        A table without a snapshot has this layout already, unless one of our runs died while it created the table.
         """
         if base == NO_SNAPSHOT and not made_by_us:
             return
@@ -258,22 +265,26 @@ class IcebergTable(IcebergStates):
             self._change(f"ALTER TABLE {self.name} {change}", base)
 
     def _make_anew(self, frame: DataFrame, state: TableState, base: str) -> NewCommit:
-        """Replaces the table, columns and all.
+        """Replaces the table, including its columns.
 
-        Iceberg replaces whatever is there then. So an empty snapshot goes before: other runs that have begun find
-        ``main`` moved. Rows of one that begins and ends in between go, and so does its state: they are read again.
+        Iceberg replaces whatever the table contains at that moment. So the run first adds an empty snapshot, after
+        which other runs that have already begun notice that ``main`` has moved. If a run begins and ends in between,
+        its rows are lost together with its state, so the next run reads them again.
         """
         nothing = self.session.table(self.name).limit(0)
         self._publish(base, None, None, lambda branch: self._to(nothing, branch).append())
         self._new(frame, state).createOrReplace()
         written = self._finish(state)
         properties = self._properties()
-        if self.spec.layout and properties is not None:  # what the writer could not say: truncate, and the sort order
+        # settings that the writer does not support: truncate, and the sort order
+        if self.spec.layout and properties is not None:
             self._lay_out(properties, properties[HEAD], made_by_us=True)
         return written
 
     def _new(self, frame: DataFrame, state: TableState | None) -> DataFrameWriterV2:
-        """Returns a writer that makes a table. It has the state as a property already, but cannot know its snapshot."""
+        """Returns a writer that creates a table. The table already has the state as a property, which cannot name the
+        snapshot yet.
+        """
         layout = self.spec.layout
         own = {COLUMNS: packed(json.dumps(sql.column_metadata(frame.schema)))}
         properties = {**_NEW_TABLE, **iceberg_layout.layout_properties(layout), **own}
@@ -288,7 +299,7 @@ class IcebergTable(IcebergStates):
         return writer
 
     def _finish(self, state: TableState) -> NewCommit:
-        """Notes the snapshot of a table that was made with its state."""
+        """Records the snapshot of a table that was created with its state."""
         where = f"summary['{MARK}'] = {text(_mark(state))}"
         snapshots = []
         for row in self._snapshots("snapshot_id", where):
@@ -320,7 +331,7 @@ class IcebergTable(IcebergStates):
                 self._set({STATE + mark: packed(state.to_text())}, base)
             target = f"table => {procedure_argument(self.session, self.name)}, branch => 'main', to => '{branch.name}'"
             self._change(f"CALL {self.catalog}.system.fast_forward({target})", base, lambda: self._is_published(head))
-        except Exception as error:  # of PySpark or of Py4J, as the case may be
+        except Exception as error:  # raised by PySpark or by Py4J, depending on the session
             self._drop(branch.name)
             if not isinstance(error, TableError) and self._head() != base:
                 raise other_run_committed(self.spec.place) from None
@@ -350,7 +361,9 @@ class IcebergTable(IcebergStates):
             writer.append()
 
     def _to(self, frame: DataFrame, branch: "_Branch") -> DataFrameWriterV2:
-        """Returns a writer to a branch: by its name, for the option ``branch`` is passed over without a word."""
+        """Returns a writer to a branch. It addresses the branch by name, because Iceberg silently ignores the option
+        ``branch``.
+        """
         writer = frame.writeTo(branch.of(self.name))
         if not branch.mark:
             return writer
@@ -358,14 +371,14 @@ class IcebergTable(IcebergStates):
         return writer.option(f"snapshot-property.{MARK}", branch.mark)
 
     def _evolve(self, schema: StructType, base: str | None) -> None:
-        """Adds new columns, widen others. Another run may be doing the same."""
+        """Adds new columns and widens existing ones. Another run may be doing the same."""
         for last in (False,) * (_TRIES - 1) + (True,):
             changes = sql.alterations(self.session.table(self.name).schema, schema)
             try:
                 for change in changes:
                     self.session.sql(f"ALTER TABLE {self.name} {change}")
                 return
-            except Exception as error:  # of PySpark or of Py4J, as the case may be
+            except Exception as error:  # raised by PySpark or by Py4J, depending on the session
                 if base is not None and self._head() != base:
                     raise other_run_committed(self.spec.place) from None
                 if last or not _RACE.search(str(error)):
@@ -373,9 +386,9 @@ class IcebergTable(IcebergStates):
                 time.sleep(0.05)
 
     def _keep(self, head: str, mark: str, columns: dict[str, Any] | None = None) -> bool:
-        """Writes the newest mark into a property, so that the mark outlives its snapshot.
+        """Stores the newest marker in a property, so that the marker outlives its snapshot.
 
-        Returns True if the property is written.
+        Returns True if the property has been written.
         """
         try:
             for _ in range(_TRIES):
@@ -387,7 +400,7 @@ class IcebergTable(IcebergStates):
                 if properties is None:
                     return True
                 newest = (head, mark)
-                if properties[HEAD] != head:  # somebody committed since
+                if properties[HEAD] != head:  # another writer has committed since
                     newest = self._newest(properties)[:2]
                 if newest == (head, mark) or not newest[0]:
                     self._tidy(properties, number_of(mark))
@@ -399,10 +412,10 @@ class IcebergTable(IcebergStates):
         return False
 
     def anchor(self) -> bool:
-        """Stores the mark of the current state in a property, so that earlier snapshots may expire.
+        """Stores the marker of the current state in a property, so that earlier snapshots may expire.
 
-        Without this property, the mark of the last run would be in a snapshot before those of a compaction. Once that
-        snapshot has expired, nothing would lead to the mark.
+        Without this property, the last run's marker would be only in a snapshot that is older than the snapshots of a
+        compaction. Once that older snapshot has expired, nothing would lead to the marker.
 
         Returns:
             True if the property names the current snapshot, or the table has no state.
@@ -425,12 +438,15 @@ class IcebergTable(IcebergStates):
         self._change(f"ALTER TABLE {self.name} SET TBLPROPERTIES ({listed})", base)
 
     def _tidy(self, properties: dict[str, str], newest: int) -> None:
-        """Removes old states, those of lost races among them, and those of a table that stood here before."""
+        """Removes old states, including the states of runs that lost a race, and those of a former table with the same
+        name.
+        """
         numbers = {}
         for k in properties:
             if k.startswith(STATE):
                 numbers[k] = number_of(k.removeprefix(STATE))
-        states = sorted(numbers, key=lambda k: (numbers[k] <= newest + 1, numbers[k]))  # a run at work has the next one
+        # a running commit may already have stored the next state
+        states = sorted(numbers, key=lambda k: (numbers[k] <= newest + 1, numbers[k]))
         if len(states) > 2 * MOST_STATES:
             names = []
             for k in states[:-MOST_STATES]:
@@ -439,12 +455,12 @@ class IcebergTable(IcebergStates):
             self._change(f"ALTER TABLE {self.name} UNSET TBLPROPERTIES IF EXISTS ({listed})", None)
 
     def _change(self, statement: str, base: str | None, done: Callable[[], bool] = lambda: False) -> None:
-        """Changes metadata. Retries if another writer committed meanwhile and ``main`` is unchanged."""
+        """Changes metadata. Retries if another writer has committed meanwhile but ``main`` is unchanged."""
         for last in (False,) * (_TRIES - 1) + (True,):
             try:
                 self.session.sql(statement).collect()
                 return
-            except Exception as error:  # of PySpark or of Py4J, as the case may be
+            except Exception as error:  # raised by PySpark or by Py4J, depending on the session
                 if done():
                     return
                 if base is not None and self._head() != base:
@@ -470,7 +486,9 @@ class IcebergTable(IcebergStates):
         return bool(self.session.sql(f"SELECT 1 FROM {self.name}.history WHERE {where}").collect())
 
     def _written(self, head: str, base: str) -> NewCommit:
-        """Returns what the snapshots after ``base`` added: rows of the run, and files including rewritten ones."""
+        """Returns what the snapshots after ``base`` added: the rows of the run, and the files, including rewritten
+        files.
+        """
         names = ("added-records", "added-data-files", "added-files-size")
         counts = ", ".join(f"coalesce(CAST(summary['{n}'] AS BIGINT), 0)" for n in names)
         if base not in ("", NO_SNAPSHOT):
@@ -484,16 +502,16 @@ class IcebergTable(IcebergStates):
 
 
 def _mark(state: TableState) -> str:
-    """Returns the mark of a state: its number, and the attempt that created it."""
+    """Returns the marker of a state, which consists of the state's number and the attempt that created the state."""
     return f"{state.number}.{re.sub(r'[^0-9A-Za-z]', '_', state.attempt)}"
 
 
 class _Branch:
-    """The branch of a run, the snapshot it starts at, and the mark that its end carries."""
+    """The branch of a run, the snapshot at which it starts, and the marker that its last snapshot carries."""
 
     def __init__(self, name: str, base: str, mark: str):
         self.name, self.base, self.mark = name, base, mark
 
     def of(self, table: str) -> str:
-        """Returns the branch as a table."""
+        """Returns the branch in the form of a table name."""
         return f"{table}.{quoted('branch_' + self.name)}"

@@ -1,7 +1,8 @@
-"""Finds the snapshot of ours that the rows of an Iceberg table come from, from ``main`` back along parents.
+"""Finds our snapshot that the rows of an Iceberg table come from, by following parents back from ``main``.
 
-Other writers may have added snapshots after ours, or rolled the table back. The search ends at an expired snapshot.
-Earlier metadata files of the table name the parents of such a snapshot, so the search then reads these files.
+Other writers may have added snapshots after ours, or rolled the table back. An expired snapshot ends the search in the
+current metadata. Earlier metadata files of the table name the parents of such a snapshot, so the search then continues
+in these files.
 """
 
 import json
@@ -15,9 +16,11 @@ from pyspark.sql import SparkSession
 from dagster_smt.tables.sinks.protocol import ForeignCommit
 
 MARK = "dagster_smt.commit"
-"""Property of a snapshot: the mark of its state, such as ``17.5f3a``."""
+"""Property of a snapshot that holds the marker of its state, such as ``17.5f3a``."""
 BASE = "dagster_smt.base"
-"""Property of a snapshot: where the branch of its run began. What lies between is of this run."""
+"""Property of a snapshot that names the snapshot at which the branch of its run began. The run has written all
+snapshots in between.
+"""
 COLUMNS = "snapshot_id, parent_id, operation, summary, unix_millis(committed_at) AS millis"
 
 
@@ -28,7 +31,7 @@ class Snapshot:
     Attributes:
         id, parent: The ids of the snapshot and of the snapshot before it.
         operation: ``append``, ``overwrite``, ``delete`` or ``replace`` (of files, not of rows).
-        summary: The summary, by Iceberg and by the writer.
+        summary: The summary, which Iceberg and the writer fill.
         millis: The time of the snapshot, in milliseconds.
     """
 
@@ -40,11 +43,11 @@ class Snapshot:
 
     @property
     def mark(self) -> str:
-        """The mark of our state in the snapshot; empty without a state of ours."""
+        """The marker of our state in the snapshot; empty if the snapshot has no state of ours."""
         return self.summary.get(MARK, "")
 
     def with_mark(self, mark: str) -> "Snapshot":
-        """Returns the same snapshot with a mark from a property of the table."""
+        """Returns the same snapshot with a marker from a property of the table."""
         return replace(self, summary={**self.summary, MARK: mark})
 
     def _count(self, name: str) -> int:
@@ -52,13 +55,13 @@ class Snapshot:
 
     @property
     def _leaves_nothing(self) -> bool:
-        """True if the snapshot has no earlier data file."""
+        """True if the snapshot keeps no earlier data file."""
         gone = self._count("deleted-records") > 0 and "total-records" in self.summary
         return gone and self._count("total-records") == self._count("added-records")
 
     @property
     def replaces(self) -> bool:
-        """True if certainly no earlier row is left."""
+        """True if the snapshot certainly leaves no earlier row."""
         if self.operation == "replace" or not self._leaves_nothing:
             return False
         return self._count("added-records") == 0 or self.summary.get("replace-partitions") == "true"
@@ -67,7 +70,7 @@ class Snapshot:
     def may_replace(self) -> bool:
         """True if the snapshot rewrote all rows and changed their number.
 
-        An overwrite does so, and so may a DELETE of a part of a file.
+        An overwrite does so. A DELETE of some rows of a table's only file may also do so.
         """
         if self.operation != "overwrite" or self.replaces or not self._leaves_nothing:
             return False
@@ -86,7 +89,8 @@ def snapshot_of(row: Any) -> Snapshot:
 
 
 def older_snapshots(session: SparkSession, table: str) -> Iterator[dict[str, Snapshot]]:
-    """Yields the snapshots in earlier metadata files of a table, the latest file first. Stops at a missing file.
+    """Yields the snapshots in earlier metadata files of a table, the latest file first. Stops at the first missing
+    file.
 
     Args:
         session: A Spark session that can read these files.
@@ -97,7 +101,8 @@ def older_snapshots(session: SparkSession, table: str) -> Iterator[dict[str, Sna
         try:
             text = session.read.text(_readable(row.file), wholetext=True).collect()[0][0]
             data = json.loads(text)
-        except (PySparkException, ValueError, IndexError):  # gone, compressed, or on a file system that Spark has not
+        # the file is missing, compressed, or on a file system that Spark cannot read
+        except (PySparkException, ValueError, IndexError):
             return
         snapshots = {}
         for s in map(_from_json, data.get("snapshots", ())):
@@ -106,7 +111,9 @@ def older_snapshots(session: SparkSession, table: str) -> Iterator[dict[str, Sna
 
 
 def _readable(file: str) -> str:
-    """Returns the path as Spark takes it: it would take braces and stars of a plain one for a pattern."""
+    """Returns the path in the form that Spark accepts. In a plain path, Spark would read braces and stars as a
+    pattern.
+    """
     special = "\\{}[]*?,"
     texts = []
     for c in file:
@@ -130,11 +137,11 @@ def _from_json(data: Mapping[str, Any]) -> Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class WayBack:
-    """The result of a search back from a snapshot.
+    """The result of a search backwards from a snapshot.
 
     Attributes:
         passed: The snapshots of other writers, the last one first.
-        marked: The newest snapshot with a mark; None if there is none.
+        marked: The newest snapshot with a marker; None if there is none.
         expired: The expired snapshot at which the search ended; empty if it ended elsewhere.
     """
 
@@ -144,7 +151,7 @@ class WayBack:
 
 
 def way_back(head: str | None, known: Mapping[str, Snapshot]) -> WayBack:
-    """Searches from a snapshot back to the newest one with a mark."""
+    """Searches backwards from a snapshot to the newest snapshot with a marker."""
     passed: list[Snapshot] = []
     at = head
     while at is not None and at in known:
@@ -156,7 +163,7 @@ def way_back(head: str | None, known: Mapping[str, Snapshot]) -> WayBack:
 
 
 def foreign_of(head: str | None, known: Mapping[str, Snapshot]) -> list[ForeignCommit]:
-    """Returns the commits of other writers that may have changed rows, without expired snapshots."""
+    """Returns the commits of other writers that may have changed rows. Expired snapshots are not included."""
     commits: list[ForeignCommit] = []
     at = head
     while at is not None and at in known:

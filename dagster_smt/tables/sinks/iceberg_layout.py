@@ -1,4 +1,4 @@
-"""The layout of Iceberg tables: SQL, and the differences between a table and its definition."""
+"""SQL for the layout of Iceberg tables, and the differences between a table and its definition."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -30,13 +30,13 @@ _PARTITIONING = ("# Partitioning", "# Partition Information")
 
 @dataclass(frozen=True)
 class TableLayout:
-    """The layout that a table has.
+    """The current layout of a table.
 
     Attributes:
-        partition_by: Its partition fields; texts if this package does not know them.
-        sort_order: Its sort order, as Iceberg shows it.
-        comment: Its description.
-        properties: Its properties.
+        partition_by: The partition fields. A field that this package does not know is a string.
+        sort_order: The sort order, as Iceberg shows it.
+        comment: The description of the table.
+        properties: The properties of the table.
     """
 
     partition_by: tuple[PartitionField | str, ...]
@@ -60,7 +60,7 @@ def transform_sql(field: PartitionField) -> str:
 
 
 def transform_columns(layout: Layout) -> list[Column]:
-    """Returns the partition fields for PySpark's writer, which has no ``truncate``."""
+    """Returns the partition fields for PySpark's writer, which does not support ``truncate``."""
     times = {
         "year": partition_functions().years,
         "month": partition_functions().months,
@@ -80,7 +80,7 @@ def transform_columns(layout: Layout) -> list[Column]:
 
 
 def layout_properties(layout: Layout) -> dict[str, str]:
-    """Returns the properties that a layout gives a table, its comment among them."""
+    """Returns the properties that a layout gives a table, including the comment."""
     properties = dict(layout.properties)
     if layout.target_file_size:
         properties[TARGET_SIZE] = str(layout.target_file_size)
@@ -90,7 +90,7 @@ def layout_properties(layout: Layout) -> dict[str, str]:
 
 
 def pairs(properties: Mapping[str, str]) -> str:
-    """Returns properties as SQL lists them."""
+    """Formats properties as SQL lists them."""
     texts = []
     for name, value in properties.items():
         texts.append(f"{literal(name)} = {literal(value)}")
@@ -98,13 +98,13 @@ def pairs(properties: Mapping[str, str]) -> str:
 
 
 def create_statement(table: str, columns: str, layout: Layout, properties: Mapping[str, str]) -> str:
-    """Returns the statement that makes an empty table.
+    """Returns the statement that creates an empty table.
 
     Args:
         table: The table's name as SQL.
-        columns: Its columns as SQL.
-        layout: Its layout.
-        properties: Its properties.
+        columns: The columns as SQL.
+        layout: The layout.
+        properties: The properties.
     """
     partitioned = ""
     if layout.partition_by:
@@ -117,12 +117,12 @@ def order_changes(layout: Layout) -> Iterator[str]:
     if not layout.cluster_by:
         return
     yield f"WRITE ORDERED BY {', '.join(map(column_sql, layout.cluster_by))}"
-    if DISTRIBUTION in layout.properties:  # a sort order changes it
+    if DISTRIBUTION in layout.properties:  # a sort order changes this property
         yield f"SET TBLPROPERTIES ({pairs({DISTRIBUTION: layout.properties[DISTRIBUTION]})})"
 
 
 def changes(layout: Layout, now: TableLayout) -> Iterator[str]:
-    """Yields the ALTER TABLE clauses that give a table a layout, which applies to rows that are written later."""
+    """Yields the ALTER TABLE clauses that give a table a layout. The layout applies to rows that are written later."""
     if layout.places_rows:
         fields = set(layout.partition_by)
         for field in now.partition_by:
@@ -140,7 +140,7 @@ def changes(layout: Layout, now: TableLayout) -> Iterator[str]:
 
 
 def current_layout(session: SparkSession, table: str, properties: Mapping[str, str]) -> TableLayout:
-    """Returns the layout that a table has."""
+    """Returns the current layout of a table."""
     rows = session.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()
     comment = ""
     details = False
@@ -152,7 +152,9 @@ def current_layout(session: SparkSession, table: str, properties: Mapping[str, s
 
 
 def _fields(rows: list[Any]) -> Iterator[PartitionField | str]:
-    """Yields the partition fields that ``DESCRIBE`` shows: with transforms as numbered parts, else as columns."""
+    """Yields the partition fields in the output of ``DESCRIBE``. It shows transforms as numbered parts, and plain
+    fields as columns.
+    """
     section = ""
     for row in rows:
         if not row.col_name:
@@ -177,7 +179,9 @@ def _read(text: str) -> PartitionField | str:
 
 
 def differences(layout: Layout, now: TableLayout) -> list[str]:
-    """Returns the differences between a table and its definition: first the table's layout, then the definition's."""
+    """Returns the differences between a table and its definition. Each difference names the table's layout first, then
+    the definition's layout.
+    """
     texts = []
     if layout.places_rows:
         fields = set()

@@ -1,4 +1,6 @@
-"""SQL for Iceberg tables: names, literals, conditions, changes of columns; and the types that they cannot hold."""
+"""SQL for Iceberg tables: names, literals, conditions and changes of columns. Also finds the types that these tables
+cannot hold.
+"""
 
 import hashlib
 import json
@@ -82,14 +84,15 @@ def located(session: SparkSession, sink: IcebergSink) -> tuple[str, str]:
 
 
 def _uncached(session: SparkSession, catalog: str) -> str:
-    """Returns the same catalog without its cache of tables.
+    """Returns a copy of the catalog that does not cache tables.
 
-    The runs of one Java process would share the cached table and its view of the metadata. Iceberg reads that twice
-    when a change begins; another run's commit in between is then lost, or both win.
+    The runs of one Java process would share a cached table and its view of the metadata. Iceberg reads the metadata
+    twice when a change begins. If another run commits in between, its commit is lost, or both commits succeed.
 
     Raises:
-        UnsupportedError: SMT560, the catalog of type jdbc: a copy of it has another name, and so other tables. SMT665,
-            the settings of the catalog hold a secret, which Spark would write into its event log with those of a copy.
+        UnsupportedError: SMT560, the catalog has the type jdbc, so a copy with a different name would have different
+            tables. SMT665, the settings of the catalog contain a secret, which Spark would write to its event log with
+            the settings of a copy.
     """
     conf = settings_of(session)
     if is_uncached(conf, catalog):
@@ -99,7 +102,7 @@ def _uncached(session: SparkSession, catalog: str) -> str:
         raise UnsupportedError(
             Problem("SMT560", catalog, f"the catalog {catalog} is of type jdbc and has a cache", hint)
         )
-    # a session that was started with a copy has all of it, unless somebody added settings to the catalog since
+    # a session that was started with a copy has all settings, unless somebody has added settings to the catalog since
     lacking = {}
     for name, value in copy_of(conf, catalog).items():
         if conf.get(name) != value:
@@ -127,14 +130,15 @@ def no_iceberg(session: SparkSession, place: str, catalog: str = "") -> Unsuppor
 def _by_path(session: SparkSession, path: str) -> tuple[str, str]:
     """Returns the catalog's warehouse and the name of a table at a path.
 
-    Iceberg's Hadoop catalog joins its warehouse and a name: with a file system's root as the warehouse, a name is a
-    path.
+    Iceberg's Hadoop catalog joins its warehouse and a table's name. If the warehouse is the root of a file system, the
+    name is therefore a path.
     """
     uri = _URI.fullmatch(path)
     if uri is None:
         warehouse = _URI.match(str(session.conf.get("spark.sql.warehouse.dir", "") or ""))
         local = warehouse is None or warehouse[1] == "file"
-        root, rest = ("file:///" if local else "/."), os.path.abspath(path)  # /. is Hadoop's default file system
+        # Hadoop resolves /. to its default file system
+        root, rest = ("file:///" if local else "/."), os.path.abspath(path)
     elif uri[1] == "file":
         root, rest = "file:///", uri[3]
     else:
@@ -159,7 +163,7 @@ def _by_path(session: SparkSession, path: str) -> tuple[str, str]:
 
 
 def held_type(kind: DataType) -> DataType:
-    """Returns the type in which Iceberg stores a type of Spark. Iceberg has no integers below 32 bits."""
+    """Returns the type in which Iceberg stores a type of Spark. Iceberg has no integers of less than 32 bits."""
     if isinstance(kind, IntegralType) and kind.simpleString() in ("tinyint", "smallint"):
         return IntegerType()
     if type(kind).__name__ in ("CharType", "VarcharType"):
@@ -168,9 +172,9 @@ def held_type(kind: DataType) -> DataType:
 
 
 def alterations(old: DataType, new: DataType) -> list[str]:
-    """Returns the ALTER TABLE clauses after which a table holds the columns of both schemas.
+    """Returns the ALTER TABLE clauses that change a table so that it holds the columns of both schemas.
 
-    New columns come first, then wider types.
+    The clauses for new columns come first, then those for wider types.
     """
     added, widened = [], []
     for path, have, want in _differences(old, new, ""):
@@ -182,7 +186,7 @@ def alterations(old: DataType, new: DataType) -> list[str]:
 
 
 def column_list(columns: StructType) -> str:
-    """Returns the columns of a table as CREATE TABLE lists them."""
+    """Formats the columns of a table as CREATE TABLE lists them."""
     return ", ".join(_column(quoted(field.name), field) for field in columns.fields)
 
 
@@ -192,7 +196,7 @@ def _column(path: str, field: StructField) -> str:
 
 
 def keeps(old: DataType, new: DataType) -> bool:
-    """Returns True if clauses of ALTER TABLE can turn the first columns into exactly the second columns."""
+    """Returns True if ALTER TABLE clauses can turn the columns of ``old`` into exactly the columns of ``new``."""
     if isinstance(old, StructType) and isinstance(new, StructType):
         fields = {f.name: f for f in new.fields}
         for f in old.fields:
@@ -212,7 +216,7 @@ def keeps(old: DataType, new: DataType) -> bool:
 
 
 def _differences(old: DataType, new: DataType, path: str) -> Iterator[tuple[str, DataType, DataType | StructField]]:
-    """Yields new fields and parts of another type, in the words of ALTER TABLE."""
+    """Yields new fields, and parts whose types differ, with their paths in ALTER TABLE."""
     if isinstance(old, StructType) and isinstance(new, StructType):
         known = types_by_name(old)
         for column in new.fields:
@@ -271,7 +275,7 @@ def _children(kind: DataType) -> list[tuple[str, DataType | StructField]]:
 
 
 def column_metadata(schema: StructType) -> dict[str, Any]:
-    """Returns the metadata of Connect by the path of the field. Iceberg has no place for this metadata."""
+    """Returns Connect's metadata by the path of each field. Iceberg cannot store this metadata."""
     results = {}
     for path, f in all_fields(schema):
         if _METADATA in f.metadata:
@@ -299,7 +303,7 @@ def with_metadata(kind: Any, metadata: Mapping[str, Any], path: tuple[str, ...] 
 
 
 def refused(schema: StructType) -> list[Problem]:
-    """Returns names and types that an Iceberg table cannot hold."""
+    """Returns a problem for each name and type that an Iceberg table cannot hold."""
     rename = "rename the field with ReplaceField"
     problems = nul_names(schema, "an Iceberg table")
     fields = list(all_fields(schema))
@@ -325,7 +329,7 @@ def refused(schema: StructType) -> list[Problem]:
 
 
 def _parts(kind: DataType) -> Iterator[DataType]:
-    """Yields the types inside arrays and maps that have no parts themselves; fields of structs come on their own."""
+    """Yields the innermost types inside arrays and maps. The fields of structs are checked separately."""
     if isinstance(kind, StructType):
         return
     inner = []
@@ -339,7 +343,7 @@ def _parts(kind: DataType) -> Iterator[DataType]:
 
 
 def _structs(kind: DataType) -> Iterator[DataType]:
-    """Yields a struct, or those that are the elements of an array or map."""
+    """Yields the struct itself, or the structs that are the elements of an array or map."""
     if isinstance(kind, StructType):
         yield kind
     else:

@@ -26,13 +26,15 @@ from dagster_smt.tables.sinks.protocol import (
 from dagster_smt.tables.sinks.replaced_rows import procedure_argument, replaced_rows, unpacked
 
 STATE = "dagster_smt.state."
-"""Property of the table, with a mark after the dot: a state, packed."""
+"""Prefix of a table property that holds a state, packed. The state's marker follows the dot."""
 NEWEST = "dagster_smt.newest"
-"""Property of the table: the newest snapshot with a mark, and the mark."""
+"""Table property that holds the id of the newest snapshot with a marker, and the marker."""
 COLUMNS = "dagster_smt.columns"
-"""Metadata of columns that Iceberg has no place for, packed JSON."""
+"""Table property that holds column metadata which Iceberg cannot store elsewhere, as packed JSON."""
 MOST_STATES = 5
-"""States that stay, for whoever rolls the table back. Up to twice as many are there, so that few runs have to tidy."""
+"""The number of states that stay, in case somebody rolls the table back. Up to twice as many exist, so that few runs
+have to remove states.
+"""
 NO_SNAPSHOT = "none"
 HEAD = "current-snapshot-id"
 BRANCH = re.compile(r"smt_(\d+)_\w+")
@@ -41,12 +43,12 @@ _NO_CLASS = re.compile(r"Cannot find catalog plugin class|ClassNotFoundException
 
 
 class IcebergStates:
-    """The reading half of ``IcebergTable``."""
+    """The part of ``IcebergTable`` that reads."""
 
     def __init__(self, session: SparkSession, spec: IcebergSink):
         self.session, self.spec, self.seen = session, spec, False
         self.catalog, self.name = sql.located(session, spec)
-        procedure_argument(session, self.name)  # refuses a name before anything is written
+        procedure_argument(session, self.name)  # rejects an unsuitable name before anything is written
 
     def read(self) -> DataFrame:
         """See ``Table``."""
@@ -72,7 +74,7 @@ class IcebergStates:
         return self._state(properties, settle=settle)
 
     def next_number(self, before: TableState | None) -> int:
-        """See ``Table``: the attempt also distinguishes two states."""
+        """See ``Table``. The attempt also distinguishes two states with the same number."""
         if before is not None:
             return before.number + 1
         states = []
@@ -82,19 +84,21 @@ class IcebergStates:
         return max(map(number_of, states), default=0) + 1
 
     def foreign(self) -> list[ForeignCommit]:
-        """See ``Table``: without expired snapshots."""
+        """See ``Table``. Expired snapshots are not included."""
         properties = self._properties()
         if properties is None:
             return []
         return foreign_of(properties[HEAD], self._all_snapshots())[:MOST_FOREIGN]
 
     def _properties(self) -> dict[str, str] | None:
-        """Returns the table's properties and the snapshot of ``main``, as they are now; None if there is no table."""
+        """Returns the current properties of the table, and the current snapshot of ``main``; None if there is no
+        table.
+        """
         try:
             if not self.seen and not self.session.catalog.tableExists(self.name):  # SQL would log an error
                 return None
             rows = self.session.sql(f"SHOW TBLPROPERTIES {self.name}").collect()
-        except Exception as error:  # of PySpark or of Py4J, as the case may be
+        except Exception as error:  # raised by PySpark or by Py4J, depending on the session
             if _NO_TABLE.search(str(error)):
                 return None
             if _NO_CLASS.search(str(error)):
@@ -113,7 +117,9 @@ class IcebergStates:
         return schema
 
     def _state(self, properties: dict[str, str], *, settle: bool = False) -> TableState | None:
-        """Returns the state without a look at the snapshots, where the newest mark is at the current one."""
+        """Returns the state. If the newest marker belongs to the current snapshot, the function does not read the list
+        of snapshots.
+        """
         head, _, mark = properties.get(NEWEST, "").partition(" ")
         if head == properties[HEAD]:
             return self._marked(properties, mark)
@@ -124,13 +130,13 @@ class IcebergStates:
         return state
 
     def _refuse_replaced(self, state: TableState, passed: Sequence[Snapshot]) -> None:
-        """Refuses a state whose rows somebody else has replaced or removed, all of them."""
+        """Raises an error if another writer has replaced or removed all rows of the state."""
         for snapshot in passed:
             if snapshot.replaces or (snapshot.may_replace and self._lacks_window(state)):
                 raise replaced_by_others(self.spec.place, snapshot.foreign)
 
     def _lacks_window(self, state: TableState) -> bool:
-        """Returns True if none of the rows is there that the last commit added."""
+        """Returns True if the table contains none of the rows that the last commit added."""
         columns = self.spec.coordinates
         if columns is None or not state.window.ranges or not state.report.get("records_out"):
             return False
@@ -138,7 +144,7 @@ class IcebergStates:
         return self.session.table(self.name).where(added).isEmpty()
 
     def _marked(self, properties: dict[str, str], mark: str) -> TableState | None:
-        """Returns the state of a mark; of none there is none."""
+        """Returns the state that belongs to a marker; None for an empty marker."""
         if not mark:
             return None
         text = properties.get(STATE + mark)
@@ -150,17 +156,20 @@ class IcebergStates:
         return state
 
     def _newest(self, properties: dict[str, str]) -> tuple[str, str, Sequence[Snapshot]]:
-        """Returns the newest marked snapshot before the current one, its mark, and the foreign snapshots since then.
+        """Returns the newest marked snapshot at or before the current one, its marker, and the foreign snapshots since
+        then.
 
-        Empty if there is none. Others may have rolled the table back. Where the way back ends at an expired snapshot,
-        it is the one that the property names, or older metadata tells how it goes on, or a run's branch is there.
+        The result is empty if there is no such snapshot. Other writers may have rolled the table back. If the search
+        ends at an expired snapshot, there are three ways to continue: the property names this snapshot, older metadata
+        files name its parents, or the branch of a run still exists.
 
         Raises:
-            TableError: SMT522 a run died, SMT555 nothing tells any more how the way goes on.
+            TableError: SMT522, a run died; SMT555, nothing shows any more which snapshot comes before the expired one.
         """
         known = self._all_snapshots()
         anchor, _, anchored = properties.get(NEWEST, "").partition(" ")
-        if anchor in known and not known[anchor].mark:  # of others, on top of the snapshot of a run: see ``anchor``
+        # a snapshot of another writer, on top of a run's snapshot: see ``anchor``
+        if anchor in known and not known[anchor].mark:
             known[anchor] = known[anchor].with_mark(anchored)
         head = None if properties[HEAD] == NO_SNAPSHOT else properties[HEAD]
         way = way_back(head, known)
@@ -179,14 +188,16 @@ class IcebergStates:
                 return "", "", way.passed
             known = {**older, **known}
         self._refuse_undecided(known, [s.id for s in way.passed], properties, number_of(mark))
-        if snapshot in ("-", way.expired):  # of the table's first commit, which is below all others
+        if snapshot in ("-", way.expired):  # the snapshot of the table's first commit, which precedes all others
             return snapshot, mark, way.passed
         raise restored_too_far(self.spec.place, f"a snapshot before {way.expired}, or was changed often since")
 
     def _refuse_undecided(
         self, known: Mapping[str, Snapshot], passed: list[str], properties: dict[str, str], newest: int
     ) -> None:
-        """Refuses if a run died around its ``fast_forward``, and what would tell on which side of it has expired."""
+        """Raises an error if a run died around its ``fast_forward``, and the snapshots that show whether it happened
+        have expired.
+        """
         for name, head in self._branches().items():
             if head in known and BRANCH.fullmatch(name):
                 mark = known[head].mark
@@ -197,11 +208,12 @@ class IcebergStates:
                 continue
             while at is not None and at in known and at not in passed:
                 at = known[at].parent
-            if at in passed:  # main is where the run began: it has not committed, perhaps is about to
+            # main is at the snapshot where the run began, so the run has not committed, but may be about to
+            if at in passed:
                 continue
             if (
                 number_of(mark) > newest and STATE + mark in properties
-            ):  # the state comes before the one step that counts
+            ):  # the state is stored before the step that publishes the commit
                 died = self._marked(properties, mark)
                 window = json.dumps(died.window.to_json() if died else {})
                 statement = f"a run died while it committed its window {window}, and nothing shows"

@@ -1,9 +1,9 @@
-"""Topics of a Kafka cluster as sinks: records go to the topics that the chain's routers choose, at least once.
+"""Topics of a Kafka cluster as sinks. Records are written to the topics that the chain's routers choose, at least once.
 
 The progress is the committed offsets of a consumer group on the source's cluster, so Kafka's tools can show it. A run
 writes the records first and commits the offsets second. If a run crashes in between, the next run writes its records
-again; the headers of each record name its source. A transaction commits the offsets, so of two runs with one group, one
-is refused.
+again; the headers of each record name its source. The offsets are committed in a transaction, so if two runs use the
+same group, one of them fails.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,7 +39,7 @@ from dagster_smt.tables.topic_table import SourceSpec
 _FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
 _ORDER = ("source_topic", "partition", "offset")
 _TRANSACTION = 10_000
-"""Milliseconds that a transaction may take, which sends nothing but offsets."""
+"""The time limit in milliseconds of a transaction that commits nothing but offsets."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,12 @@ class Measures:
 
 @dataclass(frozen=True)
 class KafkaTable(RecordTable):
-    """See ``Table``.
+    """Topics of a Kafka cluster: see ``Table``.
 
     Attributes:
         session: The Spark session.
         spec: The sink.
-        source: Where the records come from; None keeps progress on the sink's own cluster.
+        source: The source of the records. If None, the progress is kept on the sink's own cluster.
     """
 
     session: SparkSession
@@ -80,12 +80,12 @@ class KafkaTable(RecordTable):
 
     @cached_property
     def groups(self) -> KafkaClient:
-        """The cluster that keeps the progress."""
+        """The client of the cluster that keeps the progress."""
         return KafkaClient(self.source if isinstance(self.source, KafkaTopics) else self.spec.topics)
 
     @cached_property
     def place(self) -> KafkaPlace:
-        """The topics that records go to."""
+        """The topics to which records are written."""
         return KafkaPlace(self.session, self.spec.topics)
 
     def state(self, *, settle: bool = False) -> TableState | None:
@@ -100,7 +100,7 @@ class KafkaTable(RecordTable):
             raise TableError(Problem("SMT522", f"group {self.spec.group}", statement, hint)) from None
 
     def commit(self, frame: DataFrame, state: TableState, replaced: Replaced, expected: TableState | None) -> NewCommit:
-        """See ``Table``. At least once."""
+        """See ``Table``. Records are written at least once."""
         assert not replaced, "runs refuse that: see replaceable"
         commits = self._commits(state)
         with self._committing() as commit:
@@ -108,13 +108,13 @@ class KafkaTable(RecordTable):
             rows, topics = self._write(frame, state)
             try:
                 commit(commits)
-            except EngineError:  # the answer may have been lost, not the commit
+            except EngineError:  # the offsets may have been committed even if the answer was lost
                 if not same_state(self.state(), state):
                     raise
         return NewCommit(rows, topics, 0)
 
     def keep(self, state: TableState) -> None:
-        """See ``Table``: brokers forget offsets that were not committed for ``offsets.retention.minutes``."""
+        """See ``Table``. Brokers forget offsets that have not been committed for ``offsets.retention.minutes``."""
         commits = self._commits(state)
         with self._committing() as commit:
             check_expected(self.state, state, Replaced(), self._name)
@@ -133,9 +133,9 @@ class KafkaTable(RecordTable):
             raise TableError(Problem("SMT589", str(error), statement, hint)) from None
 
     def _write(self, frame: DataFrame, state: TableState) -> tuple[int, int]:
-        """Writes the records; each partition that is read is written in its order.
+        """Writes the records. The records of each source partition are written in their order.
 
-        A run has Spark keep its rows, so that counting them first costs little, and a copy would cost more.
+        Spark caches the rows of a run, so counting them first costs little. A copy of the rows would cost more.
         """
         if TARGET in frame.columns:
             chosen = F.col(TARGET)
@@ -163,20 +163,22 @@ class KafkaTable(RecordTable):
         return sum(row["rows"] for row in counts), len(topics)
 
     def beside_source(self) -> bool:
-        """See ``RecordTable``: compares the ids of the clusters, because one cluster may have several addresses."""
+        """See ``RecordTable``. Compares the ids of the clusters, because one cluster may have several addresses."""
         if not isinstance(self.source, KafkaTopics):
             return False
         return self.groups.cluster_id() == self.place.client.cluster_id()
 
     @contextmanager
     def _committing(self) -> Iterator[Any]:
-        """Fences earlier runs of the group, and yields a function that commits offsets unless a later run has begun.
+        """Fences earlier runs of the group, and yields a function that commits offsets. The function fails if a later
+        run has begun.
 
         Raises:
             TableError: SMT528, another run of the group has begun to commit meanwhile.
         """
         client = self.groups
-        # a run that dies between the offsets and their commit holds the group up until its transaction times out
+        # if a run dies after it has sent the offsets but before their commit, the group is blocked until the
+        # transaction times out
         settings = {"transactional.id": f"dagster_smt.{self.spec.group}", "transaction.timeout.ms": _TRANSACTION}
         producer = client.producer(**settings)
         consumer = client.consumer(self.spec.group)
@@ -205,12 +207,12 @@ class KafkaTable(RecordTable):
             consumer.close()
 
     def sizes(self, prefix: str = "") -> Column:
-        """Returns the size in bytes of each record as written. ``prefix`` is the prefix of its columns."""
+        """Returns the size in bytes of each record as written. ``prefix`` is the prefix of the record's columns."""
         headers = headers_with_source(self.spec.group, prefix)
         return size_column(F.col(f"{prefix}key"), F.col(f"{prefix}value"), headers)
 
     def measure(self, frame: DataFrame, prefix: str = "") -> dict[str, Measures]:
-        """Returns the measures of records by topic. ``prefix`` is as in ``sizes``. No written record is longer."""
+        """Returns the measures of records by topic. No written record is longer. ``prefix`` is as in ``sizes``."""
         largest = F.max(self.sizes(prefix)).alias("longest")
         keyless = F.bool_or(F.col(f"{prefix}key").isNull()).alias("keyless")
         rows = frame.groupBy(F.col(f"{prefix}topic").alias("topic")).agg(largest, keyless).collect()
@@ -228,7 +230,7 @@ class KafkaTable(RecordTable):
     def _longest(self, frame: DataFrame, topics: Sequence[str]) -> int:
         """Returns the size of the longest record.
 
-        A run has measured them, and has let none pass that is above a limit.
+        The run has measured the records, and has rejected those above a limit.
         """
         if not self._measured.keys() >= {*topics}:
             self.measure(frame)
@@ -246,6 +248,6 @@ class KafkaTable(RecordTable):
         self.place.append(with_source(frame, self.spec.group), _ORDER, lambda line: None)
 
     def read(self) -> DataFrame:
-        """See ``Table``: every record of every topic of the cluster."""
+        """See ``Table``. Returns every record of every topic of the cluster."""
         ranges = self.place.there(self.place.client.names())
         return self.place.read(Window(tuple(not_empty(ranges))))

@@ -1,4 +1,4 @@
-"""The ``MERGE`` of a window's changes into a table with keys, the same statement for Delta and Iceberg."""
+"""The ``MERGE`` of a window's changes into a table with keys. The statement is the same for Delta and Iceberg."""
 
 import re
 import secrets
@@ -18,7 +18,7 @@ from dagster_smt.spark.versions import missing, settings_of
 _PART = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 _ASSIGNMENT = "spark.sql.storeAssignmentPolicy"
 _SETTINGS = threading.RLock()
-"""Held while the settings of a session are those of one ``MERGE``."""
+"""Held while a session has the settings of one ``MERGE``."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Merge:
     Attributes:
         columns: The columns of the table after the merge.
         matched_by: The columns that match a change to its row.
-        partial: The columns whose value stays if a change lists them in ``unchanged``.
-        actions: The actions that the changes have; empty: any.
+        partial: The columns whose values stay if a change lists them in ``unchanged``.
+        actions: The actions that occur in the changes. Empty: any action may occur.
     """
 
     columns: StructType
@@ -44,7 +44,7 @@ class Clause:
 
     Attributes:
         action: ``update``, ``delete`` or ``insert``.
-        condition: Its condition as SQL; empty: none.
+        condition: The condition as SQL. Empty: the clause has no condition.
         values: The new values as SQL, by quoted column.
     """
 
@@ -82,16 +82,16 @@ def merge_changes(session: SparkSession, table: str, changes: DataFrame, merge: 
 
 
 def can_merge_frames() -> bool:
-    """Returns True if ``merge_frame`` runs here.
+    """Returns True if ``merge_frame`` is supported.
 
-    Spark 4.1 cannot plan a ``MERGE`` into an Iceberg table from a view that reads one ("No plan for TableReference").
-    Spark 3.5 has nothing but the statement.
+    Spark 4.1 cannot plan a ``MERGE`` into an Iceberg table from a view that reads an Iceberg table ("No plan for
+    TableReference"). Spark 3.5 supports only the statement.
     """
     return "mergeInto of frames" not in missing()
 
 
 def row_name(table: str) -> str:
-    """Returns the name by which ``merge_frame`` refers to a row of a table: the last part of the table's name."""
+    """Returns the name with which ``merge_frame`` refers to a row of a table: the last part of the table's name."""
     return _PART.findall(table)[-1]
 
 
@@ -130,7 +130,8 @@ def _keyed(merge: Merge, now: str) -> tuple[str, list[Clause]]:
         Clause("update", "change.action = 'update'", {quoted(n): _new_value(n, merge, now) for n in names}),
         Clause("insert", "change.action = 'insert'", {quoted(n): f"change.row.{quoted(n)}" for n in names}),
     ]
-    # Without insertions both formats need no full outer join, and without other changes they read no row of the table.
+    # Without insertions, neither format needs a full outer join. With insertions only, neither format reads a row of
+    # the table.
     return matches, [clause for clause in clauses if not merge.actions or clause.action in merge.actions]
 
 
@@ -164,11 +165,11 @@ def view_of(changes: DataFrame) -> Iterator[str]:
 
 @contextmanager
 def session_with(session: SparkSession, settings: dict[str, str]) -> Iterator[SparkSession]:
-    """Returns a session with settings that no other statement sees.
+    """Yields a session with settings that no other statement sees.
 
     Delta takes the metadata of a ``MERGE`` from the settings of its session. Other threads may write through the user's
     session at the same time, and their commits must not get this metadata. A Spark Connect client cannot create a
-    second session, so the writes of this package then wait for each other; see ``undisturbed``.
+    second session. There, the writes of this package wait for each other; see ``undisturbed``.
     """
     if is_connect(session):
         with _SETTINGS, _set_for_a_while(session, settings):
@@ -196,10 +197,11 @@ def undisturbed(session: SparkSession) -> Iterator[None]:
 
 @contextmanager
 def standard_assignment(session: SparkSession) -> Iterator[None]:
-    """Lets a session with Hive's assignment of values merge into an Iceberg table: Spark refuses that otherwise.
+    """Lets a session that uses Hive's rules for assigning values merge into an Iceberg table. Spark rejects such a
+    merge otherwise.
 
-    The columns of a merge have the types of the table, so both assignments store the same values. A session of its own
-    would have a catalog of its own, and the catalog of the run would not see the commit.
+    The columns of a merge have the types of the table, so both sets of rules store the same values. A separate session
+    would have its own catalog, and the catalog of the run would not see the commit.
     """
     if str(session.conf.get(_ASSIGNMENT, None)).upper() != "LEGACY":
         yield

@@ -1,4 +1,6 @@
-"""Object stores: warns where two drivers that commit at once may overwrite each other's commits."""
+"""Warns about tables in object stores in which two drivers that commit at the same time may overwrite each other's
+commits.
+"""
 
 import re
 from typing import Any
@@ -10,7 +12,7 @@ from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
 _S3 = re.compile(r"(s3|s3a|s3n)://")
 _ONE_DRIVER = "io.delta.storage.S3SingleDriverLogStore"
 _DATABRICKS = "spark.databricks.clusterUsageTags.clusterId"
-"""A setting of Databricks' own Spark, where a service of Databricks orders the commits to Delta tables."""
+"""A setting of Databricks' own Spark. On Databricks, a service orders the commits to Delta tables."""
 
 
 def commit_warnings(session: Any, *places: object) -> list[Problem]:
@@ -18,7 +20,7 @@ def commit_warnings(session: Any, *places: object) -> list[Problem]:
 
     Args:
         session: The Spark session.
-        places: The sink of a run and the place of its dead letters; places that are no tables are ignored.
+        places: The sink of a run and the destination of its dead letters. Anything that is not a table is ignored.
     """
     warnings = []
     for place in places:
@@ -35,7 +37,9 @@ def commit_warnings(session: Any, *places: object) -> list[Problem]:
 
 
 def _delta_hint(session: Any, path: str) -> str:
-    """Returns what to do about a Delta table; empty if its commits are safe, or somebody has chosen how to commit."""
+    """Returns the hint for a Delta table. The hint is empty if commits are safe, or if the session's settings say how
+    to commit.
+    """
     match = _S3.match(path)
     if match is None or session.conf.get(_DATABRICKS, None):
         return ""
@@ -49,7 +53,7 @@ def _delta_hint(session: Any, path: str) -> str:
 
 
 def _iceberg_hint(session: Any, sink: IcebergSink) -> str:
-    """Returns what to do about an Iceberg table; empty unless a rename of a file is its commit."""
+    """Returns the hint for an Iceberg table. The hint is empty unless the table commits by renaming a file."""
     if sink.table:
         key = f"spark.sql.catalog.{sink.table.partition('.')[0]}"
         is_hadoop = str(session.conf.get(f"{key}.type", "")).lower() == "hadoop"

@@ -34,9 +34,9 @@ class Replaced:
 
 @dataclass(frozen=True, slots=True)
 class NewCommit:
-    """The table format's answer about a commit.
+    """The table format's information about a commit.
 
-    It holds the added rows (None if unknown), the added files, and their bytes.
+    It contains the number of added rows (None if unknown), the number of added files, and their bytes.
     """
 
     rows: int | None
@@ -45,17 +45,17 @@ class NewCommit:
 
 
 MOST_FOREIGN = 20
-"""Commits of others that are named."""
+"""The largest number of foreign commits that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignCommit:
-    """A commit of somebody else that may have changed rows.
+    """A commit of another writer that may have changed rows.
 
     Attributes:
         version: ``version 7``, ``snapshot 4711``.
         operation: The operation, in the table format's words: ``DELETE``, ``overwrite``, ….
-        millis: When it was made.
+        millis: The time of the commit, in milliseconds.
     """
 
     version: str
@@ -64,13 +64,13 @@ class ForeignCommit:
 
     @property
     def text(self) -> str:
-        """``version 7 (DELETE, 2026-01-31T12:00:00Z)``"""
+        """Formats the commit: ``version 7 (DELETE, 2026-01-31T12:00:00Z)``."""
         moment = datetime.fromtimestamp(self.millis / 1000, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
         return f"{self.version} ({self.operation}, {moment})"
 
 
 def same_state(one: TableState | None, other: TableState | None) -> bool:
-    """Returns True if two states are of the same commit, or if both are None."""
+    """Returns True if two states belong to the same commit, or if both are None."""
     if one is None or other is None:
         return one is other
     return (one.number, one.attempt) == (other.number, other.attempt)
@@ -79,7 +79,7 @@ def same_state(one: TableState | None, other: TableState | None) -> bool:
 def check_expected(
     now: Callable[[], TableState | None], expected: TableState | None, replaced: Replaced, place: str
 ) -> None:
-    """Refuses a commit if another run has committed since this run began.
+    """Raises an error if another run has committed since this run began.
 
     A run that starts over ignores an unreadable state.
 
@@ -116,7 +116,7 @@ def always_changed(place: str, tries: int) -> TableError:
 
 
 def replaced_by_others(place: str, commit: ForeignCommit) -> TableError:
-    """Returns the problem of foreign commits that replaced or removed all rows, so that our last state is wrong."""
+    """Returns the error of a foreign commit that replaced or removed all rows, which makes our last state wrong."""
     statement = f"another writer has replaced all rows since our last commit: {commit.text}"
     hint = (
         "restore the table to an earlier version; or launch once with window.settle: true to keep the current rows and "
@@ -126,7 +126,7 @@ def replaced_by_others(place: str, commit: ForeignCommit) -> TableError:
 
 
 def restored_too_far(place: str, what: str) -> TableError:
-    """Returns the error that the history no longer has the commit that the table's rows come from."""
+    """Returns the error of a table whose history no longer contains the commit that the table's rows come from."""
     statement = f"the table was restored to {what}, and nothing shows the offsets of its rows"
     hint = "restore it to a version that its history still has, or start it over with window.rebuild: true"
     return TableError(Problem("SMT555", place, statement, hint))
@@ -141,7 +141,8 @@ class Table(Protocol):
         This is the latest commit, unless somebody has restored the table or rolled it back.
 
         Args:
-            settle: True to accept a foreign commit that replaced all rows: the state of the commit before it counts.
+            settle: True to accept a foreign commit that replaced all rows. The state of the commit before it then stays
+                valid.
 
         Raises:
             TableError: SMT522: the state cannot be read; SMT554: another writer has replaced all rows; SMT555: the
@@ -158,7 +159,7 @@ class Table(Protocol):
 
         No other commit has this number, not even one that a restore removed.
 
-        The number depends only on our commits, so two runs that begin with the same state try the same number.
+        The number depends only on our commits, so two runs that begin with the same state use the same number.
         """
         ...
 
@@ -181,8 +182,8 @@ class Table(Protocol):
         """Writes rows and state as one atomic commit, and creates the table or its new columns.
 
         Args:
-            frame: The rows, possibly none, with all of the table's columns and perhaps new ones. If the commit replaces
-                rows, these rows must belong to the replaced offsets or topics; Delta checks this.
+            frame: The rows, possibly none. They have all of the table's columns, and perhaps new columns. If the commit
+                replaces rows, these rows must belong to the replaced offsets or topics; Delta checks this.
             state: The state to store with the rows.
             replaced: The rows that the commit removes.
             expected: The state that the run began with.

@@ -1,4 +1,4 @@
-"""Records on their way to topics: headers that name the source of each record, and checks of the target topics."""
+"""Prepares records for topics: adds headers that name the source of each record, and checks the target topics."""
 
 from collections.abc import Collection, Sequence
 
@@ -12,9 +12,9 @@ from dagster_smt.tables.sinks.protocol import ForeignCommit
 from dagster_smt.values.headers.fields import HEADERS_DDL, no_headers
 
 SOURCE_HEADER = "dagster_smt.source"
-"""Where a record comes from: ``orders-0@17``."""
+"""The header with the coordinates of the source record, such as ``orders-0@17``."""
 GROUP_HEADER = "dagster_smt.group"
-"""The group that wrote it."""
+"""The header with the group that wrote the record."""
 
 
 class RecordTable:
@@ -25,32 +25,32 @@ class RecordTable:
         raise NotImplementedError
 
     def next_number(self, before: TableState | None) -> int:
-        """See ``Table``: a group without a state has had no commit."""
+        """See ``Table``. A group without a state has no commits."""
         if before is not None:
             return before.number + 1
         return 1
 
     def foreign(self) -> list[ForeignCommit]:
-        """See ``Table``: records of other writers do not matter."""
+        """See ``Table``. Records of other writers do not matter."""
         return []
 
     def schema(self) -> StructType | None:
-        """See ``Table``: topics have no columns of their own."""
+        """See ``Table``. Topics have no columns of their own."""
         return None
 
     def holds_rows(self) -> bool:
-        """See ``Table``: records of other writers are no obstacle."""
+        """See ``Table``. Records of other writers are no obstacle."""
         return False
 
     def keep(self, state: TableState) -> None:
-        """See ``Table``: a committed state stays."""
+        """See ``Table``. A committed state never expires."""
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """See ``Table``: records are appended by ``append_once``."""
+        """See ``Table``. Records are appended by ``append_once``."""
         raise NotImplementedError
 
     def refused(self, schema: StructType) -> list[Problem]:
-        """See ``Table``: records always have the same columns."""
+        """See ``Table``. Records always have the same columns."""
         return []
 
 
@@ -60,7 +60,7 @@ def with_source(frame: DataFrame, group: str) -> DataFrame:
 
 
 def headers_with_source(group: str, prefix: str = "") -> Column:
-    """Returns the headers of a record as they are written. ``prefix`` is the prefix of the record's columns."""
+    """Returns the headers of a record as they will be written. ``prefix`` is the prefix of the record's columns."""
     topic, partition, offset, own = (F.col(prefix + c) for c in ("source_topic", "partition", "offset", "headers"))
     place = F.concat(topic, F.lit("-"), partition, F.lit("@"), offset)
     texts = {GROUP_HEADER: F.lit(group), SOURCE_HEADER: place}
@@ -71,8 +71,8 @@ def headers_with_source(group: str, prefix: str = "") -> Column:
 
 
 def refuse_many_topics(written: Collection[str], most: int, place: str) -> None:
-    """Refuses a run that would create more than ``max_topics`` topics, because a router may take any field as the
-    topic.
+    """Raises an error if a run would create more than ``max_topics`` topics. A router may take the topic from any
+    field.
 
     Raises:
         TableError: SMT465.
@@ -84,7 +84,7 @@ def refuse_many_topics(written: Collection[str], most: int, place: str) -> None:
 
 
 def refuse_own_topics(written: Collection[str], read: Collection[str]) -> None:
-    """Refuses records whose target is a topic that the same table reads.
+    """Raises an error if the target of a record is a topic that the same table reads.
 
     Raises:
         TableError: SMT575, for each such topic.

@@ -1,4 +1,4 @@
-"""SQL of sinks: the condition for replaced rows, and texts in the form of properties."""
+"""Writes SQL for sinks: the condition for replaced rows, and strings in the form of table properties."""
 
 import zlib
 from typing import Any
@@ -11,14 +11,14 @@ from dagster_smt.tables.sinks.protocol import Replaced
 from dagster_smt.tables.sql import literal
 
 _ESCAPES = "spark.sql.parser.escapedStringLiterals"
-"""A setting that makes a backslash in a literal a plain character."""
+"""A setting that turns a backslash in a literal into an ordinary character."""
 
 
 def procedure_argument(session: Any, value: str) -> str:
-    """Returns a text as an argument of ``CALL``. Iceberg for Spark 3.5 takes literals only, and no expressions.
+    """Returns a string as an argument of ``CALL``. Iceberg for Spark 3.5 accepts only literals there, not expressions.
 
     Raises:
-        UnsupportedError: SMT664, no literal of Spark 3.5 holds this text under the settings of the session.
+        UnsupportedError: SMT664, no literal of Spark 3.5 can express this string with the settings of the session.
     """
     argument = text(value)
     if argument.startswith("'") or "expressions in CALL" not in missing():
@@ -35,7 +35,7 @@ def replaced_rows(replaced: Replaced, columns: SourceColumns) -> str:
     Its depth grows with the logarithm of the number of ranges.
 
     Args:
-        replaced: The replaced rows, but not ``everything``.
+        replaced: The replaced rows, without ``everything``.
         columns: The table's source columns.
     """
     topic, partition, offset = map(quoted, columns.names)
@@ -60,18 +60,18 @@ def _any_of(parts: list[str]) -> str:
 
 
 def packed(plain: str) -> str:
-    """Returns a text as a table property keeps it.
+    """Encodes a string as a table property stores it.
 
-    Spark redacts properties that contain words such as ``url``.
+    Spark redacts plain properties that contain words such as ``url``.
     """
     return zlib.compress(plain.encode()).hex()
 
 
 def unpacked(packed: str) -> str:
-    """Reads what ``packed`` wrote.
+    """Decodes a string that ``packed`` has encoded.
 
     Raises:
-        ValueError: The text is damaged.
+        ValueError: The string is damaged.
     """
     try:
         return zlib.decompress(bytes.fromhex(packed)).decode()

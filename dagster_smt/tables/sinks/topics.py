@@ -1,4 +1,4 @@
-"""Topics of files and of clusters as targets: their ranges, reading, appending."""
+"""Topics of files and of clusters as targets: lists their ranges, reads them, and appends records."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,7 +27,7 @@ from dagster_smt.tables.topic_table import FileTopics
 
 Say = Callable[[str], None]
 _PART_ROWS, _PART_BYTES = 2_000, 32 * 2**20
-"""What comes to the driver at a time."""
+"""The largest number of rows, and of bytes, that the driver receives at a time."""
 _REQUEST = 64 * 2**20
 _TUNED = {
     "kafka.linger.ms": "20",
@@ -44,7 +44,8 @@ class Appended:
     Attributes:
         ranges: Ranges that certainly contain only these records.
         count: The number of records.
-        unwritten: The records that a topic refuses in every form, as the values of the columns that order them.
+        unwritten: The records that a topic rejects in every form. Each is given by the values of the columns that order
+            the records.
     """
 
     ranges: list[Range]
@@ -60,13 +61,13 @@ class Topics(Protocol):
     ) -> AbstractContextManager["Topics"]:
         """Returns the same topics for exclusive use by one owner.
 
-        Another run of this owner has appended its records before, or cannot append any more.
+        Any other run of this owner has appended its records before, or can no longer append records.
 
         Args:
             owner: The name of the writer.
             topics: The target topics.
             identity: The headers that identify a record.
-            say: Hears how far this is.
+            say: Is called with lines about the progress.
 
         Raises:
             TableError: SMT528, another run of this owner has begun meanwhile.
@@ -82,10 +83,11 @@ class Topics(Protocol):
         """Appends records.
 
         Args:
-            frame: ``key, value, topic, headers``; for topics of a cluster also ``target_partition``, if the chain
-                chooses it; for file topics ``partition, timestamp_ms, timestampType``.
-            order: Columns by which the records of a topic's partition are ordered.
-            say: Hears how far this is.
+            frame: The records, with the columns ``key, value, topic, headers``. For topics of a cluster, also
+                ``target_partition`` if the chain chooses it. For file topics, also
+                ``partition, timestamp_ms, timestampType``.
+            order: The columns that order the records of a topic-partition.
+            say: Is called with lines about the progress.
         """
 
 
@@ -98,7 +100,7 @@ class FilePlace:
 
     @contextmanager
     def alone(self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say) -> Iterator["FilePlace"]:
-        """See ``Topics``: other writers wait."""
+        """See ``Topics``. Other writers wait."""
         folder = local.local_folder(self.spec.root) / ".progress"
         local.make_folder(folder)
         name = hashlib.sha256(owner.encode()).hexdigest()[:16]
@@ -118,14 +120,14 @@ class FilePlace:
         return open_source(self.spec, self.session).read(window)
 
     def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
-        """See ``Topics``: all or nothing."""
+        """See ``Topics``. Appends all records or none."""
         ranges = append_frame(self.spec, frame, order, say)
         return Appended(ranges, number_of_records(ranges))
 
 
 @dataclass(frozen=True)
 class KafkaPlace:
-    """Topics of a cluster; see ``Topics``. Timestamps are the brokers': Spark's writer cannot set them."""
+    """Topics of a cluster; see ``Topics``. The brokers set the timestamps, because Spark's writer cannot."""
 
     session: SparkSession
     spec: KafkaTopics
@@ -136,11 +138,13 @@ class KafkaPlace:
 
     @cached_property
     def _demands(self) -> dict[str, Demands | None]:
-        """The brokers' answers by topic."""
+        """The requirements of the topics, as reported by the brokers."""
         return {}
 
     def demands(self, topics: Iterable[str]) -> dict[str, Demands]:
-        """Returns the answers of ``KafkaClient.demands``, and asks the brokers once for each topic."""
+        """Returns the requirements of topics; see ``KafkaClient.demands``. Asks the brokers only once for each
+        topic.
+        """
         topics = {*topics}
         unknown = topics - {*self._demands}
         answers = self.client.demands(unknown)
@@ -148,7 +152,7 @@ class KafkaPlace:
         return {topic: demands for topic in topics if (demands := self._demands[topic]) is not None}
 
     def limits(self, topics: Iterable[str]) -> dict[str, int]:
-        """Returns the largest record size in bytes by topic, if the brokers report it."""
+        """Returns the largest record size in bytes by topic, for topics whose limit the brokers report."""
         demands = self.demands(topics)
         results = {}
         for topic, of in demands.items():
@@ -158,8 +162,9 @@ class KafkaPlace:
 
     @contextmanager
     def alone(self, owner: str, topics: Sequence[str], identity: Sequence[str], say: Say) -> Iterator["Topics"]:
-        """See ``Topics``: the latest writer fences the earlier ones, by Kafka's transactions."""
-        committed = replace(self.spec, isolation_level="read_committed")  # what is shut out may be there, uncommitted
+        """See ``Topics``. The latest writer fences the earlier ones by means of Kafka's transactions."""
+        # uncommitted records of fenced writers may be present
+        committed = replace(self.spec, isolation_level="read_committed")
         client, limits = KafkaClient(committed), self.limits(topics)
         with transactions(client, f"dagster_smt.letters.{owner}", owner, limits) as producer:
             yield _OnePlace(self.session, committed, producer, identity)
@@ -174,7 +179,7 @@ class KafkaPlace:
         return open_source(self.spec, self.session).read(window)
 
     def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
-        """See ``Topics``: at least once."""
+        """See ``Topics``. Appends at least once."""
         counts = {}
         for row in frame.groupBy("topic").count().collect():
             counts[row["topic"]] = row["count"]
@@ -197,7 +202,8 @@ class KafkaPlace:
         return Appended(ranges, sum(counts.values()))
 
     def refuse_partitions(self, chosen: Sequence[tuple[str, int]]) -> None:
-        """Refuses partitions that topics do not have, because a producer would wait for them until its time limit.
+        """Raises an error for partitions that the topics do not have. A producer would wait for them until its time
+        limit.
 
         Raises:
             TableError: SMT579, for each such topic.
@@ -225,10 +231,10 @@ class KafkaPlace:
             longest: The size of the longest record, in bytes.
         """
         options = {**_TUNED, **self.spec.connector_options()}
-        # how long a record may be is the topic's to say, not the producer's
+        # the topic limits the size of a record, not the producer
         for name in ("kafka.max.request.size", "kafka.buffer.memory"):
             options[name] = _at_least(options[name], longest + ESTIMATED)
-        # a producer would split a batch that a topic refuses into batches of this size again, and never end
+        # if a topic rejects a batch, a producer would split it into batches of this size again and again, without end
         limits = self.limits(topics).values()
         options["kafka.batch.size"] = _at_most(options["kafka.batch.size"], limits)
         options["includeHeaders"] = "true"
@@ -242,13 +248,15 @@ class KafkaPlace:
 
 @dataclass(frozen=True)
 class _OnePlace(KafkaPlace):
-    """Topics of a cluster, for one owner: what is appended is visible to readers of what is committed, or never."""
+    """Topics of a cluster, for one owner. Appended records become visible to readers of committed records, or they
+    never become visible.
+    """
 
     producer: Transactions
     identity: Sequence[str]
 
     def append(self, frame: DataFrame, order: Sequence[str], say: Say) -> Appended:
-        """Appends as ``Topics``.
+        """See ``Topics``.
 
         The driver collects the rows part by part, because a transaction belongs to one producer.
         """
@@ -278,7 +286,9 @@ class _OnePlace(KafkaPlace):
 
 
 def _at_least(option: str, needed: int) -> str:
-    """Returns the greater of an option and a number. An option that is not a number goes to Kafka, which refuses it."""
+    """Returns the greater of an option and a number. An option that is not a number is passed to Kafka, which rejects
+    it.
+    """
     if option.strip().isdecimal():
         return str(max(int(option), needed))
     return option
@@ -291,7 +301,9 @@ def _at_most(option: str, limits: Iterable[int]) -> str:
 
 
 def _bytes(value: bytes | bytearray | None) -> bytes | None:
-    """Returns bytes for the client, which accepts no ``bytearray``. Spark may return one."""
+    """Converts a value to bytes for the client, which does not accept ``bytearray``. Spark may return a
+    ``bytearray``.
+    """
     if value is None:
         return None
     return bytes(value)
