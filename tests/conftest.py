@@ -19,6 +19,8 @@ settings.register_profile(
     derandomize=not os.environ.get("HYPOTHESIS_SEARCH"),
 )
 settings.load_profile("tests")
+# a failing case shows what it got beside what it expected
+pytest.register_assert_rewrite("tests.transforms.helpers")
 
 # Most of a test's JVM work is done once: what optimizes code that runs often takes a third of all the time of a CI run.
 # The code of all tests does not fit into what Java then has for it: looking for what may go would take a quarter.

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
 
@@ -10,6 +11,7 @@ import pytest
 from dagster_smt.chain.plugins import transforms
 from dagster_smt.effects.as_data import as_data
 from dagster_smt.orchestration.checks import CHECKS
+from dagster_smt.tables.sink_options import DeltaSink
 from tests.orchestration.test_checks import GOOD, reported
 
 ROOT = Path(__file__).parents[1]
@@ -54,6 +56,7 @@ def test_files_and_names_are_there():
     sinks = ROOT / "dagster_smt/tables/sinks"
     assert all(f"def {name}(" in (sinks / "delta.py").read_text() for name in ("_writer", "_make"))
     assert "def _new(" in (sinks / "iceberg.py").read_text()
+    assert "deletion_vectors" not in {field.name for field in fields(DeltaSink)}, "the page adds this option"
     matches = re.findall(r"`(test_\w+)`", PAGE)
     tests = "".join(p.read_text() for p in (ROOT / "tests/orchestration").glob("*.py"))
     assert matches and all(f"def {name}(" in tests for name in matches)

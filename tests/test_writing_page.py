@@ -1,11 +1,17 @@
 """The page on writing a transform: what it names is there, and there is nothing more to know."""
 
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 from dagster_smt.authoring import options, predicate, transform
+from dagster_smt.chain.plugins import transforms
 from dagster_smt.effects import code, condition, effect
 from dagster_smt.effects.python_field_rules import FieldRules
+from tests.transforms.helpers import Case, check, envelope
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/writing-a-transform.md").read_text(encoding="utf-8")
@@ -65,3 +71,24 @@ def test_every_null_rule_is_explained():
 
 def test_the_readme_leads_there():
     assert "(docs/writing-a-transform.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+EMPTY = (
+    Case("no fields", {}, "{}", None),
+    Case("an empty string is a value", {}, '{"a":null,"b":""}', '{"a":null,"b":""}'),
+    Case("a tombstone passes", {}, "null", "null"),
+    Case("a schema, null fields", {}, envelope("a:string? b:int32?", '{"a":null,"b":null}'), None),
+    Case("a default", {}, envelope('a:string?="x"', '{"a":null}'), envelope('a:string?="x"', '{"a":null}')),
+)
+
+
+@pytest.mark.parametrize("case", EMPTY, ids=lambda case: case.title)
+def test_the_transform_in_python_runs(case, monkeypatch):
+    (source,) = re.findall(r"<!-- drop_if_empty.py -->\n```python\n(.*?)```", PAGE, re.DOTALL)
+    module = ModuleType("dagster_smt.transforms.kafka.drop_if_empty")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(source, vars(module))
+    transform = module.DropIfEmpty
+    monkeypatch.setitem(transforms(), transform.connect_class, transform)
+    for one in (case, *transform.examples):
+        check(transform, one)

@@ -52,18 +52,20 @@ def contract_of(checks: SmtChecks, sink: Sink, name: str) -> Schema | None:
     return None
 
 
-OF_ONE_TABLE = ("rows_match_offsets", "keys_unique", "schema_matches_plan")
-"""The checks of each table that a run writes among many."""
-_OF_ONE_TABLE_ONLY = ("keys_unique", "schema_matches_plan", "small_files", "contract")
+CHECKS_OF_DESTINATIONS = ("rows_match_offsets", "keys_unique", "schema_matches_plan")
+"""The checks that each destination of a ``{topic}`` sink has of its own."""
+_NOT_FOR_MANY_TABLES = ("keys_unique", "schema_matches_plan", "small_files", "contract")
+"""The checks that an asset with a ``{topic}`` sink does not have, because they look at one table."""
 
 
 def _applies(name: str, chain: Chain, sink: Sink) -> bool:
+    """Returns True if tables with this chain and sink have a check. A new check applies to all tables by default."""
     is_many = isinstance(sink, TableSink) and sink.per_topic
     if name == "tables_written":
         return is_many
     if name == "held_back":
         return any(isinstance(stage, PolicyStage) for stage in chain.stages)
-    if is_many and name in _OF_ONE_TABLE_ONLY:
+    if is_many and name in _NOT_FOR_MANY_TABLES:
         return False
     if name == "schema_matches_plan":
         return isinstance(sink, TableSink) and sink.kind == "columns"

@@ -91,11 +91,13 @@ def test_a_component_keeps_one_row_for_each_key(people, spark, tmp_path):
     assert (row.data["topic"], row.data["rows_inserted"]) == ("people", 1)
     assert "dagster_smt/keys_by_topic" not in str(observations(third))
     for result in (first, second):
-        assert {name: c.passed for name, c in checks(result).items() if name != "no_dead_letters"} == {
-            "offsets_contiguous": True,
-            "rows_match_offsets": True,
-            "keys_unique": True,
-            "schema_matches_plan": True,
+        failed = {name for name, check in checks(result).items() if not check.passed}
+        assert failed <= {"no_dead_letters"}
+        assert checks(result).keys() >= {
+            "offsets_contiguous",
+            "rows_match_offsets",
+            "keys_unique",
+            "schema_matches_plan",
         }
     assert checks(second)["rows_match_offsets"].description == "the table has the 3 keys of its commits"
     failed = checks(twins)

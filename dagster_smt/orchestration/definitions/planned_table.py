@@ -12,7 +12,7 @@ import dagster as dg
 from dagster_smt.chain import Chain
 from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.schema import Schema
-from dagster_smt.orchestration.check_specs import OF_ONE_TABLE, check_specs, checks_of, contract_of
+from dagster_smt.orchestration.check_specs import CHECKS_OF_DESTINATIONS, check_specs, checks_of, contract_of
 from dagster_smt.orchestration.checks import SmtChecks
 from dagster_smt.orchestration.definitions.many_tables import (
     PER_TOPIC,
@@ -154,7 +154,7 @@ class PlannedAsset(PlannedTable):
     def destination_check_names(self) -> list[str]:
         """The names of the checks of each table that is an asset."""
         names = []
-        for name in OF_ONE_TABLE:
+        for name in CHECKS_OF_DESTINATIONS:
             fits = {"keys_unique": self.sink.keyed is not None, "schema_matches_plan": self.sink.kind == "columns"}
             if fits.get(name, True) and name not in self.checks.off:
                 names.append(name)
