@@ -62,7 +62,7 @@ def unmasked_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Unmasked, ...
 
 
 def accepted_in(texts: Mapping[Place, Mapping[str, Any]]) -> tuple[Accepted, ...]:
-    """Returns the last acceptance."""
+    """Returns the last acceptance of unmasked records."""
     noted = (text[_ACCEPTED] for text in texts.values() if _ACCEPTED in text)
     accepted = []
     for run, reason, paths, records in noted:

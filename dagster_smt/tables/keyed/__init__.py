@@ -1,1 +1,1 @@
-"""Tables with keys: from the records of a window to the changes of a table's rows."""
+"""Tables with keys: turns the records of a window into changes of a table's rows."""

@@ -1,4 +1,5 @@
-"""Folds the events of a window to one change for each key: the row of the key after all of its events.
+"""Combines the events of a window into one change for each key, which contains the row of the key after all of its
+events.
 
 | column | type | meaning |
 |---|---|---|
@@ -8,7 +9,7 @@
 | ``crosses`` | boolean | true if the events are from several partitions |
 | ``events`` | bigint | the number of events |
 
-The row of a soft deletion has the values from before the deletion.
+The row of a soft deletion keeps the values from before the deletion.
 """
 
 from collections.abc import Sequence
@@ -24,10 +25,11 @@ _RECORD = ("topic", "partition", "offset", "timestamp", "order")
 
 
 def last_events(events: DataFrame) -> DataFrame:
-    """Returns the last event of each key as its change, which is enough if it lacks no column and deletions keep none.
+    """Returns the last event of each key as the change of its row. This is sufficient if the last event contains all
+    columns, and deletions keep no values.
 
-    ``unchanged`` names the columns that the last event lacks. If it names any, ``folded_events`` has to search the
-    events before.
+    ``unchanged`` names the columns that the last event lacks. If there are any, ``folded_events`` has to search the
+    events before it.
     """
     last = F.max_by(F.struct("order", *_fields(events)), F.col("order")).alias("last")
     record = []
@@ -47,7 +49,7 @@ def last_events(events: DataFrame) -> DataFrame:
 
 
 def folded_events(events: DataFrame, keyed: Keyed) -> DataFrame:
-    """Returns the row of each key after all of its events, in their order.
+    """Returns the row of each key after all of its events have been applied in order.
 
     Args:
         events: See ``tables.keyed.key_events``.
@@ -92,7 +94,9 @@ def _by_order(left: Column, right: Column) -> Column:
 
 
 def _soft_row(row: StructType, keyed: Keyed) -> Column:
-    """Returns the row after the last event: of a deletion the values before it, flagged, with the deletion's record."""
+    """Returns the row after the last event. After a deletion, the row has the values from before the deletion, the
+    flag, and the coordinates of the deletion's record.
+    """
     deleted, at = keyed.rows.soft.names
     of_event = {*keyed.columns.names, *keyed.coordinates.names}
     columns = []
@@ -112,10 +116,10 @@ def _soft_row(row: StructType, keyed: Keyed) -> Column:
 
 
 class _EventFold:
-    """The row of a key while its events pass, as a struct of ``row``, ``unchanged`` and ``incomplete``.
+    """The row of a key while its events are applied, as a struct of ``row``, ``unchanged`` and ``incomplete``.
 
-    ``unchanged`` names the columns whose value the table has: at first all of them. ``incomplete`` names the columns
-    whose value is nowhere: all of them after a deletion.
+    ``unchanged`` names the columns whose values are still those of the table; at first, these are all columns.
+    ``incomplete`` names the columns whose values are unknown; after a deletion, these are all columns.
     """
 
     def __init__(self, row: StructType, *, soft: bool):

@@ -1,8 +1,10 @@
-"""Versions of keys (slowly changing dimensions, type 2): what the events of a window do to the versions of a table.
+"""Versions of keys (slowly changing dimensions, type 2): computes how the events of a window change the versions in a
+table.
 
 A version begins with an event that changes a tracked column. It ends with the next such event, or with a deletion. If a
-window reads offsets again, the run removes the versions that began in the window or later, reopens the version before
-the window, and makes the versions again from all events that were read since: see ``run.keyed``.
+window reads offsets again, the run removes the versions that began in the window or later, and reopens the version
+before the window. It then creates the versions again from the events of the window and all later events that have been
+read: see ``run.keyed``.
 """
 
 from collections.abc import Mapping
@@ -57,9 +59,10 @@ class _Versions:
         self.tracked = list(keyed.rows.track) or [name for name in schema.names if name not in self.own]
 
     def touched(self, table: DataFrame, events: DataFrame, starts: Starts) -> DataFrame:
-        """Returns the versions of the window's keys that were open when the window began, or began since.
+        """Returns the versions of the window's keys that were open when the window began, or that began in the window
+        or later.
 
-        The columns are those of an event and ``stale``: whether the version began in the window or later.
+        The columns are those of an event, and ``stale``: true if the version began in the window or later.
         """
         row = F.struct(*conformed_columns(table, self.schema)).alias("row")
         rows = table.select(key_of_rows(self.keyed), row).join(events.select("key").distinct(), "key", "left_semi")
@@ -80,7 +83,9 @@ class _Versions:
         )
 
     def _begins(self, starts: Starts) -> Column:
-        """Returns the first offset that the window reads of a version's partition; of other partitions, beyond all."""
+        """Returns the first offset that the window reads in a version's partition. For other partitions, returns a
+        number beyond all offsets.
+        """
         topic, partition = F.col("row").getField(self.topic), F.col("row").getField(self.partition)
         begins = F.lit(2**63 - 1)
         for (name, number), start in sorted(starts.items()):
@@ -88,7 +93,9 @@ class _Versions:
         return begins
 
     def of_events(self, events: DataFrame, there: DataFrame | None) -> DataFrame:
-        """Returns the changes of versions, of keys whose events are ordered, and the keys whose events are not."""
+        """Returns the changes of versions for keys whose events are ordered, and the keys whose events are not
+        ordered.
+        """
         conflicts = self._conflicts(events, there)
         ordered = events.join(conflicts, "key", "left_anti").select(*_EVENT)
         if there is not None:
@@ -124,7 +131,9 @@ class _Versions:
         return shown.unionByName(refused)
 
     def _conflicts(self, events: DataFrame, there: DataFrame | None) -> DataFrame:
-        """Returns the keys that are met in two partitions, with the partition of their versions if they have some."""
+        """Returns the keys that occur in two partitions. If a key has versions, the result also contains the partition
+        of these versions.
+        """
         place = F.struct("topic", "partition")
         places = events.groupBy("key").agg(F.min(place).alias("first"), F.max(place).alias("last"))
         now = F.lit(None).cast("struct<topic: string, partition: int>").alias("now")
@@ -137,7 +146,9 @@ class _Versions:
         return joined.where(crosses).select("key", *shown)
 
     def _new_versions(self, events: DataFrame) -> DataFrame:
-        """Returns the versions that events make, in order: ``key``, ``row``, ``topic``, ``offset``, ``incomplete``."""
+        """Returns the versions that the events create, in order: ``key``, ``row``, ``topic``, ``offset``,
+        ``incomplete``.
+        """
         in_order = Window.partitionBy("key").orderBy("offset")
         filled = self._filled(events, in_order)
         before = F.lag("op").over(in_order)
@@ -150,7 +161,7 @@ class _Versions:
         ends = (F.col("op") == DELETE) & (before == UPSERT)
         marked = filled.withColumn("begins", begins).withColumn("bounds", F.coalesce(begins | ends, F.lit(False)))
         number = F.sum(F.col("begins").cast("int")).over(in_order).alias("number")
-        # The next bound of an event is the first one after it.
+        # The next bound of an event is the first bound after the event.
         after = in_order.rowsBetween(1, Window.unboundedFollowing)
         bound = F.when(F.col("bounds"), F.struct("timestamp", "offset"))
         placed = marked.select("*", number, F.first(bound, ignorenulls=True).over(after).alias("until"))
@@ -173,7 +184,9 @@ class _Versions:
         )
 
     def _filled(self, events: DataFrame, in_order: WindowSpec) -> DataFrame:
-        """Returns the events with the columns that an update left as they were, as the event before has them."""
+        """Returns the events with all columns. Columns that an update left unchanged get their values from the event
+        before.
+        """
         deletions = F.sum((F.col("op") == DELETE).cast("int")).over(in_order)
         events = events.withColumn("deletions", deletions)
         since = Window.partitionBy("key", "deletions").orderBy("offset")
@@ -192,7 +205,9 @@ class _Versions:
         return events.select(*names, F.struct(*columns).alias("row"), incomplete.alias("incomplete"))
 
     def _version(self) -> Column:
-        """Returns the row of a version: as it began, untracked columns as they were last, and until when it holds."""
+        """Returns the row of a version: its tracked columns from its first event, its other columns from its last
+        event, and the end of its validity.
+        """
         columns = []
         for field in self.schema.fields:
             if field.name == self.start:
@@ -211,7 +226,7 @@ class _Versions:
         return F.struct(*columns)
 
     def _beside(self, versions: DataFrame, there: DataFrame) -> DataFrame:
-        """Returns the versions that events make beside those that there are."""
+        """Compares the versions that the events create with the versions in the table, and returns the differences."""
         now = there.select(
             F.col("key").alias("now_key"),
             F.col("row").alias("now_row"),
@@ -242,7 +257,7 @@ class _Versions:
 
 
 def _comparable(column: Column, kind: DataType) -> Column:
-    """Returns a column that can be compared: Spark does not compare maps."""
+    """Returns a column in a form that Spark can compare. Spark cannot compare maps."""
     if _has_map(kind):
         return F.to_json(F.struct(column.alias("v")))
     return column

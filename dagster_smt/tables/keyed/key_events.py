@@ -3,7 +3,7 @@
 | column | type | meaning |
 |---|---|---|
 | ``key`` | struct | the key columns |
-| ``row`` | struct | the table's columns in the table's types; for a deletion only the key and the coordinates count |
+| ``row`` | struct | the table's columns in the table's types; a deletion uses only the key and the coordinates |
 | ``op`` | string | ``upsert`` or ``delete`` |
 | ``unchanged`` | array<string> | columns that the event lacks, because its update left them unchanged |
 | ``topic``, ``partition``, ``offset``, ``timestamp`` | | the record |
@@ -31,7 +31,7 @@ UPSERT, DELETE = "upsert", "delete"
 
 @dataclass(frozen=True)
 class Keyed:
-    """A table with keys, in a run.
+    """A table with keys during a run.
 
     Attributes:
         rows: The rules by which the table follows its topics.
@@ -101,7 +101,7 @@ def _row_columns(evaluated: DataFrame, keyed: Keyed) -> list[Column]:
 
 
 def _added_columns(evaluated: DataFrame, keyed: Keyed) -> list[Column]:
-    """Returns the columns that the mode adds, as a row has them that was just written."""
+    """Returns the columns that the mode adds, with the values of a row that has just been written."""
     rows = keyed.rows
     if rows.mode == "scd2":
         no_time, no_offset = F.lit(None).cast(TimestampType()), F.lit(None).cast("bigint")
@@ -120,10 +120,10 @@ def _added_columns(evaluated: DataFrame, keyed: Keyed) -> list[Column]:
 
 
 def events(evaluated: DataFrame, schema: StructType, keyed: Keyed) -> DataFrame:
-    """Returns the events of the records that passed the chain.
+    """Returns the events of the records that came through the chain.
 
     Args:
-        evaluated: The evaluator's columns of records that passed.
+        evaluated: The evaluator's columns for these records.
         schema: The columns of the table.
         keyed: The table.
     """
@@ -156,7 +156,7 @@ def events(evaluated: DataFrame, schema: StructType, keyed: Keyed) -> DataFrame:
 def _ordered(shaped: DataFrame, rows: KeyedRows) -> DataFrame:
     if not rows.sequence_by:
         return shaped.withColumn("order", F.struct("offset"))
-    # A tombstone has no value and so no sequence: it follows the event before it in its partition.
+    # A tombstone has no value and therefore no sequence, so it is ordered after the preceding event in its partition.
     before = Window.partitionBy("key", "topic", "partition").orderBy("offset")
     shaped = shaped.withColumn("sequence", F.last("sequence", ignorenulls=True).over(before))
     return shaped.withColumn("order", F.struct("sequence", "topic", "partition", "offset"))
@@ -171,9 +171,10 @@ def _is_deleted(evaluated: DataFrame, keyed: Keyed) -> Column:
 
 
 def _key_column(evaluated: DataFrame, keyed: Keyed, name: str) -> Column:
-    """Returns a key column: of the record's key, and where it has none of the value.
+    """Returns a key column. Its value comes from the record's key, or from the value if the key does not have it.
 
-    A key that is no struct has no field of this name: the value's column comes first, and the key serves tombstones.
+    A key that is not a struct has no field of this name. The column then comes from the value, and from the key only
+    for tombstones.
     """
     from_key = []
     if name in keyed.columns.from_key and KEY in evaluated.columns:

@@ -10,7 +10,7 @@ from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.keyed import KeyedRows
 
 WHOLE_KEY = "value"
-"""The field of ``__key`` that holds a key that is no struct."""
+"""The field of ``__key`` that holds a key that is not a struct."""
 _ORDERED = (Type.INT8, Type.INT16, Type.INT32, Type.INT64, Type.FLOAT32, Type.FLOAT64, Type.STRING)
 
 
@@ -20,7 +20,7 @@ class KeyColumns:
 
     Attributes:
         names: The names, in order.
-        from_key: The field of the record's key that holds a column, by name.
+        from_key: Maps a column's name to the field of the record's key that holds it.
         in_value: The columns that the value also holds.
         is_whole: True if the record's key is not a struct, and is the only key column.
     """
@@ -36,10 +36,10 @@ def key_columns(plan: Plan, keyed: KeyedRows) -> KeyColumns:
 
     Args:
         plan: A typed plan; records without a schema have no key columns.
-        keyed: How the table follows its topics.
+        keyed: The rules by which the table follows its topics.
 
     Raises:
-        PlanError: SMT701: the record's key has no fields; SMT702: there is no such column; SMT703: the value is not a
+        PlanError: SMT701: the record's key has no fields; SMT702: the column does not exist; SMT703: the value is not a
             struct; SMT704: the chain already has a column that the mode adds; SMT705: the type of ``sequence_by`` has
             no order.
     """
@@ -49,7 +49,7 @@ def key_columns(plan: Plan, keyed: KeyedRows) -> KeyColumns:
         raise PlanError(Problem("SMT703", "mode", f"mode '{keyed.mode}' needs values that are structs", hint))
     problems = [*_missing(value, keyed), *_clashes(value, keyed), *_unordered(value, keyed)]
     fields = _key_fields(key)
-    # a key that is a single value fills the one key column, whatever its name
+    # a key that is a single value fills the only key column, whatever its name
     is_whole = key is not None and key.type is not Type.STRUCT and len(keyed.keys) == 1
     if keyed.keys:
         names = keyed.keys
@@ -76,7 +76,7 @@ def key_names(keyed: KeyedRows, key: Schema | None) -> tuple[str, ...]:
     """Returns the names of the key columns.
 
     Args:
-        keyed: How the table follows its topics.
+        keyed: The rules by which the table follows its topics.
         key: The schema of the record's key after the chain.
     """
     return keyed.keys or _key_fields(key)
@@ -104,7 +104,7 @@ def _no_column(option: str, name: str, value: Schema) -> Problem:
 
 
 def _clashes(value: Schema, keyed: KeyedRows) -> list[Problem]:
-    """Returns the problems of the chain's columns whose names the mode needs for its own columns."""
+    """Returns a problem for each column of the chain that has the name of a column that the mode adds."""
     own = set(map(caseless, keyed.added_columns))
     problems = []
     for name in value.by_name:

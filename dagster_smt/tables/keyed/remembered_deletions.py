@@ -1,9 +1,9 @@
-"""Deletions that a table with ``sequence_by`` remembers, in a second table.
+"""Stores, in a second table, the deletions that a table with ``sequence_by`` must remember.
 
-An event may arrive after a deletion that has a greater sequence, from another shard or in a replay. After the deletion,
-the table has no row with a sequence. So the second table remembers the deletion: its key as JSON, and its sequence. A
-deletion is written before the commit that removes the row. If that commit fails, the next run reads the deletion again
-and writes the same line once more, which changes nothing.
+After a deletion, an event with a smaller sequence may still arrive, from another shard or in a replay. The table then
+has no row with a sequence to compare. So the second table remembers the key of the deletion as JSON, and its sequence.
+A deletion is written before the commit that removes the row. If that commit fails, the next run reads the deletion
+again and writes the same line once more, which changes nothing.
 """
 
 from dataclasses import replace
@@ -27,13 +27,13 @@ _PLACE = SourceColumns("topic", "partition", "offset")
 def remembers_deletions(keyed: Keyed) -> bool:
     """Returns True if a table must remember deletions.
 
-    Tables ordered by offsets read later records instead (``run.keyed``).
+    Tables whose events are ordered by offsets read later records again instead (``run.keyed``).
     """
     return keyed.rows.deletes == "apply" and bool(keyed.rows.sequence_by) and keyed.rows.mode == "upsert"
 
 
 def deletions_table(session: SparkSession, sink: TableSink) -> Table:
-    """Returns the table of deletions for a table: its path or name with ``__deleted`` at the end."""
+    """Returns the table that remembers a table's deletions. Its path or name ends with ``__deleted``."""
     plain = replace(sink, mode="append", keys="record_key", sequence_by="", schema_evolution="widen", **NO_LAYOUT)
     if sink.table:
         return open_table(session, replace(plain, table=f"{sink.table}{SUFFIX}"))
@@ -42,11 +42,11 @@ def deletions_table(session: SparkSession, sink: TableSink) -> Table:
 
 
 def remembered(table: Table, events_again: DataFrame, window: OffsetSet) -> DataFrame | None:
-    """Returns the last deletion of each key, as ``deleted_key`` and ``deletion`` (its sequence); None without
+    """Returns the last deletion of each key, as ``deleted_key`` and ``deletion`` (its sequence); None if there are no
     deletions.
 
-    A record that is read again counts as it is now. If it deletes nothing any more, because the chain is another one,
-    its former deletion does not count.
+    For a record that is read again, only its current effect matters. If the record no longer deletes anything, because
+    the chain has changed, its former deletion is ignored.
 
     Args:
         table: The table of deletions.

@@ -1,4 +1,4 @@
-"""The actions of a window's changes on the rows of a table, one for each key, and their counts.
+"""Determines the action of each change of a window on the row of its key, and counts the actions.
 
 | action | the row |
 |---|---|
@@ -7,7 +7,7 @@
 | ``delete`` | is removed |
 | ``superseded`` | stays, because it comes from a later event |
 | ``nothing`` | does not exist, so the deletion has no effect |
-| ``conflict`` | stays: it comes from another partition, and nothing orders the two events |
+| ``conflict`` | stays, because it comes from another partition and nothing orders the two events |
 """
 
 from collections import Counter
@@ -44,8 +44,8 @@ def current_rows(table: DataFrame, keyed: Keyed) -> DataFrame:
 
 
 def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) -> DataFrame:
-    """Returns the changes with the column ``action`` and, if the table has a row of the key, the coordinates of its
-    record.
+    """Returns the changes with the column ``action``. If the table has a row for the key, the result also contains the
+    coordinates of the row's record.
 
     Args:
         changes: See ``tables.keyed.fold``.
@@ -81,7 +81,7 @@ def with_actions(changes: DataFrame, current: DataFrame | None, keyed: Keyed) ->
 def vanished_rows(
     table: DataFrame, events: DataFrame, topics: Iterable[str], keyed: Keyed, schema: StructType
 ) -> DataFrame:
-    """Returns the removals of rows that no event makes any more, in topics that are read again from their beginning.
+    """Returns removals for the rows that no event creates any more, in topics that are read again from their beginning.
 
     Args:
         table: The rows of the table.
@@ -112,9 +112,11 @@ def _same_partition() -> Column:
 
 
 def _order_after_row(kind: DataType) -> Column:
-    """Returns the place of an event. A tombstone without an event before it in its window follows the row's event.
+    """Returns the position of an event in the order of its key. A tombstone without a preceding event in its window
+    comes after the row's event.
 
-    Such a deletion is remembered with the sequence of the row. Without it an older event would bring the row back.
+    Such a deletion is remembered with the sequence of the row. Without this sequence, an older event would create the
+    row again.
     """
     follows = F.col("order.sequence").isNull() & _same_partition() & (F.col("offset") > F.col("now_offset"))
     place = F.struct(F.col("now_sequence").alias("sequence"), "topic", "partition", "offset").cast(kind)
@@ -122,9 +124,9 @@ def _order_after_row(kind: DataType) -> Column:
 
 
 def _is_older(keyed: Keyed) -> Column:
-    """Returns whether an event comes before the one that the row is of.
+    """Returns a condition that is true if an event comes before the event of the current row.
 
-    Without ``sequence_by`` it never does: a run that reads older offsets again reads on to the table's progress.
+    Without ``sequence_by`` it is never true: a run that reads older offsets again reads on up to the table's progress.
     """
     if not keyed.rows.sequence_by:
         return F.lit(False)
@@ -134,14 +136,14 @@ def _is_older(keyed: Keyed) -> Column:
         F.col("now_partition").alias("partition"),
         F.col("now_offset").alias("offset"),
     )
-    # A tombstone whose window has no event of its key has no sequence: its partition's offsets order it.
+    # A tombstone whose window has no other event of its key has no sequence, so the offsets of its partition order it.
     by_offset = F.col("offset") < F.col("now_offset")
     has_sequence = F.col("order.sequence").isNotNull()
     return F.when(has_sequence, F.col("order") < now).otherwise(by_offset)
 
 
 def _conflicts(keyed: Keyed) -> Column:
-    """Returns whether nothing orders an event and the one that the row is of."""
+    """Returns a condition that is true if nothing orders an event and the event of the current row."""
     if not keyed.rows.sequence_by:
         return ~_same_partition()
     return F.col("order.sequence").isNull() & ~_same_partition()
@@ -154,9 +156,9 @@ class Effects:
     Attributes:
         counts: The counts by the topic of the events.
         rows: The change in the number of the table's rows, by topic.
-        conflicts: The number of keys with events in several partitions that nothing orders.
+        conflicts: The number of keys that have events in several partitions, without anything that orders these events.
         actions: The actions on rows that occur (a part of ``WRITTEN``).
-        keeps_columns: True if an event lacks columns, whose values stay.
+        keeps_columns: True if an event lacks columns. The values of these columns stay.
     """
 
     counts: Mapping[str, KeyCounts] = field(default_factory=dict)
@@ -167,11 +169,11 @@ class Effects:
 
 
 def effects_of(changes: DataFrame, events: Mapping[str, int] | None) -> Effects:
-    """Returns the counted effects of changes.
+    """Counts the effects of changes.
 
     Args:
         changes: See ``with_actions``.
-        events: The number of events of each topic; None: the column ``events`` of the changes has the numbers.
+        events: The number of events of each topic. If None, the column ``events`` of the changes holds these numbers.
     """
     lacks = F.size("incomplete") > 0
     keeps = F.size("unchanged") > 0

@@ -1,8 +1,8 @@
-"""Large columns that a change event lacks, because the update left them unchanged.
+"""Recognises large columns that a change event lacks, because the update left them unchanged.
 
-Postgres does not log such a column (TOAST), so Debezium writes ``unavailable.value.placeholder`` in its place: as text,
-as bytes, as base64 of the bytes (how JSON writes bytes), and in arrays and maps as their only element
-(``RelationalChangeRecordEmitter`` and ``PostgresValueConverter`` of Debezium; debezium#7815 for arrays).
+Postgres does not log such a column (TOAST), so Debezium writes ``unavailable.value.placeholder`` instead of the value:
+as a string, as bytes, as base64 of the bytes (because JSON writes bytes as base64), and in arrays and maps as their
+only element (``RelationalChangeRecordEmitter`` and ``PostgresValueConverter`` of Debezium; debezium#7815 for arrays).
 """
 
 import base64
@@ -15,11 +15,11 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, IntegralType, Map
 
 
 def unchanged_columns(rows: StructType, placeholder: str) -> Column:
-    """Returns the names of the columns of a row that hold the placeholder, as an array of texts.
+    """Returns the names of the columns in a row that hold the placeholder, as an array of strings.
 
     Args:
         rows: The columns of ``__out``.
-        placeholder: The text; empty: there is no placeholder.
+        placeholder: The string. If empty, there is no placeholder.
     """
     names = []
     for field in rows.fields:
@@ -32,12 +32,12 @@ def unchanged_columns(rows: StructType, placeholder: str) -> Column:
 
 
 def can_be_unchanged(kind: DataType) -> bool:
-    """Returns whether a column of this type can hold the placeholder."""
+    """Returns True if a column of this type can hold the placeholder."""
     return _is_placeholder(F.lit(None), kind, "x") is not None
 
 
 def _is_placeholder(column: Column, kind: DataType, placeholder: str) -> Column | None:
-    """Returns whether a column holds the placeholder; None for a type that cannot."""
+    """Returns a condition that is true if a column holds the placeholder; None for a type that cannot hold it."""
     data = placeholder.encode()
     if isinstance(kind, StringType):
         return column.isin(placeholder, base64.b64encode(data).decode())
@@ -58,5 +58,5 @@ def _is_placeholder(column: Column, kind: DataType, placeholder: str) -> Column 
 
 
 def _uuid_of(data: bytes) -> str:
-    """Returns the text of Java's ``UUID.nameUUIDFromBytes``, which stands for the placeholder in arrays of UUIDs."""
+    """Returns the string of Java's ``UUID.nameUUIDFromBytes``, which represents the placeholder in arrays of UUIDs."""
     return str(uuid.UUID(bytes=hashlib.md5(data, usedforsecurity=False).digest(), version=3))

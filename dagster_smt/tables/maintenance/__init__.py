@@ -1,1 +1,3 @@
-"""Maintenance of Delta and Iceberg tables: compaction, old versions, files that no version needs."""
+"""Maintenance of Delta and Iceberg tables: compaction, and removal of old versions and of files that no version
+needs.
+"""

@@ -1,7 +1,7 @@
 """Maintenance of Delta tables: ``OPTIMIZE`` and ``VACUUM``.
 
-``VACUUM`` removes two kinds of files: files that only older versions need, and files that no version names. A run may
-be about to commit files of the second kind. So a short retention applies only to the first kind (``VACUUM … LITE``
+``VACUUM`` removes two kinds of files: files that only older versions need, and files that no version references. A run
+may be about to commit files of the second kind. So a short retention applies only to the first kind (``VACUUM … LITE``
 reads these files from the log). The second kind stays for ``SAFE_HOURS`` in any case.
 """
 
@@ -31,12 +31,14 @@ _NO_LITE = re.compile(r"DELTA_CANNOT_VACUUM_LITE")
 _LONGER = re.compile(r"low retention period|retentionDurationCheck")
 _CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 _UNCHECKED: dict[int, tuple[int, str | None]] = {}
-"""By session: how many steps work without Delta's check, and the setting before them."""
+"""Stores, for each session, the number of running steps without Delta's check, and the value of the setting before
+them.
+"""
 _LOCK = threading.Lock()
 
 
 class DeltaMaintenance:
-    """See ``Maintained``."""
+    """The maintenance of a Delta table: see ``Maintained``."""
 
     def __init__(self, session: SparkSession, table: DeltaTable, options: SmtMaintenance):
         self.session, self.table, self.options = session, table, options
@@ -51,36 +53,40 @@ class DeltaMaintenance:
         return sizes_of(files, small_below)
 
     def compact(self) -> StepResult:
-        """See ``Maintained``: ``OPTIMIZE`` also clusters a table with clustering columns."""
-        with conflicts(_CONFLICT, self.place), undisturbed(self.session):  # no metadata of a MERGE gets into the commit
+        """See ``Maintained``. ``OPTIMIZE`` also clusters a table that has clustering columns."""
+        # keeps the metadata of a MERGE out of this commit
+        with conflicts(_CONFLICT, self.place), undisturbed(self.session):
             metrics = self.session.sql(f"OPTIMIZE {self.name}").collect()[0].metrics
         return StepResult(metrics.numFilesRemoved, metrics.numFilesAdded, metrics.filesRemoved.totalSize)
 
     def manifests(self) -> StepResult:
-        """See ``Maintained``: Delta has none."""
+        """See ``Maintained``. Delta has no manifests."""
         return StepResult()
 
     def expire(self) -> StepResult:
-        """See ``Maintained``: the log of a Delta table is its history and its progress, and stays."""
+        """See ``Maintained``. The log of a Delta table stays, because it is the table's history and contains its
+        progress.
+        """
         return StepResult()
 
     def clean_up(self) -> StepResult:
         """See ``Maintained``.
 
         Raises:
-            TableError: SMT805; SMT809, a property of the table asks for a longer retention; SMT810, the folder holds
-                another table, whose files ``VACUUM`` would remove.
+            TableError: SMT805, another writer changed the table at the same time; SMT809, a property of the table
+                requires a longer retention; SMT810, the folder contains another table, whose files ``VACUUM`` would
+                remove.
         """
         return self.remove_files(max(self.options.retention_hours, SAFE_HOURS))
 
     def remove_files(self, safe_hours: float) -> StepResult:
-        """Removes files as ``clean_up`` does.
+        """Removes files in the same way as ``clean_up``.
 
         Args:
-            safe_hours: With a short retention, the age of files that no version names.
+            safe_hours: The minimum age, with a short retention, of removed files that no version references.
 
         Raises:
-            TableError: As ``clean_up``.
+            TableError: See ``clean_up``.
         """
         detail = self._detail()
         if other := tables_inside(self.session, str(detail.location)):
@@ -106,8 +112,8 @@ class DeltaMaintenance:
                 self.session.sql(f"VACUUM {self.name} {kind} RETAIN {float(hours)!r} HOURS").collect()
         except TableError:
             raise
-        except Exception as error:  # of PySpark or of Py4J, as the case may be
-            if kind == "LITE" and _NO_LITE.search(str(error)):  # an erasure has removed the log before
+        except Exception as error:  # raised by PySpark or by Py4J, depending on the session
+            if kind == "LITE" and _NO_LITE.search(str(error)):  # an erasure has removed the beginning of the log
                 return
             if not _LONGER.search(str(error)):
                 raise
@@ -119,7 +125,7 @@ class DeltaMaintenance:
         return int(self.session.sql(f"DESCRIBE HISTORY {self.name} LIMIT 1").collect()[0].version)
 
     def _removed(self, before: int) -> StepResult:
-        """Returns what ``VACUUM`` notes in the log; on some file systems Delta notes nothing."""
+        """Returns the numbers that ``VACUUM`` writes to the log. On some file systems, Delta writes none."""
         history = self.session.sql(f"DESCRIBE HISTORY {self.name} LIMIT 20")
         files, size = 0, 0
         notes = history.where(F.col("version") > before).select("operation", "operationMetrics").collect()
@@ -138,18 +144,19 @@ class DeltaMaintenance:
 
 
 def vacuum_now(session: SparkSession, table: DeltaTable, *, no_writers: bool) -> int | None:
-    """Removes the files of all versions but the current one, for an erasure.
+    """Removes the files of all versions except the current one, for an erasure.
 
     Args:
         session: The Spark session.
         table: The table.
-        no_writers: True if no run is at work: files that no version names go as well, whatever their age.
+        no_writers: True if no run is writing. Files that no version references are then also removed, whatever their
+            age.
 
     Returns:
         The number of removed files; None if Delta does not report it.
 
     Raises:
-        TableError: As ``clean_up``.
+        TableError: See ``clean_up``.
     """
     hours = 0.0 if no_writers else SAFE_HOURS
     options = SmtMaintenance(retention_hours=0, allow_short_retention=True)
@@ -158,9 +165,9 @@ def vacuum_now(session: SparkSession, table: DeltaTable, *, no_writers: bool) ->
 
 @contextmanager
 def _unchecked(session: SparkSession) -> Iterator[None]:
-    """Switches Delta's check of the retention off.
+    """Switches off Delta's check of the retention.
 
-    Threads of a session share its settings: the last step at work restores this one.
+    Threads of a session share its settings, so the last running step restores the setting.
     """
     key = id(session)
     with _LOCK:

@@ -1,4 +1,4 @@
-"""The maintenance of a table of any format."""
+"""Opens the maintenance of a table of any format."""
 
 from pyspark.sql import SparkSession
 
@@ -12,7 +12,7 @@ from dagster_smt.tables.sinks.protocol import Table
 
 
 def maintained(session: SparkSession, table: Table, options: SmtMaintenance | None = None) -> Maintained | None:
-    """Returns a table with the steps of its maintenance; None for topics.
+    """Returns a table's maintenance; None for topics.
 
     Args:
         session: The Spark session.

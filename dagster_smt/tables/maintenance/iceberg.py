@@ -1,9 +1,9 @@
-"""Maintenance of Iceberg tables: the procedures of Iceberg's catalog.
+"""Maintenance of Iceberg tables with the procedures of Iceberg's catalog.
 
-The progress of the table must survive its snapshots. The mark of a run is in the summary of a snapshot. So ``anchor``
-first stores the mark of the current snapshot in a property.
+The progress of the table must survive when its snapshots are removed. The marker of a run is in the summary of a
+snapshot. So ``anchor`` first stores the marker of the current snapshot in a property.
 
-The branch of a current run must stay, too. Iceberg expires only branches that have an age limit. At least five
+The branch of a current run must also stay. Iceberg expires only branches that have an age limit. At least five
 snapshots of each branch are retained, so the path from the branch back to ``main`` stays as well.
 """
 
@@ -30,7 +30,7 @@ _FOLDERS = ("data", "metadata")
 
 
 class IcebergMaintenance:
-    """See ``Maintained``."""
+    """The maintenance of an Iceberg table: see ``Maintained``."""
 
     def __init__(self, session: SparkSession, table: IcebergTable, options: SmtMaintenance):
         self.session, self.table, self.options = session, table, options
@@ -45,7 +45,8 @@ class IcebergMaintenance:
         """See ``Maintained``.
 
         Raises:
-            TableError: SMT805; SMT811, some files could not be rewritten.
+            TableError: SMT805, another writer changed the table at the same time; SMT811, some files could not be
+                rewritten.
         """
         ordered = any(row.key == "sort-order" for row in self._properties())
         row = self._call("rewrite_data_files", *(["strategy => 'sort'"] if ordered else []))
@@ -63,8 +64,8 @@ class IcebergMaintenance:
         """See ``Maintained``.
 
         Raises:
-            TableError: SMT805; SMT812, no property contains the mark of the progress, so the snapshot with the mark
-                must stay.
+            TableError: SMT805, another writer changed the table at the same time; SMT812, no property contains the
+                marker of the progress, so the snapshot with the marker must stay.
         """
         if not self.table.anchor():
             hint = "launch the job again when fewer runs are at work"
@@ -75,7 +76,9 @@ class IcebergMaintenance:
         return StepResult(sum(count for count in row if isinstance(count, int)))
 
     def clean_up(self) -> StepResult:
-        """See ``Maintained``: only in Iceberg's own folders, because another table may be inside the table's folder."""
+        """See ``Maintained``. Removes files only from Iceberg's own folders, because another table may be inside the
+        table's folder.
+        """
         older, location, removed = _before(max(self.options.retention_hours, SAFE_HOURS)), self._location(), 0
         for folder in _FOLDERS:
             try:
@@ -83,8 +86,8 @@ class IcebergMaintenance:
                 removed += len(self._rows("remove_orphan_files", older, f"location => {place}"))
             except TableError:
                 raise
-            except Exception as error:  # of PySpark or of Py4J, as the case may be
-                if not _NO_FOLDER.search(str(error)):  # a table without rows has no data
+            except Exception as error:  # raised by PySpark or by Py4J, depending on the session
+                if not _NO_FOLDER.search(str(error)):  # a table without rows has no data folder
                     raise
         return StepResult(removed)
 
@@ -93,7 +96,8 @@ class IcebergMaintenance:
 
     def _location(self) -> str:
         rows = self.session.sql(f"DESCRIBE TABLE EXTENDED {self.name}").collect()
-        locations = [str(row.data_type) for row in rows if row.col_name == "Location"]  # after columns of that name
+        # the output lists columns first, which may have this name
+        locations = [str(row.data_type) for row in rows if row.col_name == "Location"]
         return locations[-1].rstrip("/")
 
     def _call(self, procedure: str, *arguments: str) -> Any:
@@ -106,7 +110,7 @@ class IcebergMaintenance:
 
 
 def expire_now(session: SparkSession, table: IcebergTable) -> int:
-    """Removes all snapshots of the main branch but the current one, for an erasure. Returns the number of files.
+    """Removes all snapshots of the main branch except the current one, for an erasure. Returns the number of files.
 
     Raises:
         TableError: SMT805, another writer changed the table meanwhile.
@@ -118,6 +122,8 @@ def expire_now(session: SparkSession, table: IcebergTable) -> int:
 
 
 def _before(hours: float) -> str:
-    """Returns the argument for everything that is older. In whole seconds, it would leave what this second made."""
+    """Returns the argument that selects everything older. Whole seconds would leave what was created in the current
+    second.
+    """
     moment = datetime.now(timezone.utc) - timedelta(hours=float(hours))
     return f"older_than => TIMESTAMP '{moment:%Y-%m-%d %H:%M:%S.%f}+00:00'"

@@ -1,4 +1,4 @@
-"""The options of the maintenance of a table, as plain data (no pyspark here)."""
+"""The options of a table's maintenance, as plain data (no pyspark here)."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,9 @@ STEPS = ("compact", "manifests", "expire", "clean_up")
 STEPS_OF = {"delta": ("compact", "clean_up"), "iceberg": STEPS}
 """The steps of each table format: Delta has neither manifests nor snapshots to expire."""
 SAFE_HOURS = 168.0
-"""Delta's own limit. A run writes its files before it commits them; younger files may be those of a run at work."""
+"""Delta's own minimum retention in hours. A run writes its files before it commits them, so younger files may belong to
+a current run.
+"""
 _RANGES = {
     "retention_hours": (0, 10 * 366 * 24),
     "retain_last": (5, 100_000),  # the branch of a run has up to three snapshots that main does not have
@@ -25,16 +27,16 @@ class SmtMaintenance:
     """The steps of a maintenance job, in their order, and the age of the versions that they remove.
 
     Attributes:
-        compact: Replace many small files by few large ones: ``OPTIMIZE`` of Delta, with the clustering of the table;
-            ``rewrite_data_files`` of Iceberg, with the sort order of the table.
-        manifests: Replace many small manifests of an Iceberg table by few large ones: ``rewrite_manifests``.
+        compact: Replace many small files with a few large ones. Delta: ``OPTIMIZE``, with the clustering of the table.
+            Iceberg: ``rewrite_data_files``, with the sort order of the table.
+        manifests: Replace many small manifests of an Iceberg table with a few large ones: ``rewrite_manifests``.
         expire: Remove old snapshots of an Iceberg table: ``expire_snapshots``.
-        clean_up: Remove the files that no version needs: ``VACUUM`` of Delta, ``remove_orphan_files`` of Iceberg.
+        clean_up: Remove the files that no version needs. Delta: ``VACUUM``. Iceberg: ``remove_orphan_files``.
         retention_hours: The number of hours that old versions stay. A file stays for the same time after the last
             version that needs it.
         allow_short_retention: Permits a retention below 168 hours. Queries of older versions may then fail. Files that
-            no version names stay for 168 hours in any case, because a current run may be about to commit them.
-        retain_last: The number of snapshots of an Iceberg table that stay at any age.
+            no version references stay for 168 hours in any case, because a current run may be about to commit them.
+        retain_last: The number of an Iceberg table's snapshots that stay, whatever their age.
 
     Raises:
         ConfigError: SMT800, the retention is below 168 hours; SMT801, a number is out of its range.
@@ -54,7 +56,7 @@ class SmtMaintenance:
             raise ConfigError(problems)
 
     def steps_of(self, sink: Sink) -> tuple[str, ...]:
-        """Returns the steps that are switched on and that the table format has, in their order."""
+        """Returns the steps that are switched on and that the table format supports, in their order."""
         steps = []
         for step in STEPS_OF[sink.storage]:
             if getattr(self, step):
@@ -80,7 +82,7 @@ def _is_number(value: object) -> bool:
 
 
 def check_table(sink: Sink, place: str) -> None:
-    """Refuses sinks without files to maintain, and names that statements cannot quote.
+    """Raises an error for sinks without files to maintain, and for names that statements cannot quote.
 
     Args:
         sink: The sink of an asset.

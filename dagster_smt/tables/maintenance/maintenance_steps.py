@@ -1,4 +1,4 @@
-"""The common part of the maintenance of all table formats: results of steps, sizes of files, conflicts."""
+"""The common part of the maintenance of all table formats: results of steps, file sizes, conflicts."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ CONFLICT = "SMT805"
 
 
 class Maintained(Protocol):
-    """A table with the steps of its maintenance."""
+    """A table's maintenance: the steps, and the sizes of the files."""
 
     @property
     def table(self) -> Table:
@@ -33,7 +33,7 @@ class Maintained(Protocol):
         ...
 
     def compact(self) -> StepResult:
-        """Replaces small files by large ones.
+        """Replaces small files with large ones.
 
         Raises:
             TableError: SMT805, a run changed the table at the same time.
@@ -41,7 +41,7 @@ class Maintained(Protocol):
         ...
 
     def manifests(self) -> StepResult:
-        """Replaces small manifests by large ones. See ``compact`` for the errors."""
+        """Replaces small manifests with large ones. See ``compact`` for the errors."""
         ...
 
     def expire(self) -> StepResult:
@@ -70,7 +70,7 @@ def conflicts(pattern: re.Pattern[str], place: str) -> Iterator[None]:
     """Turns a table format's error about another writer into an error of this package.
 
     Args:
-        pattern: Matches the text of such an error.
+        pattern: Matches the message of such an error.
         place: The table.
 
     Raises:
@@ -80,7 +80,7 @@ def conflicts(pattern: re.Pattern[str], place: str) -> Iterator[None]:
         yield
     except TableError:
         raise
-    except Exception as error:  # of PySpark or of Py4J, as the case may be
+    except Exception as error:  # raised by PySpark or by Py4J, depending on the session
         if not pattern.search(str(error)):
             raise
         statement = "a run or another writer changed the table while this step was at work; the step changed nothing"

@@ -1,4 +1,6 @@
-"""Tables inside the folder of another table: ``VACUUM`` would remove their files as files that no version needs."""
+"""Finds tables inside the folder of another table. ``VACUUM`` would remove their files as files that no version
+needs.
+"""
 
 import re
 from typing import Any
@@ -10,7 +12,7 @@ _SPECIAL = re.compile(r"([\\{}\[\]*?])")
 
 
 def tables_inside(session: SparkSession, location: str) -> list[str]:
-    """Returns the folders of other tables, at most four levels below a table; none on Spark Connect.
+    """Returns the folders of other tables that are at most four levels under a table's folder; none on Spark Connect.
 
     Args:
         session: The Spark session. Only a classic session can list folders.

@@ -1,1 +1,1 @@
-"""Rows of topic tables: declared in a statement, read from records, written back to them."""
+"""Rows of topic tables: declared in a statement, read from records, and written back to records."""

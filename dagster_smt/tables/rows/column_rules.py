@@ -1,4 +1,6 @@
-"""Value rules of metadata and header columns: in Python, and in Catalyst if it has the functions."""
+"""Value rules of metadata columns and header columns, in Python, and in Catalyst where it has the necessary
+functions.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,7 +31,7 @@ class AsLong(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class AsInt(ValueRule):
-    """An offset as INT; an offset out of range is refused."""
+    """An offset as INT. An offset that is out of range is an error."""
 
     may_fail = True
 
@@ -164,7 +166,7 @@ class HeaderNamed(ValueRule):
 
     @property
     def _place(self) -> int | None:
-        """The position among the headers of the name, from 0; None for the last one."""
+        """The position among the headers with this name, starting at 0; None for the last header."""
         if isinstance(self.match, int):
             return self.match - 1
         if self.match == "first":
@@ -189,17 +191,17 @@ class HeaderNamed(ValueRule):
 
 
 def several(what: str) -> Any:
-    """Returns the error of a record with several headers of one name, for columns that allow only one."""
+    """Returns the error of a record that has several headers with one name, for columns that allow only one."""
     return data_error("SMT433", f"{what} appears several times", "match first, last or all of them")
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded(ValueRule):
-    """A header's bytes as a value.
+    """A rule that decodes a header's bytes into a value.
 
     If the bytes cannot be decoded, the value is null, or the record fails if the column is strict.
 
-    ``many``: the argument is an array of several headers, and so is the result.
+    With ``many``, the argument is an array of the bytes of several headers, and the result is an array as well.
     """
 
     decoder: Decoder
@@ -262,9 +264,9 @@ class Decoded(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Same(ValueRule):
-    """The value of a column that the key holds, too. If the key has another value, the record fails.
+    """The value of a column that the key also holds. If the key has a different value, the record fails.
 
-    ``there`` is null if the record has no value; then nothing can differ.
+    ``there`` is null if the record has no value. Then nothing is compared.
     """
 
     name: str

@@ -1,10 +1,10 @@
-"""Columns of a topic table as text or as a mapping, read into ``Column``.
+"""Parses the columns of a topic table, given as a string or as a mapping, into ``Column`` objects.
 
-Text is a column list as Flink and ksqlDB write it::
+A string is a column list in the syntax of Flink and ksqlDB::
 
-    id BIGINT NOT NULL, at TIMESTAMP(3) METADATA FROM 'timestamp', trace BYTES HEADER('trace-id')
+id BIGINT NOT NULL, at TIMESTAMP(3) METADATA FROM 'timestamp', trace BYTES HEADER('trace-id')
 
-A mapping has one entry per column: the same text without the name, or options.
+A mapping has one entry per column: either the same string without the name, or options.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +32,9 @@ _TABLE_CLAUSES = {
     "UNIQUE": ("(", _APPENDED),
     "CHECK": ("(", "leave it out"),
 }
-"""What stands among the columns and is none, what follows it (a column may have its name), and what to do instead."""
+"""Clauses among the columns of a statement that are not columns. For each, the tuple holds the token that follows it
+(because a column may have the same name), and what to do instead.
+"""
 _COLUMN_CLAUSES = {
     "PRIMARY KEY": _APPENDED,
     "UNIQUE": _APPENDED,
@@ -42,12 +44,14 @@ _COLUMN_CLAUSES = {
     "REFERENCES": "leave it out",
     "CHECK": "leave it out",
 }
-"""Clauses of a column that mean something which is not supported, and what to do instead."""
+"""Clauses of a column that are not supported, and what to do instead."""
 
 
 class _Sql(Dialect):
     class Tokenizer(tokens.Tokenizer):
-        """Names in backticks (Flink, ksqlDB, Spark) or double quotes (standard SQL), texts in single quotes."""
+        """A tokenizer for names in backticks (Flink, ksqlDB, Spark) or double quotes (standard SQL), and strings in
+        single quotes.
+        """
 
         IDENTIFIERS: ClassVar = ["`", '"']
         QUOTES: ClassVar = ["'"]
@@ -68,7 +72,7 @@ def sql_tokens(text: str, place: str) -> list[Token]:
 
 @dataclass
 class RowParser(ColumnParser):
-    """Reads the columns of a topic table; ``keys`` are those that ksqlDB's ``KEY`` puts into the key."""
+    """A parser of a topic table's columns. ``keys`` lists the columns that ksqlDB's ``KEY`` puts into the key."""
 
     keys: list[str] = field(default_factory=list)
     syntax: ClassVar[str] = _SYNTAX
@@ -87,7 +91,7 @@ class RowParser(ColumnParser):
                 return columns
 
     def row_column(self) -> Column:
-        """Parses one column with its name."""
+        """Parses one column, including its name."""
         clause, after = self.word(), self.tokens[self.at + 1 : self.at + 2]
         if clause in _TABLE_CLAUSES:
             following, hint = _TABLE_CLAUSES[clause]
@@ -118,14 +122,14 @@ class RowParser(ColumnParser):
         return column
 
     def word(self) -> str:
-        """Returns the next keyword in capitals; empty for another token."""
+        """Returns the next keyword in capitals; an empty string if the next token is not a keyword."""
         token = self.now
         if token is None or token.token_type in (TokenType.STRING, TokenType.IDENTIFIER):
             return ""
         return " ".join(self.spelling(token).upper().split())
 
     def refuse_clause(self) -> None:
-        """Refuses a clause of a column that has no meaning in this package."""
+        """Reports a problem if the next clause of a column is not supported."""
         if (clause := self.word()) in _COLUMN_CLAUSES:
             self.refuse(clause, _COLUMN_CLAUSES[clause])
 
@@ -162,7 +166,7 @@ class RowParser(ColumnParser):
         return replace(column, keyed=True)
 
     def quoted_text(self, after: str) -> str:
-        """Returns a text in single quotes."""
+        """Returns a string in single quotes."""
         token = self.now
         if token is None or token.token_type is not TokenType.STRING:
             self.fail(f"a text in single quotes is expected after {after}")
@@ -171,7 +175,7 @@ class RowParser(ColumnParser):
 
 
 def _in_small_letters(schema: Schema) -> Schema:
-    """Returns ksqlDB's list of headers, with ``KEY`` and ``VALUE``, under this package's names."""
+    """Returns ksqlDB's header list, whose fields are ``KEY`` and ``VALUE``, with the field names of this package."""
     item = schema.values
     if item is None or schema.type is not Type.ARRAY or set(item.by_name) != {"KEY", "VALUE"}:
         return schema
@@ -183,10 +187,10 @@ Declaration = str | Mapping[str, Any] | Sequence[Any]
 
 
 def parse_columns(declaration: Declaration, place: str = "columns") -> tuple[tuple[Column, ...], tuple[str, ...]]:
-    """Reads columns, and the names of the columns that ``KEY`` puts into the key.
+    """Parses columns, and the names of the columns that ``KEY`` puts into the key.
 
     Args:
-        declaration: A column list; a mapping of names to texts or options; or ``Column`` objects.
+        declaration: A column list; a mapping of names to strings or options; or ``Column`` objects.
         place: The name of the declaration in messages.
 
     Raises:
@@ -215,7 +219,7 @@ def _finished(
 
 
 def _from_options(name: str, declaration: Any, place: str, keys: list[str], problems: list[Problem]) -> Column | None:
-    """Returns a column of a mapping, and notes its problems."""
+    """Creates a column from an entry of a mapping, and notes its problems."""
     if isinstance(declaration, str):
         options = {"type": declaration}
     elif isinstance(declaration, Mapping):
@@ -240,7 +244,7 @@ def _from_options(name: str, declaration: Any, place: str, keys: list[str], prob
 
 
 def _with_source(column: Column, options: Mapping[str, Any], place: str, problems: list[Problem]) -> Column:
-    """Returns the column with the options of its source."""
+    """Returns the column with the options for its source."""
     sources = []
     for option in ("metadata", "headers", "header"):
         if options.get(option) not in (None, False):

@@ -1,4 +1,4 @@
-"""The schemas of key and value that follow from the columns of a topic table."""
+"""Derives the schemas of key and value from the columns of a topic table."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -79,14 +79,14 @@ def declared_formats(row: Row, key: Format, value: Format) -> tuple[Format, Form
 
 
 def _key_schema(row: Row, form: Format) -> Schema | None:
-    """Returns the schema for the key: a struct of its columns, or ksqlDB's only column as it is."""
+    """Returns the schema for the key: a struct of the key columns, or ksqlDB's only key column without a struct."""
     if row.key_column is not None and form.kind in ("json", "json_schema", "avro"):
         return optional(row.key_column.schema)
     return row.key_schema()
 
 
 def _value_schema(row: Row, form: Format) -> Schema | None:
-    """Returns the schema for the value: a struct of its columns, or its only column as it is."""
+    """Returns the schema for the value: a struct of the value columns, or the only column without a struct."""
     schema = row.value_schema()
     if schema is None or not form.is_column or len(schema.fields) != 1:
         return schema
@@ -94,7 +94,7 @@ def _value_schema(row: Row, form: Format) -> Schema | None:
 
 
 def _only_column(row: Row, form: Format) -> Iterator[Problem]:
-    """Yields the problem of a value that should be one column and has several, or none."""
+    """Yields a problem if a value must be a single column, but has several columns or none."""
     columns = row.value_schema()
     if form.is_column and (columns is None or len(columns.fields) != 1):
         count = 0 if columns is None else len(columns.fields)
@@ -103,7 +103,7 @@ def _only_column(row: Row, form: Format) -> Iterator[Problem]:
 
 
 def undescribed(side: str, form: Format) -> Iterator[Problem]:
-    """Yields the problem of a format with an unknown schema, with which every record would fail."""
+    """Yields a problem for a format with an unknown schema, because every record would fail."""
     if form.kind in DESCRIBED and form.schema is None:
         if form.kind == "avro":
             options = "avro.schema"
@@ -114,9 +114,9 @@ def undescribed(side: str, form: Format) -> Iterator[Problem]:
 
 
 def _bare_moments(row: Row, key: Format, value: Format) -> Iterator[Problem]:
-    """Yields the columns whose timestamps Avro may hold as milliseconds or as microseconds.
+    """Yields a problem for each column whose timestamps Avro may hold as milliseconds or as microseconds.
 
-    Only the declaration can decide.
+    Only the declaration can state the unit.
     """
     for side, form in (("key", key), ("value", value)):
         if form.kind != "avro" or form.described:
@@ -133,7 +133,7 @@ def _bare_moments(row: Row, key: Format, value: Format) -> Iterator[Problem]:
 
 
 def _format_metadata(column: Column, value: Format) -> Iterator[Problem]:
-    """Problems of a column of a format's metadata."""
+    """Yields the problems of a column that reads a format's metadata."""
     if not isinstance(column.source, Metadata) or column.source.key in RECORD_METADATA:
         return
     place, key = column.place, metadata_key(value, column.source.key)
@@ -151,7 +151,7 @@ def _format_metadata(column: Column, value: Format) -> Iterator[Problem]:
 
 
 def _messages(row: Row, form: Format, problems: list[Problem]) -> Format:
-    """Returns a format of change data, with the parts that the columns read: the row, and metadata."""
+    """Returns a change data format with the parts that the columns read: the row, and metadata."""
     inside = row.value_schema()
     if inside is None or (form.schema is not None and ROW not in form.schema.by_name):
         hint = "declare the columns of the rows; leave the format's schema out"
@@ -171,9 +171,9 @@ def _messages(row: Row, form: Format, problems: list[Problem]) -> Format:
 def _texts(form: Format) -> Format:
     """Returns the format for declared columns.
 
-    Dates and times are texts, as people and Flink write them, unless the options differ.
+    Dates and times are strings, as people and Flink write them, unless the options say otherwise.
 
-    Debezium's messages come from Connect's converter, so they have its numbers and base64.
+    Debezium's messages come from Connect's converter, so they use the converter's numbers and base64.
     """
     usual = "CONNECT" if form.kind == "debezium-json" else "SQL"
     return replace(form, options={MOMENTS: usual, **form.settings})
@@ -182,7 +182,7 @@ def _texts(form: Format) -> Format:
 def _declared(side: str, form: Format, schema: Schema | None, problems: list[Problem]) -> Format:
     if schema is None:
         return form
-    if form.kind in SELF_DESCRIBED or form.described:  # their schemas are fitted to columns
+    if form.kind in SELF_DESCRIBED or form.described:  # the records' own schemas are fitted to the columns
         return form
     if form.kind in DESCRIBED and form.schema in (None, schema):
         return replace(form, schema=schema)
@@ -193,11 +193,12 @@ def _declared(side: str, form: Format, schema: Schema | None, problems: list[Pro
         form = _texts(form)
         problems += _odd_maps(f"{side}.format json", form, schema)
         return replace(form, kind="json_schema", schema=schema)
-    if form.kind == "bytes" and len(schema.fields) == 1:  # Flink's raw and ksqlDB's kafka: by the column's type
+    # Flink's raw and ksqlDB's kafka formats depend on the column's type
+    if form.kind == "bytes" and len(schema.fields) == 1:
         only = schema.fields[0][1]
         form = replace(form, kind=_BY_TYPE.get(only.type, form.kind) if only.logical is None else form.kind)
     place = f"{side}.format {form.kind}"
-    if form.kind == "json_schema" and form.schema == schema:  # settled before
+    if form.kind == "json_schema" and form.schema == schema:  # the schema has been set before
         return form
     if form.kind in WHOLE:
         fitting = []
@@ -214,7 +215,9 @@ def _declared(side: str, form: Format, schema: Schema | None, problems: list[Pro
 
 
 def _not_whole(side: str, form: Format, schema: Schema) -> Problem:
-    """Returns the problem of a format for a single value, if there are several columns or one of another type."""
+    """Returns the problem of a format for a single value, if there are several columns, or one column of an unsuitable
+    type.
+    """
     kinds = list(_BY_TYPE) if form.kind == "bytes" else [WHOLE[form.kind]]
     names = ", ".join(_SQL.get(kind, kind.name) for kind in kinds)
     texts = []
@@ -230,7 +233,9 @@ def _not_whole(side: str, form: Format, schema: Schema) -> Problem:
 
 
 def _odd_maps(place: str, form: Format, schema: Schema) -> Iterator[Problem]:
-    """Maps whose keys are not texts: objects of JSON have texts, and only Connect writes pairs instead."""
+    """Yields the problems of maps whose keys are not strings. JSON objects have only strings as keys, and only Connect
+    writes pairs instead.
+    """
     if not form.text_standard:
         return
     for name, child in schema.fields:
@@ -245,7 +250,7 @@ def _has_odd_map(schema: Schema) -> bool:
 
 
 def no_columns_of_csv(place: str, schema: Schema) -> list[Problem]:
-    """Returns the fields that a line of CSV cannot hold, with which every record would fail."""
+    """Returns problems for the fields that a line of CSV cannot hold. With them, every record would fail."""
     hint = "flatten it with Flatten, or choose another format"
     results = []
     for name in csv_misfits(schema):

@@ -1,8 +1,8 @@
-"""Decoders from the bytes of a header to a value, and back.
+"""Converts the bytes of a header to a value, and back.
 
 ``INT_FROM_BYTES``, ``BIGINT_FROM_BYTES`` and ``DOUBLE_FROM_BYTES`` follow the KLIP "Kafka headers": a ``ByteBuffer`` of
-exactly the type's length. ``utf8``, ``ascii``, ``hex`` and ``base64`` follow ksqlDB's ``FROM_BYTES``. The decoders of
-short, float, boolean and ``uuid`` read the bytes of Kafka's serializers, and ``simple`` those of
+exactly the type's length. ``utf8``, ``ascii``, ``hex`` and ``base64`` follow ksqlDB's ``FROM_BYTES``. The decoders for
+short, float, boolean and ``uuid`` read the bytes of Kafka's serializers. The decoder ``simple`` reads the bytes of
 ``SimpleHeaderConverter``.
 """
 
@@ -23,7 +23,9 @@ from dagster_smt.values.json.lazy import encoder
 
 Encode = Callable[[Any], bytes]
 Decode = Callable[[bytes], Any]
-"""Raises ``ValueError`` for bytes that are none of its kind; None: no value."""
+"""A function from bytes to a value. It raises ``ValueError`` for bytes that it cannot decode, and returns None if there
+is no value.
+"""
 _NUMBERS = {
     "short_from_bytes": "short",
     "int_from_bytes": "integer",
@@ -56,7 +58,9 @@ def decode_function(decoder: Decoder, schema: Schema) -> Decode:
 
 
 def encode_function(decoder: Decoder, schema: Schema) -> Encode:
-    """Returns the inverse function: from a value of a column's type to bytes that the decoder reads as this value."""
+    """Returns the inverse function: from a value of a column's type to bytes that the decoder reads as the same
+    value.
+    """
     if decoder.name in _NUMBERS:
         return _number(decoder)[1]
     encoders: dict[str, Encode] = {
@@ -78,7 +82,7 @@ def _number(decoder: Decoder) -> tuple[Decode, Encode]:
 
 
 def _uuid(data: bytes) -> str:
-    """Decodes 16 bytes, or a text of ``org.apache.kafka.common.serialization.UUIDSerializer``."""
+    """Decodes 16 bytes, or a string of ``org.apache.kafka.common.serialization.UUIDSerializer``, into a UUID."""
     return str(uuid.UUID(bytes=data) if len(data) == 16 else uuid.UUID(data.decode("ascii")))
 
 
@@ -95,9 +99,9 @@ def _json(schema: Schema) -> Decode:
 
 
 def _simple(schema: Schema) -> Decode:
-    """Returns the literal as Connect reads it.
+    """Returns a function that reads a literal in the same way as Connect.
 
-    A narrower whole number fits into a wider column, any literal into a text.
+    A narrower integer fits into a wider column, and any literal fits into a string.
     """
     bits = (Type.INT8, Type.INT16, Type.INT32, Type.INT64)
 

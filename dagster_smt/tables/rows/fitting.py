@@ -1,4 +1,5 @@
-"""Declared columns for records with their own schemas: each column is the field of its name, in the declared type.
+"""Reads records that have their own schemas into declared columns. Each column is the field of the same name, in the
+declared type.
 
 The rules are those by which Avro resolves a writer's schema with a reader's schema: fields match by name, numbers
 become wider, and missing fields are null. Only integers of 32 bits are narrowed, to 8 or 16 bits, because Flink writes
@@ -25,7 +26,7 @@ _HINT = "declare the column as the records have it, or send them to another tabl
 
 @dataclass(frozen=True, slots=True)
 class Widened(ValueRule):
-    """A number in a wider type, which holds the number exactly."""
+    """A number in a wider type, which represents the number exactly."""
 
     schema: Schema
 
@@ -46,7 +47,9 @@ class Widened(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class NarrowedNumber(ValueRule):
-    """A whole number as 8 or 16 bits, for which Avro and Protobuf have no type. A number out of range is refused."""
+    """An integer of 8 or 16 bits, for which Avro and Protobuf have no type. A number that is out of range is an
+    error.
+    """
 
     schema: Schema
     name: str
@@ -80,7 +83,9 @@ class NarrowedNumber(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Digits(ValueRule):
-    """A decimal of a record's own schema in a column of fewer digits. A decimal with more digits is refused."""
+    """A decimal of a record's own schema in a column of fewer digits. A decimal with more digits than the column is an
+    error.
+    """
 
     schema: Schema
     name: str
@@ -101,7 +106,7 @@ class Digits(ValueRule):
         return Decimal(10 ** (precision - scale))
 
     def python(self, value: Any) -> Any:
-        if value is not None and value.copy_abs() >= self._limit:  # abs would round
+        if value is not None and value.copy_abs() >= self._limit:  # abs() would round
             raise self.failure()
         return value
 
@@ -119,16 +124,16 @@ class Digits(ValueRule):
 
 
 def fitted(node: Node | None, schema: Schema, name: str, parent: Expr | None) -> Node:
-    """Returns a field of a record's own schema as a column of a declared one.
+    """Converts a field of a record's own schema into a column of the declared schema.
 
     Args:
-        node: The field; None: the records do not have it.
+        node: The field; None if the records do not have it.
         schema: The declared type.
         name: The name of the column in messages.
         parent: The struct around the field; None if that struct is never null.
 
     Raises:
-        PlanError: SMT443, the field is of another type, or is missing and must not be null.
+        PlanError: SMT443, the field has an unsuitable type, or is missing although the column is not nullable.
     """
     if node is None:
         if not schema.optional:
@@ -165,7 +170,7 @@ def _loses_digits(one: Schema, other: Schema) -> bool:
 
 
 def _same(one: Schema, other: Schema) -> bool:
-    """Returns True if two types hold the same values, null aside."""
+    """Returns True if two types hold the same values, apart from null."""
     if one.type is not other.type or one.logical != other.logical or one.scale != other.scale:
         return False
     if one.field_names != other.field_names:

@@ -1,4 +1,4 @@
-"""Value rules that put columns into headers. They run in Python only, where records are written."""
+"""Value rules that write columns into headers. They run only in Python, when records are written."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,8 @@ from dagster_smt.values.value_rule import PythonRule
 
 @dataclass(frozen=True, slots=True)
 class PutHeader(PythonRule):
-    """The headers with a column's value under a name, if the value differs from the header as read.
+    """The headers of a record after a column's value has been written under a name, if the value differs from the
+    header as read.
 
     A changed value replaces the last header of the name. The other headers of that name are removed, because they would
     still contain the value before the change.
@@ -58,7 +59,7 @@ class PutHeader(PythonRule):
 
 
 def _in_place(headers: Sequence[Header], key: str, own: list[Header]) -> list[Header]:
-    """Returns the headers with some in the place of the last one of their name."""
+    """Returns the headers, with the last header of a name replaced by the headers in ``own``."""
     places = []
     for number, header in enumerate(headers):
         if header.key == key:
@@ -74,7 +75,7 @@ def _in_place(headers: Sequence[Header], key: str, own: list[Header]) -> list[He
 
 @dataclass(frozen=True, slots=True)
 class NoHeaders(PythonRule):
-    """No headers at all."""
+    """A rule that removes all headers."""
 
     def python(self, headers: Sequence[Header]) -> list[Header]:
         return []
@@ -82,8 +83,9 @@ class NoHeaders(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class HeadersFrom(PythonRule):
-    """The headers from a column that holds all headers, as a list of pairs or a map by name, if the column was
-    changed."""
+    """The headers from a column that holds all headers, if the column has been changed. The column is a list of pairs,
+    or a map by name.
+    """
 
     duplicates: Duplicates
     by_name: bool

@@ -42,7 +42,7 @@ _PARTS: dict[str, Part] = {
     "timestamp-type": "timestamp_type",
     "leader-epoch": "leader_epoch",
 }
-"""What of a record a column is read from, by its origin."""
+"""Maps the origin of a column to the part of the record from which it is read."""
 _CELLS = {"timestamp-type": "timestamp_type", "leader-epoch": "leader_epoch"}
 _CASTS: dict[tuple[str, Any], Rule] = {
     ("partition", Type.INT64): AsLong(),
@@ -73,7 +73,7 @@ class ReadRow(RowTransform):
 
     @property
     def _compared(self) -> tuple[Column, ...]:
-        """The columns whose values are compared with the key's. Differences are counted."""
+        """The columns whose values are compared with those of the key. Differences are counted."""
         if self.row.verify_integrity == "check":
             return self.row.in_both
         return ()
@@ -140,7 +140,9 @@ class ReadRow(RowTransform):
         return node
 
     def _key_says(self, column: Column, record: PlanRecord, group: Group) -> tuple[Expr, Expr]:
-        """Returns the key's value of a column (null if the key is null), and whether the value exists beside it."""
+        """Returns a column's value in the key (null if the key is null), and an expression that is true if the record
+        has a value to compare.
+        """
         node = self._in_key(column, record)
         if isinstance(node, Cell):
             said = node.expr
@@ -198,7 +200,7 @@ def _adding(
             if name in value:
                 raise _exists(name)
             result = make(record)
-            value[name] = int(result) if type(result) is JavaDate else result  # without a schema there are no dates
+            value[name] = int(result) if type(result) is JavaDate else result  # without a schema, dates are numbers
         record.dirty |= VALUE_DIRTY
         for bit, when in touches:
             record.touched |= bit if when is None or when(record) is not None else 0
@@ -216,7 +218,7 @@ def _exists(name: str) -> Any:
 
 
 def _opened(node: Node) -> Group:
-    """Returns the value as a struct; one that is none stands for its only column."""
+    """Returns the value as a struct. A value that is not a struct becomes its only column."""
     if node.schema.type is Type.STRUCT:
         return open_struct(node)
     assert isinstance(node, Cell)
@@ -239,7 +241,7 @@ def _undeclared_fields(node: Node, declared: dict[str, Node], group: Group) -> d
 
 
 def _field(node: Node | None, name: str) -> Node | None:
-    """Returns a field of a side; a side that is no struct is the column itself."""
+    """Returns a field of a key or value. If the key or value is not a struct, it is itself the column."""
     if node is None:
         return None
     if node.schema.type is not Type.STRUCT:

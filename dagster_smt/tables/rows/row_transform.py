@@ -1,4 +1,4 @@
-"""The common base of the two stages that a topic table with columns adds."""
+"""The common base class of the two stages that a topic table with columns adds."""
 
 from typing import Any
 

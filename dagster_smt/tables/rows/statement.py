@@ -1,7 +1,7 @@
-"""``CREATE TABLE`` and ``CREATE STREAM`` as Flink and ksqlDB write them, read into a topic table.
+"""Parses ``CREATE TABLE`` and ``CREATE STREAM`` statements of Flink and ksqlDB into a topic table.
 
-Nothing in a statement is ignored: a clause or option that this package does not support is an error that names it.
-Names keep their case, also in ksqlDB's statements.
+Nothing in a statement is ignored: a clause or option that this package does not support is an error that names the
+clause or option. Names keep their case, also in ksqlDB's statements.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _AFTER = {
 }
 _KINDS = ("TABLE", "STREAM")
 _PSEUDO = {"ROWTIME": "timestamp", "ROWPARTITION": "partition", "ROWOFFSET": "offset"}
-"""What ksqlDB knows of each record by itself, and the metadata that it is."""
+"""Maps the pseudo columns that ksqlDB adds to each record to the corresponding metadata."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Statement:
 
     Attributes:
         name: The table's name.
-        columns: Its columns.
-        keys: Columns that ksqlDB's ``KEY`` puts into the key.
+        columns: The columns.
+        keys: The columns that ksqlDB's ``KEY`` puts into the key.
         options: The options in ``WITH``, with keys as written.
     """
 
@@ -136,7 +136,7 @@ class _Parser(RowParser):
 
 
 def parse_statement(text: str, place: str = "statement") -> Statement:
-    """Reads a statement.
+    """Parses a statement.
 
     Args:
         text: The statement.

@@ -1,4 +1,4 @@
-"""The options in ``WITH`` of a statement: those of Flink's Kafka connector and of ksqlDB that this package supports."""
+"""Reads the options in a statement's ``WITH``: the supported options of Flink's Kafka connector and of ksqlDB."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -28,11 +28,11 @@ _NOT_DONE_OF_FORMATS = {
     "database.include": "declare a column METADATA FROM 'value.database', and drop the others with Filter",
     "table.include": "declare a column METADATA FROM 'value.table', and drop the others with Filter",
 }
-"""Of any format; ``false``, as which Flink takes them unless told otherwise, is what is done here."""
+"""Options of any format that are not supported. The value ``false``, which is Flink's default, is accepted."""
 _DONE_ANYWAY: Mapping[str, tuple[str, ...]] = {
     "sink.delivery-guarantee": ("at-least-once",),
     "sink.partitioner": ("default",),
-    "debezium-json.schema-include": ("true", "false"),  # both are read; Flink does not write with a schema either
+    "debezium-json.schema-include": ("true", "false"),  # a run reads both; Flink also writes without a schema
     "raw.charset": ("utf-8",),
     "raw.endianness": ("big-endian",),
     "json.map-null-key.mode": ("fail",),
@@ -42,10 +42,11 @@ _DONE_ANYWAY: Mapping[str, tuple[str, ...]] = {
     "properties.enable.auto.commit": ("false",),
     "scan.topic-partition-discovery.interval": (),
 }
-"""Options that ask for what is done here whether they are there or not, and the values (in any case) that do; without
-values: all of them. Each run finds new partitions."""
+"""Options whose effect runs have in any case, and the values that request this effect (their case is ignored). Without
+values, all of them do. For example, each run finds new partitions.
+"""
 _DELIMITERS = {"SPACE": " ", "TAB": "\t"}
-"""Words of ksqlDB for what stands between the cells of a line."""
+"""Words with which ksqlDB names the delimiter between the cells of a line."""
 _FORMATS = {
     "json": "json",
     "csv": "csv",
@@ -61,13 +62,15 @@ _START = {"earliest-offset": "earliest", "latest-offset": "latest"}
 
 @dataclass
 class _Options:
-    """Options of one statement on their way to the arguments of a topic table; what is left over is refused."""
+    """The options of one statement while they are converted into the arguments of a topic table. Options that are left
+    at the end are an error.
+    """
 
     left: dict[str, str]
     problems: list[Problem] = field(default_factory=list)
 
     def take(self, *names: str) -> str | None:
-        """Returns the value of an option that may have several names. Names of ksqlDB may have any case."""
+        """Removes an option that may have several names, and returns its value. Names of ksqlDB may have any case."""
         for name in names:
             keys = []
             for key in self.left:
@@ -78,7 +81,7 @@ class _Options:
         return None
 
     def left_out(self, known: Mapping[str, tuple[str, ...]]) -> None:
-        """Removes options that request the default behaviour, also from the options of a format."""
+        """Removes options that request the default behaviour, including options of a format."""
         for key, value in list(self.left.items()):
             name = key.removeprefix("value.").removeprefix("key.")
             words = known.get(name, known.get(name.upper()))
@@ -86,7 +89,7 @@ class _Options:
                 del self.left[key]
 
     def below(self, prefix: str) -> dict[str, str]:
-        """Returns all options that begin so, without the beginning."""
+        """Returns all options that begin with a prefix, without the prefix."""
         keys = [key for key in self.left if key.startswith(prefix)]
         options = {}
         for key in keys:
@@ -94,11 +97,11 @@ class _Options:
         return options
 
     def wrong(self, option: str, statement: str, hint: str) -> None:
-        """Notes an option that cannot be."""
+        """Notes the problem of an option that is not supported."""
         self.problems.append(Problem("SMT270", f"WITH '{option}'", statement, hint))
 
     def chosen(self, option: str, value: str | None, known: Mapping[str, Any]) -> Any:
-        """Returns the meaning of an option's word. Returns None if the option is absent or wrong."""
+        """Returns the meaning of an option's value; None if the option is absent or wrong."""
         if value is None:
             return None
         choice = known.get(value) or known.get(value.lower())
@@ -141,7 +144,7 @@ def table_arguments(statement: Statement) -> dict[str, Any]:
 
 
 def _columns(statement: Statement, options: _Options) -> tuple[Column, ...]:
-    """Returns the columns with what ``header.<column>.decode`` and its like say of them."""
+    """Returns the columns with the settings of ``header.<column>.decode`` and similar options."""
     settings: dict[str, dict[str, str]] = {}
     for key, value in {**options.below("header."), **options.below("headers.")}.items():
         name, _, word = key.rpartition(".")
@@ -172,7 +175,8 @@ def _with_settings(column: Column, settings: Mapping[str, str], options: _Option
 
 
 def _formats(options: _Options, arguments: dict[str, Any]) -> None:
-    value = options.take("value.format", "format", "VALUE_FORMAT")  # Flink's format is the value's, ksqlDB's is both's
+    # Flink's option format applies to the value, ksqlDB's to key and value
+    value = options.take("value.format", "format", "VALUE_FORMAT")
     both = options.take("FORMAT")
     value, key = value or both, options.take("key.format", "KEY_FORMAT") or both
     for side, option, name in (("value", "value.format", value), ("key", "key.format", key)):
@@ -187,9 +191,10 @@ def _formats(options: _Options, arguments: dict[str, Any]) -> None:
 
 
 def _timestamp_mapping(options: _Options, prefixes: Iterable[str], columns: Iterable[Column]) -> None:
-    """Accepts Flink's other mapping of timestamps, if it equals what this package writes for timestamps with a zone.
+    """Accepts Flink's other timestamp mapping, if it equals what this package writes for timestamps with a time zone.
 
-    For those without one it has ``local-timestamp-millis``, a plain number to Connect's converter.
+    For timestamps without a time zone, that mapping uses ``local-timestamp-millis``, which Connect's converter reads as
+    a plain number.
     """
     for name in (f"{prefix}timestamp_mapping.legacy" for prefix in prefixes):
         if (options.left.get(name) or "").lower() != "false":
@@ -216,7 +221,9 @@ def _delimiter(options: _Options, side: str, kind: str) -> dict[str, str]:
 
 
 def _wrapping(options: _Options, kind: str) -> dict[str, str]:
-    """Returns the option for a single column of a value: a field of the value, if the format can have that."""
+    """Returns the option for a value with a single column, which makes the column a field of the value if the format
+    supports this.
+    """
     word = (options.take("WRAP_SINGLE_VALUE") or "").lower()
     if word not in ("", "true", "false"):
         options.wrong("WRAP_SINGLE_VALUE", "is neither true nor false", "use one of them")
@@ -248,7 +255,7 @@ def _key(statement: Statement, options: _Options, arguments: dict[str, Any]) -> 
     if statement.keys:
         arguments["key_fields"] = (*arguments["key_fields"], *statement.keys)
         arguments["value_fields_include"] = "EXCEPT_KEY"
-        if "key" not in arguments:  # as ksqlDB reads a KEY column without KEY_FORMAT
+        if "key" not in arguments:  # ksqlDB reads a KEY column without KEY_FORMAT in this way
             arguments |= {"key": _FORMATS["kafka"], "key_options": {}}
     arguments["key_fields_prefix"] = options.take("key.fields-prefix") or ""
     verify = (options.take("fields.verify-integrity") or "false").lower()
@@ -256,7 +263,9 @@ def _key(statement: Statement, options: _Options, arguments: dict[str, Any]) -> 
 
 
 def _names(text: str, options: _Options) -> tuple[str, ...]:
-    """Returns the names of ``key.fields``: separated by semicolons; those with odd characters in backticks."""
+    """Parses the names in ``key.fields``, which are separated by semicolons. Names with unusual characters are in
+    backticks.
+    """
     names = []
     for part in _NAME.finditer(text):
         quoted, plain = part[1], (part[2] or "").strip()
@@ -276,7 +285,7 @@ def _push_down(options: _Options) -> str:
 
 
 def _offset_reset(properties: dict[str, str], options: _Options) -> None:
-    """Removes the client's start without offsets, unless the start is a group's offsets.
+    """Removes the client's option for the start without committed offsets, unless the start is a group's offsets.
 
     ``scan.startup.mode`` sets the start.
     """

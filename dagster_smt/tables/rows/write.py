@@ -1,4 +1,4 @@
-"""The last stage of a chain over a topic table with columns, if records are written: from a row to a record."""
+"""The last stage of a chain over a topic table with columns, for sinks of records: converts a row into a record."""
 
 from dataclasses import replace
 from typing import Any
@@ -23,16 +23,17 @@ _RULES: dict[str, dict[str, Rule]] = {
     "timestamp": {"Timestamp": RecordTime("Timestamp", "Timestamp"), "int64": RecordTime("unix", "Timestamp")},
     "partition": {"int32": ChosenPartition()},
 }
-"""What of a record is written from a column beside headers: by the column's type, how."""
+"""The rules that write a column into a part of the record other than the headers, by the column's type."""
 
 
 class WriteRow(RowTransform):
-    """Put a row's columns into the places that the topic table declares: key, value, headers, timestamp and partition.
+    """Writes a row's columns to the parts of the record that the topic table declares: key, value, headers, timestamp
+    and partition.
 
-    A record without a key keeps no key. An unchanged column writes nothing, so headers keep their bytes, and the
+    A record without a key keeps no key. An unchanged column writes nothing, so headers keep their bytes, and also the
     changes that stages made to them. If the chain drops the column of a header, the header is dropped; a dropped
-    timestamp is null. Columns of all headers are written first, so a column of one header wins. If a partition is null
-    or dropped, the topic chooses the partition.
+    timestamp is null. Columns that hold all headers are written first, so a column for a single header takes
+    precedence. If a partition is null or dropped, the topic chooses the partition.
     """
 
     purpose = "writing the columns of a topic table"
@@ -52,7 +53,7 @@ class WriteRow(RowTransform):
 
     @property
     def _persisted(self) -> tuple[Column, ...]:
-        """The columns besides key and value that are written. Columns of all headers come first."""
+        """The columns that are written to parts other than key and value. Columns that hold all headers come first."""
         columns = [c for c in self.row.others if not c.virtual]
         return tuple(sorted(columns, key=lambda c: c.origin != "headers"))
 
@@ -154,7 +155,7 @@ class WriteRow(RowTransform):
 
 
 def _is_partition(column: Column) -> bool:
-    """Returns True if it is the partition as its own type: what casts make of it is read only."""
+    """Returns True if a column is the partition in its own type. A cast partition is only read, never written."""
     return column.origin == "partition" and column.schema.type is Type.INT32
 
 
@@ -167,7 +168,7 @@ def _metadata(column: Column, cell: Cell) -> Expr:
 
 
 def _number(origin: str, name: str, value: Any) -> int | None:
-    """Returns the same without schema."""
+    """Returns the timestamp or partition of a record without a schema."""
     if value is None:
         return None
     if not isinstance(value, int) or isinstance(value, bool):
@@ -181,7 +182,9 @@ def _other(origin: str, name: str, kind: str) -> tuple[str, str, str]:
 
 
 def _header_rule(column: Column, *, there: bool) -> Any:
-    """Returns the rule that puts a column into the headers, or takes it out of them where the row has it no more."""
+    """Returns the rule that writes a column to the headers, or that removes the column's headers if the row no longer
+    has the column.
+    """
     source = column.source
     if isinstance(source, HeaderValue):
         header_decoder = decoder(source.decode)

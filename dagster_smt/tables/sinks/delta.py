@@ -58,8 +58,7 @@ _OWN_SOURCE = {
     "spark.databricks.delta.merge.materializeSource": "none",
     "spark.databricks.delta.merge.failSourceCachedAfterMaterialization": "false",
 }
-"""Settings that stop Delta from copying the changes before a ``MERGE``, which reads them twice. The run already caches
-the changes.
+"""Settings that stop Delta from copying the changes before a ``MERGE``, because the run already caches them.
 
 Delta 4.1 rejects a source that is cached but not copied, because somebody could have cached it halfway through.
 """
@@ -88,9 +87,7 @@ _TRIES = 8
 _MOST_LOOKED = 1_000
 """The number of latest commits that are searched for commits of other writers."""
 _LOG_LIMITS = (1, 30, None)
-"""The numbers of latest commits to search for the state, one attempt after the other. The state is in the last commit
-unless another writer has committed since.
-"""
+"""How many of the latest commits are searched for the state, in three attempts. Usually the last commit has it."""
 
 
 def refused(schema: StructType) -> list[Problem]:
