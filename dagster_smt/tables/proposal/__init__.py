@@ -1,1 +1,1 @@
-"""Proposals of topic tables: formats and columns, guessed from the last records of topics. Needs no Spark session."""
+"""Proposes topic tables: guesses formats and columns from the last records of topics. Needs no Spark session."""

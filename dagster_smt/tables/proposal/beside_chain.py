@@ -1,4 +1,4 @@
-"""Columns proposed for records that go through a chain. Fields that the chain changes keep the types of JSON."""
+"""Proposes columns for records that go through a chain. Fields that the chain changes keep the types of JSON."""
 
 import re
 from collections.abc import Sequence
@@ -17,13 +17,14 @@ _WORD = re.compile(r"\w+")
 
 
 def propose_beside(chain: Chain, samples: Sequence[Sample], *, with_key: bool) -> Proposal:
-    """Proposes as ``propose``, for records that go through a chain. Fields that the chain changes keep JSON's types.
+    """Proposes a table like ``propose``, for records that go through a chain. Fields that the chain changes keep JSON's
+    types.
 
-    A stage that parses a text as a time, or a mask that writes an empty text, was written for texts.
+    A stage that parses a string as a time, or a mask that writes an empty string, expects strings.
 
     Args:
         chain: The chain.
-        samples, with_key: As of ``propose``.
+        samples, with_key: As in ``propose``.
     """
     first = propose(samples, {EVERYTHING}, with_key=with_key)
     table = table_of(first)
@@ -49,7 +50,7 @@ def propose_beside(chain: Chain, samples: Sequence[Sample], *, with_key: bool) -
 
 
 def table_of(proposal: Proposal) -> TopicTable | None:
-    """Returns the topic table of a proposal; None if the columns come with the records."""
+    """Returns the topic table of a proposal; None if the columns come from the records."""
     if not proposal.columns:
         return None
     text = proposal.statement("proposal", {"topic": ";".join(proposal.topics)})

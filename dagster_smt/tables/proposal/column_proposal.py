@@ -1,4 +1,4 @@
-"""Columns for a topic, proposed from some of its records. A proposal shows names and types, never a value."""
+"""Proposes columns for a topic, based on some of its records. A proposal shows names and types, but never a value."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ _SINGLE: Mapping[str, Type] = {
     "integer": Type.INT32,
     "long": Type.INT64,
 }
-"""The column that holds a whole key or value in one of these formats."""
+"""Maps each format of a single value to the type of the column that holds the whole key or value."""
 _PREFIX = "key_"
 
 
@@ -35,7 +35,7 @@ class Proposal:
         topics: The topics whose records were sampled.
         records: The number of records.
         key, value: The encodings of both sides.
-        columns: The columns of the value, then those of the key.
+        columns: The columns of the value, followed by the columns of the key.
         options: The options for ``WITH``, except topics and servers.
         notes: Ambiguous fields, and fields in which records disagree.
         remarks: Remarks about the whole table.
@@ -54,15 +54,15 @@ class Proposal:
 
     @property
     def origin(self) -> str:
-        """The basis of the proposal."""
+        """The records on which the proposal is based, in words."""
         return f"the last {self.records} records of {', '.join(self.topics)}"
 
     def statement(self, name: str, place: Mapping[str, str]) -> str:
-        """Returns the proposal as a ``CREATE TABLE``.
+        """Returns the proposal as a ``CREATE TABLE`` statement.
 
         Args:
             name: The table's name.
-            place: The options for the place of the topics.
+            place: The options that locate the topics.
         """
         head = [
             f"Proposed by dagster-smt from {self.origin}: read it before you use it.",
@@ -79,7 +79,7 @@ def propose(samples: Sequence[Sample], plain: Collection[str] = (), *, with_key:
     Args:
         samples: The records.
         plain: Paths of fields that keep the types of JSON.
-        with_key: True if the key becomes columns, too.
+        with_key: True if the key also becomes columns.
 
     Raises:
         TableError: SMT539, there is no record with a value.
@@ -111,7 +111,9 @@ def propose(samples: Sequence[Sample], plain: Collection[str] = (), *, with_key:
 
 
 def _of_json(proposal: Proposal, values: Sequence[bytes | None], plain: Collection[str]) -> None:
-    """Proposes columns of JSON objects; of the objects in arrays, if most values are such arrays."""
+    """Proposes columns for JSON objects. If most values are arrays, the columns are those of the objects in the
+    arrays.
+    """
     observation = observed(values)
     proposal.options["value.format"] = "json"
     if observation.broken:
@@ -148,12 +150,12 @@ def _of_json(proposal: Proposal, values: Sequence[bytes | None], plain: Collecti
 
 
 def _part(observation: Observation, kind: str) -> Observation:
-    """Returns the observation of values of one kind."""
+    """Returns the observations of one kind of value."""
     return Observation(kinds=type(observation.kinds)({kind: observation.kinds[kind]}), fields=observation.fields)
 
 
 def _note_misfits(proposal: Proposal, observation: Values) -> None:
-    """Notes the values that are not objects. A JSON null counts as a null."""
+    """Notes the values that are not objects. A JSON null is treated as a null value."""
     fitting = {"objects", "arrays"} if proposal.rows else {"objects"}
     odd = []
     for group, count in observation.whole.groups.items():
@@ -166,7 +168,7 @@ def _note_misfits(proposal: Proposal, observation: Values) -> None:
 
 
 def _of_key(proposal: Proposal, samples: Sequence[Sample]) -> None:
-    """Proposes columns of the key, unless the value has the same fields."""
+    """Proposes columns for the key, unless the value has the same fields."""
     kind = proposal.key.kind
     if kind is None:
         return
@@ -210,7 +212,7 @@ def _of_json_key(proposal: Proposal, samples: Sequence[Sample]) -> None:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Returns names in the form of ``key.fields``."""
+    """Formats names as in ``key.fields``."""
     parts = []
     for name in names:
         plain = name == name.strip() and name and not set(name) & set(";`")
@@ -219,7 +221,9 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _field_with_key(samples: Sequence[Sample]) -> str:
-    """Returns the field of the value that equals the key in all records that have both; empty without such a field."""
+    """Returns the field of the value that equals the key in all records that have both. Returns an empty string if
+    there is none.
+    """
     candidates: set[str] | None = None
     for sample in samples:
         if sample.key is None or sample.value is None:

@@ -9,7 +9,9 @@ from dagster_smt.model.topics.format import FormatKind
 
 _REGISTRY_HEADER = 5
 _MOST_IDS = 2**24
-"""Registries count their schemas from 1: an id beyond this is no id."""
+"""The largest number that is taken for a schema id. Registries number their schemas from 1, so a greater number is not
+an id.
+"""
 _NUMBERS: dict[int, FormatKind] = {4: "integer", 8: "long"}
 
 
@@ -18,7 +20,7 @@ class Encoding:
     """The encoding of one side of some records.
 
     Attributes:
-        kind: The format; None if there is no record with that side.
+        kind: The format; None if no record has this side.
         records: The number of records with this encoding.
         fitting: The number of these records that the format can read, if known.
         ids: The registry's schemas that the records name.
@@ -33,7 +35,7 @@ class Encoding:
 
     @property
     def text(self) -> str:
-        """The encoding in words."""
+        """The encoding, described in words."""
         if self.kind is None:
             return "empty in all of them"
         if self.fitting < self.records:
@@ -44,10 +46,10 @@ class Encoding:
 
 
 def encoding_of(sides: Sequence[bytes | None]) -> Encoding:
-    """Returns the encoding of some keys or values.
+    """Guesses the encoding of some keys or values.
 
-    A zero byte and a number of four bytes name a schema of a registry. Next the function tries Connect's envelopes,
-    other JSON, texts, and bytes.
+    If the bytes start with a zero byte and a number of four bytes, the number is the id of a schema in a registry.
+    Otherwise the function tries Connect's envelopes, other JSON, strings, and finally bytes.
     """
     present = [side for side in sides if side is not None]
     if not present:

@@ -1,4 +1,4 @@
-"""Reads the last records of some topics in a short time: a broker that does not respond is asked only once."""
+"""Reads the last records of some topics within a short time. A broker that does not respond is asked only once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -11,9 +11,9 @@ from dagster_smt.tables.topic_table import FileTopics
 from dagster_smt.tables.windows import matching
 
 _MOST_TOPICS = 20
-"""Of a pattern: more topics do not tell more of the columns."""
+"""The largest number of topics to sample for a topic pattern. More topics add no information about the columns."""
 _SECONDS = 4.0
-"""For one question; whether a broker is there at all takes two of them."""
+"""The time limit of one request in seconds. Finding out whether a broker responds takes two of them."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class TopicSamples:
 
 @dataclass
 class Look:
-    """Reads the last records of topics.
+    """A reader of the last records of topics.
 
     Attributes:
         place: The broker or folder of the topics.
         records: The number of records of each topic.
-        silent: The reason why the place is not asked again.
+        silent: The reason why the broker or folder is not asked again.
     """
 
     place: FileTopics | KafkaTopics

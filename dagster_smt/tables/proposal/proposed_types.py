@@ -10,11 +10,13 @@ from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import Schema, Type, date, decimal, optional, timestamp
 
 EVERYTHING = ""
-"""In the place of a path: no field is taken for a day, a moment or a decimal."""
+"""Takes the place of a path: no field is interpreted as a date, a timestamp or a decimal."""
 _TEXT = Schema(Type.STRING, optional=True)
 _MOST_SCALE = 38
 _MANY_NAMES = 20
-"""More names than this, each in few of the objects, are keys of a map."""
+"""If objects have more different names than this, and each name occurs in few of the objects, the names are keys of a
+map.
+"""
 _MOST_NAMES = 500
 
 
@@ -24,7 +26,7 @@ class Note:
 
     Attributes:
         path: The field, as a path of the value.
-        text: The ambiguity, or the disagreement of records.
+        text: The ambiguity, or how records disagree.
         misfits: The number of sampled values that the type cannot read.
     """
 
@@ -35,7 +37,7 @@ class Note:
 
 @dataclass
 class TypeProposal:
-    """Types for a value, field by field.
+    """A proposal of types for a value, field by field.
 
     Attributes:
         plain: Paths of fields that keep the types of JSON, because a chain was written for these types; or
@@ -47,8 +49,9 @@ class TypeProposal:
     notes: list[Note] = field(default_factory=list)
 
     def schema(self, observation: Observation, path: str = "") -> Schema | None:
-        """Returns the type that can read most of the values; None for objects without any field, which no column can
-        hold."""
+        """Returns the type that can read most of the values. Returns None for objects without any field, because no
+        column can hold them.
+        """
         groups = observation.groups
         if not groups:
             self.note(path, "is null in all of them: STRING is a guess")
@@ -121,7 +124,7 @@ class TypeProposal:
         return optional(decimal(places))
 
     def _texts_beside_numbers(self, observation: Observation, path: str) -> Schema:
-        """Numbers that some records write as texts: a decimal reads both."""
+        """Proposes a type for numbers that some records write as strings. A decimal reads both."""
         texts = observation.groups["texts"]
         digits: list[int] = []
         for counts in observation.digits.values():
@@ -162,7 +165,9 @@ class TypeProposal:
         return Schema(Type.STRUCT, optional=True, fields=tuple(fields))
 
     def _map(self, observation: Observation, path: str) -> Schema:
-        """Objects whose names differ from record to record: those are keys, and no word of them is shown."""
+        """Proposes a map for objects whose names differ from record to record. The names are keys, so the proposal
+        shows none of them.
+        """
         whole = Observation()
         for inside in observation.fields.values():
             whole.take(inside)
@@ -181,7 +186,7 @@ def _decimal(places: int) -> str:
 
 
 def _one_number(observation: Observation, groups: Counter[str]) -> bool:
-    """Returns True if the values are numbers, some of them as texts, and nothing else."""
+    """Returns True if all values are numbers, and some of them are written as strings."""
     numeric = sum(observation.kinds[kind] for kind in ("decimal", "number", "integer", "large", "fraction"))
     return numeric == groups.total() and len(groups) == 2
 

@@ -1,4 +1,4 @@
-"""Columns of values whose schema is in a registry."""
+"""Proposes columns for values whose schema is in a registry."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ def with_registered_columns(proposal: Proposal, samples: Sequence[Sample], url: 
 
     Args:
         proposal: The proposal for these records.
-        samples: The records, the last one last.
+        samples: The records in order; the last record names the schema.
         url: The registry's address.
 
     Raises:
@@ -38,7 +38,9 @@ def with_registered_columns(proposal: Proposal, samples: Sequence[Sample], url: 
 
 
 def _format_and_schema(value: bytes, url: str) -> tuple[Format, SchemaWithId]:
-    """Asks the registry for an Avro schema, then for a Protobuf schema, as the id does not tell its type."""
+    """Asks the registry for an Avro schema, then for a Protobuf schema, because an id does not show the type of its
+    schema.
+    """
     problem: DataError | None = None
     for kind in _KINDS:
         form = Format(kind, options={"url": url})

@@ -1,4 +1,4 @@
-"""A proposed topic table as a ``CREATE TABLE`` statement, with its notes as comments above the columns."""
+"""Writes a proposed topic table as a ``CREATE TABLE`` statement, with its notes as comments above the columns."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

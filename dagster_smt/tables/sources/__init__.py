@@ -1,7 +1,8 @@
-"""Where records come from: one module per kind of source, all behind one protocol.
+"""The sources of records: one module for each kind of source, all behind one protocol.
 
-A new source is a module with a class that has the methods of ``Source``, its plain data in ``tables.topic_table``, and
-a line in ``open_source``. The conformance suite in the tests needs one more line to run over the source.
+A new source consists of a module with a class that has the methods of ``Source``, its plain data in
+``tables.topic_table``, and a line in ``open_source``. To run the conformance suite on the source, add one line to the
+tests.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,30 +24,32 @@ if TYPE_CHECKING:
 class Source(Protocol):
     """An opened source: a specification, bound to a Spark session.
 
-    A run verifies its reading: if ``verify`` finds a problem, the run commits nothing. If a source meets a wrong record
-    while Spark reads, it leaves the record out. Then the number of records is too small, and ``verify`` notices.
+    A run verifies what it has read: if ``verify`` finds a problem, the run commits nothing. If a source finds a wrong
+    record while Spark reads, it leaves the record out. The number of records is then too small, and ``verify`` notices.
     """
 
     knows_times: bool
-    """Whether ``offsets_at`` does without reading the records."""
+    """True if ``offsets_at`` works without reading the records."""
 
     lacks_offsets: bool
-    """Whether it may have only some offsets of a range now and others later, as a table that is filled."""
+    """True if the source may have only some offsets of a range now and the others later, like a table that is being
+    filled.
+    """
 
     def topics(self) -> list[str]:
         """Returns the names of all topics, sorted."""
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
-        """Returns the identity of each topic; empty if the source does not know it.
+        """Returns the identity of each topic; an empty string if the source does not know it.
 
-        A topic that is created again has another identity.
+        A topic that is created again has a different identity.
 
         Raises:
             TableError: A topic does not exist.
         """
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
-        """Returns earliest offset and end of each topic-partition, sorted.
+        """Returns the earliest offset and the end of each topic-partition, sorted.
 
         Raises:
             TableError: A topic does not exist or cannot be read.
@@ -56,32 +59,34 @@ class Source(Protocol):
         """Returns the ranges, and all other known facts about the ends of topics.
 
         Raises:
-            TableError: As ``ranges``.
+            TableError: See ``ranges``.
         """
 
     def same_topic(self, before: str, now: str) -> bool:
-        """Returns True if two identities are of one topic."""
+        """Returns True if two identities belong to the same topic."""
 
     def cut_back(self, positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
-        """Returns the partitions that lost records before these positions since they were read.
+        """Returns the partitions that have lost records before these positions since they were read.
 
-        Each has its first lost offset.
+        The value for each partition is its first lost offset.
         """
 
     def present(self, offsets: OffsetSet) -> OffsetSet:
         """Returns the offsets among ``offsets`` that the source has."""
 
     def ahead(self) -> list[Problem]:
-        """The records with future timestamps that ``offsets_at`` met.
+        """Returns the problems of records with future timestamps that ``offsets_at`` found.
 
-        Time windows end there. None if the source does not check.
+        Time windows end at such a record. The list is empty if the source does not check timestamps.
         """
 
     def changed(self, window: Window) -> list[Problem]:
-        """Returns the changes of a window's topics since the window was fixed, as far as they explain a failed read."""
+        """Returns the changes of a window's topics since the window was fixed, as far as they explain a failed
+        reading.
+        """
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
-        """Returns Kafka's ``offsetsForTimes``.
+        """Returns the result of Kafka's ``offsetsForTimes``.
 
         For each topic-partition, this is the first offset whose timestamp is ``millis`` or later.
 
@@ -89,13 +94,13 @@ class Source(Protocol):
         """
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[tuple[str, int], int]]:
-        """Returns ``offsets_at`` for several times. A source that has to read its records reads them once."""
+        """Returns ``offsets_at`` for several times. A source that has to read its records reads them only once."""
 
     def sizes(self, topics: Iterable[str]) -> dict[str, int] | None:
-        """Returns the stored bytes of each topic; None if the source would have to read records to know."""
+        """Returns the stored bytes of each topic; None if the source would have to read records to find out."""
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
-        """Returns the offsets that a consumer group has committed, per topic-partition.
+        """Returns the offsets that a consumer group has committed, by topic-partition.
 
         Raises:
             UnsupportedError: SMT585, the source has no such groups.
@@ -115,7 +120,8 @@ class Source(Protocol):
 
         Args:
             window: The offsets to read.
-            beat: Called now and then while the driver prepares the reading; it may raise to stop.
+            beat: Is called from time to time while the driver prepares the reading. An error that it raises stops the
+                reading.
 
         Raises:
             TableError: The source does not have the window, or cannot read it.
@@ -124,14 +130,16 @@ class Source(Protocol):
     def read_with_epochs(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
         """Reads as ``read``, with a column ``leaderEpoch``: the epoch of the leader that wrote the record's batch.
 
-        The epoch is null if the source has no leaders. A source may need a slower way of reading for it.
+        The epoch is null if the source has no leaders. A source may need a slower reading method for this column.
         """
 
     def count(self, window: Window) -> dict[str, int] | None:
-        """Returns the number of records of each topic in a window; None if the source would have to read them."""
+        """Returns the number of records of each topic in a window; None if the source would have to read the
+        records.
+        """
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = lambda: None) -> list[Problem]:
-        """Returns the problems if the records that were read cannot be all records of a window.
+        """Returns problems if the run cannot have read all records of a window.
 
         Args:
             window: The window.
@@ -145,7 +153,7 @@ def open_source(spec: SourceSpec, session: "SparkSession | None" = None) -> Sour
 
     Args:
         spec: The source.
-        session: The Spark session. File topics and Kafka list, identify and measure topics without one.
+        session: The Spark session. File topics and Kafka can list, identify and measure topics without a session.
     """
     if isinstance(spec, FileTopics):
         from dagster_smt.tables.sources.file_topics import FileTopicsSource
@@ -163,7 +171,7 @@ def open_source(spec: SourceSpec, session: "SparkSession | None" = None) -> Sour
 
 
 def measured_topics(source: Source, topics: Sequence[str]) -> tuple[TopicEnds, dict[str, list[Problem]]]:
-    """Returns the measures of the topics that a source can measure, and the problems of the other topics.
+    """Measures the topics that a source can measure. Returns the measures, and the problems of the other topics.
 
     Raises:
         TableError: The source can measure none of the topics.

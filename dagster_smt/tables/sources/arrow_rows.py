@@ -1,4 +1,4 @@
-"""Arrow columns of records in the form for Spark: bytes, timestamps in microseconds, headers."""
+"""Builds Arrow columns of records in the form that Spark reads: bytes, timestamps in microseconds, headers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ SCHEMA = pa.schema(list(zip(KAFKA_COLUMNS, _TYPES, strict=True)))
 def times(counts: Any, per_milli: int, nulls: Any, types: Any) -> tuple[Any, Any]:
     """Returns the columns ``timestamp`` and ``timestampType``.
 
-    A timestamp that Spark cannot hold becomes a marked null.
+    A timestamp that Spark cannot hold becomes null, with a special timestamp type.
 
     Args:
         counts: Times since 1970, as 64-bit integers.
@@ -37,7 +37,7 @@ def times(counts: Any, per_milli: int, nulls: Any, types: Any) -> tuple[Any, Any
 
 
 def headers(lengths: Any, keys: Any, values: Any) -> Any:
-    """Returns the column ``headers`` from the number of headers of each record and all headers in a row."""
+    """Returns the column ``headers``, from the number of headers of each record and a flat list of all headers."""
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
     pairs = pa.StructArray.from_arrays([keys, values], fields=list(HEADER))
     return pa.ListArray.from_arrays(pa.array(offsets), pairs)

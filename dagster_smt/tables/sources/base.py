@@ -1,4 +1,4 @@
-"""The common part of most sources: no leaders, no transactions, and no offsets that appear later."""
+"""The common part of most sources, which have no leaders, no transactions, and no offsets that appear later."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class BaseSource:
-    """See ``Source``."""
+    """The defaults for a ``Source``."""
 
     lacks_offsets = False
 
@@ -23,7 +23,7 @@ class BaseSource:
         raise NotImplementedError
 
     def measure(self, topics: Sequence[str]) -> TopicEnds:
-        """See ``Source``: only the ranges."""
+        """See ``Source``. Returns only the ranges."""
         return TopicEnds(self.ranges(topics))
 
     def same_topic(self, before: str, now: str) -> bool:
@@ -31,15 +31,15 @@ class BaseSource:
         return before == now
 
     def cut_back(self, positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
-        """See ``Source``: nothing."""
+        """See ``Source``. No partition loses records."""
         return {}
 
     def present(self, offsets: OffsetSet) -> OffsetSet:
-        """See ``Source``: all offsets."""
+        """See ``Source``. All offsets are present."""
         return offsets
 
     def ahead(self) -> list[Problem]:
-        """See ``Source``: not checked."""
+        """See ``Source``. Timestamps are not checked."""
         return []
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[TopicPartition, int]:
@@ -47,7 +47,7 @@ class BaseSource:
         raise NotImplementedError
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[TopicPartition, int]]:
-        """See ``Source``: one request for each time."""
+        """See ``Source``. Sends one request for each time."""
         topics = list(topics)
         return [self.offsets_at(topics, millis) for millis in moments]
 
@@ -56,11 +56,11 @@ class BaseSource:
         raise NotImplementedError
 
     def read_with_epochs(self, window: Window, beat: Callable[[], None] = lambda: None) -> "DataFrame":
-        """See ``Source``: null."""
+        """See ``Source``. The epoch is always null."""
         from pyspark.sql import functions as F
 
         return self.read(window, beat).withColumn(LEADER_EPOCH, F.lit(None).cast("int"))
 
     def changed(self, window: Window) -> list[Problem]:
-        """See ``Source``: nothing."""
+        """See ``Source``. There are no changes."""
         return []

@@ -1,9 +1,10 @@
-"""Reads records of a cluster with Kafka's Python client, where Spark's own reader fails or lacks the leader epochs.
+"""Reads records of a cluster with Kafka's Python client, if Spark's own reader fails or does not return the leader
+epochs.
 
 The client runs on Spark's executors, between the same offsets. Spark's reader fails at a timestamp that Spark cannot
-hold. From the first such record of a partition on, this client reads the rest of the window. Spark's reader also lacks
-leader epochs, so this client reads all records of topic tables that declare them. A record takes several times as long,
-because it becomes a Python object.
+hold. From the first such record of a partition onwards, this client reads the rest of the window. Spark's reader also
+lacks leader epochs, so this client reads all records of topic tables that declare them. Reading a record takes several
+times as long, because each record becomes a Python object.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from dagster_smt.tables.sources import arrow_rows
 
 _BATCH = 1_000
 _SECONDS = 0.1
-"""The client waits so long for a batch to be full: at the end of each range, too."""
+"""The time in seconds for which the client waits until a batch is full, including the last batch of each range."""
 _RECORDS_OF_A_TASK = 250_000
 
 
@@ -29,7 +30,7 @@ class ReadByClient:
 
     Attributes:
         ranges: The ranges.
-        config: The client's settings with their secrets, which executors receive only as a part of this function.
+        config: The client's settings, including secrets. Executors receive them only as part of this function.
         timeout: The longest time in seconds to wait for brokers.
         epochs: True to add the column of leader epochs.
     """
@@ -67,7 +68,7 @@ class ReadByClient:
 
 
 def in_pieces(ranges: Iterable[Range]) -> list[Range]:
-    """Returns the ranges, cut into pieces that are short enough for one task each."""
+    """Returns the ranges, split into pieces that are short enough for one task each."""
     pieces = list[Range]()
     for r in ranges:
         starts = range(r.start, r.end, _RECORDS_OF_A_TASK)
@@ -80,7 +81,7 @@ _SILENT = "org.apache.kafka.common.errors.TimeoutException: no broker answers"
 
 
 def _up_to(messages: Sequence[Any], end: int) -> tuple[list[Any], bool]:
-    """Returns the records before an offset, and whether no more of them can follow."""
+    """Returns the records before an offset, and True if no more such records can follow."""
     from confluent_kafka import KafkaError, KafkaException
 
     records = list[Any]()
@@ -99,7 +100,7 @@ def _up_to(messages: Sequence[Any], end: int) -> tuple[list[Any], bool]:
 def _batch(records: Sequence[Any]) -> pa.RecordBatch:
     times = [record.timestamp() for record in records]
     stamps = np.array([millis for _, millis in times], np.int64)
-    # librdkafka's types are Kafka's plus one
+    # librdkafka's timestamp types are Kafka's plus one
     types = np.array([kind - 1 for kind, _ in times], np.int32)
     stamps, types = arrow_rows.times(stamps, 1, np.zeros(len(records), bool), types)
     pairs = [record.headers() or [] for record in records]

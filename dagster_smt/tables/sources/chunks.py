@@ -1,8 +1,8 @@
-"""Parts of segments, decoded on Spark's executors into Kafka's columns.
+"""Decodes parts of segments on Spark's executors into Kafka's columns.
 
 A chunk states the offsets that it must contain. The function returns rows only as long as each row is the record with
-the expected offset. At the first other row the chunk ends. Then the frame has fewer rows than the window, and the run
-asks the source to explain.
+the expected offset. At the first row that is not, the chunk ends. The frame then has fewer rows than the window, and
+the run asks the source for an explanation.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -77,7 +77,7 @@ def _numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
 
 
 def _whole(chunk: Chunk) -> Iterator[pa.RecordBatch]:
-    """Yields the batches of a chunk. The last batch is held back until no surplus row can follow."""
+    """Yields the batches of a chunk. The last batch is withheld until it is certain that no surplus row follows."""
     held = None
     try:
         for rows in parquet_batches(chunk) if chunk.parquet else _line_batches(chunk):
@@ -86,14 +86,14 @@ def _whole(chunk: Chunk) -> Iterator[pa.RecordBatch]:
             if held is not None:
                 yield held
             held = rows
-    except (OSError, pa.ArrowException):  # the driver looks again, and says what it is
+    except (OSError, pa.ArrowException):  # the driver reads the file again, and reports the problem
         return
     if held is not None:
         yield held
 
 
 def _line_batches(chunk: Chunk) -> Iterator[pa.RecordBatch | None]:
-    """Batches of records; ``None`` where something else stands."""
+    """Yields batches of records, and ``None`` for lines that are not the expected records."""
     at = chunk.start
     for lines in _blocks(chunk):
         rows = _decoded(lines, decode_rows, decode_row)
@@ -105,7 +105,7 @@ def _line_batches(chunk: Chunk) -> Iterator[pa.RecordBatch | None]:
 
 
 def _blocks(chunk: Chunk) -> Iterator[bytes]:
-    """Yields blocks of whole lines, some hundred kilobytes each."""
+    """Yields blocks of whole lines, each of a few hundred kilobytes."""
     rest, left = b"", chunk.last - chunk.first
     with open(chunk.path, "rb") as file:
         file.seek(chunk.first)
@@ -121,7 +121,9 @@ def _blocks(chunk: Chunk) -> Iterator[bytes]:
 
 
 def _decoded(lines: bytes, decode_all: Callable[[bytes], list[Any]], decode: Callable[[bytes], Any]) -> Any:
-    """Returns one row for each line, or None. Decodes all lines at once if no row can pass for another line."""
+    """Returns one row for each line, or None. Decodes all lines at once if a line cannot be mistaken for several
+    lines.
+    """
     count = lines.count(b"\n") + (not lines.endswith(b"\n"))
     try:
         if len(lines) <= MAX_LINE and lines.startswith(b"{") and lines.count(b"\n{") == count - 1:
@@ -163,7 +165,7 @@ def _batch(rows: list[SegmentRow]) -> pa.RecordBatch:
 def _sides(sides: list[str | Tagged | None]) -> Any:
     try:
         return pa.array(sides, pa.string()).cast(pa.binary())
-    except pa.ArrowException:  # not all of them are text
+    except pa.ArrowException:  # some of them are not strings
         data = [to_bytes(side) for side in sides]
         return pa.array(data, pa.binary())
 
@@ -184,7 +186,7 @@ _moments = msgspec.json.Decoder(_Moment)
 
 
 def _late_lines(chunk: Chunk, moments: Sequence[int]) -> list[int]:
-    """Returns the numbers as ``late_rows`` does. Lines that are not records have no time."""
+    """Returns the same numbers as ``late_rows``. Lines that are not records have no time."""
     number, numbers = 0, list[int]()
     for lines in _blocks(chunk):
         stamps = _decoded(lines, _moments.decode_lines, _moments.decode)

@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ID = ".id"
-_BY_HAND = re.compile(r"(\d+)-\d+-\d+")  # offset, size and time of the first segment
+_BY_HAND = re.compile(r"(\d+)-\d+-\d+")  # base offset, size and time of the first segment
 _CHUNK = 4 << 20  # bytes
 _TASK = 128 << 20
-_PARALLEL = 16  # full tasks
-_FEW = 4  # chunks: a task for each; more tasks would start Python for nothing
+_PARALLEL = 16  # tasks with full chunks
+_FEW = 4  # chunks: each gets a task; more tasks would start Python for nothing
 Listing = dict[int, list[Segment]]
 
 
 def nothing() -> None:
-    """Does nothing: a beat without a listener."""
+    """Does nothing. Used as a beat if nobody needs one."""
 
 
 class FileTopicsSource(BaseSource):
-    """Opened file topics. Lists each topic once, and again for its ranges."""
+    """Opened file topics. The class lists each topic once, and again when it needs the topic's ranges."""
 
     knows_times = False
 
@@ -51,7 +51,7 @@ class FileTopicsSource(BaseSource):
         self._listings: dict[str, Listing] = {}
 
     def topics(self) -> list[str]:
-        """Returns the sorted topics below the root. Folders whose names cannot be topics are skipped.
+        """Returns the sorted topics under the root. Folders whose names cannot be topics are skipped.
 
         Raises:
             TableError: SMT500, the root is missing.
@@ -66,9 +66,9 @@ class FileTopicsSource(BaseSource):
             return sorted(names)
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
-        """Returns the identity from the topic's writer.
+        """Returns the identity that the topic's writer has stored.
 
-        A topic written by hand has an identity from its first segment.
+        The identity of a topic that was written by hand comes from its first segment.
         """
         topics = self._existing(topics)
         with local.coded(self.root):
@@ -90,7 +90,7 @@ class FileTopicsSource(BaseSource):
         return before == now or (first is not None and other is not None and int(first[1]) < int(other[1]))
 
     def sizes(self, topics: Iterable[str]) -> dict[str, int]:
-        """See ``Source``: the segments' sizes."""
+        """See ``Source``. Returns the sizes of the segments."""
         with local.coded(self.root):
             results = {}
             for topic in topics:
@@ -105,8 +105,8 @@ class FileTopicsSource(BaseSource):
         """Returns the offsets of each partition. Reads only the last segment of each partition.
 
         Raises:
-            TableError: SMT500: there is no root; SMT501: there is no such topic; SMT502: a file is not a segment;
-                SMT541: a segment cannot be read; SMT542: two segments begin at one offset.
+            TableError: SMT500: the root does not exist; SMT501: the topic does not exist; SMT502: a file is not a
+                segment; SMT541: a segment cannot be read; SMT542: two segments begin at one offset.
         """
         ranges: list[Range] = []
         problems: list[Problem] = []
@@ -152,7 +152,7 @@ class FileTopicsSource(BaseSource):
         """See ``Source``. Opens only the segments that overlap the window.
 
         Raises:
-            TableError: SMT503: a Parquet segment has other columns; SMT505: a segment ends before the next one begins;
+            TableError: SMT503: a Parquet segment has wrong columns; SMT505: a segment ends before the next one begins;
                 SMT510: the topics do not have the window; SMT541: a segment cannot be read.
         """
         from dagster_smt.tables.sources.chunks import ReadChunks
@@ -186,23 +186,23 @@ class FileTopicsSource(BaseSource):
         raise no_groups(str(self.spec.root))
 
     def count(self, window: Window) -> dict[str, int]:
-        """See ``Source``: each offset is a record."""
+        """See ``Source``. Each offset is a record."""
         return window.records_by_topic
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = nothing) -> list[Problem]:
-        """See ``Source``: every offset of a window has a record."""
+        """See ``Source``. Every offset of a window has a record."""
         if sum(read.values()) == window.records:
             return []
         return self.explain(window, beat)
 
     def explain(self, window: Window, beat: Callable[[], None] = nothing) -> list[Problem]:
-        """Returns the reasons of a wrong number of records.
+        """Returns the reasons for a wrong number of records.
 
         Reads line by line, and names the file and line of each fault.
 
         Returns:
-            SMT503: not a record; SMT504: another topic or partition; SMT505: a gap or duplicate; SMT544: no fault was
-                found.
+            SMT503: not a record; SMT504: a different topic or partition; SMT505: a gap or duplicate; SMT544: no fault
+            was found.
         """
         hint = "run again; does every executor see the same files below this folder?"
         statement = "Spark read another number of records than the segments hold now"
@@ -263,7 +263,7 @@ class FileTopicsSource(BaseSource):
                 at = pieces[-1].end if pieces else at
         if at >= range_.end:
             return chunks
-        if range_.topic in stale:  # listed before, and perhaps longer now
+        if range_.topic in stale:  # listed before, and perhaps longer by now
             stale.discard(range_.topic)
             self._listings.pop(range_.topic, None)
             return self._chunks_of(range_, beat, stale)
@@ -272,7 +272,7 @@ class FileTopicsSource(BaseSource):
 
 
 class _Part(NamedTuple):
-    """The part of a segment that a range asks for, and where the next segment begins."""
+    """The part of a segment that a range requests, and the offset at which the next segment begins."""
 
     segment: Segment
     start: int
@@ -289,7 +289,7 @@ def _overlapping(segments: list[Segment], range_: Range) -> Iterator[_Part]:
 
 
 def _split(part: _Part, beat: Callable[[], None]) -> Iterator[Chunk]:
-    """Chunks of a few megabytes.
+    """Splits a part of a segment into chunks of a few megabytes.
 
     Raises:
         TableError: SMT503, SMT505 or SMT541.
@@ -343,10 +343,10 @@ def _pieces(segment: Segment, start: int, end: int, beat: Callable[[], None]) ->
 
 
 def check_segment(segment: Segment, start: int, end: int, beat: Callable[[], None] = nothing) -> list[Problem]:
-    """Reads offsets ``start`` to ``end`` of a segment row by row, and returns their problems.
+    """Reads the rows with the offsets ``start`` to ``end`` of a segment one by one, and returns their problems.
 
     Returns:
-        The first problems: SMT503 not a record, SMT504 another topic or partition, SMT505 a gap or duplicate.
+        The first problems: SMT503 not a record, SMT504 a different topic or partition, SMT505 a gap or duplicate.
     """
     first = start - segment.base
     if segment.parquet:

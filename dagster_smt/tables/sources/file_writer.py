@@ -1,4 +1,6 @@
-"""Appends to file topics under a topic's lock. A segment appears whole, and contains only records that can be read."""
+"""Appends records to file topics under a topic's lock. A segment appears as a whole, and contains only records that can
+be read.
+"""
 
 import os
 import secrets
@@ -33,12 +35,12 @@ Say = Callable[[str], None]
 
 
 def silent(line: str) -> None:
-    """Does nothing: a beat without a listener."""
+    """Does nothing. Used as a beat if nobody needs one."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewRecord:
-    """A record to append. ``timestamp`` is in milliseconds; ``None`` is now."""
+    """A record to append. ``timestamp`` is in milliseconds; ``None`` is the current time."""
 
     key: bytes | None
     value: bytes | None
@@ -50,16 +52,16 @@ class NewRecord:
 def append_records(
     source: FileTopics, topic: str, records: Iterable[NewRecord], partition: int = 0, say: Say = silent
 ) -> Range:
-    """Appends records to a topic-partition, as one new segment that appears whole or not at all.
+    """Appends records to a topic-partition, as one new segment that appears as a whole or not at all.
 
-    Creates root, topic and partition where they are missing. Waits for other writers of the topic.
+    Creates the root, the topic and the partition if they are missing. Waits for other writers of the topic.
 
     Returns:
-        The offsets given out; empty if there were no records.
+        The offsets of the new records; empty if there were no records.
 
     Raises:
         TableError: SMT507: the name of the topic or the number of the partition is wrong; SMT541: the topic's last
-            segment cannot be read; SMT543: reading would refuse a record. Nothing was appended.
+            segment cannot be read; SMT543: a reader would reject a record. In all cases, nothing was appended.
     """
     check_place(topic, partition)
     with writing(source, topic, say) as writer:
@@ -67,7 +69,7 @@ def append_records(
 
 
 def check_place(topic: str, partition: int) -> None:
-    """Refuses an invalid topic-partition.
+    """Raises an error for an invalid topic-partition.
 
     Raises:
         TableError: SMT507.
@@ -83,7 +85,7 @@ def encode(record: NewRecord, topic: str, partition: int, offset: int) -> bytes:
     """Returns the record as a line.
 
     Raises:
-        ValueError: Reading would refuse the record. The message has the reason, without any value.
+        ValueError: A reader would reject the record. The message contains the reason, without any value.
     """
     if record.timestamp is None:
         timestamp = time.time_ns() // 1_000_000
@@ -108,7 +110,7 @@ def encode(record: NewRecord, topic: str, partition: int, offset: int) -> bytes:
 
 
 def refused(place: str, why: str) -> Problem:
-    """Returns the problem of a record that a reader would refuse."""
+    """Returns the problem of a record that a reader would reject."""
     return Problem("SMT543", place, f"a record cannot be appended: {why}", "nothing was appended: fix the record")
 
 
@@ -172,15 +174,16 @@ class TopicWriter:
 def writing(source: FileTopics, topic: str, say: Say = silent) -> Iterator[TopicWriter]:
     """Holds a topic's lock during the block, after other writers have released it.
 
-    Removes the unfinished files of killed writers: nobody else can be writing while this lock is held.
+    Removes the unfinished files of killed writers. This is safe, because nobody else can be writing while this lock is
+    held.
 
     Args:
         source: The topics.
         topic: The topic; it is created if it does not exist.
-        say: Receives a line when a wait begins; it may raise to stop.
+        say: Receives a line when a wait begins. An error that it raises ends the wait.
 
     Raises:
-        TableError: SMT507: the name cannot be a topic; SMT550 to SMT553: the file system refuses.
+        TableError: SMT507: the name cannot be a topic; SMT550 to SMT553: the file system denies the operation.
     """
     check_place(topic, 0)
     root = local.local_folder(source.root)
@@ -202,7 +205,7 @@ def _holder() -> str:
 
 
 def _name(folder: Path) -> None:
-    """Gives a new topic an identity, which distinguishes it from earlier and later topics of its name."""
+    """Gives a new topic an identity, which distinguishes it from earlier and later topics with the same name."""
     temporary = folder / f"{ID}.tmp"
     temporary.write_text(secrets.token_hex(16), encoding="utf-8")
     local.sync(temporary)
@@ -211,9 +214,9 @@ def _name(folder: Path) -> None:
 
 @contextmanager
 def staging(root: Path, say: Say = silent) -> Iterator[Path]:
-    """Yields a folder below the root for unfinished files. Folders of dead writers are removed first.
+    """Yields a folder under the root for unfinished files. Folders of dead writers are removed first.
 
-    A writer holds the lock of its folder while it lives, so a folder whose lock is free belongs to nobody.
+    A writer holds the lock of its folder while it lives, so a folder whose lock is free belongs to a dead writer.
     """
     folder = root / f"{STAGING}-{secrets.token_hex(8)}"
     lock = folder.with_name(f"{folder.name}.lock")

@@ -1,8 +1,8 @@
 """Appends a Spark DataFrame to file topics: Spark writes the lines, and the driver only names the files.
 
-Spark computes the frame once, into staged lines without offsets. The counts of these lines determine the topics to lock
-and the new end of each partition. Under the locks Spark adds the offsets to the lines, and the file of each
-topic-partition becomes its next segment.
+Spark computes the frame once, and stages its rows as lines without offsets. The counts of these lines determine the
+topics to lock and the new end of each partition. While the locks are held, Spark adds the offsets to the lines, and the
+file of each topic-partition becomes its next segment.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -40,23 +40,24 @@ _ROW = {"topic": T.StringType(), "partition": T.IntegerType(), "rest": T.StringT
 
 
 def append_frame(source: FileTopics, frame: DataFrame, order: Sequence[str], say: Say = silent) -> list[Range]:
-    """Appends the rows of a frame, as one new segment per topic-partition that appears whole or not at all.
+    """Appends the rows of a frame, as one new segment per topic-partition. Each segment appears as a whole or not at
+    all.
 
     The result is that of ``append_records``. The driver receives no rows. The function waits for other writers of the
     topics.
 
     Args:
         source: The topics; missing topics are created.
-        frame: Columns ``FRAME_COLUMNS``: key and value as bytes, ``timestamp_ms`` in milliseconds (null is now), and
-            headers as Kafka's; it may have others. It is computed once.
-        order: Columns of the frame by which the rows of a topic-partition are ordered; each as Spark sorts it.
-        say: Receives lines about the progress; it may raise to stop.
+        frame: The rows, with the columns ``FRAME_COLUMNS``: key and value as bytes, ``timestamp_ms`` in milliseconds
+            (null is the current time), and headers like Kafka's. The frame may have more columns. It is computed once.
+        order: The columns of the frame that order the rows of a topic-partition, in Spark's sort order.
+        say: Receives lines about the progress. An error that it raises stops the function.
 
     Returns:
         The assigned offsets, sorted.
 
     Raises:
-        TableError: As ``append_records``; nothing was appended.
+        TableError: See ``append_records``. Nothing was appended.
     """
     root = local.local_folder(source.root)
     with staging(root, say) as folder, ExitStack() as held:
@@ -79,7 +80,7 @@ def append_frame(source: FileTopics, frame: DataFrame, order: Sequence[str], say
 
 @dataclass(frozen=True)
 class _EncodeRows:
-    """A picklable function for ``DataFrame.mapInArrow``: the part of each line that follows the offset."""
+    """A picklable function for ``DataFrame.mapInArrow`` that returns the part of each line after the offset."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -104,7 +105,7 @@ def _encoded(
     kind: int | None,
     headers: list[dict[str, Any]] | None,
 ) -> tuple[str | None, str | None]:
-    """Returns the rest of a line, or the reason why there is no line."""
+    """Returns the part of a line after the offset, or the reason why the record cannot be a line."""
     if topic is None or partition is None:
         return None, "it has no topic or no partition"
     pairs = tuple((header["key"], header["value"]) for header in headers or ())
@@ -116,14 +117,14 @@ def _encoded(
         return None, f"{error.problems[0].code} {error.problems[0].statement}"
     except ValueError as error:
         return None, str(error)
-    # no name of a topic can hold quotes: the first comma with a timestamp behind it follows the offset
+    # a topic name cannot contain quotes, so the first comma before "timestamp" follows the offset
     return line[line.index(b',"timestamp":') : -1].decode(), None
 
 
 def _stage(
     frame: DataFrame, order: Sequence[str], folder: Path, say: Say
 ) -> tuple[DataFrame, dict[tuple[str, int], int]]:
-    """Writes the rests of all lines. Returns them, and the number of lines of each topic-partition."""
+    """Writes all lines without their offsets. Returns these lines, and their number by topic-partition."""
     say("staging records")
     order_columns = []
     for n, name in enumerate(order):
@@ -147,14 +148,14 @@ def _stage(
 
 
 def _write_lines(rows: DataFrame, starts: dict[tuple[str, int], int], keys: int, path: Path) -> None:
-    """Writes a file of whole lines per topic-partition."""
+    """Writes one file of complete lines for each topic-partition."""
     known = []
     for place, start in starts.items():
         known.append((*place, start))
     bases = rows.sparkSession.createDataFrame(known, "`topic` STRING, `partition` INT, `base` BIGINT")
     number = F.row_number().over(Over.partitionBy(*_PLACE).orderBy(*(f"order{n}" for n in range(keys))))
     numbered = rows.join(F.broadcast(bases), list(_PLACE)).withColumn("offset", F.col("base") + number - 1)
-    # the order that numbering them has left: Spark sees that, and sorts once
+    # the rows are already in this order after they were numbered; Spark notices this, and sorts only once
     lines = numbered.sortWithinPartitions(*_PLACE, *(f"order{n}" for n in range(keys))).select(
         _line().alias("value"), *_PLACE
     )

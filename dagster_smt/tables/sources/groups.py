@@ -1,4 +1,4 @@
-"""Consumer groups, of which only Kafka has any."""
+"""Consumer groups, which only Kafka supports."""
 
 from dagster_smt.errors import Problem, UnsupportedError
 

@@ -1,7 +1,7 @@
-"""Topics of a Kafka cluster. The client asks for topics and offsets; Spark's own source reads the records.
+"""Topics of a Kafka cluster. The client asks for topics and offsets, and Spark's own source reads the records.
 
 Offsets of a topic are not dense: compaction, aborted transactions and the markers of all transactions leave holes. A
-window is a range of offsets. Its records are those that a reader with the topics' isolation level can see.
+window is a range of offsets. Its records are the records that a reader with the topics' isolation level can see.
 """
 
 import json
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 
 _FEW_TASKS = 16
 _AHEAD = 24 * 3600 * 1000
-"""Milliseconds that a record's time may be ahead of this machine's clock."""
+"""The number of milliseconds by which a record's timestamp may be ahead of this machine's clock."""
 _RECORDS_OF_A_TASK = 100_000
 _TUNED = {
-    "kafka.fetch.max.wait.ms": "50",  # as shipped, a reader waits half a second at the end of each partition
+    "kafka.fetch.max.wait.ms": "50",  # by default, a reader waits half a second at the end of each partition
     "kafka.max.poll.records": "5000",
-    "maxRecordsPerPartition": "250000",  # a long partition is read by several tasks
+    "maxRecordsPerPartition": "250000",  # so that several tasks read a long partition
 }
 
 
 def nothing() -> None:
-    """Does nothing: a beat that never stops the work."""
+    """Does nothing. Used as a beat that never stops the work."""
 
 
 class KafkaReader(BaseSource):
-    """Topics of a cluster, opened.
+    """Opened topics of a cluster.
 
     Args:
         spec: The topics.
@@ -58,11 +58,11 @@ class KafkaReader(BaseSource):
         self._ahead: dict[TopicPartition, int] = {}
 
     def topics(self) -> list[str]:
-        """See ``Source``: all topics except Kafka's internal ones."""
+        """See ``Source``. Returns all topics except Kafka's internal topics."""
         return self.client.names()
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
-        """See ``Source``: the ids of the topics (KIP-516)."""
+        """See ``Source``. Returns the ids of the topics (KIP-516)."""
         ids = {}
         for topic, (id_, _) in self.client.described(topics).items():
             ids[topic] = id_
@@ -78,11 +78,11 @@ class KafkaReader(BaseSource):
         return self.client.measure(topics)
 
     def cut_back(self, positions: Mapping[TopicPartition, Position]) -> Mapping[TopicPartition, int]:
-        """See ``Source``: the brokers know the first offset of each leader (KIP-320)."""
+        """See ``Source``. The brokers know the first offset of each leader (KIP-320)."""
         return self.client.cut_back(positions)
 
     def offsets_at(self, topics: Iterable[str], millis: int) -> dict[tuple[str, int], int]:
-        """See ``Source``: the brokers' own ``offsetsForTimes``."""
+        """See ``Source``. Uses the brokers' own ``offsetsForTimes``."""
         ends = ends_of(self.ranges(topics))
         at = self.client.offsets_at(list(ends), millis)
         soon = time.time() * 1000 + _AHEAD
@@ -104,7 +104,7 @@ class KafkaReader(BaseSource):
         return problems
 
     def sizes(self, topics: Iterable[str]) -> None:
-        """See ``Source``: unknown."""
+        """See ``Source``. The sizes are unknown."""
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
         """See ``Source``."""
@@ -121,7 +121,9 @@ class KafkaReader(BaseSource):
         self.client.commit(group, positions)
 
     def read(self, window: Window, beat: Callable[[], None] = nothing) -> "DataFrame":
-        """See ``Source``: Spark's ``kafka`` source between explicit offsets. Lost records fail the reading."""
+        """See ``Source``. Uses Spark's ``kafka`` source between explicit offsets. If records have been lost, the
+        reading fails.
+        """
         assert self.session is not None
         beat()
         if not window.ranges:
@@ -135,7 +137,7 @@ class KafkaReader(BaseSource):
         return frame
 
     def read_with_epochs(self, window: Window, beat: Callable[[], None] = nothing) -> "DataFrame":
-        """See ``Source``: confluent-kafka's client reads them."""
+        """See ``Source``. confluent-kafka's client reads the records."""
         assert self.session is not None
         beat()
         if not window.ranges:
@@ -143,7 +145,9 @@ class KafkaReader(BaseSource):
         return self._read_by_client(in_pieces(sorted(window.ranges)), epochs=True)
 
     def _split(self, window: Window) -> tuple[Window, list[Range]]:
-        """Returns the ranges that Spark's reader can read, and the ranges behind a timestamp that Spark cannot hold."""
+        """Returns the ranges that Spark's reader can read, and the ranges that begin with a timestamp that Spark cannot
+        hold.
+        """
         places = sorted({(r.topic, r.partition) for r in window.ranges})
         firsts = {}
         for place, at in self.client.offsets_at(places, MOST_MILLIS + 1).items():
@@ -171,7 +175,7 @@ class KafkaReader(BaseSource):
                 "isolation.level": self.spec.isolation_level,
                 "auto.offset.reset": "error",
                 "enable.partition.eof": True,
-                "fetch.wait.max.ms": 50,  # as for Spark's reader
+                "fetch.wait.max.ms": 50,  # same setting as for Spark's reader
             },
         )
         return ReadByClient(tuple(ranges), config, self.client.timeout, epochs)
@@ -195,7 +199,8 @@ class KafkaReader(BaseSource):
         }
         refuse_shown_secrets(self.session, options)
         frame = self.session.read.format("kafka").options(**options).load()
-        if len(window.ranges) > sum(map(len, starts.values())):  # several ranges of a partition: what is between goes
+        # several ranges of a partition: the records between them are removed
+        if len(window.ranges) > sum(map(len, starts.values())):
             from dagster_smt.tables.sources.window_rows import within
 
             frame = within(frame, window)
@@ -204,12 +209,13 @@ class KafkaReader(BaseSource):
             for p, end in parts.items():
                 span += end - starts[topic][p]
         tasks = max(_FEW_TASKS, span // _RECORDS_OF_A_TASK)
-        if tasks < len(window.ranges):  # a task of its own for each of many small partitions costs more than reading it
+        # if there are many small partitions, a task for each of them costs more than the reading
+        if tasks < len(window.ranges):
             frame = frame.coalesce(tasks)
         return frame.withColumn("headers", _headers()).select(*KAFKA_COLUMNS)
 
     def changed(self, window: Window) -> list[Problem]:
-        """See ``Source``: topics that were deleted or created again, and records that were deleted.
+        """See ``Source``. Reports topics that have been deleted or created again, and deleted records.
 
         Returns:
             SMT598: the topic was deleted; SMT516: the topic was created again; SMT634: records were deleted.
@@ -240,16 +246,16 @@ class KafkaReader(BaseSource):
         return problems
 
     def count(self, window: Window) -> None:
-        """See ``Source``: unknown, because offsets are not dense."""
+        """See ``Source``. The number is unknown, because offsets are not dense."""
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = nothing) -> list[Problem]:
         """See ``Source``.
 
-        If a topic has fewer records than offsets, the other client reads it once more and counts. No record that the
-        brokers still return may be missing.
+        If a topic has fewer records than offsets, the Python client reads it once more and counts its records. No
+        record that the brokers still return may be missing.
 
         Returns:
-            SMT516: a topic was created again meanwhile; SMT533: records were not read.
+            SMT516: a topic has been created again meanwhile; SMT533: records were not read.
         """
         if was := dict(self._ids):
             now = self.identities([t for t in window.topics if t in self._ids])

@@ -7,9 +7,11 @@ KAFKA_SCHEMA = (
     "`key` BINARY, `value` BINARY, `topic` STRING, `partition` INT, `offset` BIGINT, `timestamp` TIMESTAMP_LTZ, "
     "`timestampType` INT, `headers` ARRAY<STRUCT<`key`: STRING, `value`: BINARY>>"
 )
-"""As any session reads it: one may reserve ``offset``, or mean timestamps without a zone by TIMESTAMP."""
+"""Kafka's columns as DDL that any session reads in the same way. A session may reserve ``offset``, or interpret
+TIMESTAMP as a timestamp without a time zone.
+"""
 EPOCH_SCHEMA = f"{KAFKA_SCHEMA}, {LEADER_EPOCH} INT"
 KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
 
 MOST_MILLIS = (2**63 - 1) // 1000
-"""Spark counts microseconds in 64 bits: no timestamp of more milliseconds than this, before or after 1970."""
+"""The largest timestamp in milliseconds, before or after 1970. Spark counts microseconds in 64 bits."""

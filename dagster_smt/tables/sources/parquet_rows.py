@@ -1,4 +1,4 @@
-"""Parquet segments: the permitted types of columns, and the rows in Kafka's columns."""
+"""Parquet segments: the permitted column types, and the conversion of rows into Kafka's columns."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ def open_parquet(path: Any) -> pq.ParquetFile:
 
 
 def schema_problem(schema: pa.Schema) -> str:
-    """Returns the problem with the columns of a segment; empty without a problem."""
+    """Returns the problem with the columns of a segment; an empty string if there is none."""
     checks = {
         "key": _is_side,
         "value": _is_side,
@@ -86,7 +86,7 @@ def parquet_batches(chunk: Chunk) -> Iterator[pa.RecordBatch | None]:
 
 
 def _slices(file: pq.ParquetFile, first: int, count: int, columns: list[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """Returns rows ``first`` to ``first + count`` of a file; reads only the row groups that hold them."""
+    """Yields the rows ``first`` to ``first + count`` of a file. Reads only the row groups that contain these rows."""
     sizes = []
     for n in range(file.metadata.num_row_groups):
         sizes.append(file.metadata.row_group(n).num_rows)
@@ -158,13 +158,15 @@ def _in_place(rows: pa.RecordBatch, chunk: Chunk, at: int) -> bool:
 
 
 def late_rows(chunk: Chunk, moments: Sequence[int]) -> list[int]:
-    """Returns the number of the first row at or after each time, in order, for the times that the chunk has."""
+    """Returns, for each time in order, the number of the first row at or after it. Times that the chunk does not reach
+    are left out.
+    """
     number, numbers = 0, list[int]()
     with open_parquet(chunk.path) as file:
         for rows in _slices(file, chunk.first, chunk.end - chunk.start, ["timestamp"]):
             stamps = rows.column(0)
             per_milli = _UNITS[stamps.type.unit]
-            # compared as whole milliseconds in 64 bits; a unit of seconds is the coarser side
+            # compared as whole milliseconds in 64 bits, or in seconds if that is the column's coarser unit
             counts = np.asarray(stamps.cast(pa.int64()).fill_null(-(2**63)))
             known = ~np.asarray(stamps.is_null())
             while len(numbers) < len(moments):
@@ -184,7 +186,7 @@ def late_rows(chunk: Chunk, moments: Sequence[int]) -> list[int]:
 
 
 def checked_rows(segment: Segment, first: int, count: int) -> RowsOrProblems:
-    """Returns rows of a Parquet segment, checked one by one."""
+    """Checks rows of a Parquet segment one by one."""
     with open_parquet(segment.path) as file:
         problem = schema_problem(file.schema_arrow)
         if problem:

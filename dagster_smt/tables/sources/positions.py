@@ -1,6 +1,7 @@
-"""The positions of records in a segment's file, without decoding them: their number, and their bytes or row groups.
+"""Finds the positions of records in a segment's file without decoding them: their number, and their bytes or row
+groups.
 
-Each process counts a file once, because a run needs the end of a segment, and then the windows inside it.
+A process counts each file only once, although a run first needs the end of a segment, and later the windows inside it.
 """
 
 import bisect
@@ -15,7 +16,7 @@ from dagster_smt.errors import Problem, TableError
 from dagster_smt.tables.sources.segments import Segment
 
 _BLOCK = 1 << 20
-_MOST_FILES = 10_000  # files; a thousand bytes each
+_MOST_FILES = 10_000  # files; about a thousand bytes each
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Lines:
     newlines: "array[int]"
 
     def position(self, line: int) -> int:
-        """Returns the byte at which a line begins; lines count from 0."""
+        """Returns the byte at which a line begins. Lines are counted from 0."""
         if line <= 0 or line >= self.records:
             if line > 0:
                 return self.size
@@ -53,7 +54,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class RowGroups:
-    """The rows of a Parquet file: their number up to the end of each row group, and their schema."""
+    """The rows of a Parquet file: the number of rows up to the end of each row group, and the schema."""
 
     ends: tuple[int, ...]
     schema: Any

@@ -1,7 +1,7 @@
 """Segment files of file topics: names, rows and problems.
 
-A line of a ``.jsonl`` segment is an object with Kafka's columns. ``key``, ``value`` and the value of a header are text
-(a JSON string), ``null``, or bytes as ``{"base64": "..."}``. ``timestamp`` is in milliseconds.
+A line of a ``.jsonl`` segment is an object with Kafka's columns. ``key``, ``value`` and the value of a header are
+strings, ``null``, or bytes as ``{"base64": "..."}``. ``timestamp`` is in milliseconds.
 """
 
 import itertools
@@ -18,14 +18,14 @@ from dagster_smt.errors import Problem, TableError
 
 ROW_PROBLEMS = 5
 BEAT = 5_000  # rows
-MAX_LINE = 16_000_000  # bytes: sixteen times what a Kafka broker takes by default
+MAX_LINE = 16_000_000  # bytes: sixteen times the default limit of a Kafka broker
 LINES, PARQUET = ".jsonl", ".parquet"
 _NAME = re.compile(r"(\d{1,20})\.(jsonl|parquet)")
 DENSE = "offsets are dense; append records only with dagster_smt's writer"
 
 
 class Tagged(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """Bytes that are not text."""
+    """Bytes that are not UTF-8, in base64."""
 
     base64: bytes
 
@@ -62,7 +62,7 @@ def encode_row(row: SegmentRow) -> bytes:
 
 
 def to_bytes(side: str | Tagged | None) -> bytes | None:
-    """Returns the bytes of a key, a value or a header's value from their text."""
+    """Converts a key, a value or a header's value from the form in a line into bytes."""
     if isinstance(side, Tagged):
         return side.base64
     if side is None:
@@ -71,7 +71,7 @@ def to_bytes(side: str | Tagged | None) -> bytes | None:
 
 
 def to_text(data: bytes | None) -> str | Tagged | None:
-    """Returns bytes in the form of a line: as text if they are UTF-8."""
+    """Converts bytes into their form in a line: a string if they are UTF-8."""
     if data is None:
         return None
     try:
@@ -91,7 +91,7 @@ class Segment:
 
     @property
     def place(self) -> str:
-        """``orders/0/00000000000000000000.jsonl``"""
+        """The name in messages: ``orders/0/00000000000000000000.jsonl``."""
         return f"{self.topic}/{self.partition}/{self.path.name}"
 
     @property
@@ -101,7 +101,7 @@ class Segment:
 
 
 def parse_name(path: Path, topic: str, partition: int) -> Segment | None:
-    """Returns the segment that a file's name denotes; None if the file is not a segment."""
+    """Returns the segment with the given file name; None if the file is not a segment."""
     match = _NAME.fullmatch(path.name)
     if match:
         return Segment(int(match[1]), path, topic, partition)
@@ -109,7 +109,7 @@ def parse_name(path: Path, topic: str, partition: int) -> Segment | None:
 
 
 def list_segments(root: Path, topic: str) -> dict[int, list[Segment]]:
-    """Returns the segments of a topic per partition, in order of their offsets.
+    """Returns the segments of a topic by partition, in the order of their offsets.
 
     Raises:
         TableError: SMT502: a file is not a segment; SMT542: two segments begin at one offset.
@@ -163,10 +163,10 @@ def read_rows(segment: Segment) -> Iterator[SegmentRow]:
 
 
 Coordinates = tuple[str, int, int]
-"""Topic, partition and offset."""
+"""The topic, the partition and the offset of a record."""
 
 RowsOrProblems = Iterator[tuple[str, Coordinates | str]]
-"""Per row of a segment: its place, and its coordinates or what is wrong with it."""
+"""Yields a pair for each row of a segment: the row's location, and either its coordinates or its problem."""
 
 
 def check_rows(
@@ -178,10 +178,10 @@ def check_rows(
         rows: The rows.
         segment: The segment.
         start: The expected offset of the first row.
-        beat: Called every few thousand rows; it may raise to stop the reading.
+        beat: Is called every few thousand rows. An error that it raises stops the reading.
 
     Returns:
-        The first problems. SMT503: not a record; SMT504: another topic or partition; SMT505: a gap or duplicate.
+        The first problems. SMT503: not a record; SMT504: a different topic or partition; SMT505: a gap or duplicate.
     """
     problems: list[Problem] = []
     expected = start
@@ -212,7 +212,7 @@ def _misplaced(segment: Segment, place: str, row: Coordinates, expected: int) ->
 
 
 def json_rows(segment: Segment, position: int, first: int, count: int) -> RowsOrProblems:
-    """Returns rows of a JSON segment, checked one by one.
+    """Checks rows of a JSON segment one by one.
 
     Args:
         segment: The segment.
@@ -236,7 +236,7 @@ def json_rows(segment: Segment, position: int, first: int, count: int) -> RowsOr
 
 
 def _why(error: Exception) -> str:
-    """Returns the decoder's message without the name of an unknown field: that name may be data."""
+    """Returns the decoder's message without the name of an unknown field, because that name may be data."""
     if isinstance(error, UnicodeDecodeError):
         return "the line is not UTF-8"
     text = str(error)
@@ -251,12 +251,12 @@ class Chunk:
 
     Attributes:
         path: The file.
-        topic: The topic of all its records.
-        partition: Their partition.
+        topic: The topic of all records.
+        partition: The partition of all records.
         start: The offset of the first record.
-        end: The offset after the last one.
+        end: The offset after the last record.
         first: The first byte (JSON lines), or the number of the first row (Parquet).
-        last: The byte after the last one (JSON lines).
+        last: The byte after the last byte of the chunk (JSON lines).
     """
 
     path: str

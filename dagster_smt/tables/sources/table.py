@@ -1,4 +1,4 @@
-"""Tables with Kafka's columns, read by offsets as if they were topics, such as a lake's bronze table."""
+"""Reads tables with Kafka's columns by offsets as if they were topics, such as a lake's bronze table."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -39,7 +39,7 @@ _TYPES: dict[str, tuple[type[T.DataType], ...]] = {
 class TableReader(BaseSource):
     """An opened table.
 
-    Each call reads the current version of the table, but a frame keeps the version that it was made from.
+    Each call reads the current version of the table, but a frame keeps the version from which it was created.
     """
 
     knows_times = False
@@ -59,17 +59,19 @@ class TableReader(BaseSource):
         return sorted(names)
 
     def identities(self, topics: Iterable[str]) -> dict[str, str]:
-        """Returns the identity of the table for each topic: Delta's id or Iceberg's. Parquet has none."""
+        """Returns the identity of the table for each topic. Delta and Iceberg tables have an id, Parquet tables have
+        none.
+        """
         topics = self._existing(topics)
         identity = self._delta_id() or self._iceberg_id()
         return dict.fromkeys(topics, identity)
 
     def ranges(self, topics: Iterable[str]) -> list[Range]:
-        """See ``Source``: from the smallest offset to the greatest.
+        """See ``Source``. A range is from the smallest offset to the greatest.
 
         Raises:
-            TableError: SMT501: the table does not have a topic; SMT546: there is no table; SMT547: the columns are
-                wrong; SMT549: a record has no partition or no offset.
+            TableError: SMT501: the table does not have a topic; SMT546: the table does not exist; SMT547: the columns
+                are wrong; SMT549: a record has no partition or no offset.
         """
         topics = self._existing(topics)
         incomplete = F.count_if(F.col("partition").isNull() | F.col("offset").isNull())
@@ -99,7 +101,7 @@ class TableReader(BaseSource):
         return sorted(rows_as_ranges)
 
     def present(self, offsets: OffsetSet) -> OffsetSet:
-        """See ``Source``. Executors combine the offsets to ranges, and read only coordinates."""
+        """See ``Source``. Executors combine the offsets into ranges, and read only coordinates."""
         places = within(self._frame(), Window(tuple(offsets.ranges()))).select(*_PLACE, "offset")
         number = F.dense_rank().over(Frame.partitionBy(*_PLACE).orderBy("offset")).alias("number")
         numbered = places.select(*_PLACE, "offset", number)
@@ -112,7 +114,7 @@ class TableReader(BaseSource):
         return self.offsets_at_each(topics, [millis])[0]
 
     def offsets_at_each(self, topics: Iterable[str], moments: Sequence[int]) -> list[dict[tuple[str, int], int]]:
-        """See ``Source``: one query for all times."""
+        """See ``Source``. Uses one query for all times."""
         topics = tuple(topics)
         ends = ends_of(self.ranges(topics))
         stamp = F.unix_micros("timestamp")
@@ -131,7 +133,8 @@ class TableReader(BaseSource):
         """See ``Source``. Searches the coordinates for duplicates first.
 
         Raises:
-            TableError: SMT546: there is no table; SMT547: the columns are wrong; SMT548: a window has an offset twice.
+            TableError: SMT546: the table does not exist; SMT547: the columns are wrong; SMT548: an offset occurs twice
+                in a window.
         """
         beat()
         frame = within(self._frame(), window)
@@ -147,7 +150,7 @@ class TableReader(BaseSource):
         return frame
 
     def sizes(self, topics: Iterable[str]) -> None:
-        """See ``Source``: unknown."""
+        """See ``Source``. The sizes are unknown."""
 
     def committed(self, group: str) -> dict[tuple[str, int], int]:
         """See ``Source``."""
@@ -162,7 +165,7 @@ class TableReader(BaseSource):
         return dict(within(self._frame(), window).groupBy("topic").count().collect())
 
     def verify(self, window: Window, read: Mapping[str, int], beat: Callable[[], None] = lambda: None) -> list[Problem]:
-        """See ``Source``: a table may lack offsets, so no number of records is wrong."""
+        """See ``Source``. A table may lack offsets, so no number of records is wrong."""
         return []
 
     def _existing(self, topics: Iterable[str]) -> tuple[str, ...]:
@@ -224,9 +227,9 @@ class TableReader(BaseSource):
                 column = F.coalesce(F.expr(sql_try_cast(quoted(own), "int")), F.lit(0))
             else:
                 column = F.lit(0)
-        moment = {"timestamp": "timestamp_ltz"}  # what TIMESTAMP means is a setting of the session
+        moment = {"timestamp": "timestamp_ltz"}  # a setting of the session determines the meaning of TIMESTAMP
         types = {"key": "binary", "value": "binary", "partition": "int", "offset": "bigint", **moment}
-        # a number that Kafka has no room for is none: the record is told to lack it
+        # a number that is too large for Kafka becomes null, and the record is reported to lack it
         if name in types:
             column = F.expr(sql_try_cast(quoted(own), types[name]))
         return column.alias(name)
@@ -238,7 +241,7 @@ class TableReader(BaseSource):
         return self._first(lambda: self.session.sql(f"DESCRIBE DETAIL {table}").select("id"))
 
     def _iceberg_id(self) -> str:
-        """Returns the identity in the latest metadata file."""
+        """Returns the table's identity from its latest metadata file."""
         if not self.spec.name and self.spec.format != "iceberg":
             return ""
         reader = self.session.read
