@@ -1,4 +1,4 @@
-"""The Spark work of a run, once its window and its plan are known: evaluate once, count, write, commit."""
+"""Does the Spark work of a run once its window and its plan are known: evaluates once, counts, writes and commits."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -68,16 +68,16 @@ class Running(Protocol):
 
     @property
     def say(self) -> Progress:
-        """Reports the progress of the run, a line of text."""
+        """Reports a line about the progress of the run."""
         ...
 
     @property
     def deletions(self) -> Table:
-        """The table of deletions beside a table with ``sequence_by``."""
+        """The table of deletions that belongs to a table with ``sequence_by``."""
         ...
 
     def timed(self, phase: str) -> AbstractContextManager[None]:
-        """Notes the seconds of a phase."""
+        """Measures the seconds of a phase."""
         ...
 
     def warn(self, problems: Iterable[Problem]) -> None:
@@ -87,7 +87,7 @@ class Running(Protocol):
 
 @dataclass
 class Attempt:
-    """The Spark work of a run: evaluate once, count, write, commit."""
+    """The Spark work of a run: evaluate once, count, write and commit."""
 
     run_: Running
     plan: Plan
@@ -111,7 +111,9 @@ class Attempt:
             return self.commit_sendable(result)
 
     def commit_sendable(self, result: EvaluatedWindow) -> RunReport:
-        """Commits the window, after it has failed the records that the chain sends to a forbidden topic."""
+        """Commits the window, after the records that the chain sends to a forbidden topic have been marked as
+        failed.
+        """
         with self.run_.timed("evaluate"):
             problems = misrouted(result, self.spec, self.run_.table, self.draft.window.topics)
         if problems:
@@ -119,7 +121,7 @@ class Attempt:
         return self.commit_fitting(result)
 
     def without_misrouted(self, result: EvaluatedWindow, problems: Mapping[str, Problem]) -> RunReport:
-        """Fails the records that the chain sends to a forbidden topic, and commits the rest."""
+        """Marks the records that the chain sends to a forbidden topic as failed, and commits the rest."""
         stages = len(self.spec.chain.stages)
         if self.spec.errors_tolerance == "none" or not stages:
             raise TableError(problems.values())
@@ -127,7 +129,7 @@ class Attempt:
             return self.commit_fitting(again)
 
     def commit_fitting(self, result: EvaluatedWindow) -> RunReport:
-        """Commits the window, after it has failed the records that their topics would refuse."""
+        """Commits the window, after the records that their topics would reject have been marked as failed."""
         table = self.run_.table
         with self.run_.timed("evaluate"):
             refused_ones = unmet(result, table, tolerant=self.spec.errors_tolerance == "all")
@@ -140,7 +142,8 @@ class Attempt:
     def commit_ordered(self, result: EvaluatedWindow) -> RunReport:
         """Commits the window.
 
-        The records of a key that is in two partitions fail first, unless ``sequence_by`` orders their events.
+        First, if a key occurs in two partitions, its records are marked as failed, unless ``sequence_by`` orders its
+        events.
         """
         if self.keyed is None:
             return self.commit(result)
@@ -170,7 +173,7 @@ class Attempt:
             yield changes
 
     def run_as_guessed(self) -> RunReport | None:
-        """Returns the report. If records name other schemas than the guessed ones, returns None and writes nothing."""
+        """Returns the report. If records name schemas other than the guessed ones, returns None and writes nothing."""
         assert self.forms is not None
         with self.staged() as result:
             if result.other:
@@ -188,7 +191,7 @@ class Attempt:
             yield result
 
     def left_records(self, frame: DataFrame) -> DataFrame:
-        """Returns the rows that the JVM lane left, after the Python evaluator has run them."""
+        """Returns the rows that the JVM lane could not handle, after the Python evaluator has processed them."""
         spec = self.spec
         rows = on_spark.left_records(frame, self.plan, spec.table, spec.written)
         if self.keyed is not None:
@@ -220,7 +223,7 @@ class Attempt:
         report.unread = tuple(u for u in self.narrow.unread if u.topic in report.topics)
         report = add_totals(report, self.spec.chain, self.plan.entries, [*self.run_.warnings, *self.plan.warnings])
         with ExitStack() as stack:
-            if keyed is not None and failures != set(run_.failures):  # topics were left out since
+            if keyed is not None and failures != set(run_.failures):  # topics have been left out since then
                 keyed = stack.enter_context(self.keyed_window(result))
             written, state = self.write(result, keyed, draft, report, letters, failed, partly=partly)
         report.files, report.bytes = written.files, written.bytes
@@ -244,7 +247,7 @@ class Attempt:
         *,
         partly: bool,
     ) -> tuple[NewCommit, TableState]:
-        """Writes rows and state in one commit."""
+        """Writes the rows and the state in one commit."""
         run_ = self.run_
         if keyed is None:
             return self.write_rows(result, draft, report, letters, failed, partly=partly)
@@ -279,7 +282,7 @@ class Attempt:
         *,
         partly: bool,
     ) -> tuple[NewCommit, TableState]:
-        """Writes a row for each record that passed the chain, and the state."""
+        """Writes a row for each record that came through the chain, and the state."""
         run_ = self.run_
         state = draft.state(report, report_to_json(report), letters, failed, run_.table, partly=partly)
         run_.say("committing")  # a cancelled run stops here
@@ -291,7 +294,8 @@ class Attempt:
     def confirmed(self, write: Callable[[], NewCommit], state: TableState, report: RunReport) -> NewCommit:
         """Commits. If the table holds the commit although the call failed, the run succeeds with a warning (SMT595).
 
-        Formats do more after a commit: they write checkpoints, update catalogs, repeat the state.
+        A call can fail after its commit, because table formats then write checkpoints, update catalogs, or repeat the
+        state.
         """
         try:
             return write()
@@ -340,14 +344,14 @@ class Attempt:
         )
 
     def before(self) -> Schema | None:
-        """Returns the schema after the previous run."""
+        """Returns the schema that the previous run produced."""
         state = self.draft.before
         if state is not None and not self.draft.replaced.everything:
             return report_of(state).after
         return None
 
     def reject(self, result: EvaluatedWindow, report: RunReport) -> Mapping[str, int]:
-        """Reports the first rejects, and writes dead letters or leaves the topics out.
+        """Reports the first rejects, and writes dead letters or leaves out the topics.
 
         Returns the offsets at which the next run starts to search for dead letters.
         """
@@ -368,14 +372,14 @@ class Attempt:
         draft, settle = self.draft, spec.settle
         check_expected(
             partial(self.run_.table.state, settle=settle), draft.before, draft.replaced, spec.sink.place
-        )  # who has lost already publishes nothing
+        )  # a run that has already lost the race publishes nothing
         published = publish(draft, rows, self.frame, count, self.run_.say)
         report.unwritten = published.unwritten
         self.run_.warn(published.problems)
         return published.ends
 
     def leave_out(self, failed: Collection[str], report: RunReport) -> None:
-        """Leaves out topics with failed records. Raises ``RecordsRejected`` if no other topic is left."""
+        """Leaves out the topics with failed records. Raises ``RecordsRejected`` if no other topic remains."""
         whole = self.draft.replaced.everything or len(self.draft.window.topics) == 1
         for topic in failed:
             place = self.spec.name if len(self.draft.window.topics) == 1 else topic

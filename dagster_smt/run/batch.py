@@ -1,4 +1,4 @@
-"""One run: fix a window, read it, apply the chain, write and commit, report."""
+"""One run: fixes a window, reads it, applies the chain, writes, commits and reports."""
 
 import secrets
 import time
@@ -74,9 +74,13 @@ from dagster_smt.tables.windows import ResolvedWindow, choose_topics, describe, 
 
 Failures = dict[str, list[Problem]]
 Evaluate = Callable[[DataFrame, Plan, TopicTable, SinkKind, Formats, WindowForms | None], DataFrame]
-"""Applies a chain: records, plan, topic table, kind of the sink, formats, forms of the window."""
+"""Applies a chain. The arguments are the records, the plan, the topic table, the kind of the sink, the formats, and the
+forms of the window.
+"""
 MANY = 100_000
-"""Looking at so many records takes longer than a guess, which may cost a Python worker of the source."""
+"""Reading the schema ids of this many records takes longer than a guess, although the guess may cost a Python worker of
+the source.
+"""
 
 
 def run(
@@ -94,14 +98,14 @@ def run(
     no topic is left, the run fails.
 
     Args:
-        spec: What to run.
+        spec: The request of the run.
         session: The Spark session.
-        progress: Receives lines about the progress of the run. An empty line only asks whether the run may continue.
+        progress: Receives lines about the progress of the run. An empty line only checks whether the run may continue.
         begun: Receives the window, before the run reads any record.
         evaluate: The evaluator; by default ``dagster_smt.spark.evaluate``.
 
     Raises:
-        ConfigError, PlanError: Nothing was read. Options of foreign stages are checked here.
+        ConfigError, PlanError: The request is wrong; nothing was read. Options of foreign stages are checked here.
         TableError: The topics, the window or the sink do not allow the run; nothing was committed.
         RecordsRejected: Records failed under ``errors_tolerance="none"``; nothing was committed.
         UnsupportedError: Executors lack a module, or a setting of the session changes the meaning of SQL; nothing was
@@ -143,7 +147,7 @@ class _Run:
     erased: dict[str, int] = field(default_factory=dict)
 
     def run(self) -> RunReport:
-        self.spec.plan()  # what can never work ends before anything is read
+        self.spec.plan()  # a run that can never work ends before anything is read
         with self.timed("window"):
             state = state_to_resume(self.spec, self.table, self.say)
             self.persons = erased_persons(self.spec, self.session, state)
@@ -193,25 +197,28 @@ class _Run:
         return self.run()
 
     def check_whole_rebuild(self) -> None:
-        """Refuses to start a table over without some of its topics: no run would read their rows again.
+        """Raises an error if a table would start over without some of its topics, because no run would read their rows
+        again.
 
         Raises:
-            TableError: What is wrong with the topics, and SMT556.
+            TableError: The problems of the topics, and SMT556.
         """
         if self.spec.rebuild and not self.spec.window.topics and self.failures:
             problems = [p for problems in self.failures.values() for p in problems]
             raise TableError([*problems, rebuild_without(self.spec.sink.place)])
 
     def removes(self, replaced: Replaced, state: TableState | None) -> bool:
-        """Returns True if the run replaces rows even without a record: a table that starts over may be empty then."""
+        """Returns True if the run replaces rows even if there are no records, because a table that starts over may be
+        empty.
+        """
         if replaced.offsets:
             return False
         return bool(replaced) and (state is not None or self.table.schema() is not None)
 
     def news(self, resolved: ResolvedWindow, state: TableState | None) -> bool:
-        """Returns True if the run commits its notes without a record.
+        """Returns True if the run commits its notes even if there are no records.
 
-        A table that gets its columns from records waits for one.
+        A table whose columns come from records waits for a record.
         """
         waits = self.spec.finds_schemas and state is None and self.spec.table.start == "earliest"
         return resolved.news and not waits
@@ -220,7 +227,8 @@ class _Run:
         """Reads, evaluates and commits a window.
 
         Raises:
-            TableError: What became of a topic meanwhile, if the source knows; else the failure as it is.
+            TableError: The change of a topic that caused the failure, if the source can tell; otherwise the failure
+                itself.
         """
         try:
             with coded_failures(self.spec.name):
@@ -264,7 +272,9 @@ class _Run:
         return self.attempt(plan, frame, draft, narrow, forms, later=later).run()
 
     def later_records(self, draft: Draft) -> DataFrame | None:
-        """Returns the records after a window that the table has read before, if they decide what its keys are now."""
+        """Returns the records after a window that the table has already read, if they determine the current rows of the
+        window's keys.
+        """
         before = None if draft.replaced.everything else draft.before
         later = offsets_to_read_on(self.spec, draft.window, before, self.there)
         if not later:
@@ -290,7 +300,7 @@ class _Run:
         self.say(f"a record names schema {', '.join(use.schema for use in guess.uses)}, and may be like all others")
         try:
             attempt = self.attempt(self.plan_of_forms(guess, draft), frame, draft, narrow, guess)
-        except (PlanError, TableError):  # what is told of it is told of all schemas
+        except (PlanError, TableError):  # these problems are reported for all schemas
             return None
         if GUESSED in attempt.evaluated.columns:
             return attempt
@@ -315,7 +325,7 @@ class _Run:
             evaluated = self.evaluated(frame, plan, forms)
             if keyed is not None:
                 evaluated = with_key_failures(evaluated, keyed, spec.chain)
-            if is_many:  # each table has its own
+            if is_many:  # each table has its own columns
                 schema = StructType()
             else:
                 schema = checked_schema(spec, self.table, evaluated, draft.replaced, keyed)
@@ -328,7 +338,9 @@ class _Run:
         return kind(self, plan, frame, evaluated, schema, draft, narrow, forms, keyed, later)
 
     def evaluated(self, frame: DataFrame, plan: Plan, forms: WindowForms | None) -> DataFrame:
-        """Returns the evaluated window. The JVM lane's rest waits for ``left_records``, as the rows are persisted."""
+        """Returns the evaluated window. The records that the JVM lane cannot handle wait for ``left_records``, because
+        the rows are cached first.
+        """
         spec = self.spec
         if self.evaluate is not None:
             return self.evaluate(frame, plan, spec.table, spec.sink.kind, spec.written, forms)
@@ -345,7 +357,7 @@ class _Run:
         )
 
     def note_way(self, way: Way) -> None:
-        """Notes the way of the records for the report."""
+        """Records for the report which evaluator the records went through."""
         self.way = way.name
         self.say(f"way: {way.name}")
 
@@ -358,7 +370,9 @@ class _Run:
         return narrow
 
     def resolve(self, state: TableState | None) -> tuple[ResolvedWindow, dict[str, str]]:
-        """Returns the window and the identities of its topics. Problems of unreadable topics go to ``failures``."""
+        """Returns the window and the identities of its topics. The problems of unreadable topics are added to
+        ``failures``.
+        """
         spec, source = self.spec, self.source
         topics = choose_topics(spec.table, spec.window, source.topics())
         check_dead_letters(spec, topics, self.session)
@@ -388,7 +402,8 @@ class _Run:
         self.warnings += [*resolved.warnings, *(source.ahead() if spec.window.fixed else [])]
         self.there, self.division = offsets_of(measured.ranges), resolved.division
         self.topics = frozenset(topics) - {*self.failures}
-        self.warn(map(waiting_problem, measured.waiting))  # without a word they would look like nothing new
+        # without this warning, waiting records would look as if nothing new had arrived
+        self.warn(map(waiting_problem, measured.waiting))
         identities_left = {}
         for t, i in identities.items():
             if t not in self.failures:
@@ -396,13 +411,15 @@ class _Run:
         return resolved, identities_left
 
     def warn(self, problems: Iterable[Problem]) -> None:
-        """Problems that do not stop the run: for the report and for the log."""
+        """Notes problems that do not stop the run, in the report and in the log."""
         for problem in problems:
             self.warnings.append(problem)
             self.say(str(problem))
 
     def plan_after_chain(self, frame: DataFrame, draft: Draft) -> Plan:
-        """Returns the plan of a chain with foreign stages, which runs once to see what schemas come out."""
+        """Returns the plan of a chain with foreign stages. The chain runs once, to find the schemas that it
+        produces.
+        """
         spec = self.spec
         if spec.chain.keeps_topic:
             hint = "write records, or one table: a path without {topic}"
@@ -419,7 +436,7 @@ class _Run:
         return plan_forms(self.spec.chain, forms.forms, topics=draft.window.topics, last=self.last_report(draft))
 
     def last_report(self, draft: Draft) -> RunReport | None:
-        """Returns the report of the table's last run, if the table stays and holds the same kind of rows."""
+        """Returns the report of the table's last run, if this run keeps the table and its kind of rows."""
         state = None if draft.replaced.everything else draft.before
         if state is not None and state.kind == self.spec.sink.holds:
             return report_of(state)
@@ -427,7 +444,7 @@ class _Run:
 
     @cached_property
     def deletions(self) -> Table:
-        """The table of deletions beside a table with ``sequence_by``. A run opens it once."""
+        """The table of deletions that belongs to a table with ``sequence_by``. A run opens it once."""
         assert isinstance(self.spec.sink, TableSink)
         return deletions_table(self.session, self.spec.sink)
 

@@ -1,4 +1,6 @@
-"""The state of a table after a window, derived from the state before it, and the rows that a commit replaces."""
+"""Derives the state of a table after a window from the state before it, and determines the rows that a commit
+replaces.
+"""
 
 import time
 from collections.abc import Collection, Mapping
@@ -35,9 +37,9 @@ def replaced_rows_of(
         spec: The run.
         window: Its window.
         state: The state of the table.
-        absent: Offsets that the run requested, and that the source no longer has.
+        absent: The requested offsets that the source no longer has.
         topics: The topics that the run can read, including empty ones.
-        anew: The ones of these topics that begin anew: the rows of the former topics stay.
+        anew: Those of these topics that are read from their beginning, while the rows of the former topics stay.
 
     Raises:
         TableError: SMT514, the run would replace rows in a table without source columns.
@@ -61,8 +63,8 @@ def _replaced(
     spec: RunSpec, window: Window, state: TableState | None, to_read: OffsetSet, topics: Collection[str]
 ) -> Replaced:
     if spec.sink.keyed is not None and not (spec.rebuild and not spec.window.topics):
-        return Replaced()  # the rows of keys are merged: see run.keyed
-    if spec.window.redrive:  # failed records have no rows, unless the table knows them roughly
+        return Replaced()  # the rows of keys are merged; see run.keyed
+    if spec.window.redrive:  # failed records have no rows, unless the table knows their offsets only roughly
         if state is not None and state.roughly:
             return Replaced(offsets=offsets_of(window))
         return Replaced()
@@ -88,16 +90,17 @@ def _replaced(
 def check_removal(
     spec: RunSpec, replaced: Replaced, state: TableState | None, there: OffsetSet, remade: Collection[str]
 ) -> None:
-    """Refuses to replace rows whose records are in no topic any more, unless the run config accepts the loss.
+    """Raises an error if the run would replace rows whose records are no longer in any topic, unless the run config
+    accepts the loss.
 
-    A rebuild that names a topic which was created again counts as acceptance.
+    A rebuild that names a topic which has been created again is treated as acceptance.
 
     Args:
         spec: The run.
         replaced: The rows that the commit removes.
         state: The state of the table.
         there: The offsets that the run's topics hold.
-        remade: Topics that were created again since the table read them.
+        remade: Topics that have been created again since the table read them.
 
     Raises:
         TableError: SMT556, for each topic.
@@ -105,7 +108,7 @@ def check_removal(
     if state is None or spec.window.accept_gap or not replaced:
         return
     gone = state.former & replaced.offsets
-    # a rebuild removes all rows of its topics, also those whose records the topics have lost since
+    # a rebuild removes all rows of its topics, including rows whose records the topics have lost since then
     if replaced.everything or replaced.topics:
         held = set()
         for s in (state.held, state.former):
@@ -122,7 +125,7 @@ def check_removal(
     for place in gone.parts:
         if state.rows.get(place[0]) or place in of_connector:
             topics_with_rows.add(place[0])
-    # offsets without rows, as those of records that the chain dropped, may go
+    # offsets without rows, such as those of records that the chain dropped, may be lost
     with_rows = sorted(topics_with_rows)
     if with_rows:
         raise TableError([_removed(topic, gone) for topic in with_rows])
@@ -136,7 +139,7 @@ def rebuild_without(place: str) -> Problem:
 
 
 def miscounted(place: str, written: int, counted: int) -> Problem:
-    """Returns the warning that the table format counted another number of rows than the run."""
+    """Returns the warning that the table format counted a different number of rows than the run."""
     statement = f"the commit added {written} rows, {counted} were counted before: records changed while they were read"
     hint = "run this window again as a fixed range, which replaces its rows"
     return Problem("SMT558", place, statement, hint)
@@ -156,20 +159,20 @@ def _removed(topic: str, gone: OffsetSet) -> Problem:
 
 @dataclass(frozen=True)
 class Draft:
-    """A commit in the making.
+    """A commit that is being prepared.
 
     Attributes:
         spec: The run.
-        attempt: Random name of this try.
-        window: The window that it read.
+        attempt: The random name of this attempt.
+        window: The window that the run has read.
         notes: Additions to the state: skipped offsets, the beginnings of partitions, and others.
-        identities: Identity of each topic.
+        identities: The identity of each topic.
         replaced: The rows that the commit removes.
-        before: The state before it.
-        over: Topics that start over: the offsets that the table held of these topics no longer count.
-        anew: The ones of these topics whose rows stay.
-        progress: For one table of many: the state of the run's progress. No run has to read these offsets for this
-            table again.
+        before: The state before the commit.
+        over: Topics that start over. The offsets that the table held of these topics are ignored.
+        anew: Those of these topics whose rows stay.
+        progress: For one of many tables: the state with the run's progress. No run has to read the offsets in this
+            state for this table again.
     """
 
     spec: RunSpec
@@ -223,13 +226,13 @@ class Draft:
         """Returns the state after this commit.
 
         Args:
-            report, data: The report, and as JSON data.
+            report, data: The report, as an object and as JSON data.
             dead_letters: The offsets at which the next run starts to search for dead letters.
             failed: The offsets of this window whose records failed.
             table: The table.
-            partly: True if some of these records still have rows, from other elements of their arrays.
-            changed_rows: For a table with keys: the number of additional rows by topic; None: each record that passed
-                is a row.
+            partly: True if some of the failed records still have rows, from other elements of their arrays.
+            changed_rows: For a table with keys: the number of additional rows by topic. If None, each record that came
+                through the chain is a row.
         """
         spec = self.spec
         before = unmasked_after(self._going_on_from(table), spec, report, self.window)
@@ -275,7 +278,7 @@ class Draft:
         for topic in self.anew:
             others = topics_in(before.held.parts) - {topic}
             former |= before.held.without(others)
-        unmasked = without_topics(before.unmasked, self.over - self.anew)  # of rows that stay
+        unmasked = without_topics(before.unmasked, self.over - self.anew)  # only for rows that stay
         return replace(before.without(self.over), former=former, unmasked=unmasked)
 
     def gone(self, table: Table, before: TableState) -> dict[str, int]:
@@ -295,7 +298,7 @@ class Draft:
 
 
 def with_progress(state: TableState, progress: TableState) -> TableState:
-    """Returns the state of one table of many, with the offsets that runs have read without a record for this table."""
+    """Returns the state of one of many tables, with the offsets that runs have read without a record for this table."""
     return replace(
         state,
         held=state.held | progress.held,
@@ -307,7 +310,7 @@ def with_progress(state: TableState, progress: TableState) -> TableState:
 
 
 def settled(state: TableState, table: Table, spec: RunSpec) -> TableState:
-    """Returns the state that counts the rows which the table holds now, no matter who changed them."""
+    """Returns the state with the counts of the rows that the table contains now, no matter who changed them."""
     rows = counted_rows(state, table, spec.sink)
     commits = tuple(unsettled(table, state))
     now = round(time.time() * 1000)
@@ -316,7 +319,7 @@ def settled(state: TableState, table: Table, spec: RunSpec) -> TableState:
 
 
 def counted_rows(state: TableState, table: Table, sink: Sink) -> dict[str, int]:
-    """Returns the rows that a table holds now, by topic. Rows that name no topic count for the topic ``""``."""
+    """Counts the rows that a table contains now, by topic. Rows that name no topic are counted for the topic ``""``."""
     coordinates = sink.coordinates
     if coordinates is None:
         rows = {**state.rows}
@@ -326,7 +329,7 @@ def counted_rows(state: TableState, table: Table, sink: Sink) -> dict[str, int]:
     numbers = {}
     for row in counts:
         numbers[row["topic"] or ""] = row["count"]
-    return numbers  # rows of a connector name no topic
+    return numbers  # rows that a connector wrote name no topic
 
 
 def unsettled(table: Table, state: TableState) -> list[str]:

@@ -1,4 +1,4 @@
-"""The contract of a table: the columns that its readers rely on, compared with the table's columns."""
+"""Compares a table's columns with the contract of the table, which lists the columns that its readers rely on."""
 
 import re
 from collections.abc import Collection
@@ -21,9 +21,9 @@ def contract_problems(
         declared: The contract, a struct. A column that is ``NOT NULL`` in the contract must also be required in the
             plan.
         table: The table's columns.
-        planned: The value's schema after the chain. If the records bring the schemas, the schema of the window's
+        planned: The value's schema after the chain. If the schemas come from the records, the schema of the window's
             records.
-        own: The source columns, which no chain makes.
+        own: The source columns, which no chain creates.
     """
     return dict(_struct(declared, table, planned, "", own))
 

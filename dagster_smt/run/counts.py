@@ -1,4 +1,4 @@
-"""Counts of the records of a window by topic and result: one aggregation over the evaluator's result."""
+"""Counts the records of a window by topic and result, with one aggregation over the evaluator's result."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -39,8 +39,8 @@ def count_columns(
         chain: The chain.
         entries: Its ledger.
         arrays: True if a record may have several rows.
-        lane: True to count in one aggregate of the JVM lane, which is faster. Spark cannot observe it
-            (``DataFrame.observe``), and sorts the rows for it if a task has more than some 100 groups.
+        lane: True to count with one aggregate of the JVM lane, which is faster. Spark cannot observe this aggregate
+            (``DataFrame.observe``), and sorts the rows for it if a task has more than about 100 groups.
     """
     records = _of_arrays() if arrays else [F.expr("count(1) AS records")]
     if lane:
@@ -52,8 +52,8 @@ def count_columns(
         counted[f"failed{index}"] = f"__status = {FAILED} AND __stage = {index}"
     for number in range(len(entries)):
         counted[f"touched{number}"] = f"get(__touched, {number // BITS}) & {1 << number % BITS} != 0"
-    # as text: each of Column's methods is several calls into the JVM. With count_if, Spark would first make a column
-    # of each condition
+    # These are SQL strings, because each of Column's methods makes several calls into the JVM. With count_if, Spark
+    # would first create a column for each condition.
     columns = []
     for name, condition in counted.items():
         columns.append(F.expr(f"count(CASE WHEN {condition} THEN 1 END) AS {name}"))
@@ -72,7 +72,7 @@ def _of_arrays() -> list[Column]:
 
 
 def read_counts(row: Row | dict[str, int], stages: int, entries: int) -> TopicCounts:
-    """Reads the sums of ``count_columns``."""
+    """Reads the sums that ``count_columns`` computes."""
     sums: dict[str, Any] = row.asDict() if isinstance(row, Row) else row
     if _COUNTS in sums:
         sums = _by_name(sums[_COUNTS], stages, entries) | sums
@@ -100,12 +100,12 @@ def read_counts(row: Row | dict[str, int], stages: int, entries: int) -> TopicCo
 
 
 def _by_name(counts: Row, stages: int, entries: int) -> dict[str, int]:
-    """Returns the counts of the lane's aggregate, with the names of the other aggregates."""
+    """Returns the counts of the lane's aggregate, with the names that the other aggregates have."""
     sums = {"empty": counts["empty"], "converters": counts["converters"]}
     for name, size in {"dropped": stages, "failed": stages, "touched": entries}.items():
         numbers = counts[name]
         for number in range(size):
-            # a list ends with its last count above zero
+            # a list ends after its last count above zero
             sums[f"{name}{number}"] = numbers[number] if number < len(numbers) else 0
     return sums
 
@@ -141,7 +141,7 @@ def silent_entries(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts], 
 
 
 def _silent_foreign(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts], chain: Chain) -> Iterator[Problem]:
-    """Yields a warning for each foreign transform that changed and dropped nothing although records came through it."""
+    """Yields a warning for each foreign transform that changed and dropped nothing although records went through it."""
     for line in ledger:
         stage, counts = chain.stages[line.entry.stage], stages[line.entry.stage]
         if not stage.transform.foreign or line.entry.from_records:

@@ -1,4 +1,4 @@
-"""Dead letters: the original record with Connect's context headers, in a topic or a table of their own.
+"""Dead letters: the original record with Connect's context headers, in a separate topic or table.
 
 A run publishes dead letters before it commits the window. It writes no letter twice: if an earlier attempt crashed, or
 the window is read again, the run finds the existing letters by connector and record.
@@ -40,7 +40,7 @@ class Published:
     Attributes:
         ends: The offsets at which the next run starts to search for letters, per partition of their topic. The next
             state stores them.
-        unwritten: The records whose letters the topic refuses in every form.
+        unwritten: The records whose letters the topic rejects in every form.
         problems: The warnings about these records.
     """
 
@@ -50,7 +50,7 @@ class Published:
 
 
 def _not_published(topic: str, records: Sequence[Range]) -> Problem:
-    """Returns the problem of letters that their topic accepts in no form. Their records count as failed records."""
+    """Returns the problem of letters that their topic rejects in every form. Their records stay listed as failed."""
     count = number_of_records(records)
     statement = f"{count} dead letters were not written: the topic refuses them, even without key and value"
     hint = (
@@ -63,7 +63,8 @@ def _not_published(topic: str, records: Sequence[Range]) -> Problem:
 def publish(draft: Draft, rows: DataFrame, originals: DataFrame, count: int, say: Progress) -> Published:
     """Publishes the letters of a window that do not exist yet.
 
-    Letters before the offsets in the state before this window are not searched, unless the window was read before.
+    The search for existing letters starts at the offsets in the previous state. If the window has been read before, the
+    search includes earlier letters.
 
     Args:
         draft: The commit that counts the letters.
@@ -73,7 +74,7 @@ def publish(draft: Draft, rows: DataFrame, originals: DataFrame, count: int, say
         say: Receives lines about the progress.
 
     Raises:
-        TableError: SMT532, a second reading of the window has another number of failed records.
+        TableError: SMT532, a second reading of the window has a different number of failed records.
     """
     spec, session = draft.spec, rows.sparkSession
     letters = _letters(draft, rows, originals).persist()
@@ -109,7 +110,7 @@ def _into_topic(
 
 
 def _taken_in(draft: Draft) -> OffsetSet:
-    """Returns the offsets that the table covers once this window is committed."""
+    """Returns the offsets that the table holds after this window has been committed."""
     spec, window = draft.spec, draft.window
     covered = draft.before.covered if draft.before is not None else OffsetSet()
     if spec.rebuild:
@@ -135,9 +136,9 @@ def _into_table(session: SparkSession, place: TableSink, draft: Draft, letters: 
 
 def _letters(draft: Draft, rows: DataFrame, originals: DataFrame) -> DataFrame:
     """Returns the letters: Kafka's columns, and the coordinates of the original as ``source_…``."""
-    # sorted and merged on the executors: a side that Spark thinks small would go through the driver
+    # sorted and merged on the executors; otherwise a side that Spark considers small would go through the driver
     joined = originals.join(rows.hint("merge"), list(COORDINATES))
-    # in a select of its own: beside a new column "topic", Spark would take that one for the record's
+    # in a separate select: next to a new column "topic", Spark would use the new column instead of the record's
     joined = joined.withColumn("context", _context(draft))
     return joined.select(
         "key",
@@ -152,7 +153,7 @@ def _letters(draft: Draft, rows: DataFrame, originals: DataFrame) -> DataFrame:
 
 
 def _context(draft: Draft) -> Column:
-    """Returns Connect's headers about the failure of a record, and ours about the window."""
+    """Returns Connect's headers about the failure of a record, and this package's headers about the window."""
     literals = []
     for pair in sorted(draft.identities.items()):
         for x in pair:

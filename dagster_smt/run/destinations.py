@@ -1,4 +1,6 @@
-"""The tables for the records of a window, if each topic that the chain chooses has a table: counts and checks."""
+"""Distributes the records of a window among tables, if each topic that the chain chooses has its own table: counts and
+checks.
+"""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -32,7 +34,7 @@ class Bound:
     Attributes:
         topic: The topic after the chain, which names the table.
         counts: Counts of these records, by the topic that they were read from.
-        value_forms, key_forms: The numbers of the schemas of their values and keys (``FormsPlan``).
+        value_forms, key_forms: The numbers of the schemas of the values and keys (``FormsPlan``).
     """
 
     topic: str
@@ -42,7 +44,7 @@ class Bound:
 
     @property
     def records(self) -> int:
-        """The number of the records."""
+        """The number of records for the table."""
         return sum(counts.records for counts in self.counts.values())
 
 
@@ -51,8 +53,8 @@ class Bounds:
     """The tables for the records of a window.
 
     Attributes:
-        bound: The records of each table, by topic after the chain. If there are too many topics, only those that have a
-            table.
+        bound: The records of each table, by topic after the chain. If there are too many topics, only the topics that
+            have a table.
         new: The number of topics without a table.
     """
 
@@ -61,7 +63,7 @@ class Bounds:
 
 
 def destination_column(kind: str) -> Column:
-    """Returns the topic after the chain, of evaluated records."""
+    """Returns the column with the topic of evaluated records after the chain."""
     if kind == "records":
         return F.col("__out.topic")
     return F.col(DESTINATION)
@@ -86,7 +88,7 @@ def bounds_of(
     for row in passed.select(F.coalesce(topic, F.lit(""))).distinct().limit(most + len(known)).collect():
         names.append(row[0])
     new = set(names) - {*known}
-    if len(names) >= most + len(known):  # so many names stay where they are
+    if len(names) >= most + len(known):  # do not collect so many names in the driver
         passed, new = passed.where(topic.isin(*known)), {*map(str, range(most))}
     marked = passed.select(
         *(name for name in passed.columns if name not in ("__out", KEY)),
@@ -129,7 +131,7 @@ def _bound(topic: str, rows: list[Row], plan: Plan) -> Bound:
 
 
 def _form(column: str, forms: int) -> Column:
-    """Returns the number of the form that a row fills; -1 if it fills none."""
+    """Returns the number of the form to which a row belongs; -1 if it belongs to none."""
     number = F.lit(-1)
     for form in reversed(range(forms)):
         number = F.when(F.col(f"{column}.{FORM}{form}").isNotNull(), F.lit(form)).otherwise(number)
@@ -137,7 +139,7 @@ def _form(column: str, forms: int) -> Column:
 
 
 def refusals(bounds: Bounds, sink: TableSink, known: Collection[str]) -> dict[str, Problem]:
-    """Returns the problems of topics that get no table. The empty topic means all topics without a table.
+    """Returns the problems of topics that get no table. The empty topic represents all topics without a table.
 
     Args:
         bounds: The tables for the records.
@@ -159,7 +161,9 @@ def refusals(bounds: Bounds, sink: TableSink, known: Collection[str]) -> dict[st
 
 
 def refused_condition(refused: Collection[str], kind: str, known: Collection[str]) -> Column:
-    """Returns the condition for records of these topics. The empty topic means all topics without a table."""
+    """Returns the condition for records of topics that get no table. The empty topic represents all topics without a
+    table.
+    """
     topic = F.coalesce(destination_column(kind), F.lit(""))
     is_refused = topic.isin(*refused)
     if "" not in refused:
@@ -170,7 +174,7 @@ def refused_condition(refused: Collection[str], kind: str, known: Collection[str
 
 
 def narrowed(rows: DataFrame, bound: Bound, plan: Plan, of_table: Plan) -> DataFrame:
-    """Returns evaluated records in which ``__out`` and ``__key`` have the fields of one table."""
+    """Returns evaluated records whose ``__out`` and ``__key`` have only the fields of one table."""
     if not isinstance(plan, FormsPlan):
         return rows
     rows = _with_fields(rows, "__out", bound.value_forms, of_table.rows)
@@ -180,7 +184,7 @@ def narrowed(rows: DataFrame, bound: Bound, plan: Plan, of_table: Plan) -> DataF
 
 
 def _with_fields(rows: DataFrame, column: str, forms: frozenset[int], schema: Schema | None) -> DataFrame:
-    """Returns rows with one struct in the place of a field for each form."""
+    """Returns rows in which one struct replaces the fields for the individual forms."""
     if schema is None:
         return rows.drop(column)
     target = columns_of(schema)

@@ -1,4 +1,4 @@
-"""The records of erased persons: a run leaves them out before its chain, so that no replay brings a person back."""
+"""Leaves out the records of erased people before the chain, so that no replay brings a person back."""
 
 from collections import Counter
 
@@ -15,10 +15,10 @@ _PLACE = ("topic", "partition", "offset")
 
 
 def erased_persons(spec: RunSpec, session: SparkSession, state: TableState | None) -> Erased | None:
-    """Returns the persons whose records a run leaves out; None without an erasure.
+    """Returns the people whose records a run leaves out; None if the definition has no erasure.
 
     Raises:
-        TableError: SMT755 and SMT756, the run cannot tell whose records they are.
+        TableError: SMT755 and SMT756, the run cannot find out which records belong to erased people.
         ConfigError: SMT582, SMT740: a key cannot be read.
     """
     erased = Register(session, spec.erasure).erased() if spec.erasure is not None else None
@@ -27,9 +27,9 @@ def erased_persons(spec: RunSpec, session: SparkSession, state: TableState | Non
 
 
 def without_erased(frame: DataFrame, spec: RunSpec, erased: Erased | None) -> tuple[DataFrame, dict[str, int]]:
-    """Returns the records of a window without those of erased persons, and the number of these by topic.
+    """Returns the records of a window without those of erased people, and the number of left-out records by topic.
 
-    The records are read once more, to look for the persons, if anybody was erased.
+    If anybody has been erased, the records are read once more to search for these people.
     """
     if not erased or spec.erasure is None:
         return frame, {}

@@ -1,9 +1,9 @@
-"""Erasing persons: from tables, dead letters and topics that runs have written, and from the old versions of tables.
+"""Erases people from tables, dead letters and topics that runs have written, and from the old versions of tables.
 
-The register comes first: a run that begins afterwards leaves the records of these persons out. Then the rows go, and a
-commit of ours notes the erasure in the state of the table. A run that began before the register cannot commit on top of
-that commit. So the rows that are left after it are searched once more. Old versions go at the end, and the residue scan
-reads what is left.
+The register comes first: runs that begin afterwards leave out the records of these people. Then the erasure deletes the
+rows, and a commit of this package records the erasure in the state of the table. A run that began before the people
+were in the register cannot commit on top of that commit. So the remaining rows are searched once more. At the end, old
+versions are removed, and the residue scan reads everything that remains.
 """
 
 import secrets
@@ -59,15 +59,15 @@ _REMAINING = "copies that other systems, backups and derived tables hold"
 
 @dataclass(frozen=True)
 class ErasureTarget:
-    """A table with its surroundings, as an erasure sees it.
+    """A table with its topics and dead letters, as the object of an erasure.
 
     Attributes:
         name: The name of the asset.
-        table: What its runs read.
-        sink: What its runs write.
-        erasure: How records and rows name a person.
-        dead_letters: The place of its dead letters; None: beside the topics that it reads.
-        dead_letter_topic: Their topic; empty: no topic.
+        table: The topic table that the runs read.
+        sink: The sink that the runs write.
+        erasure: The settings that state how records and rows name a person.
+        dead_letters: The destination of dead letters. None: topics next to the topics that the runs read.
+        dead_letter_topic: The topic of dead letters; empty if there is none.
     """
 
     name: str
@@ -79,7 +79,9 @@ class ErasureTarget:
 
     @property
     def letters(self) -> LetterPlace | None:
-        """The place of the dead letters, which may be beside the topics that are read; None: nowhere."""
+        """The destination of the dead letters, by default next to the topics that are read; None if there are no dead
+        letters.
+        """
         if self.dead_letters is None and self.dead_letter_topic and not isinstance(self.table.source, TableSource):
             return self.table.source
         return self.dead_letters
@@ -94,26 +96,27 @@ def erase(
     no_writers: bool = False,
     say: Callable[[str], None] = lambda line: None,
 ) -> ErasureReport:
-    """Erases persons. A place that fails does not stop the next one; its problems are in the report.
+    """Erases people. If the erasure fails in one table or topic, it continues with the next, and the report lists the
+    problems.
 
     Args:
         targets: The tables.
-        subjects: The ids of the persons.
+        subjects: The ids of the people.
         session: The Spark session.
         run: The orchestrator's run and step.
-        no_writers: True if no run is at work: files that no version names go at once.
-        say: Receives lines that say how far the erasure is, without ids; it may raise to stop.
+        no_writers: True if no run is writing. Files that no version references are then removed immediately.
+        say: Receives lines about the progress, without ids. An error that it raises stops the erasure.
 
     Raises:
         ConfigError: SMT582, SMT740: a key cannot be read. Nothing was done.
-        TableError: SMT755, the register has entries of other keys. Nothing was done.
+        TableError: SMT755, the register has entries that were made with other keys. Nothing was done.
     """
     return _Erasure(tuple(targets), frozenset(subjects), session, run, no_writers, say).run()
 
 
 @dataclass
 class _Erasure:
-    """One erasure, place by place: see ``erase``."""
+    """One erasure, which goes through the tables and topics in turn: see ``erase``."""
 
     targets: tuple[ErasureTarget, ...]
     ids: frozenset[str]
@@ -146,7 +149,7 @@ class _Erasure:
         )
 
     def _register(self) -> None:
-        """Notes the persons in all registers, before anything is erased."""
+        """Adds the people to all registers, before anything is erased."""
         for target in self.targets:
             erasure = target.erasure
             place = (erasure.register_table.place, erasure.kind)
@@ -186,7 +189,7 @@ class _Erasure:
         state = progress.state()
         for topic in sorted(state.tables) if state is not None else ():
             yield self._table(target, sink.of_topic(topic))
-        if state is not None:  # the runs of all tables go on from the state of their progress
+        if state is not None:  # the runs of all tables continue from the state of their progress
             self._noted(progress, target, progress.state() or state, 0)
 
     def _table(self, target: ErasureTarget, sink: TableSink) -> ErasedPlace:
@@ -202,7 +205,7 @@ class _Erasure:
         return result.place
 
     def _with_deletions(self, target: ErasureTarget, sink: TableSink, place: ErasedPlace) -> ErasedPlace:
-        """Erases remembered deletions, which hold the keys of rows, in the table beside the table."""
+        """Erases remembered deletions, which contain the keys of rows, from the table of deletions."""
         with _failures(place) as result:
             beside = _lake_table(deletions_table(self.session, sink))
             if beside.schema() is not None:
@@ -214,7 +217,7 @@ class _Erasure:
         return result.place
 
     def rows_of(self, target: ErasureTarget, table: LakeTable) -> RowErasure:
-        """Returns the rows of the persons in a table."""
+        """Returns the rows of the people in a table."""
         return RowErasure(self.session, table, target.erasure, replacements(self.ids))
 
     def noted(
@@ -225,7 +228,7 @@ class _Erasure:
         rows: int,
         unfinished: Mapping[str, int] | None = None,
     ) -> TableState:
-        """Returns the state with the note of this erasure."""
+        """Returns the state with an entry about this erasure."""
         erasure, before = target.erasure, state.erased
         persons = self.registered[erasure.register_table.place, erasure.kind]
         total = rows + (before.rows if before is not None else 0)
@@ -238,7 +241,7 @@ class _Erasure:
         table.commit(table.read().limit(0), self.noted(table, target, state, rows), Replaced(), state)
 
     def needles(self, target: ErasureTarget, values: frozenset[str]) -> Needles:
-        """Returns what the scan of a place searches for."""
+        """Returns the values that the residue scan of a table or topic searches for."""
         erasure = target.erasure
         names = set()
         for path in erasure.columns:
@@ -255,7 +258,8 @@ class _Erasure:
         """Removes the old versions of a table, and reads all its files.
 
         Returns:
-            What was done, what is left, and what was read; None if nothing could be read.
+            A description of the work, the remaining values, and what the scan has read; None if it could not read
+            anything.
         """
         past = list(remove_past(self.session, table, no_writers=self.no_writers))
         residue, scan = self._scanned(target, table, values)
@@ -267,7 +271,9 @@ class _Erasure:
     def _scanned(
         self, target: ErasureTarget, table: LakeTable, values: frozenset[str]
     ) -> tuple[tuple[Residue, ...], Scan | None]:
-        """Reads all files of a table. Returns what is left, and what was read; None if nothing could be read."""
+        """Reads all files of a table. Returns the remaining values, and what the scan has read; None if it could not
+        read anything.
+        """
         self.say(f"residue scan: {table.spec.place}")
         scan = ResidueScan(self.needles(target, values), self.say)
         for folder in folders_of(self.session, table):
@@ -280,7 +286,7 @@ class _Erasure:
     # --- dead letters and topics ---
 
     def match(self, erasure: SmtErasure, paths: Sequence[str], formats: Formats) -> RecordMatch:
-        """Returns what tells whether a record names one of the persons."""
+        """Returns the test that tells whether a record names one of the people."""
         writer = erasure.keys[0]
         hashes = {writer.id: frozenset(references(writer, erasure.kind, self.ids).values())}
         subject_paths = SubjectPaths(tuple(paths), formats.key, formats.value)
@@ -291,7 +297,7 @@ class _Erasure:
         if isinstance(letters, TableSink):
             yield self._letter_table(target, letters)
         elif isinstance(letters, FileTopics) and target.dead_letter_topic not in of_topics.file_topics(letters):
-            return  # no record has failed yet
+            return  # no record has failed yet, so there are no dead letters
         else:
             yield self._topic_of(target, letters, target.dead_letter_topic, "dead letters", formats)
 
@@ -313,7 +319,9 @@ class _Erasure:
         return result.place
 
     def _topics(self, target: ErasureTarget, sink: FileTopicSink | KafkaSink) -> Iterator[ErasedPlace]:
-        """Erases in the topics that runs write. Dead letters among them are original records: see ``_letters``."""
+        """Erases people from the topics that runs write. Dead letters in these topics are original records: see
+        ``_letters``.
+        """
         formats, letters = written_formats(target.table, sink), target.letters
         if isinstance(sink, KafkaSink):
             topics: FileTopics | KafkaTopics = sink.topics
@@ -378,7 +386,7 @@ class _TableErasure:
         return self.erasure.match(spec, spec.paths_written, written_formats(self.target.table, self.sink))
 
     def run(self, place: ErasedPlace) -> ErasedPlace:
-        """Erases rows, notes it in the state, and removes old versions."""
+        """Erases rows, records the erasure in the state, and removes old versions."""
         session, spec = self.erasure.session, self.target.erasure
         if self.sink.kind == "columns":
             self.rows.check_columns(self.table.read().schema)
@@ -424,11 +432,12 @@ class _TableErasure:
         return matching_records(self.table, self.match, self.sink.coordinates).count()
 
     def _begun(self) -> Mapping[str, int]:
-        """Notes in the state that the erasure begins.
+        """Records in the state that the erasure has begun.
 
         Returns:
-            By topic, how many rows more the table has than its commits say. An erasure keeps this difference. An
-            erasure that goes on after a crash keeps the difference of the first try.
+            The number of rows, by topic, that the table contains in addition to the rows that its commits counted. An
+            erasure keeps this difference. An erasure that continues after a crash keeps the difference of the first
+            attempt.
         """
         state = self.table.state(settle=True)
         if state is not None and state.erased is not None and state.erased.unfinished is not None:
@@ -447,7 +456,9 @@ class _TableErasure:
         raise self._never_alone()
 
     def _drift(self) -> tuple[Mapping[str, int], TableState | None]:
-        """Returns by topic how many rows more the table has than its commits say, and the state of these commits."""
+        """Returns the number of rows, by topic, that the table contains in addition to the rows that its commits
+        counted, and the state of these commits.
+        """
         for _ in range(_TRIES):
             state = self.table.state()
             if state is None:
@@ -467,10 +478,10 @@ class _TableErasure:
         return TableError(Problem(CONFLICT, self.sink.place, statement, hint))
 
     def _commit(self, erased: int, drift: Mapping[str, int]) -> None:
-        """Notes the erasure in the state. The counts of the state lose the rows that are gone, and no others.
+        """Records the erasure in the state. The counts in the state are reduced by exactly the erased rows.
 
         Raises:
-            TableError: SMT528, runs committed each time.
+            TableError: SMT528, runs committed during every attempt.
         """
         for last in (False,) * (_TRIES - 1) + (True,):
             state = self.table.state(settle=True)
@@ -499,7 +510,7 @@ class _TableErasure:
 
 @dataclass
 class _failures:  # noqa: N801 - a block, as ``coded_failures`` is
-    """Notes the problems of a block in its place."""
+    """A block that adds the problems of its body to an ``ErasedPlace``."""
 
     place: ErasedPlace
 
@@ -518,7 +529,9 @@ class _failures:  # noqa: N801 - a block, as ``coded_failures`` is
 
 
 def _all_of(whole: ErasedPlace, places: Iterator[ErasedPlace]) -> Iterator[ErasedPlace]:
-    """Yields places. If an error ends them, the last one is ``whole`` with the problems: the other places count."""
+    """Yields places. If an error ends the iteration, the places before it stay valid, and the last one is ``whole``
+    with the problems.
+    """
     with _failures(whole) as result:
         yield from places
     if result.place.problems:
@@ -533,7 +546,7 @@ def _lake_table(table: Table) -> LakeTable:
 def _joined(
     place: ErasedPlace, rows: int, past: Sequence[str], residue: Sequence[Residue], scan: Scan | None
 ) -> ErasedPlace:
-    """Returns a table together with the deletions beside it."""
+    """Returns the result for a table, combined with the result for its table of deletions."""
     both = None
     if place.scan is not None and scan is not None:
         unread = (*place.scan.unread, *scan.unread)

@@ -1,4 +1,6 @@
-"""The facts of a table after a run, read from the table and its topics, never derived from the run itself."""
+"""Collects the facts of a table after a run. They are read from the table and its topics, never derived from the run
+itself.
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -42,9 +44,9 @@ T = TypeVar("T")
 
 
 SAMPLE = 200
-"""Records that are looked at for masked values."""
+"""The number of records that are searched for masked values."""
 NAMES = 10_000
-"""Records that are read again for the names of fields, if a policy held some back."""
+"""The number of records that are read again to find field names, if a policy held fields back."""
 
 
 def table_facts(
@@ -65,20 +67,20 @@ def table_facts(
         plan: The plan of its chain.
         session: The Spark session.
         window: The window of the run; empty if no record was new.
-        search: True to look for masked values in a sample of the window.
+        search: True to search a sample of the window for masked values.
         contract: The columns that the table must have, for a table of columns.
         count_keys: True to count the keys that have several rows.
-        small_below: Count the files of the table, and those with fewer bytes; None: do not count files.
+        small_below: If set, the files of the table are counted, and also the files with fewer bytes than this.
 
-    The run is committed, so no error here fails the run: ``unseen`` lists the facts that could not be read, with the
-    problem.
+    The run has already been committed, so an error here does not make the run fail: ``unseen`` lists the facts that
+    could not be read, with the problem.
     """
     return _Looking(spec, plan, session, window, search, contract, count_keys, small_below).facts()
 
 
 @dataclass
 class _Looking:
-    """One look at a table after another, each by itself: see ``table_facts``."""
+    """A collection of queries about a table, each of which may fail on its own: see ``table_facts``."""
 
     spec: RunSpec
     plan: Plan
@@ -91,7 +93,7 @@ class _Looking:
     unseen: dict[str, Problem] = field(default_factory=dict)
 
     def look(self, what: str, look: Callable[[], T], instead: T) -> T:
-        """Returns the answer of ``look``. If the look fails, returns the default and notes the problem."""
+        """Returns the result of ``look``. If ``look`` fails, returns ``instead`` and notes the problem."""
         try:
             with coded_failures(self.spec.sink.place):
                 return look()
@@ -111,7 +113,7 @@ class _Looking:
 
     def facts(self) -> TableFacts:
         spec, window, none = self.spec, self.window, tuple[str, ...]()
-        # one look for each fact: what fails is noted, and the other facts are still known
+        # each fact is read separately, so if one fails, the problem is noted and the other facts are still known
         state = self.look("state", lambda: self.table.state(), None)
         facts = self.look("state", lambda: of_state(state), TableFacts())
         lag = self.lag(state)
@@ -172,13 +174,13 @@ class _Looking:
         return lag
 
     def counted(self, schema: StructType | None) -> int | None:
-        """Returns the rows of the table after a window."""
+        """Returns the number of rows in the table after a window."""
         if schema is not None and self.window.ranges:
             return self.table.read().count()
         return None
 
     def foreign(self, state: TableState | None, counted: int | None) -> tuple[str, ...]:
-        """Returns the foreign commits, if the table has other rows than our commits wrote."""
+        """Returns the foreign commits, if the table contains rows other than those that our commits wrote."""
         if state is None or counted in (None, sum(state.rows.values())):
             return ()
         return tuple(unsettled(self.table, state))
@@ -192,11 +194,12 @@ class _Looking:
             columns[f.name] = f.dataType.simpleString()
         planned = _planned(self.planned)
         if self.spec.sink.keyed is not None:
-            planned.pop(self.spec.sink.keyed.delete_flag, None)  # it says what becomes of the row, and is no column
+            # the flag determines what happens to the row, and is not a column of the table
+            planned.pop(self.spec.sink.keyed.delete_flag, None)
         return _differences(planned, columns)
 
     def files(self) -> FileSizes | None:
-        """Returns the sizes of the files of the table; None if nobody asked, or there is no table."""
+        """Returns the file sizes of the table; None if they were not requested, or there is no table."""
         if isinstance(self.spec.sink, TableSink) and self.spec.sink.per_topic:
             return None
         if self.small_below is None or self.table.schema() is None:
@@ -225,7 +228,7 @@ class _Looking:
         return key_names(keyed, self.plan.key_after)
 
     def repeated_keys(self, schema: StructType | None, state: TableState | None) -> int | None:
-        """Returns the number of keys that have several rows, or several versions that are current."""
+        """Returns the number of keys that have several rows, or several current versions."""
         keyed = self.spec.sink.keyed
         if keyed is None or schema is None or not self.window.ranges or not self.count_keys:
             return None
@@ -249,7 +252,7 @@ class _Looking:
         return held_back(self.spec.chain, self.plan, last, self.window, sample, self.source)
 
     def residue(self) -> tuple[int, dict[tuple[str, str], int]]:
-        """Returns the places where masked values survive in a sample, and the number of records in the sample."""
+        """Returns the number of records in a sample, and the locations at which masked values survive in the sample."""
         spec = self.spec
         if self.search:
             sample = sample_of(needed(spec, self.window, self.source).window)
@@ -259,7 +262,7 @@ class _Looking:
 
 
 def of_state(state: TableState | None) -> TableFacts:
-    """Returns the facts in a table's state."""
+    """Returns the facts that are in a table's state."""
     if state is None:
         return TableFacts()
     return TableFacts(
@@ -277,7 +280,7 @@ def of_state(state: TableState | None) -> TableFacts:
 
 
 def sample_of(window: Window, records: int = SAMPLE) -> Window:
-    """Returns the last ``records`` offsets, evenly from all topic-partitions."""
+    """Returns the last ``records`` offsets, distributed evenly over all topic-partitions."""
     ranges = not_empty(window.ranges)[:records]
     each = max(1, records // max(1, len(ranges)))
     ends = []
@@ -290,7 +293,7 @@ def _residue(spec: RunSpec, frame: DataFrame) -> dict[tuple[str, str], int]:
     from dagster_smt.spark.residue import residue_of
 
     records_by_pair = residue_of(frame, spec.chain, spec.table.key, spec.table.value)
-    if spec.sink.kind == "columns":  # its rows are the values alone
+    if spec.sink.kind == "columns":  # the rows of such a table contain only the values
         records_by_pair = {
             pair: records for pair, records in records_by_pair.items() if re.split(r"[.\[]", pair[1])[0] == "value"
         }
@@ -298,7 +301,9 @@ def _residue(spec: RunSpec, frame: DataFrame) -> dict[tuple[str, str], int]:
 
 
 def _planned(after: Schema | None) -> dict[str, str]:
-    """Returns the columns that a plan makes, with Spark's types; none if only the records can tell."""
+    """Returns the columns that a plan creates, with Spark's types; an empty dictionary if they depend on the
+    records.
+    """
     if after is None or after.type is not Type.STRUCT:
         return {}
     types = {}
@@ -313,6 +318,7 @@ def _differences(planned: Mapping[str, str], columns: Mapping[str, str]) -> dict
         have = columns.get(name)
         if have is None:
             differences[name] = f"planned as {kind}, but the table has no such column"
-        elif have != kind and "struct<" not in kind and have not in WIDER.get(kind, ()):  # structs grow as tables do
+        # structs grow with their tables
+        elif have != kind and "struct<" not in kind and have not in WIDER.get(kind, ()):
             differences[name] = f"planned as {kind}, but the table has {have}"
     return differences

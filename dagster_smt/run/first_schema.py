@@ -19,7 +19,8 @@ def with_more_records(spec: RunSpec, error: PlanError, window: Window, before: W
         before: The previous window without a schema; None for the first window.
 
     Returns:
-        None if more records do not help: the error has another cause, or there are no more records.
+        The larger run. None if more records do not help, because the error has another cause, or because there are no
+        more records.
     """
     window_request = spec.window
     nothing = {problem.code for problem in error.problems} == {"SMT212"}

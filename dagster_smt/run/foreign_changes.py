@@ -1,4 +1,4 @@
-"""The changes of foreign stages in a window, by topic and part, counted from the rows that Spark caches."""
+"""Counts the changes of foreign stages in a window, by topic and part, from the rows that Spark caches."""
 
 import json
 from collections import Counter
@@ -13,14 +13,14 @@ from dagster_smt.spark.outcome_columns import CHANGES
 from dagster_smt.spark.records.change_texts import MARK, mark_of
 
 MOST = 20_000
-"""Records with so many different sets of changes are counted; the sets of fewest records are left out."""
+"""The largest number of different sets of changes that are counted. The sets with the fewest records are left out."""
 Changes = dict[tuple[str, int], list[FieldChanges]]
 
 
 def changes_of(frame: DataFrame, division: Division) -> Changes:
     """Returns the changes by topic and part; none if the chain has no foreign stages.
 
-    Most records of a topic have the same changes, so the driver receives few texts (``records.change_texts``).
+    Most records of a topic have the same changes, so the driver receives only a few strings (``records.change_texts``).
     """
     if CHANGES not in frame.columns:
         return {}
@@ -35,7 +35,7 @@ def changes_of(frame: DataFrame, division: Division) -> Changes:
     for topic, number, text, count in rows:
         text = by_mark.get(text, text)
         if text.startswith(MARK):
-            continue  # its text was left out
+            continue  # the string of this set was left out
         counter = records.setdefault((topic, number), Counter())
         for line in set(text.split("\n")):
             stage, action, side, path = json.loads(line)

@@ -1,4 +1,4 @@
-"""The fields that a policy held back in a run, determined after the commit."""
+"""Determines, after the commit, the fields that a policy held back in a run."""
 
 from typing import TYPE_CHECKING
 
@@ -21,12 +21,12 @@ def held_back(
 ) -> list[HeldBack]:
     """Returns the fields and headers that the policy of a run held back.
 
-    With a schema, the fields follow from the schema. Without a schema, and for headers, the counts of the run show
-    whether a stage dropped anything. In that case the function reads a sample of the window to find the names.
+    With a schema, the schema shows the fields. Without a schema, and for headers, the counts of the run show whether a
+    stage dropped anything. In that case the function reads a sample of the window to find the names.
 
     Args:
         chain: The chain of the run.
-        plan: Its plan.
+        plan: The plan of the chain.
         report: The report of the run; None if the table has none.
         window: The window of the run.
         sample: The part of the window to read again for names.
@@ -44,7 +44,7 @@ def held_back(
             fields += _in_schema(stages, window.topics, "key" if part == "key" else "value", list(schema_paths(schema)))
     parts = _unnamed_parts(stages, report)
     if schemas["value"] is not None:
-        parts &= {"headers"}  # the schema has named all others
+        parts &= {"headers"}  # the schema has named everything else
     if parts:
         from dagster_smt.spark.field_names import held_back_in
 
@@ -57,7 +57,7 @@ def held_back(
 
 
 def _listed(stages: tuple[PolicyStage, ...], topics: tuple[str, ...]) -> list[HeldBack]:
-    """Returns the fields that a stage names: their tags say so, or their sampled values look personal."""
+    """Returns the fields that a stage names, because of their tags or because their sampled values look personal."""
     fields = []
     for stage in stages:
         if stage.alias.startswith(HELD):
@@ -78,7 +78,7 @@ def _in_schema(
 
 
 def _unnamed_parts(stages: tuple[PolicyStage, ...], report: RunReport | None) -> set[Part]:
-    """Returns the parts of which a run held anything back, or both sides if it dropped records of a topic."""
+    """Returns the parts in which a run held something back. If it dropped records of a topic, these are both sides."""
     if report is None:
         return set()
     parts: set[Part] = set()

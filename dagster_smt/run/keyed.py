@@ -1,8 +1,9 @@
-"""Tables with keys in a run: the changes of a window, their effects on the table, and records that nothing orders.
+"""Tables with keys in a run: computes the changes of a window and their effects on the table, and finds records whose
+order is unknown.
 
 If a window reads offsets again, the run also reads the records between the window and the table's progress, for the
-keys in the window. So a row is always the result of all records that were read, and the topic serves as the memory.
-With ``sequence_by`` each row has a sequence instead, and a second table remembers deletions.
+keys in the window. So a row is always the result of all records that have been read, and the topic serves as the
+memory. With ``sequence_by``, each row has a sequence instead, and a second table remembers deletions.
 """
 
 from collections.abc import Iterator
@@ -58,7 +59,7 @@ def keyed_of(spec: RunSpec, plan: Plan) -> Keyed | None:
 
 
 def with_key_failures(evaluated: DataFrame, keyed: Keyed, chain: Chain) -> DataFrame:
-    """Returns an evaluated window, with records without a key or without an order marked as failed."""
+    """Returns an evaluated window in which records without a key or without an order are marked as failed."""
     for condition, problem in key_failures(evaluated, keyed):
         evaluated = with_failed(evaluated, condition, last_stage(chain), problem, F.lit(problem.statement))
     return evaluated
@@ -79,7 +80,7 @@ def offsets_to_read_on(spec: RunSpec, window: Window, state: TableState | None, 
 
     Args:
         spec: The run.
-        window: Its window.
+        window: The window of the run.
         state: The state of the table; None if it starts over.
         there: The offsets that the source has.
 
@@ -124,7 +125,7 @@ class KeyedWindow:
     schema: StructType
 
     def new_rows(self) -> DataFrame:
-        """Returns the rows of a table that begins with this window."""
+        """Returns the rows of a table that is created with this window."""
         return self.changes.where(F.col("action") == "insert").select("row.*")
 
     def written(self) -> DataFrame:
@@ -137,7 +138,7 @@ class KeyedWindow:
     def merge(self) -> Merge:
         """Returns the rules that turn the changes into rows."""
         names, actions = self.keyed.columns.names, self.effects.actions
-        if self.keyed.rows.mode == "scd2":  # a version is known by its key and the record that it began with
+        if self.keyed.rows.mode == "scd2":  # a version is identified by its key and by the record with which it began
             return Merge(self.schema, (*names, *self.keyed.coordinates.names), actions=actions)
         if not self.effects.keeps_columns:
             return Merge(self.schema, names, actions=actions)
@@ -163,12 +164,12 @@ def keyed_window(
     Args:
         result: The evaluated window.
         left_out: Topics that are not committed.
-        later: Evaluated records after the window that the table has read before.
+        later: Evaluated records after the window that the table has already read.
         keyed, schema: The table and its columns.
-        table: The table; None if the table begins with this window.
+        table: The table; None if this window creates it.
         deletions: The table of deletions, if there is one.
         window: The window.
-        over: Topics that start over: rows that the window does not make again are removed.
+        over: Topics that start over. Rows that the window does not create again are removed.
     """
     of_window = events(result.rows_out(left_out), schema, keyed)
     every = of_window
@@ -192,7 +193,8 @@ def keyed_window(
             vanished = vanished_rows(table.read(), every, sorted(over), keyed, schema)
             changes = changes.unionByName(vanished, allowMissingColumns=True)
         changes = _persisted(changes, stack)
-        # The events of a key may be of several topics, or of records after the window: then they are counted apart.
+        # The events of a key may belong to several topics, or to records after the window. In these cases they are
+        # counted separately.
         if keyed.rows.mode == "scd2" or keyed.rows.sequence_by or later is not None:
             numbers = {}
             for row in of_window.groupBy("topic").count().collect():
@@ -207,7 +209,9 @@ def _persisted(frame: DataFrame, stack: ExitStack) -> DataFrame:
 
 
 def _folded(every: DataFrame, keyed: Keyed, stack: ExitStack) -> DataFrame:
-    """Returns one change for each key: all events are folded only where the last one does not say everything."""
+    """Returns one change for each key. All events of the keys are combined only if the last events do not contain all
+    columns.
+    """
     if keyed.rows.deletes != "soft":
         folded = _persisted(last_events(every), stack)
         if not folded.agg(F.count_if(F.size("unchanged") > 0)).collect()[0][0]:
@@ -216,9 +220,10 @@ def _folded(every: DataFrame, keyed: Keyed, stack: ExitStack) -> DataFrame:
 
 
 def _current_rows(table: Table, folded: DataFrame, keyed: Keyed) -> DataFrame:
-    """Returns the key of each row of a table, and the record that the row is of; of few keys only their rows.
+    """Returns the key of each row of a table, and the coordinates of the row's record. If few keys changed, returns
+    only their rows.
 
-    Spark then looks the keys up where the table is. Otherwise it would sort all keys of the table.
+    Spark then searches for the keys where the table is stored. Otherwise it would sort all keys of the table.
     """
     rows = current_rows(table.read(), keyed)
     if not is_small(folded):
@@ -227,7 +232,7 @@ def _current_rows(table: Table, folded: DataFrame, keyed: Keyed) -> DataFrame:
 
 
 def without_conflicts(result: EvaluatedWindow, window: KeyedWindow, chain: Chain) -> DataFrame:
-    """Returns the evaluated window, with the records of keys that nothing orders marked as failed.
+    """Returns the evaluated window. Records of keys whose events nothing orders are marked as failed.
 
     If the table has a row of such a key, the records of the row's partition stay.
     """

@@ -1,4 +1,4 @@
-"""The log line about stages that keep records out of the JVM lane (decision 31)."""
+"""Writes the log line about stages that keep records out of the JVM lane (decision 31)."""
 
 from dagster_smt.chain import Plan
 from dagster_smt.jvm.program import in_python
@@ -8,7 +8,9 @@ from dagster_smt.spark.records.jvm_records import why_not
 
 
 def what_runs_in_python(spec: RunSpec, plan: Plan) -> list[str]:
-    """Returns a line about the stages that keep records without a schema out of the lane; empty if there are none."""
+    """Returns a line about the stages that keep records without a schema out of the lane; an empty list if there are
+    none.
+    """
     if spec.sink.kind != "records":
         return []
     table = spec.table

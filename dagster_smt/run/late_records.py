@@ -1,4 +1,4 @@
-"""Late records: their timestamps belong to the time of a window, and their offsets are after the window."""
+"""Finds late records. Their timestamps belong to the time of a window, but their offsets are after the window."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,7 +19,8 @@ def late_offsets(source: Source, after: Sequence[Range], moments: Sequence[int])
     Args:
         source: The source.
         after: The offsets after the window.
-        moments: Points in time in milliseconds: the beginning, the ends of the parts, the end.
+        moments: Points in time in milliseconds: the beginning of the window, the borders between its parts, and its
+            end.
 
     Returns:
         The offsets of each part's late records.
@@ -41,7 +42,7 @@ def late_offsets(source: Source, after: Sequence[Range], moments: Sequence[int])
 
 
 def _ranges(late: DataFrame) -> DataFrame:
-    """Returns consecutive offsets as ranges, computed on the executors."""
+    """Combines consecutive offsets into ranges, on the executors."""
     key = ("part", *_PLACE)
     number = F.row_number().over(Frame.partitionBy(*key).orderBy("offset"))
     rows = late.select(*key, "offset", (F.col("offset") - number).alias("group"))

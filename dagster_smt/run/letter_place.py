@@ -1,4 +1,6 @@
-"""Checks the place of dead letters: they hold original records, so the readers of masked rows must not see them."""
+"""Checks the destination of dead letters. They contain original records, so readers of masked rows must not see
+them.
+"""
 
 import re
 from collections.abc import Sequence
@@ -16,11 +18,11 @@ from dagster_smt.tables.topic_table import FileTopics, SourceSpec, TableSource
 
 
 def check_dead_letters(spec: RunSpec, topics: Sequence[str], session: SparkSession) -> None:
-    """Refuses dead letters without a topic, in a topic that the same table reads, or next to masked rows.
+    """Raises an error for dead letters without a topic, in a topic that the same table reads, or next to masked rows.
 
     Raises:
-        ConfigError: SMT531: there is no topic; SMT534: the table would read its own dead letters; SMT537: the place of
-            the dead letters is inside the table.
+        ConfigError: SMT531: no topic is set; SMT534: the table would read its own dead letters; SMT537: the dead
+            letters would be stored inside the table.
     """
     place = spec.dead_letters or spec.table.source
     if isinstance(place, TableSink):
@@ -46,7 +48,9 @@ def check_dead_letters(spec: RunSpec, topics: Sequence[str], session: SparkSessi
 
 
 def has_letters_in(spec: RunSpec) -> bool:
-    """Returns True if the topic of the dead letters is a topic of the sink: on the sink's cluster, or in its folder."""
+    """Returns True if the topic of the dead letters is one of the sink's topics, on the sink's cluster or in its
+    folder.
+    """
     place = spec.dead_letters or spec.table.source
     if not spec.dead_letter_topic or isinstance(place, TableSink | TableSource):
         return False
@@ -85,7 +89,9 @@ def _read_again(place: str, hint: str) -> ConfigError:
 
 
 def same_topics(place: LetterPlace, source: SourceSpec) -> bool:
-    """Returns True if topics are on one cluster or in one folder, however the places are written."""
+    """Returns True if two sets of topics are on the same cluster or in the same folder, however their locations are
+    spelled.
+    """
     if isinstance(place, KafkaTopics) and isinstance(source, KafkaTopics):
         from dagster_smt.tables.kafka.client import KafkaClient
 

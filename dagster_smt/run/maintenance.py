@@ -1,4 +1,4 @@
-"""The maintenance of a table, step by step. After each step, rows and progress are compared.
+"""Maintains a table step by step. After each step, rows and progress are compared with those before the step.
 
 A step that fails is reported and does not stop the next step. If the progress cannot be read, no step begins that would
 remove old versions, because a repair of the progress needs them.
@@ -24,10 +24,10 @@ from dagster_smt.tables.sinks.protocol import same_state
 
 _REMOVING = ("expire", "clean_up")
 _PAUSES = (1.0, 5.0, 15.0)
-"""Seconds before the second, third and fourth try of a step that a run has disturbed."""
+"""The seconds before the second, third and fourth attempt at a step that a run has disturbed."""
 _ATTEMPTS = 5
 _CLOCKS_SECONDS = 60
-"""By so much the clocks of two machines may differ."""
+"""The number of seconds by which the clocks of two machines may differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,9 @@ class _Evidence:
 
     @property
     def surplus(self) -> int:
-        """The number of rows that no run wrote; negative if others removed rows. Runs do not change this number."""
+        """The number of rows that no run wrote; negative if other writers removed rows. Runs do not change this
+        number.
+        """
         committed = sum(self.state.rows.values()) if self.state is not None else 0
         return self.rows - committed
 
@@ -59,7 +61,7 @@ def maintain(
         options: The steps, and the age of the versions that they remove.
         session: The Spark session.
         progress: Receives a line before each step.
-        steps: The steps to run; None: all steps that ``options`` switches on.
+        steps: The steps to run. None: all steps that ``options`` switches on.
         small_below: A file with fewer bytes is small.
 
     Raises:
@@ -80,7 +82,7 @@ def maintain(
 
 @dataclass
 class _Maintenance:
-    """The steps of ``maintain``, and the problems so far."""
+    """The steps of ``maintain``, and the problems that have occurred so far."""
 
     place: str
     maintained: Maintained
@@ -113,7 +115,7 @@ class _Maintenance:
         )
 
     def _step(self, step: str) -> StepReport:
-        """Runs a step, again if a run has disturbed it."""
+        """Runs a step, and repeats it if a run has disturbed it."""
         self.progress(f"{step}: {self.place}")
         begin = time.monotonic()
         tries = 0
@@ -134,7 +136,7 @@ class _Maintenance:
         return StepReport(step, time.monotonic() - begin, None, tries, problem)
 
     def _refusal(self, step: str) -> Problem | None:
-        """Returns why a step must not begin."""
+        """Returns the reason why a step must not begin; None if it may."""
         if step not in _REMOVING or self.unreadable is None:
             return None
         why = f"{self.unreadable.code}: {self.unreadable.statement}"
@@ -151,7 +153,7 @@ class _Maintenance:
             return None
 
     def _evidence(self) -> _Evidence | None:
-        """Returns rows and progress of one version; None if they cannot be read."""
+        """Returns the rows and the progress of one version; None if they cannot be read."""
         table = self.maintained.table
         try:
             with coded_failures(self.place):
@@ -168,7 +170,7 @@ class _Maintenance:
         return None
 
     def _compared(self, step: str, before: _Evidence | None) -> _Evidence | None:
-        """Compares rows and progress after a step with those before. Runs may have committed meanwhile."""
+        """Compares rows and progress after a step with those before it. Runs may have committed meanwhile."""
         now = self._evidence()
         if before is None or now is None:
             return now or before

@@ -1,9 +1,9 @@
-"""A run that writes a table for each topic that the chain chooses: one evaluation, and one commit per table.
+"""Writes a table for each topic that the chain chooses, with one evaluation, and one commit per table.
 
-A separate table stores the progress of the run, in the form of state that other runs store in their one table. Each
-table also has its own state, in the commit with its rows. If a run dies between two tables, the progress stays
-unchanged. The next run reads the window again, skips the tables that already hold the window, and writes the other
-tables (``docs/decisions/0034-many-tables-have-one-progress.md``).
+A separate table stores the progress of the run, in the same form as the state that other runs store in their only
+table. Each table also has its own state, in the commit with its rows. If a run dies between two tables, the progress
+stays unchanged. The next run reads the window again, skips the tables that already contain the window, and writes the
+other tables (``docs/decisions/0034-many-tables-have-one-progress.md``).
 """
 
 import secrets
@@ -53,9 +53,11 @@ from dagster_smt.tables.sinks.protocol import LaidOutTable, NewCommit, Replaced,
 from dagster_smt.tables.sources import Source
 
 PARALLEL = 8
-"""Tables that are written at the same time. Most of the time of a small commit is spent on files, not on processors."""
+"""The number of tables that are written at the same time. A small commit spends most of its time on files, not on
+processors.
+"""
 LOG_COLUMNS = "commit BIGINT, topic STRING, table STRING, status STRING, records BIGINT, rows BIGINT, code STRING"
-"""The columns of the table with the progress: a row for each table that a commit tells of."""
+"""The columns of the table with the progress. It gets a row for each table that a commit reports on."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class TableOutcome:
         destination: The result for the report.
         state: The state of the table; None if it has none, or could not be written.
         report: The report of its commit.
-        written: Its files.
+        written: The files of its commit.
     """
 
     destination: Destination
@@ -92,7 +94,7 @@ class ManyAttempt(Attempt):
         return tuple(before.tables) if before is not None else ()
 
     def commit_sendable(self, result: EvaluatedWindow) -> RunReport:
-        """Commits the window. Fails the records without a table first, if the sink requests it."""
+        """Commits the window. If the sink requests it, records without a table are marked as failed first."""
         if self.sink.refused_tables == "dead_letters":
             with self.run_.timed("evaluate"):
                 bounds = bounds_of(result, frozenset(self.run_.failures), self.plan, self.sink, self.known)
@@ -103,7 +105,7 @@ class ManyAttempt(Attempt):
         return self.commit(result)
 
     def without_refused(self, frame: DataFrame, refused: Mapping[str, Problem]) -> DataFrame:
-        """Returns the evaluated window, with the records without a table marked as failed."""
+        """Returns the evaluated window. Records without a table are marked as failed."""
         stage = last_stage(self.spec.chain)
         for topic, problem in refused.items():
             condition = refused_condition([topic], self.sink.kind, self.known)
@@ -148,7 +150,9 @@ class _Writing:
 
     @cached_property
     def reads_again(self) -> bool:
-        """Returns True if tables without a record in the window may have rows to delete, or rows of another chain."""
+        """Returns True if tables without a record in the window may have rows to delete, or rows that a different chain
+        created.
+        """
         spec, before = self.attempt.spec, self.draft.before
         window = spec.window
         if window.fixed or window.redrive or window.repair or spec.rebuild or spec.settle or self.draft.over:
@@ -179,7 +183,7 @@ class _Writing:
         return NewCommit(None, files, size), state
 
     def targets(self, bound: Mapping[str, Bound], refused: Mapping[str, Problem]) -> dict[str, Bound]:
-        """Returns what is to be written to each table."""
+        """Returns the records to write to each table."""
         known = self.attempt.known
         targets = {}
         for topic, records in bound.items():
@@ -191,7 +195,7 @@ class _Writing:
         return targets
 
     def register(self, targets: Iterable[str]) -> None:
-        """Notes new tables before they are made, so that the next run knows of them if this one dies."""
+        """Registers new tables before they are created, so that the next run knows about them if this run dies."""
         new = [topic for topic in targets if topic not in self.attempt.known]
         if not new:
             return
@@ -204,7 +208,7 @@ class _Writing:
         self.draft = replace(self.draft, before=state)
 
     def write(self, targets: Mapping[str, Bound]) -> list[TableOutcome]:
-        """Writes several tables at a time; whatever ends the process ends them all."""
+        """Writes several tables at a time. An interruption ends all of them."""
         session = self.attempt.run_.session
         former = self.attempt.known
         one = OneTable(self, frozenset(former))
@@ -219,10 +223,10 @@ class _Writing:
                 raise
 
     def tell(self, outcomes: list[TableOutcome]) -> None:
-        """Puts what became of the tables into the report.
+        """Adds the results of the tables to the report.
 
         Raises:
-            TableError: None of them could be written.
+            TableError: None of the tables could be written.
         """
         outcomes.sort(key=lambda o: o.destination.topic)
         destinations = tuple(outcome.destination for outcome in outcomes)
@@ -254,7 +258,8 @@ class _Writing:
     def waiting(self, outcomes: Iterable[TableOutcome], refused: Mapping[str, Problem]) -> OffsetSet:
         """Returns the offsets that the next run has to read again, for the tables that could not be written.
 
-        A window that the tables have read before is read again as a whole: it replaces rows of other offsets, too.
+        A window that the tables have read before is read again as a whole, because it also replaces rows of other
+        offsets.
         """
         failed = [o.destination.topic for o in outcomes if o.destination.failed]
         if not failed:
@@ -275,10 +280,10 @@ class _Writing:
         *,
         partly: bool,
     ) -> TableState:
-        """Returns the state of the progress after these tables."""
+        """Returns the state of the progress after these tables have been written."""
         draft, spec = self.draft, self.attempt.spec
         everything = Replaced(everything=draft.replaced.everything)
-        plain = replace(spec, settle=False, asked=spec.request)  # what others changed is settled table by table
+        plain = replace(spec, settle=False, asked=spec.request)  # changes of other writers are settled for each table
         draft = replace(draft, spec=plain, replaced=everything)
         table = self.attempt.run_.table
         data = report_to_json(self.report)
@@ -293,12 +298,12 @@ class _Writing:
                 rows[source] = rows.get(source, 0) + number
         all_waiting = state.waiting | waiting
         state = replace(state, held=state.held - waiting, waiting=all_waiting, tables=tables, rows=rows)
-        if waiting:  # a retry of this run has something left to do
+        if waiting:  # a retry of this run still has something to do
             state = replace(state, runs=state.runs[:-1])
         return state
 
     def log(self, outcomes: Iterable[TableOutcome], number: int) -> DataFrame:
-        """Returns the rows of the progress."""
+        """Returns the rows for the table with the progress."""
         rows = []
         for outcome in outcomes:
             one = outcome.destination
@@ -331,12 +336,12 @@ class TableRun:
         return deletions_table(self.session, self.spec.sink)
 
     def say(self, line: str) -> None:
-        """Asks whether the run may continue. Only the run reports progress, for all tables together."""
+        """Checks whether the run may continue. Only the run reports progress, for all tables together."""
         self.beat()
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
-        """Does nothing: the run measures all tables together."""
+        """Does nothing, because the run measures all tables together."""
         yield
 
     def warn(self, problems: Iterable[Problem]) -> None:
@@ -346,11 +351,11 @@ class TableRun:
 
 @dataclass(frozen=True)
 class OneTable:
-    """Writes one table after another of a window.
+    """A writer for the tables of a window, one after the other.
 
     Attributes:
-        writing: The window.
-        former: The topics that had a table before.
+        writing: The tables of the window.
+        former: The topics that had a table before this run.
     """
 
     writing: _Writing
@@ -370,7 +375,7 @@ class OneTable:
                 return self.written(bound, sink, destination, name)
         except SmtError as error:
             landed = self.landed(sink, name)
-            if landed is not None:  # what a commit holds has not failed, whatever came after it
+            if landed is not None:  # what a commit contains has not failed, whatever happened afterwards
                 return _outcome(
                     replace(destination, status="written"), landed, report_of(landed), NewCommit(None, 0, 0)
                 )
@@ -378,7 +383,7 @@ class OneTable:
             return TableOutcome(replace(destination, problems=problems, is_new=False))
 
     def landed(self, sink: TableSink, name: str) -> TableState | None:
-        """Returns the state of a commit without a confirmation; None if the table has no such commit."""
+        """Returns the state of a commit that was not confirmed; None if the table has no such commit."""
         try:
             state = open_table(self.writing.attempt.run_.session, sink).state()
         except Exception:  # noqa: BLE001 - what the table says cannot be known
@@ -407,7 +412,7 @@ class OneTable:
             plan = plan.of_forms(bound.value_forms, bound.key_forms, report_of(state) if state is not None else None)
         if not bound.counts and not (draft.replaced or draft.over or spec.settle):
             return TableOutcome(replace(destination, status="held"), state)
-        if plan.typed and plan.rows is None:  # deletions of keys that a table without rows cannot have
+        if plan.typed and plan.rows is None:  # deletions, whose keys cannot be in a table without rows
             return TableOutcome(replace(destination, status="held"), state)
         of_topic = destination_column(sink.kind) == bound.topic
         rows = narrowed(self.writing.result.frame.where(of_topic), bound, template.plan, plan)
@@ -464,7 +469,8 @@ class OneTable:
         """
         report = attempt.report(result)
         report = add_totals(report, attempt.spec.chain, attempt.plan.entries, [])
-        report.warnings = attempt.run_.warnings  # a mask that touches nothing here may touch the records of others
+        # a mask that touches nothing in this table may touch records of other tables
+        report.warnings = attempt.run_.warnings
         if attempt.keyed is None:
             written, state = attempt.write_rows(result, attempt.draft, report, {}, OffsetSet(), partly=False)
         else:
@@ -485,21 +491,23 @@ def _outcome(destination: Destination, state: TableState, report: RunReport | No
 
 
 def _refused(topic: str, problem: Problem, bound: Mapping[str, Bound], sink: TableSink) -> TableOutcome:
-    """Returns the outcome of a topic that gets no table; of all new topics together if there are too many."""
+    """Returns the outcome of a topic that gets no table. If there are too many new topics, they have one common
+    outcome.
+    """
     records = bound[topic].records if topic in bound else 0
     table = sink.of_topic(topic).place if topic else sink.place
     return TableOutcome(Destination(topic, table, "failed", records, problems=(problem,)))
 
 
 def _placed(problem: Problem, sink: TableSink) -> Problem:
-    """Returns the problem with the table in front of its place."""
+    """Returns the problem with the table's name in front of its location."""
     if sink.place in problem.place:
         return problem
     return problem.at(sink.place)
 
 
 def _check_keys(result: EvaluatedWindow, keyed: Keyed, sink: TableSink) -> None:
-    """Refuses records without a key. Where the schema is declared they have failed before.
+    """Raises an error for records without a key. If the schema is declared, such records have failed before.
 
     Raises:
         TableError: SMT720, SMT721.
@@ -517,5 +525,5 @@ def _conflict(keys: int, sink: TableSink) -> Problem:
 
 
 def _inheriting(session: SparkSession, work: Callable[[Bound], TableOutcome]) -> Callable[[Bound], TableOutcome]:
-    """Returns a function whose jobs have the tags of this thread, by which they are cancelled."""
+    """Returns a function whose Spark jobs have the tags of this thread. The tags are used to cancel the jobs."""
     return inheritable_thread_target(session)(work)

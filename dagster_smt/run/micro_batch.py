@@ -56,13 +56,13 @@ def run_batches(
         if number and batches.max_seconds is not None and clock() - started >= batches.max_seconds:
             progress(f"{batches.max_seconds:g} seconds are over: the next run continues")
             break
-        key = f"{spec.key}#{number}" if spec.key else ""  # a retry knows each batch
+        key = f"{spec.key}#{number}" if spec.key else ""  # so that a retry recognises each batch
         marks: list[str] = []
         for batch_report in reports:
             marks.extend(touched_in(spec, batch_report))
         touched = frozenset(marks)
         batch = replace(spec, window=window, key=key, touched=touched)
-        if number:  # the others go on from the first one
+        if number:  # later batches continue from the first one
             batch = replace(batch, rebuild=False, settle=False)
         report = run(batch, session, progress, evaluate=evaluate, begun=begun)
         if report.status == "empty":
@@ -79,6 +79,6 @@ def run_batches(
 
 
 def _others(spec: RunSpec, session: SparkSession, report: RunReport) -> tuple[str, ...]:
-    """Returns the topics without a failure."""
+    """Returns the topics that have not failed."""
     topics = choose_topics(spec.table, spec.window, open_source(spec.table.source, session).topics())
     return tuple(t for t in topics if t not in report.failures)

@@ -1,4 +1,6 @@
-"""Records that the chain sends to a forbidden topic: one that the same table reads, or the topic of dead letters."""
+"""Finds records that the chain sends to a forbidden topic: a topic that the same table reads, or the topic of dead
+letters.
+"""
 
 import re
 from collections.abc import Collection, Mapping
@@ -16,7 +18,7 @@ from dagster_smt.tables.sinks.records import RecordTable, own_topic
 
 
 def misrouted(result: EvaluatedWindow, spec: RunSpec, table: Table, read: Collection[str]) -> dict[str, Problem]:
-    """Returns the problem of each topic that records must not be sent to.
+    """Returns a problem for each topic to which records must not be sent.
 
     Args:
         result: The evaluated window.
@@ -44,7 +46,7 @@ def misrouted(result: EvaluatedWindow, spec: RunSpec, table: Table, read: Collec
 
 
 def refused(frame: DataFrame, problems: Mapping[str, Problem], stages: int) -> DataFrame:
-    """Returns the evaluated window, with the records of these topics marked as failed at the last stage."""
+    """Returns the evaluated window. Records with these topics are marked as failed at the last stage."""
     for topic, problem in problems.items():
         frame = _refused(frame, topic, problem, stages)
     return frame

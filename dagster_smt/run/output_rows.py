@@ -12,7 +12,7 @@ from dagster_smt.tables.sink_options import TableSink
 
 
 def output_rows(evaluated: DataFrame, spec: RunSpec) -> DataFrame:
-    """Returns the rows of the table: the chain's columns, and the columns with the source of each row.
+    """Returns the rows of the table, with the chain's columns and the source columns.
 
     Raises:
         PlanError: SMT573, a column of the chain has the name of a source column.

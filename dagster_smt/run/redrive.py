@@ -1,4 +1,4 @@
-"""The window of a redrive: exactly the failed records."""
+"""Determines the window of a redrive: exactly the failed records."""
 
 from dataclasses import replace
 
@@ -11,14 +11,14 @@ from dagster_smt.tables.windows import Available
 
 
 def redriven(spec: RunSpec, available: Available, state: TableState | None) -> tuple[RunSpec, list[Problem]]:
-    """Returns the run whose window holds the failed records that the table's state lists.
+    """Returns a run whose window contains the failed records that the table's state lists.
 
     Returns:
         The run, with the same request; and the problems of records that the topic has lost (SMT519).
 
     Raises:
         ConfigError: SMT513, the run config already fixes a window.
-        UnsupportedError: SMT578, the sink does not remember which records failed.
+        UnsupportedError: SMT578, the sink does not remember which records have failed.
     """
     _check(spec)
     known = state.failed & state.held if state is not None else OffsetSet()
@@ -27,11 +27,11 @@ def redriven(spec: RunSpec, available: Available, state: TableState | None) -> t
 
 
 def run_of_offsets(spec: RunSpec, offsets: OffsetSet, available: Available) -> tuple[RunSpec, OffsetSet]:
-    """Returns the run whose window holds some offsets of its topics, and the offsets that the topics have lost."""
+    """Returns a run whose window contains some offsets of its topics, and the offsets that the topics have lost."""
     topics = topics_of(available.ranges)
     own = offsets.without(topics_in(offsets.parts) - topics)
     present = offsets_of(available.ranges)
-    # Offsets before the window that the table has not read are no gap: the next usual run reads them.
+    # Offsets before the window that the table has not read are not a gap, because the next ordinary run reads them.
     request = replace(spec.window, explicit=Window(tuple((own & present).ranges())), accept_gap=False)
     return replace(spec, window=request, asked=spec.request), own - present
 

@@ -1,4 +1,4 @@
-"""Failed records: their coordinates, their stage and their problem, in messages for the user."""
+"""Describes failed records in messages for the user: their coordinates, their stage and their problem."""
 
 from typing import Any
 
@@ -23,9 +23,9 @@ _JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 
 
 def rejected_rows(evaluated: DataFrame, chain: Chain, table: TopicTable) -> DataFrame:
-    """Returns a row for each failed record: its place, the stage in Connect's terms, and its problem.
+    """Returns a row for each failed record: its coordinates, the stage in Connect's terms, and its problem.
 
-    If a record has several rows, the first failed row counts.
+    If a record has several rows, the result describes the first failed row.
     """
     stages = dict.fromkeys(range(len(chain.stages)), "TRANSFORMATION")
     classes = {}
@@ -87,11 +87,11 @@ def last_stage(chain: Chain) -> int:
 
 
 def with_failed(frame: DataFrame, own: Column, stage: int, problem: Problem, statement: Column) -> DataFrame:
-    """Returns the evaluated window, with some records marked as failed.
+    """Returns the evaluated window, in which some records are marked as failed.
 
     Args:
         frame: The window.
-        own: The condition for the records to fail, among those that passed the chain.
+        own: The condition for the records to mark, among those that came through the chain.
         stage: The stage to report.
         problem: The problem of these records, without the statement.
         statement: The statement for each record.
@@ -124,5 +124,5 @@ def not_committed(place: str, counts: TopicCounts, *, whole: bool) -> Problem:
 
 
 def located(reject: RejectedRecord) -> Problem:
-    """Returns the problem of a rejected record, with the record's coordinates as its place."""
+    """Returns the problem of a rejected record, with the record's coordinates as its location."""
     return reject.problem.at(f"{reject.topic}-{reject.partition}@{reject.offset}")

@@ -1,4 +1,4 @@
-"""Run reports as JSON data, the form in which each commit of a table stores its report."""
+"""Converts run reports to JSON data and back. Each commit of a table stores its report in this form."""
 
 import dataclasses
 from typing import Any
@@ -11,7 +11,9 @@ from dagster_smt.model.windows.window import Window
 
 
 def report_to_json(report: RunReport) -> dict[str, Any]:
-    """Returns the report as JSON data. Defaults of schemas are left out: their Python form is not JSON."""
+    """Returns the report as JSON data. Default values of schemas are left out, because their Python form is not
+    JSON.
+    """
     schemas = []
     for schema in (report.before, report.after, report.key_after):
         schemas.append(schema.without_defaults() if schema is not None else None)
@@ -23,15 +25,15 @@ def report_to_json(report: RunReport) -> dict[str, Any]:
 
 
 def report_from_json(data: dict[str, Any]) -> RunReport:
-    """Reads what ``report_to_json`` wrote."""
+    """Reads a report that ``report_to_json`` has written."""
     return msgspec.convert(data, RunReport)
 
 
 def report_of(state: TableState, run: CommittedRun | None = None) -> RunReport:
-    """Returns the report of a committed run that could not return its own; its status is ``already committed``.
+    """Returns the report of a committed run that could not return its own report. Its status is ``already committed``.
 
-    The report of the last commit is complete. Of an earlier commit, and of any commit to topics of a cluster, only the
-    fact is known.
+    The report of the last commit is complete. For an earlier commit, and for any commit to topics of a cluster, the
+    report only states that the commit exists.
     """
     if not state.report or (run is not None and run.number != state.number):
         name = str(state.report.get("name", ""))

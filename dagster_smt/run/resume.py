@@ -19,11 +19,11 @@ def state_to_resume(spec: RunSpec, table: Table, say: Progress) -> TableState | 
     """Returns the table's state, if this run may continue from that state.
 
     Raises:
-        TableError: SMT522, SMT554, SMT555: the state cannot be determined; SMT523: there are rows and no state; SMT524:
-            another asset writes the table; SMT525: the table holds another kind of rows; SMT786: the table was given
-            back to a connector.
+        TableError: SMT522, SMT554, SMT555: the state cannot be determined; SMT523: the table has rows but no state;
+            SMT524: another asset writes the table; SMT525: the table holds a different kind of rows; SMT786: the table
+            has been given back to a connector.
     """
-    # a rebuild of some topics only needs the state of the others, so a state that cannot be read stops that run
+    # a rebuild of only some topics needs the state of the other topics, so an unreadable state stops that run
     fresh = spec.rebuild and not spec.window.topics
     try:
         state = table.state(settle=spec.settle)
@@ -58,7 +58,7 @@ def others(state: TableState | None, topics: Collection[str]) -> list[str]:
 
 
 def check_owner(spec: RunSpec, state: TableState) -> None:
-    """Refuses a table that another asset writes, because the chain never ran on the table's rows."""
+    """Raises an error if another asset writes the table, because this chain never ran on the table's rows."""
     owner = state.report.get("name")
     if owner and owner != spec.name and not spec.take_over:
         hint = "choose another place for the sink; or, if the asset has a new name, launch once with window.take_over"
@@ -76,7 +76,7 @@ def unknown_rows(place: str) -> Problem:
 
 
 def mirror(spec: RunSpec, source: Source, state: TableState, say: Progress) -> None:
-    """Shows the progress in a consumer group, if the topic table names one. A failure does not undo the commit."""
+    """Writes the progress to a consumer group, if the topic table names one. A failure does not undo the commit."""
     group = spec.table.group
     if not group:
         return
@@ -91,7 +91,7 @@ def mirror(spec: RunSpec, source: Source, state: TableState, say: Progress) -> N
 
 
 def keep(spec: RunSpec, table: Table, state: TableState, say: Progress) -> None:
-    """Keeps the state of a table without new records.
+    """Keeps the state of a table if there are no new records.
 
     If the run accepts unmasked records, the table records the acceptance.
     """

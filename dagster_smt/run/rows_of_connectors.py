@@ -1,4 +1,4 @@
-"""Checks for runs in a table with rows that a connector wrote."""
+"""Checks runs in a table whose rows a connector has written."""
 
 from collections.abc import Collection
 
@@ -9,7 +9,7 @@ from dagster_smt.model.windows.window import Window
 
 
 def check_not_given_back(place: str, state: TableState) -> None:
-    """Refuses a table that was given back to a connector, because run and connector would write the same records.
+    """Raises an error if the table has been given back to a connector. Run and connector would write the same records.
 
     Raises:
         TableError: SMT786.
@@ -22,7 +22,7 @@ def check_not_given_back(place: str, state: TableState) -> None:
 
 
 def check_rows_of_connector(place: str, state: TableState | None, window: Window, topics: Collection[str] = ()) -> None:
-    """Refuses to read records again if a connector wrote their rows, because the old rows would stay next to the new
+    """Raises an error if a run would read records whose rows a connector wrote. The old rows would stay next to the new
     rows.
 
     Args:

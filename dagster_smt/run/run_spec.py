@@ -27,24 +27,25 @@ class RunSpec:
     """The request of one run.
 
     Attributes:
-        name: Name of the asset or op; the connector's name in dead letters.
+        name: The name of the asset or op, which appears as the connector's name in dead letters.
         chain: The chain, with the stages that the columns of the topic table add around it.
         table: The topic table that the run reads.
         sink: The table or the topics that the run writes.
-        window: The requested offsets; by default those after the last committed window.
+        window: The requested offsets; by default the offsets after the last committed window.
         errors_tolerance: Connect's ``errors.tolerance``: ``none`` leaves out topics with records that fail, ``all``
             continues without these records.
-        dead_letters: The place of dead letters: topics, or a separate table. ``None``: topics next to those that the
-            run reads.
+        dead_letters: The destination of dead letters: topics, or a separate table. ``None``: topics next to the topics
+            that the run reads.
         dead_letter_topic: The topic of dead letters; empty: no dead letters.
         rebuild: True to start over: this window replaces all rows, or all rows of ``window.topics``.
         take_over: True to continue a table that runs of another name have written.
-        settle: True to accept changes of other writers: the state then counts the current rows.
+        settle: True to accept changes of other writers. The counts in the state then start from the current rows.
         key: The orchestrator's run and step. A second run with the same key and request is a retry.
         asked: The whole request, if this run is a part of it.
-        touched: Fingerprints of the ledger entries that earlier batches of the run touched.
-        defined: The chain of the definition, if the run has another chain; else None.
-        erasure: How records name persons, and the register of those whose records are left out; None: no erasure.
+        touched: The fingerprints of the ledger entries whose stages touched records in earlier batches of the run.
+        defined: The chain of the definition, if the run uses a different chain; else None.
+        erasure: The settings that state how records name people, and the register of the people whose records are left
+            out; None without an erasure.
     """
 
     name: str
@@ -76,10 +77,10 @@ class RunSpec:
         object.__setattr__(self, "chain", keeping_key(chain, self.table, self.sink))
 
     def plan(self) -> Plan:
-        """Returns the plan of the chain before any window is known. The plan is made once.
+        """Returns the plan of the chain before any window is known. The plan is created only once.
 
         Raises:
-            PlanError, UnsupportedError: As ``plan_sink``: the run can never work.
+            PlanError, UnsupportedError: The run can never work; see ``plan_sink``.
         """
         return self._plan
 
@@ -91,8 +92,8 @@ class RunSpec:
     def request(self) -> str:
         """Identifies the request.
 
-        A request for the next window is the same under every chain. A request that replaces rows is a new request if
-        the chain, the columns or the formats differ, and has to run again.
+        A request for the next window stays the same if the chain changes. A request that replaces rows becomes a new
+        request, which has to run again, if the chain, the columns or the formats change.
         """
         if self.asked:
             return self.asked
@@ -101,10 +102,10 @@ class RunSpec:
         else:
             explicit = None
         asked = {**asdict(replace(self.window, explicit=None)), "explicit": explicit, "rebuild": self.rebuild}
-        del asked["cuts"]  # they divide the counts only
-        if self.window.late == "next":  # older versions knew nothing else
+        del asked["cuts"]  # they only divide the counts
+        if self.window.late == "next":  # older versions supported nothing else
             del asked["late"]
-        if not self.window.begin_anew:  # older versions did not have it
+        if not self.window.begin_anew:  # older versions did not have this option
             del asked["begin_anew"]
         if self.settle:
             asked["settle"] = True
@@ -116,7 +117,7 @@ class RunSpec:
 
     @property
     def _row_inputs(self) -> list[str]:
-        """Everything that the rows depend on, except the records."""
+        """Everything on which the rows depend, except the records."""
         table = self.table
         formats = [f"{form.kind} {form.schema!r} {form.options!r}" for form in (table.key, table.value)]
         return [self.chain.hash, repr(table.row), *formats, self.sink.kind]

@@ -1,7 +1,7 @@
-"""Failures of Spark, the JVM and the file system, as problems with a code.
+"""Converts failures of Spark, the JVM and the file system into problems with a code.
 
-The original messages may quote the value of a field. So a problem contains only names: Spark's error condition, Java's
-classes.
+The original messages may quote the value of a field. So a problem contains only names: Spark's error condition, and
+Java's classes.
 """
 
 import re
@@ -74,15 +74,15 @@ _LOG = "read the log of the Spark application. Unless this run reported a commit
 
 @contextmanager
 def coded_failures(place: str) -> Iterator[None]:
-    """Turns every foreign exception into an ``EngineError``.
+    """Converts every foreign exception into an ``EngineError``.
 
     Args:
-        place: What was running.
+        place: The name of what was running.
 
     Raises:
-        EngineError: SMT620 Spark failed, SMT621 the JVM or the Connect server is gone, SMT622 the file system refused,
-            SMT623 the disk is full, SMT624 executors lack a Python module, SMT625 to SMT628, SMT634, SMT635, SMT641
-            Kafka, SMT638 a batch of records is too large for Arrow, SMT661 to SMT663 object stores and catalogs;
+        EngineError: SMT620 Spark failed, SMT621 the JVM or the Connect server is gone, SMT622 the file system denied an
+            operation, SMT623 the disk is full, SMT624 executors lack a Python module, SMT625 to SMT628, SMT634, SMT635,
+            SMT641 Kafka, SMT638 a batch of records is too large for Arrow, SMT661 to SMT663 object stores and catalogs;
             SMT591, an unforeseen failure.
     """
     try:

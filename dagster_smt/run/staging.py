@@ -1,7 +1,7 @@
 """The evaluated window: computed once, cached by Spark, counted by topic, and then written.
 
-A run counts the rows before it commits. So the commit can contain the result of every record, and a run without
-tolerance can stop. Spark caches the rows on its executors, on disk if memory is short. The driver receives only counts.
+A run counts the rows before it commits. So the commit can contain the result of every record, and a run that tolerates
+no errors can stop. Spark caches the rows on its executors, on disk if memory is short. The driver receives only counts.
 """
 
 from collections import Counter
@@ -31,10 +31,12 @@ from dagster_smt.spark.records.jvm_records import with_left
 from dagster_smt.tables.topic_table import TopicTable
 
 RunLeft = Callable[[DataFrame], DataFrame]
-"""Runs the rows that the JVM lane left."""
+"""Processes the rows that the JVM lane could not handle."""
 LEFT_ROWS = "left_rows"
 _FEW_GROUPS = 100
-"""Spark sorts the rows for the lane's aggregate if a task has more than 128 groups."""
+"""The largest number of groups for the lane's aggregate. Spark sorts the rows for it if a task has more than 128
+groups.
+"""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class EvaluatedWindow:
     parts: tuple[dict[str, TopicCounts], ...] = ()
 
     def rows_out(self, left_out: frozenset[str] = frozenset()) -> DataFrame:
-        """Returns the rows of the records that passed, except for some topics."""
+        """Returns the rows of the records that came through the chain, without those of some topics."""
         rows = self.frame.where("__status = 0")
         if left_out:
             return rows.where(~F.col("__topic").isin(*left_out))
@@ -102,9 +104,9 @@ class EvaluatedWindow:
 
 
 def ranges_of_records(rows: DataFrame) -> OffsetSet:
-    """Returns the offsets of evaluated records. Executors combine the offsets to ranges."""
+    """Returns the offsets of evaluated records. Executors combine the offsets into ranges."""
     place = ("__topic", "__partition")
-    # of offsets, not of rows: several rows may be of one record
+    # counts offsets, not rows, because several rows may come from one record
     number = F.dense_rank().over(Window.partitionBy(*place).orderBy("__offset"))
     numbered = rows.select(*place, "__offset", number.alias("number"))
     ranges = numbered.groupBy(*place, F.col("__offset") - F.col("number")).agg(
@@ -116,12 +118,12 @@ def ranges_of_records(rows: DataFrame) -> OffsetSet:
 
 @contextmanager
 def staged(evaluated: DataFrame, plan: Plan, left: RunLeft, division: Division = WHOLE) -> Iterator[EvaluatedWindow]:
-    """Evaluates, persists and counts a window. The window is released at the end of the block.
+    """Evaluates, caches and counts a window. The cache is released at the end of the block.
 
     Args:
         evaluated: The evaluator's columns.
         plan: The plan of the chain.
-        left: Runs the cached rows that the JVM lane left.
+        left: Processes the cached rows that the JVM lane could not handle.
         division: The parts to count.
     """
     chain, entries = plan.chain, plan.entries
@@ -151,7 +153,8 @@ def staged(evaluated: DataFrame, plan: Plan, left: RunLeft, division: Division =
             counts[topic] = add_up(of[topic] for of in parts if topic in of)
         yield EvaluatedWindow(frame, counts, dict(as_guessed), other, parts)
     finally:
-        with suppress(Exception):  # the window may be committed: what Spark cannot give back is no failure of it
+        # the window may have been committed, so failing to release the cache is not a failure of the window
+        with suppress(Exception):
             for rows_of_spark in frames:
                 rows_of_spark.unpersist()
 

@@ -1,4 +1,6 @@
-"""Columns that do not fit a table: a rebuild of all topics may start the table over; otherwise an error says why."""
+"""Handles columns that do not fit a table. A rebuild of all topics may start the table over; otherwise an error states
+the reason.
+"""
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
@@ -29,7 +31,7 @@ def with_columns(
         TableError: The columns do not fit. The hint names a remedy for this run.
     """
     other_kind = draft.before is not None and draft.before.kind != draft.spec.sink.holds
-    if other_kind and not draft.replaced.everything:  # that has been looked at: every topic is named
+    if other_kind and not draft.replaced.everything:  # this has been checked before: every topic is named
         return commit(_over(draft))
     try:
         return commit(draft)
@@ -46,13 +48,13 @@ def with_columns(
 def _started_over(draft: Draft, failures: Collection[str], error: TableError) -> Draft | None:
     """Returns the commit that starts the table over. Returns None if the request does not mean that.
 
-    A rebuild of topics keeps the columns, as the rows of other topics stay. Where it names each topic that has rows,
-    none stay: then it is the rebuild of the whole table that it looks like.
+    A rebuild of some topics keeps the columns, because the rows of the other topics stay. If the rebuild names every
+    topic that has rows, no rows stay, so it is treated as a rebuild of the whole table.
 
     Args:
         draft: The commit.
-        failures: Topics of the run that cannot be read: their rows would be gone, and not come back.
-        error: Why the columns do not fit.
+        failures: Topics of the run that cannot be read. Their rows would be lost, because no run could read them again.
+        error: The error that states why the columns do not fit.
     """
     own = draft.replaced.topics
     if not own or failures or not all(problem.code == _OTHER_TYPE for problem in error.problems):

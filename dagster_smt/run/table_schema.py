@@ -1,4 +1,4 @@
-"""The columns of a table after a run, checked before anything is written."""
+"""Checks the columns of a table after a run, before anything is written."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType

@@ -1,4 +1,4 @@
-"""Counts by time partition, for a window that is read for several time partitions at once."""
+"""Counts by time partition, for a window that a run reads for several time partitions at once."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,15 +31,16 @@ def with_part(frame: DataFrame, division: Division) -> tuple[DataFrame, Column]:
 
 
 def _part_sql(most: int) -> str:
-    """Returns the SQL for the part of an offset.
+    """Returns the SQL for the number of the part to which an offset belongs.
 
-    A binary search counts the starts before the offset, as a year has many days.
+    The SQL uses a binary search over the starts of the parts, because a year has many days.
     """
     bits = []
     for bit in reversed(range(most.bit_length())):
         bits.append(str(1 << bit))
     steps = ", ".join(bits)
-    reached = f"get({_STARTS}, at + step - 1) <= __offset"  # beyond the last start it is null, which is no yes
+    # beyond the last start the comparison is null, which is treated as false
+    reached = f"get({_STARTS}, at + step - 1) <= __offset"
     passed = f"aggregate(array({steps}), 0, (at, step) -> IF({reached}, at + step, at))"
     if most:
         return f"coalesce(get({_PARTS}, {passed}), 0)"

@@ -1,5 +1,6 @@
-"""Records that their target topics would refuse, or that have no target: each record fails alone, before the run
-writes anything."""
+"""Finds records that their target topics would reject, or that have no target topic. Each of them fails alone, before
+the run writes anything.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -39,18 +40,18 @@ _NO_PARTITION = Problem(
     "the record was routed to a partition that its topic does not have",
     "add partitions to the topic, or correct the column or field for the partition; then run the failed records again",
 )
-"""Neither problem names the topic, which may be the value of a field."""
+"""Neither of these problems names the topic, because its name may be the value of a field."""
 
 
 @dataclass(frozen=True)
 class Unmet:
-    """The requirements of topics that records of a window do not meet.
+    """The requirements of topics that some records of a window do not meet.
 
     Attributes:
-        limits: The limit in bytes by topic, for topics with a larger record.
-        with_keys: The compacted topics with a record without a key.
-        absent: The topics of records that do not exist, and that the run does not create.
-        partitions: The last partition by topic, for topics with a record of a greater one.
+        limits: The limit in bytes by topic, for topics that would receive a larger record.
+        with_keys: The compacted topics that would receive a record without a key.
+        absent: The target topics that do not exist and that the run does not create.
+        partitions: The last partition by topic, for topics that would receive a record in a higher partition.
     """
 
     limits: Mapping[str, int] = field(default_factory=dict)
@@ -63,13 +64,13 @@ class Unmet:
 
 
 def unmet(result: EvaluatedWindow, table: Table, *, tolerant: bool) -> Unmet:
-    """Returns the requirements that records of a window do not meet.
+    """Returns the requirements that some records of a window do not meet.
 
     Args:
         result: The evaluated window.
         table: The sink.
-        tolerant: True if a record without a target is a dead letter. Otherwise, and if no target exists, the sink
-            refuses the window.
+        tolerant: True if a record without a target becomes a dead letter. Otherwise, and if no target exists, the sink
+            raises an error for the window.
     """
     if not isinstance(table, KafkaTable):
         return Unmet()
@@ -101,7 +102,7 @@ def unmet(result: EvaluatedWindow, table: Table, *, tolerant: bool) -> Unmet:
 
 
 def _last_partitions(result: EvaluatedWindow, table: KafkaTable) -> dict[str, int]:
-    """Returns the last partition of each topic for which the chain chooses a greater one."""
+    """Returns the last partition of each topic for which the chain chooses a higher partition."""
     rows = result.rows_out().select("__out.*")
     if TARGET not in rows.columns:
         return {}
@@ -113,8 +114,7 @@ def _last_partitions(result: EvaluatedWindow, table: KafkaTable) -> dict[str, in
 
 
 def without_unmet(frame: DataFrame, unmet: Unmet, table: Table, chain: Chain) -> DataFrame:
-    """Returns the evaluated window, with the records that their topics would refuse marked as failed at the last
-    stage."""
+    """Returns the evaluated window. Records that their topics would reject are marked as failed at the last stage."""
     assert isinstance(table, KafkaTable)
     stage = last_stage(chain)
     if unmet.limits:

@@ -1,4 +1,6 @@
-"""Masks, drops and renames that touched nothing: the entry in the table's state, and the run that repairs it."""
+"""Masks, drops and renames that touched no record: their entries in the table's state, and the run that repairs
+them.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -34,7 +36,9 @@ def unmasked_after(before: TableState, spec: RunSpec, report: RunReport, window:
 
 
 def touched_in(spec: RunSpec, report: RunReport) -> set[str]:
-    """Returns the fingerprints of the ledger entries that a run touched; none if the report has no counts."""
+    """Returns the fingerprints of the ledger entries whose stages touched records in a run; none if the report has no
+    counts.
+    """
     marks = fingerprints(spec.chain)
     results = set()
     for mark, line in zip(marks, report.ledger, strict=False):
@@ -49,7 +53,7 @@ def run_of(spec: RunSpec) -> str:
 
 
 def _silent(spec: RunSpec, report: RunReport, window: Window, marks: tuple[str, ...]) -> Iterator[Unmasked]:
-    """Yields the ledger entries without any touch in the whole run, with the records that passed their stage."""
+    """Yields the ledger entries whose stages touched no record in the whole run, with the records that reached them."""
     numbers = {}
     for number, line in enumerate(report.ledger):
         numbers[line.entry] = number
@@ -66,7 +70,7 @@ def _silent(spec: RunSpec, report: RunReport, window: Window, marks: tuple[str, 
 
 
 def _left_out(spec: RunSpec, report: RunReport, window: Window) -> Iterator[Unmasked]:
-    """Yields the masks and drops of the definition's chain that this run's chain does not have."""
+    """Yields the masks and drops of the definition's chain that this run's chain lacks."""
     topics = []
     for topic, counts in report.topics.items():
         if counts.rows_out:
@@ -84,7 +88,7 @@ def _on_record(entry: LedgerEntry, mark: str, spec: RunSpec, window: Window, top
 
 
 def repaired(spec: RunSpec, available: Available, state: TableState | None) -> tuple[RunSpec, list[Problem]]:
-    """Returns the run whose window holds the unmasked records. The run reads them again and replaces their rows.
+    """Returns a run whose window contains the unmasked records. The run reads them again and replaces their rows.
 
     Returns:
         The run, with the same request; and the problems of records that the topic has lost (SMT353).

@@ -1,4 +1,4 @@
-"""Records that a run need not read: the narrowed window, and the counts that include the unread records."""
+"""Handles records that a run need not read: narrows the window, and adds the unread records to the counts."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _MOST_LINES = 5
-"""Topics and stages of which a run says that they are not read."""
+"""The number of log lines about unread records. There is a line for each topic and stage."""
 
 
 def needed(spec: RunSpec, window: Window, source: Source) -> Narrowed:
@@ -26,7 +26,7 @@ def needed(spec: RunSpec, window: Window, source: Source) -> Narrowed:
 
 
 def records_of(spec: RunSpec, source: Source, window: Window, say: Callable[[str], None]) -> "DataFrame":
-    """Returns the records of the part to read, with all columns that the chain uses."""
+    """Returns the records of the part of a window that must be read, with all columns that the chain uses."""
 
     def beat() -> None:
         say("")
@@ -73,7 +73,7 @@ def unread_in(window: Window, unread: Sequence[Unread], source: Source) -> tuple
 def with_erased(
     topics: Mapping[str, TopicCounts], erased: Mapping[str, int], stages: int, entries: int
 ) -> dict[str, TopicCounts]:
-    """Returns the counts with the records of erased persons added, as dropped by no stage."""
+    """Returns the counts, including the records of erased people as dropped, although no stage dropped them."""
     counts_by_topic = dict(topics)
     for topic, records in erased.items():
         none = TopicCounts(dropped=(0,) * stages, failed=(0,) * stages, touched=(0,) * entries)
@@ -85,7 +85,7 @@ def with_erased(
 def with_unread(
     topics: Mapping[str, TopicCounts], unread: Sequence[Unread], stages: int, entries: int
 ) -> dict[str, TopicCounts]:
-    """Returns the counts with unread records added, as dropped by their stages. The ledger does not count them."""
+    """Returns the counts, including unread records as dropped by their stages. The ledger does not count them."""
     counts_by_topic = dict(topics)
     for part in unread:
         none = TopicCounts(dropped=(0,) * stages, failed=(0,) * stages, touched=(0,) * entries)

@@ -259,7 +259,7 @@ class TableReader(BaseSource):
         return ""
 
     def _first(self, frame: Callable[[], DataFrame]) -> str:
-        """Returns the first value; None if the table does not have it."""
+        """Returns the first value; an empty string if the table does not have it."""
         try:
             row = frame().first()
         except (AnalysisException, PySparkException):
