@@ -1,4 +1,6 @@
-"""Chains as Dagster assets and ops. Loads neither PySpark nor a JVM: the first run loads them."""
+"""Chains as Dagster assets and ops. Importing this package loads neither PySpark nor a JVM: the first run loads
+them.
+"""
 
 from dagster_shared.libraries import DagsterLibraryRegistry
 

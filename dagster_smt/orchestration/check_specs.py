@@ -1,4 +1,4 @@
-"""The checks that a table has, their specs, and their results for Dagster."""
+"""Determines the checks of a table, and creates their specs and their results for Dagster."""
 
 from collections.abc import Iterator, Sequence
 
@@ -42,7 +42,7 @@ def contract_of(checks: SmtChecks, sink: Sink, name: str) -> Schema | None:
     """Returns the contract of a table.
 
     Raises:
-        ConfigError: SMT044, the table has Kafka's columns only, which need no promise.
+        ConfigError: SMT044, the table has only Kafka's columns, which need no contract.
     """
     if checks.contract is not None and sink.kind != "columns":
         hint = "write columns, or leave the contract out"
@@ -53,13 +53,13 @@ def contract_of(checks: SmtChecks, sink: Sink, name: str) -> Schema | None:
 
 
 CHECKS_OF_DESTINATIONS = ("rows_match_offsets", "keys_unique", "schema_matches_plan")
-"""The checks that each destination of a ``{topic}`` sink has of its own."""
+"""The checks that each table of a ``{topic}`` sink gets separately."""
 _NOT_FOR_MANY_TABLES = ("keys_unique", "schema_matches_plan", "small_files", "contract")
-"""The checks that an asset with a ``{topic}`` sink does not have, because they look at one table."""
+"""The checks that an asset with a ``{topic}`` sink does not have, because they apply to a single table."""
 
 
 def _applies(name: str, chain: Chain, sink: Sink) -> bool:
-    """Returns True if tables with this chain and sink have a check. A new check applies to all tables by default."""
+    """Returns True if tables with this chain and sink have the check. A new check applies to all tables by default."""
     is_many = isinstance(sink, TableSink) and sink.per_topic
     if name == "tables_written":
         return is_many

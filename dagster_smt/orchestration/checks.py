@@ -31,16 +31,18 @@ _DIFFERING_COLUMNS = {"column": "string", "records": "int"}
 _CERTIFIED_COLUMNS = {"stage": "string", "verdict": "string", "records": "int", "first": "string"}
 SMALL_FILES = "small_files"
 DEFAULT_SMALL_FILES = 0.5
-"""The share of small files from which on a maintenance job warns, unless the checks of the table name another one."""
+"""The share of small files at which a maintenance job starts to warn, unless the checks of the table set another
+share.
+"""
 MANY_FILES = 50
-"""A table with fewer files has too few for a share of small ones to matter."""
+"""In a table with fewer files, the share of small files does not matter."""
 HELD_BACK_HINT = (
     "add it to the file of paths with its tags, or with [], then run its records again: docs/how-to/policy.md"
 )
 _HELD_COLUMNS = {"topic": "string", "part": "string", "path": "string", "records": "int"}
 _MOST_ROWS = 200
 _MOST_NAMES = 5
-"""Names in a sentence."""
+"""The largest number of names in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -48,26 +50,27 @@ class SmtChecks:
     """The checks of a table, and the severity of failures.
 
     Attributes:
-        off: Names of checks to leave out.
-        blocking: Names of checks whose failure keeps the assets downstream from running in the same run.
-        severity: ``WARN`` or ``ERROR`` by the name of a check, instead of the check's own severity. Dead letters (up to
-            ``failed_share``), gaps, lag, masked values in other fields and differing keys warn; the other checks are
-            errors. ``dead_mask`` is an error for masks, and for stages that a run's chain omitted; it warns for drops
-            and renames.
-        failed_share: The share of failed records, of a run or of one topic, from which on dead letters are an error;
-            1.0: only if all records failed.
-        max_lag: Limit of the offsets that are unread after a run; None: no such check.
-        contract: Columns that readers of the table rely on, as a DDL text (``id BIGINT NOT NULL, name STRING``). The
-            table may have more columns. None: no such check.
-        max_small_files: The share of small files from which on ``small_files`` warns, such as 0.5, in a table with at
-            least 50 files. None: no such check in runs; maintenance jobs report the check in any case.
+        off: The names of checks to leave out.
+        blocking: The names of checks whose failure prevents downstream assets from running in the same run.
+        severity: ``WARN`` or ``ERROR`` by the name of a check, instead of the check's own severity. By default, the
+            checks of dead letters (up to ``failed_share``), gaps, lag, masked values in other fields, and differing
+            keys warn. The other checks are errors. ``dead_mask`` is an error for masks, and for stages that a run's
+            chain omitted; it warns for drops and renames.
+        failed_share: Dead letters are an error if at least this share of the records of a run, or of one topic, failed.
+            With 1.0, they are an error only if all records failed.
+        max_lag: The largest permitted number of offsets that are unread after a run. None: the table does not get this
+            check.
+        contract: The columns that readers of the table rely on, as a DDL string (``id BIGINT NOT NULL, name STRING``).
+            The table may have more columns. None: the table does not get this check.
+        max_small_files: The check ``small_files`` warns if the share of small files is at least this, such as 0.5, in a
+            table with at least 50 files. None: runs do not perform this check; maintenance jobs report it in any case.
         small_file_mb: A file below this size, in megabytes, is small.
-        same_as_connect: The number of records of each run, such as 1000, that also run in Kafka Connect's own classes;
-            the results must agree. None: no such check.
+        same_as_connect: The number of records of each run, such as 1000, that also go through Kafka Connect's own
+            classes. The results must be equal. None: the table does not get this check.
 
     Raises:
-        ConfigError: SMT036, there is no check of a name; SMT307, ``failed_share`` or ``max_small_files`` is not a
-            share, or ``same_as_connect`` is below 1; or the problems of the contract.
+        ConfigError: SMT036, there is no check with a given name; SMT307, ``failed_share`` or ``max_small_files`` is not
+            a share, or ``same_as_connect`` is below 1; or the problems of the contract.
     """
 
     off: Sequence[str] = ()
@@ -104,7 +107,7 @@ class SmtChecks:
 
     @property
     def small_file_bytes(self) -> int:
-        """The size below which a file is small."""
+        """The size in bytes below which a file is small."""
         return int(self.small_file_mb * 2**20)
 
 
@@ -118,11 +121,13 @@ class Evidence:
     mask_exceptions: Sequence[MaskException] = ()
     failed_share: float = 1.0
     readers: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Columns of other assets that come from each column of this asset, by the lineage of those assets."""
+    """The columns of other assets that come from each column of this asset, according to the lineage of those
+    assets.
+    """
     checks: SmtChecks = field(default_factory=SmtChecks)
     """The limits of the table."""
     certificate: "Certificate | Problem | None" = None
-    """The comparison of a sample with Kafka Connect, or why there is none."""
+    """The comparison of a sample with Kafka Connect, or the reason why there is none."""
 
 
 @dataclass(frozen=True)
@@ -271,7 +276,9 @@ def schema_matches_plan(evidence: Evidence) -> CheckVerdict:
 
 
 def dead_mask(evidence: Evidence) -> CheckVerdict:
-    """Every mask, drop and rename touches records, and the table holds no record that one failed to change."""
+    """Every mask, drop and rename touches records, and the table contains no record that one of them failed to
+    change.
+    """
     silent = silent_lines(evidence.report.ledger, evidence.report.stages)
     on_record = evidence.facts.unmasked
     if not silent and not on_record:
@@ -281,7 +288,7 @@ def dead_mask(evidence: Evidence) -> CheckVerdict:
     rows = [_on_record(one) for one in on_record]
     for entry in entries:
         effect = (entry.alias, entry.action, entry.side, entry.path)
-        if effect not in recorded:  # the state of a table has no room for all effects
+        if effect not in recorded:  # the table's state has no space for all effects
             rows.append({**_NO_RECORD, **dict(zip(("stage", "action", "side", "path"), effect, strict=True))})
     hints = []
     for p in evidence.report.warnings:
@@ -289,7 +296,7 @@ def dead_mask(evidence: Evidence) -> CheckVerdict:
             hints.append(p.hint)
     metadata = {
         "untouched": table(rows[:_MOST_ROWS], _DEAD_COLUMNS),
-        "hint": "\n".join([*dict.fromkeys(hints), REPAIR_HINT]),  # a text: the UI hides lists behind a button
+        "hint": "\n".join([*dict.fromkeys(hints), REPAIR_HINT]),  # a string, because the UI hides lists behind a button
         **_accepted(evidence),
     }
     actions = {one.action for one in on_record} | {entry.action for entry in entries}
@@ -302,7 +309,7 @@ def _left_out(evidence: Evidence) -> bool:
 
 
 def _alive(evidence: Evidence) -> str:
-    """Returns the statement about masks, drops and renames of which none is dead."""
+    """Returns the statement about masks, drops and renames if none of them is dead."""
     report = evidence.report
     if not report.records_in:
         return "nothing was read"
@@ -323,7 +330,7 @@ def _alive(evidence: Evidence) -> str:
 
 
 def _dead_texts(evidence: Evidence, entries: Sequence[LedgerEntry]) -> Iterator[str]:
-    """Yields the effects that are dead in this run, and those whose unmasked records the table still holds."""
+    """Yields the effects that are dead in this run, and the effects whose unmasked records the table still contains."""
     if entries:
         paths = ", ".join(f"{entry.path} ({entry.alias})" for entry in entries[:_MOST_NAMES])
         yield f"touched nothing although records reached it: {paths}"
@@ -561,7 +568,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     "held_back": ("held_back",),
     "key_matches_value": (),
 }
-"""The facts that a check needs: see ``TableFacts.unseen``."""
+"""Maps each check to the facts that it needs: see ``TableFacts.unseen``."""
 
 
 def judged(name: str, evidence: Evidence) -> CheckVerdict:

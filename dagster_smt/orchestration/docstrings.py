@@ -1,4 +1,4 @@
-"""Docstrings of dataclasses, from which the descriptions in components and run configs follow."""
+"""Reads the docstrings of dataclasses. Descriptions in components and run configs are derived from them."""
 
 import re
 
@@ -26,5 +26,5 @@ def attribute_docs(cls: type) -> dict[str, str]:
 
 
 def _line(text: str) -> str:
-    """Returns a text of several lines as one line; code is in backticks, as in Markdown."""
+    """Returns a text of several lines as one line. Code gets the backticks of Markdown."""
     return " ".join(text.split()).replace("``", "`")

@@ -1,4 +1,4 @@
-"""Erasure without a launch of Dagster: the work of the command ``dagster-smt erase``.
+"""Erasure without a launch of Dagster: the implementation of the command ``dagster-smt erase``.
 
 The command runs the same code as the asset of erasures, for the tables of a code location. Its record is a file.
 """
@@ -41,15 +41,15 @@ class ErasableTables:
 
         Args:
             place: As in ``load_definitions``.
-            names: Asset keys with slashes; empty: all tables with an ``erasure``.
+            names: Asset keys, written with slashes. If empty, all tables with an ``erasure`` are used.
 
         Raises:
-            ConfigError: SMT654, the definitions cannot be loaded; SMT754, no table has an ``erasure``, or a name is
-                not one of them.
+            ConfigError: SMT654, the definitions cannot be loaded; SMT754, no table has an ``erasure``, or a name is not
+                the key of such a table.
         """
         hint = "name a module, or a Python file, with the definitions; run the command where it can be imported"
         self.place = place
-        self._objects = load_definitions(place, hint)  # tables live as long as their definitions
+        self._objects = load_definitions(place, hint)  # tables exist only as long as their definitions
         self._spark_keys: set[str] = set()
         self.tables = self._erasable(names)
 
@@ -74,22 +74,24 @@ class ErasableTables:
     def erase(
         self, source: SubjectSource, *, no_writers: bool = False, records: Path | None = None, log: Progress
     ) -> ErasureReport:
-        """Erases persons, and writes the record.
+        """Erases people, and writes the record.
 
         Args:
-            source: The place of the ids.
-            no_writers: True if no run is at work.
-            records: A folder for the record; None: no file.
+            source: The location of the ids.
+            no_writers: True if no run is writing.
+            records: A folder for the record; None to write no file.
             log: Receives lines about the progress, without ids.
 
         Raises:
-            UnsupportedError: SMT754, the definitions start Spark elsewhere, and this process is not there.
+            UnsupportedError: SMT754, the definitions start Spark in a different environment, which this process cannot
+                use.
         """
         run = f"command by {getpass.getuser()} {uuid4()}"
         with self._session() as session:
             work = partial(erase_persons, self.tables, source, session, run, no_writers)
             report: ErasureReport = run_cancellable(session, f"erase-{uuid4()}", work, log=log)
-        for problem in record_problems(report, records):  # the rows are gone already: the caller has the report
+        # the rows have already been erased, and the caller has the report
+        for problem in record_problems(report, records):
             log(str(problem))
         return report
 
@@ -121,7 +123,7 @@ class ErasableTables:
 
 
 def places_of(table: PlannedAsset) -> list[str]:
-    """Returns the places that an erasure of a table reads and changes."""
+    """Returns the names of the tables and topics that an erasure of a table reads and changes."""
     definition = table.definition
     assert definition.erasure is not None
     places = []

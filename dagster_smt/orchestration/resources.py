@@ -22,7 +22,9 @@ _needed: set[str] = set()
 
 
 def need_packages(packages: Iterable[str]) -> None:
-    """Notes the packages that sessions of this process need. Definitions load, and call it, before a session starts."""
+    """Records the packages that sessions of this process need. Definitions call it when they load, before a session
+    starts.
+    """
     _needed.update(packages)
 
 
@@ -54,7 +56,7 @@ class SparkSessionResource(dg.ConfigurableResource):
     _session: Any = PrivateAttr(default=None)
 
     def __init__(self, **data: Any) -> None:
-        """Makes the resource, as ``dg.ConfigurableResource``. An ``EnvVar`` in ``conf`` becomes a reference.
+        """Creates the resource like ``dg.ConfigurableResource``. An ``EnvVar`` in ``conf`` becomes a reference.
 
         Raises:
             ConfigError: SMT048, for each secret in ``conf``, because Dagster shows ``conf``.
@@ -107,7 +109,7 @@ class SparkSessionResource(dg.ConfigurableResource):
             check_java()
             conf = {**LOCAL_CONF, **conf, **local_java_options(conf, os.environ)}
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        if "spark.pyspark.python" in own:  # in a running process, PySpark reads only the variable
+        if "spark.pyspark.python" in own:  # in a running process, PySpark reads only the environment variable
             os.environ["PYSPARK_PYTHON"] = own["spark.pyspark.python"]
         from pyspark.sql import SparkSession
 
@@ -123,10 +125,10 @@ class SparkSessionResource(dg.ConfigurableResource):
 
 
 def external_settings(conf: Mapping[str, str], spark_version: str) -> dict[str, str]:
-    """Returns the settings of a session in another process: those of a user, and those that the tables need.
+    """Returns the settings of a session in another process: the user's settings, and the settings that the tables need.
 
     Args:
-        conf: The user's settings, which win.
+        conf: The user's settings, which take precedence.
         spark_version: The version of Spark in the other process.
 
     Raises:
@@ -138,7 +140,9 @@ def external_settings(conf: Mapping[str, str], spark_version: str) -> dict[str, 
 
 
 def submitted_session() -> Any:
-    """Returns the session of a process that ``spark-submit`` has started. The settings of ``spark-submit`` win."""
+    """Returns the session of a process that ``spark-submit`` has started. The settings of ``spark-submit`` take
+    precedence.
+    """
     from pyspark.sql import SparkSession
 
     session = SparkSession.builder.getOrCreate()
@@ -176,7 +180,9 @@ def forget_dead_jvm() -> None:
 
 
 def _usable(session: Any) -> bool:
-    """Returns True if a session is still the session of this process: not stopped, and its JVM not replaced."""
+    """Returns True if a session is still the session of this process, that is, if it is not stopped and its JVM has not
+    been replaced.
+    """
     if is_connect(session):
         return True
     from pyspark import SparkContext
@@ -191,7 +197,7 @@ def _configured(builder: Any, conf: Mapping[str, str]) -> Any:
 
 
 def _warn_if_ignored(running: Any, conf: Mapping[str, str]) -> None:
-    """Warns, once per process, of settings that an already running session cannot take over."""
+    """Warns, once per process, about settings that an already running session cannot apply."""
     if running is None:
         return
     fixed = []
@@ -212,7 +218,8 @@ def _warn_if_ignored(running: Any, conf: Mapping[str, str]) -> None:
 
 
 def spark_session_of(resource: Any) -> Any:
-    """Returns the session of a resource of this package, a resource of dagster-pyspark, or a session as a resource.
+    """Returns the session of a resource. The resource may be one of this package, one of dagster-pyspark, or a session
+    itself.
 
     Raises:
         ConfigError: SMT030, the resource is something else.

@@ -1,4 +1,4 @@
-"""The job that reruns the records which masks, drops and renames failed to change."""
+"""The job that runs records again which masks, drops and renames failed to change."""
 
 from typing import Any
 
@@ -11,20 +11,20 @@ from dagster_smt.orchestration.runs.rerun_jobs import job_that_runs_again
 
 
 def build_repair_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
-    """Makes a job that reruns the records which a mask, drop or rename failed to change.
+    """Builds a job that runs records again which a mask, drop or rename failed to change.
 
-    The table remembers these records: those of runs in which an effect touched nothing (the check ``dead_mask`` names
-    them), and those of runs whose chain hid less than the chain of the definition. The job reads the records from their
-    topics again, with today's chain, and replaces their rows. Old files still hold the old rows until ``VACUUM`` or an
-    expiry of snapshots. For an asset with a partition per topic, launch the job without a partition: the job runs all
-    topics, or those in ``window.topics``.
+    The table remembers these records. They come from runs in which an effect touched no record (the check ``dead_mask``
+    names these runs), and from runs whose chain hid less than the chain of the definition. The job reads the records
+    from their topics again, with the current chain, and replaces their rows. Old files still contain the old rows until
+    ``VACUUM`` or an expiry of snapshots. For an asset with a partition per topic, launch the job without a partition:
+    the job runs all topics, or those in ``window.topics``.
 
     Args:
-        asset: An asset of ``build_smt_asset``, or of ``build_smt_assets``: the job runs all of its tables.
-        name: The name of the job; by default it follows from the asset.
+        asset: An asset of ``build_smt_asset`` or ``build_smt_assets``. The job runs all tables of the asset.
+        name: The name of the job; by default it is derived from the asset.
 
     Raises:
-        ConfigError: SMT355, the partitions are windows of time: launch the partitions again instead.
+        ConfigError: SMT355, the partitions are time windows: launch the partitions again instead.
     """
     specs = [spec for spec in asset.specs if OF_CHAIN in spec.metadata] or list(asset.specs)
     if isinstance(asset.partitions_def, OF_TIME):

@@ -10,7 +10,7 @@ from dagster_smt.orchestration.automation.sensors import SENSOR_TAG, range_tags
 from dagster_smt.orchestration.definitions.op_names import main_spec, op_name
 from dagster_smt.orchestration.definitions.partition_keys import OF_TIME
 
-Schedule = dg.ScheduleDefinition | Any  # a partitioned job's schedule has a class of its own, which is not public
+Schedule = dg.ScheduleDefinition | Any  # a partitioned job's schedule has its own class, which is not public
 
 
 def build_smt_schedule(
@@ -21,17 +21,17 @@ def build_smt_schedule(
     execution_timezone: str | None = None,
     default_status: dg.DefaultScheduleStatus = dg.DefaultScheduleStatus.STOPPED,
 ) -> Schedule:
-    """Makes a schedule that materializes an asset.
+    """Builds a schedule that materializes an asset.
 
     Without partitions, each tick is a run that reads the new records. With a partition per topic, each tick is one run
-    over all topics. With time partitions, a tick requests the partitions that have ended since the last tick, each of
-    them once. For example, ``30 3 * * *`` with daily partitions runs yesterday at half past three, with the records
-    that arrived until then; with hourly partitions it runs 24 partitions.
+    over all topics. With time partitions, a tick requests each partition that has ended since the last tick once. For
+    example, with daily partitions ``30 3 * * *`` runs yesterday's partition at half past three, with the records that
+    have arrived until then. With hourly partitions, it runs 24 partitions.
 
     Args:
         asset: An asset of ``build_smt_asset``.
         cron_schedule: The cron expression.
-        name: The name of the schedule; by default it follows from the asset.
+        name: The name of the schedule; by default it is derived from the asset.
         execution_timezone: The time zone of ``cron_schedule``; by default the zone of the time partitions, or UTC.
         default_status: As in ``dg.ScheduleDefinition``.
     """
@@ -80,14 +80,16 @@ def _ended(asset: dg.AssetKey, partitions: OF_TIME, cron: str, zone: str | None)
             yield dg.SkipReason("no partition of time has ended yet")
         elif not keys:
             yield dg.SkipReason(f"there are no topics of {ended[-1]} yet")
-        for key in keys:  # because of the run key Dagster runs each partition once, however often the schedule ticks
+        for key in keys:  # the run key makes Dagster run each partition once, however often the schedule ticks
             yield dg.RunRequest(run_key=key, partition_key=key, asset_selection=[asset])
 
     return requests
 
 
 def _ended_since(windows: dg.TimeWindowPartitionsDefinition, tick: datetime) -> list[str]:
-    """Returns the windows that have ended since a tick, and the last one in any case: its own tick may have failed."""
+    """Returns the windows that have ended since a tick. The last ended window is always included, because its own tick
+    may have failed.
+    """
     keys = list(windows.get_partition_keys())
     ended = []
     for key in keys[:-1]:

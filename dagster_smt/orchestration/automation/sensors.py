@@ -1,7 +1,8 @@
-"""Sensors: new topics become partitions and runs, and unread records start a run. Without Spark, without payloads.
+"""Sensors that turn new topics into partitions and runs, and that start a run for unread records. They need no Spark
+and read no payloads.
 
-A sensor gets its knowledge from Dagster's storage: the partitions, and the metadata of tables. The cursor holds only
-the topics that were reported missing, so a lost cursor loses nothing.
+A sensor gets its information from Dagster's storage: the partitions, and the metadata of tables. The cursor contains
+only the topics that have been reported missing, so losing the cursor loses nothing.
 """
 
 import time
@@ -24,7 +25,7 @@ from dagster_smt.tables.windows import matching
 from dagster_smt.visible import visible
 
 SENSOR_TAG = "dagster_smt/sensor"
-"""Tag of the runs that a sensor requested, with the name of the sensor."""
+"""The tag of the runs that a sensor has requested. Its value is the name of the sensor."""
 _RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
 _UNFINISHED = [
     dg.DagsterRunStatus.QUEUED,
@@ -65,20 +66,21 @@ def build_new_topic_sensor(
     minimum_interval_seconds: int = 60,
     default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.STOPPED,
 ) -> dg.SensorDefinition:
-    """Makes a sensor that turns new topics into partitions of an asset, and requests their runs in the same tick.
+    """Builds a sensor that turns new topics into partitions of an asset, and requests their runs in the same tick.
 
-    All new topics of a tick are one run: one window, one Spark job, one commit. If the daemon dies between the two
-    steps, a topic has a partition without a materialization; a later tick requests its run.
+    One run handles all new topics of a tick: one window, one Spark job, one commit. If the daemon dies between the two
+    steps, a topic has a partition without a materialization. A later tick then requests the run of this topic.
 
     Args:
         asset: An asset of ``build_smt_asset`` with dynamic partitions, one per topic.
-        table: The asset's topic table, with a pattern; or a topic table of the topics that another asset's routers
-            write to.
+        table: The asset's topic table, with a pattern. It may also be a topic table of the topics to which another
+            asset's routers write.
         name: The name of the sensor.
         exclude: A regular expression for topics to leave out although they match the pattern.
-        request_runs: False only adds partitions; ``AutomationCondition.on_missing()`` can launch them.
-        max_new_per_tick: Limit of the new topics in a tick; further topics wait for the next tick.
-        max_topics: Limit of the partitions: a guard against routers that make a topic of every value.
+        request_runs: If False, the sensor only adds partitions. ``AutomationCondition.on_missing()`` can launch them.
+        max_new_per_tick: The largest number of new topics in a tick. Further topics wait for the next tick.
+        max_topics: The largest number of partitions. The limit guards against routers that turn every value into a
+            topic.
         on_vanished: The reaction to topics that have vanished: report them and keep their partitions, or delete the
             partitions.
         minimum_interval_seconds: As in ``dg.sensor``.
@@ -89,7 +91,7 @@ def build_new_topic_sensor(
     """
     partitions = _partitions_to_add_to(asset, table, name)
     for expression in (table.pattern, exclude):
-        matching(expression, [""])  # refuses a wrong expression now
+        matching(expression, [""])  # reports a wrong expression at definition time
     limits = (request_runs, max_new_per_tick, max_topics, on_vanished)
     spec = _NewTopics(name, table, exclude, main_spec(asset).key, partitions, *limits)
     return dg.SensorDefinition(
@@ -161,7 +163,7 @@ def _added(
 def _unmaterialized(
     context: dg.SensorEvaluationContext, spec: _NewTopics, known: Sequence[str], live: Collection[str]
 ) -> list[str]:
-    """Returns the partitions that no run has materialized, unless a run of this sensor is under way."""
+    """Returns the partitions that no run has materialized; an empty list while a run of this sensor is in progress."""
     if _under_way(context, spec.name):
         return []
     done = context.instance.get_materialized_partitions(spec.asset)
@@ -173,7 +175,7 @@ def _unmaterialized(
 
 
 def _under_way(context: dg.SensorEvaluationContext, name: str) -> bool:
-    """Returns True if a run that the sensor requested is not finished."""
+    """Returns True if a run that the sensor requested has not finished."""
     filters = dg.RunsFilter(tags={SENSOR_TAG: name}, statuses=_UNFINISHED)
     return bool(context.instance.get_runs(filters, limit=1))
 
@@ -185,7 +187,9 @@ def _known_keys(context: dg.SensorEvaluationContext, partitions: dg.DynamicParti
 
 
 def _spans(order: Sequence[str], chosen: Collection[str]) -> Iterator[list[str]]:
-    """Yields the chosen keys in groups of neighbours: Dagster orders a range of dynamic partitions by insertion."""
+    """Yields the chosen keys in groups of neighbours, because Dagster orders a range of dynamic partitions by
+    insertion.
+    """
     span: list[str] = []
     for key in order:
         if key in chosen:
@@ -200,7 +204,7 @@ def _spans(order: Sequence[str], chosen: Collection[str]) -> Iterator[list[str]]
 def _request(spec: _NewTopics, keys: Sequence[str], identities: Mapping[str, str]) -> dg.RunRequest:
     """Returns the request of one run for neighbouring partitions.
 
-    The run key holds the ids of the topics, so a topic that was created again gets another run.
+    The run key contains the ids of the topics, so a topic that has been created again gets another run.
     """
     topics = map(partition_key_to_topic, keys)
     topic_identities = []
@@ -222,8 +226,8 @@ def range_tags(keys: Sequence[str]) -> dict[str, str]:
 
 
 def _report_vanished(context: dg.SensorEvaluationContext, spec: _NewTopics, gone: Sequence[str]) -> str:
-    """Warns once of topics that have vanished, and returns the cursor that remembers them."""
-    cursor = digest(gone) if gone else "none"  # Dagster takes no empty cursor
+    """Warns once about topics that have vanished, and returns the cursor that remembers them."""
+    cursor = digest(gone) if gone else "none"  # Dagster does not accept an empty cursor
     if gone and context.cursor != cursor:
         topics = ", ".join(map(partition_key_to_topic, gone[:_MOST_NAMES])) + (" …" if len(gone) > _MOST_NAMES else "")
         if spec.on_vanished == "delete":
@@ -249,7 +253,7 @@ class _Behind:
 
     @property
     def least(self) -> str:
-        """The least number of records or bytes that starts a run, for people."""
+        """The smallest number of records or bytes that starts a run, in words."""
         parts = ((self.min_records, "record"), (self.min_bytes, "byte"))
         texts = []
         for number, unit in parts:
@@ -260,7 +264,7 @@ class _Behind:
     def turn(self, seconds: float) -> list[str]:
         """Returns a part of the run key that changes every ``max_age_seconds``.
 
-        Dagster runs a run key only once. With another key, a failed run is requested again without new records.
+        Dagster runs a run key only once. With a new key, a failed run is requested again even without new records.
         """
         if self.max_age_seconds is None or seconds < self.max_age_seconds:
             return []
@@ -301,7 +305,7 @@ def build_lag_sensor(
     minimum_interval_seconds: int = 60,
     default_status: dg.DefaultSensorStatus = dg.DefaultSensorStatus.STOPPED,
 ) -> dg.SensorDefinition:
-    """Makes a sensor that requests a run when topics hold records that their table has not read.
+    """Builds a sensor that requests a run when topics hold records that their table has not read.
 
     The sensor compares the topics' end offsets with the end offsets in the table's last materialization or observation.
     For an asset with a partition per topic, the run covers the topics with unread records.
@@ -310,18 +314,18 @@ def build_lag_sensor(
         asset: An asset of ``build_smt_asset``, without partitions or with one per topic.
         table: The topic table of the asset.
         name: The name of the sensor.
-        min_records: The least number of unread offsets that starts a run; by default 1, unless ``min_bytes`` is set.
-        min_bytes: The least number of unread bytes that starts a run, estimated from the mean size of the topic's
-            stored records. For file topics only: a broker does not report the size of its topics.
-        max_age_seconds: Start a run with fewer records, too, once the last run that reported anything is so old; and
-            again every so many seconds, also after a failed run. Without this limit, a failed run is requested again
-            once there are new records.
+        min_records: The smallest number of unread offsets that starts a run; by default 1, unless ``min_bytes`` is set.
+        min_bytes: The smallest number of unread bytes that starts a run, estimated from the mean size of the topic's
+            stored records. It requires file topics, because a broker does not report the size of its topics.
+        max_age_seconds: If the last run that reported anything is older than this, the sensor also starts a run for
+            fewer records. It repeats this after the same number of seconds, even after a failed run. Without this
+            limit, a failed run is requested again only when there are new records.
         minimum_interval_seconds: As in ``dg.sensor``.
         default_status: As in ``dg.sensor``.
 
     Raises:
-        ConfigError: SMT039, the topics are in a table, which only Spark can read; or the partitions are times; or the
-            source does not know bytes.
+        ConfigError: SMT039, the topics are in a table, which only Spark can read; or the asset has time partitions; or
+            the source does not know the size of its topics.
     """
     if isinstance(table.source, TableSource):
         hint = "use a schedule, or an automation condition on the table's own asset"
@@ -388,7 +392,8 @@ def _unread(
     late, stored = [], source.ranges(topics)
     for r in stored:
         end = ends.get(r.topic, {}).get(str(r.partition), 0)
-        start = r.start if end > r.end else max(r.start, end)  # beyond the end: the topic was created again
+        # the reported end is beyond the topic's end, so the topic has been created again
+        start = r.start if end > r.end else max(r.start, end)
         if start < r.end:
             late.append(replace(r, start=start))
     return late, stored
@@ -407,7 +412,7 @@ def _reported(context: dg.SensorEvaluationContext, spec: _Behind, partitions: in
 
 
 def _events(context: dg.SensorEvaluationContext, asset: dg.AssetKey, limit: int) -> Iterator[Any]:
-    """Yields the last materializations and observations of an asset."""
+    """Yields the latest materializations and observations of an asset."""
     for fetch in (context.instance.fetch_materializations, context.instance.fetch_observations):
         cursor, left = None, limit
         while left > 0:

@@ -42,9 +42,9 @@ from dagster_smt.orchestration.resources import SparkSessionResource
 from dagster_smt.tables.sink_options import TableSink
 
 ERASURES = "erasures"
-"""The last part of the key of the asset that erases persons from a table."""
+"""The last part of the asset key of an asset that erases people from a table."""
 KIND_PREFIX = "dagster/kind/"
-"""The prefix of kinds, which Dagster stores as tags. A topic has its own kinds."""
+"""The prefix of the tags in which Dagster stores kinds. A topic has its own kinds."""
 
 
 class NewTopicSensorModel(dg.Model):
@@ -85,7 +85,9 @@ class SparkModel(dg.Model):
 
 @cache
 def _session(text: str) -> SparkSessionResource:
-    """Returns the resource for a ``SparkModel``. Equal models get one object, because Dagster merges equal objects."""
+    """Returns the resource for a ``SparkModel``. Equal models get the same object, because Dagster merges equal
+    objects.
+    """
     model = SparkModel.model_validate_json(text)
     return SparkSessionResource(conf=model.conf, remote=model.remote)
 
@@ -236,7 +238,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         if self.schedule:
             schedules.append(build_smt_schedule(asset, self.schedule, execution_timezone=self.execution_timezone))
         others: Sequence[SmtChainComponent] = ()
-        if context is not None:  # a component that is made in Python belongs to no project
+        if context is not None:  # a component that is created in Python belongs to no project
             others = context.component_tree.get_all_components(SmtChainComponent)
         self.check_sink(others)
         if self.spark is not None:
@@ -266,7 +268,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         )
 
     def check_sink(self, others: Sequence["SmtChainComponent"]) -> None:
-        """Refuses a table that another component writes: its first run would be refused (SMT524).
+        """Raises an error if another component writes the same table. The first run would fail with SMT524.
 
         Raises:
             ConfigError: SMT037, with the names of both components.
@@ -282,7 +284,8 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
             raise ConfigError(two_writers(second.to_user_string(), self.sink.place, first))
 
     def check_session(self, others: Sequence["SmtChainComponent"]) -> None:
-        """Refuses different sessions under the same resource key, because a process has one session.
+        """Raises an error if two components define different sessions under the same resource key, because a process
+        has only one session.
 
         Raises:
             ConfigError: SMT050, with the names of both components.
@@ -310,7 +313,7 @@ class SmtChainComponent(dg.Component, dg.Resolvable):
         return [schedule]
 
     def _checks(self) -> SmtChecks:
-        """Returns the checks: with a maintenance job, runs report small files as well."""
+        """Returns the checks. If the component has a maintenance job, runs also report small files."""
         if self.maintenance is None or self.checks.max_small_files is not None:
             return self.checks
         return replace(self.checks, max_small_files=DEFAULT_SMALL_FILES)

@@ -1,8 +1,8 @@
-"""Models of ``defs.yaml`` that follow from dataclasses, and the way back from a model to its dataclass.
+"""Derives models of ``defs.yaml`` from dataclasses, and converts the data of a model back into its dataclass.
 
 An option of a source, a sink or the checks is declared once: as a field of its dataclass, with a line under
 ``Attributes:`` in the docstring. ``model_of`` takes the type, the default and the description from there, so a new
-option needs nothing here. A type that YAML cannot hold has an entry in a table of ``ConfigSpelling``.
+option needs no code here. A type that YAML cannot express has an entry in a table of ``ConfigSpelling``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,9 +27,9 @@ class ConfigSpelling:
 
     Attributes:
         type: The type in the model.
-        read: Makes the value of the dataclass. Its arguments are the value of the model, the folder of ``defs.yaml``
-            and the place for messages.
-        write: Makes the default of the model from the default of the dataclass.
+        read: Creates the value of the dataclass. Its arguments are the value of the model, the folder of ``defs.yaml``,
+            and the location for messages.
+        write: Converts the default of the dataclass into the default of the model.
     """
 
     type: Any
@@ -53,10 +53,11 @@ def model_of(
 
     Args:
         cls: The dataclass. The first paragraph of its docstring describes the model.
-        spellings: The types that YAML spells in another way.
-        inline: Dataclasses whose fields stand among those of the model, in place of the field that holds one.
-        examples: Examples of fields, by the class that declares them or a class below.
-        own: Fields that do not follow from the dataclass, or differ from it: a type and a ``pydantic.Field`` each.
+        spellings: The types that YAML spells differently.
+        inline: Dataclasses whose fields become fields of the model itself, instead of the field that holds such a
+            dataclass.
+        examples: Examples for fields, by the class that declares the field or by a subclass.
+        own: Fields that are not in the dataclass, or that differ from it. Each is a type and a ``pydantic.Field``.
     """
     definitions = {**_definitions(cls, spellings, inline, examples or {}), **(own or {})}
     # mypy does not know the signature of create_model with fields as a dictionary
@@ -93,10 +94,10 @@ def instance_of(
     Args:
         cls: The dataclass.
         data: The dumped model.
-        spellings: As of ``model_of``.
+        spellings: As in ``model_of``.
         folder: The folder of ``defs.yaml``.
-        place: The place of the data, for messages.
-        inline: As of ``model_of``.
+        place: The location of the data, for messages.
+        inline: As in ``model_of``.
 
     Raises:
         ConfigError: A value is wrong.
@@ -118,7 +119,7 @@ def instance_of(
 def _definitions(
     cls: type, spellings: Spellings, inline: Sequence[type], examples: Examples
 ) -> dict[str, tuple[Any, Any]]:
-    """Returns the fields of a model, as ``pydantic.create_model`` takes them."""
+    """Returns the fields of a model in the form that ``pydantic.create_model`` accepts."""
     hints, docs = get_type_hints(cls), attribute_docs(cls)
     shown: dict[str, list[Any]] = {}
     for base in reversed(cls.__mro__):
@@ -155,7 +156,7 @@ def _written(default: Any, spelling: ConfigSpelling | None) -> Any:
 
 
 def _spelling(hint: Any, spellings: Spellings) -> ConfigSpelling | None:
-    """Returns the spelling of a type, or of the only part of a union that has one."""
+    """Returns the spelling of a type. For a union, returns the spelling of its only part that has one."""
     parts = get_args(hint) if _is_union(hint) else (hint,)
     for part in parts:
         if isinstance(part, type) and part in spellings:
@@ -168,7 +169,7 @@ def _is_union(hint: Any) -> bool:
 
 
 def _model_type(hint: Any, spellings: Spellings) -> Any:
-    """Returns the type of a model's field: paths are texts there, and collections are those of YAML."""
+    """Returns the type of a model's field. Paths become strings, and collections become YAML's collections."""
     spelling = _spelling(hint, spellings)
     if _is_union(hint):
         parts = []

@@ -1,4 +1,6 @@
-"""The scaffolder: ``dg scaffold defs dagster_smt.SmtChainComponent`` writes a component that loads and runs at once."""
+"""The scaffolder behind ``dg scaffold defs dagster_smt.SmtChainComponent``, which writes a component that loads and
+runs at once.
+"""
 
 import re
 from contextlib import suppress
@@ -62,7 +64,7 @@ class SmtScaffoldParams(BaseModel):
 
 
 class SmtChainScaffolder(dg.Scaffolder[SmtScaffoldParams]):
-    """Writes ``defs.yaml``, the chain next to it, and the records of the example."""
+    """A scaffolder that writes ``defs.yaml``, the chain next to it, and the records of the example."""
 
     @classmethod
     def get_scaffold_params(cls) -> type[SmtScaffoldParams]:
@@ -73,14 +75,14 @@ class SmtChainScaffolder(dg.Scaffolder[SmtScaffoldParams]):
         """Writes the files.
 
         Raises:
-            ClickException: The connector cannot be read; or some of its options are not supported, and the files
-                without these options are written.
+            ClickException: The connector cannot be read; or some of its options are not supported. In the second case,
+                the files are written without these options.
         """
         params, target = request.params or SmtScaffoldParams(), Path(request.target_path)
         try:
             connector, written = _written(params, target)
         except (SmtError, OSError) as error:
-            with suppress(OSError):  # dg has created the folder, and would refuse to create it again
+            with suppress(OSError):  # dg has created the folder, and would not accept an existing one
                 target.rmdir()
             if isinstance(error, OSError):
                 text = visible(f"{error.filename}: {error.strerror}")
@@ -97,7 +99,7 @@ class SmtChainScaffolder(dg.Scaffolder[SmtScaffoldParams]):
 
 
 def _written(params: SmtScaffoldParams, target: Path) -> tuple[Connector, ConnectorComponent]:
-    """Returns the connector, and the files for it. Writes the records of the example.
+    """Returns the connector and its files. Writes the records of the example.
 
     Raises:
         SmtError: The connector does not exist or cannot be read.
@@ -110,13 +112,13 @@ def _written(params: SmtScaffoldParams, target: Path) -> tuple[Connector, Connec
     place = KafkaTopics(servers) if servers else FileTopics(target / _FILES["files"])
     look = Look(place, params.sample) if params.sample else None
     written = written_component(connector, source, look=look)
-    if not written.attributes:  # whoever scaffolds a component of a connector that could stay wants a table
+    if not written.attributes:  # a user who scaffolds a component for a connector that could stay wants a table
         written = written_component(connector, source, look=look, into="table")
     return connector, written
 
 
 def _incomplete(connector: Connector, written: ConnectorComponent) -> ClickException:
-    """Returns the error for a connector with unsupported parts: the files are written, and the exit code is 1."""
+    """Returns the error for a connector with unsupported parts. The files are written, and the exit code is 1."""
     undone = []
     for option in written.options:
         if option.verdict == "not done":
@@ -131,7 +133,7 @@ def _incomplete(connector: Connector, written: ConnectorComponent) -> ClickExcep
 
 
 def _session(target: Path) -> None:
-    """Gives the project a Spark session if it has none: a second one would be refused."""
+    """Gives the project a Spark session if it has none. A second session would be an error."""
     folder = next((parent for parent in target.parents if parent.name == "defs"), target.parent)
     if folder.name == "defs":
         modules = [*folder.parent.rglob("*.py")]

@@ -1,7 +1,7 @@
-"""Topics, sinks and partitions in ``defs.yaml``: the models, and the plain data that they become.
+"""Models of topics, sinks and partitions in ``defs.yaml``, and their conversion into plain data.
 
 The models have the options of the dataclasses, and ``dg utils inspect-component`` shows their descriptions. Values may
-be templates (``{{ env('NAME') }}``). For a secret, use a reference, ``${env:NAME}``, which a client looks up when it is
+be templates (``{{ env('NAME') }}``). For a secret, use a reference, ``${env:NAME}``, which is resolved when a client is
 created.
 """
 
@@ -76,7 +76,7 @@ def _format_here(data: Mapping[str, Any], folder: Path, place: str) -> Format:
 
 
 def _names_of(cls: Callable[..., Any]) -> ConfigSpelling:
-    """Returns how a class of column names is spelled: as a list of the names."""
+    """Returns the spelling of a class of column names: a list of the names."""
     return ConfigSpelling(Sequence[str], lambda names, folder, place: cls(*names), lambda default: default.names)
 
 
@@ -85,7 +85,8 @@ class ScheduledMaintenance(SmtMaintenance):
     """A job that compacts the table and removes old versions, and its schedule.
 
     Attributes:
-        schedule: A cron schedule of the job, switched off until somebody switches it on in the UI; none: no schedule.
+        schedule: A cron schedule for the job, which stays off until somebody switches it on in the UI. Without it, the
+            job has no schedule.
     """
 
     schedule: str | None = None
@@ -105,7 +106,7 @@ SINKS: Mapping[str, type[Sink]] = {
     "kafka": KafkaSink,
     "files": FileTopicSink,
 }
-"""The sinks by their names in ``defs.yaml``. Their options follow from the dataclasses."""
+"""Maps the names of sinks in ``defs.yaml`` to their dataclasses, from which their options are derived."""
 EXAMPLES: Examples = {
     KafkaTopics: {"bootstrap_servers": ["localhost:9092"]},
     TableSink: {
@@ -211,7 +212,7 @@ class TopicPartitionsModel(dg.Model):
 
 
 class TimePartitionsModel(dg.Model):
-    """Windows of time, by the records' timestamps."""
+    """Time windows, by the records' timestamps."""
 
     type: Literal["hourly", "daily", "weekly", "monthly"] = Field(
         description="The length of a partition: hourly, daily, weekly or monthly."
@@ -227,7 +228,7 @@ def chosen(data: Mapping[str, Any], place: str) -> tuple[str, Any]:
     """Returns the name and the value of the only option that is set.
 
     Raises:
-        ConfigError: SMT040, no option is set, or several are.
+        ConfigError: SMT040, none or several of the options are set.
     """
     options = []
     for name, value in data.items():
@@ -257,7 +258,7 @@ def source_of(data: Mapping[str, Any], folder: Path) -> SourceSpec:
 
 
 def topics_of(data: Mapping[str, Any], folder: Path) -> FileTopics | KafkaTopics:
-    """Returns the source that a ``SourceModel`` describes, which must hold topics.
+    """Returns the source that a ``SourceModel`` describes. The source must consist of topics.
 
     Raises:
         ConfigError: SMT038, the source is a table.
@@ -276,7 +277,7 @@ def sink_of(data: Mapping[str, Any], folder: Path) -> Sink:
 
 
 def letters_of(data: Mapping[str, Any] | None) -> LetterPlace | None:
-    """Returns the place of dead letters that a ``LettersModel`` describes."""
+    """Returns the destination of dead letters that a ``LettersModel`` describes."""
     if data is None:
         return None
     name, value = chosen(data, "dead_letters")
@@ -294,8 +295,7 @@ def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
     """Returns the topic table that a ``TopicTableModel`` describes. Paths of schema files are relative to the folder.
 
     Raises:
-        ConfigError: SMT040, there is no source, or an option repeats the statement; or all that is wrong with the
-            options.
+        ConfigError: SMT040, there is no source, or an option repeats the statement; or all problems of the options.
     """
     statement = data["statement"]
     if data["source"] is not None:
@@ -326,10 +326,10 @@ def table_of(data: Mapping[str, Any], folder: Path) -> TopicTable:
 
 
 def _refuse_repetitions(data: Mapping[str, Any]) -> None:
-    """Refuses options that a statement contains.
+    """Raises an error for options that are also in the statement.
 
     Raises:
-        ConfigError: SMT040, for each of them.
+        ConfigError: SMT040, for each of these options.
     """
     hint = "put the option into the statement, or remove the statement"
     problems = []
@@ -348,7 +348,7 @@ def _default(field: Any) -> Any:
 
 
 _NOT_IN_STATEMENTS = ("statement", "source", "on_data_loss", "group", "start", "key")
-"""Options that a statement does not contain, or may not contain."""
+"""Options that a statement does not contain, or need not contain."""
 _START = "earliest"
 
 
@@ -356,7 +356,7 @@ def format_of(data: Mapping[str, Any], folder: Path, place: str) -> Format:
     """Returns the format that a ``FormatModel`` describes.
 
     Raises:
-        ConfigError: SMT041, a json_schema has no schema, or another kind has one; or all that is wrong with the schema.
+        ConfigError: SMT041, a json_schema has no schema, or a different kind has one; or all problems of the schema.
     """
     text = data["schema_"]
     if (text is None) is (data["kind"] == "json_schema"):
@@ -377,9 +377,9 @@ def format_of(data: Mapping[str, Any], folder: Path, place: str) -> Format:
 
 
 def chain_of(value: Any, folder: Path) -> Any:
-    """Returns the chain of a file next to ``defs.yaml``, of connector properties, or of stages.
+    """Returns the chain from a file next to ``defs.yaml``, from connector properties, or from stages.
 
-    Only the component knows the jars of unknown classes, so a chain that has no other problem stays as it is written.
+    Only the component knows the jars of unknown classes, so a chain with no other problem is returned as it is written.
     """
     if isinstance(value, str):
         return folder / value
@@ -392,7 +392,7 @@ def chain_of(value: Any, folder: Path) -> Any:
 
 
 def policy_from(data: str | Mapping[str, Any] | None, folder: Path) -> Policy | None:
-    """Returns the policy of a file, or of its contents; paths are relative to the folder of ``defs.yaml``."""
+    """Returns the policy from a file, or from its contents. Paths are relative to the folder of ``defs.yaml``."""
     if data is None:
         return None
     if isinstance(data, str):
@@ -401,7 +401,7 @@ def policy_from(data: str | Mapping[str, Any] | None, folder: Path) -> Policy | 
 
 
 def jars_of(entries: Sequence[str], folder: Path) -> list[str]:
-    """Returns the entries of ``smt_jars``, with paths below the folder of ``defs.yaml``."""
+    """Returns the entries of ``smt_jars``, with paths relative to the folder of ``defs.yaml``."""
     return absolute_entries(entries, folder)
 
 
@@ -421,7 +421,7 @@ def partitions_of(data: Mapping[str, Any] | None) -> dg.PartitionsDefinition | N
         return dg.DynamicPartitionsDefinition(name=data["name"])
     start = data["start_date"]
     if data["type"] == "hourly" and len(start) == len("2026-01-01"):
-        start = f"{start}-00:00"  # as Dagster spells hours
+        start = f"{start}-00:00"  # Dagster spells hours in this way
     return _TIMES[data["type"]](start_date=start, end_date=data["end_date"], timezone=data["timezone"])
 
 
@@ -442,7 +442,7 @@ def erasure_of(data: Mapping[str, Any] | None) -> SmtErasure | None:
 
 
 def _resolver(make: Callable[..., Any], model: Any, description: str, *, in_folder: bool = False) -> dg.Resolver:
-    """Returns a resolver that renders the templates of a model and then makes plain data of the model."""
+    """Returns a resolver that renders the templates of a model, and then converts the model into plain data."""
 
     def resolve(context: dg.ResolutionContext, value: Any) -> Any:
         data = context.resolve_value(value.model_dump() if isinstance(value, dg.Model) else value)

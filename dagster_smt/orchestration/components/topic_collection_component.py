@@ -1,4 +1,4 @@
-"""``SmtTopicCollectionComponent``: every topic of a cluster or folder as an asset with its real columns."""
+"""``SmtTopicCollectionComponent``: every topic of a cluster or folder as an asset with the columns of its records."""
 
 import json
 from collections.abc import Sequence
@@ -26,9 +26,9 @@ from dagster_smt.visible import visible
 class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
     """All topics of a cluster or folder that match a pattern: observable assets with the columns of their records.
 
-    A refresh of the state reads the topics and the last records of each topic: ``dg utils refresh-defs-state``, and
-    each time that ``dg dev`` loads the component. Loading the definitions reads only the state, which holds names and
-    types, and no values.
+    A refresh of the state reads the topics and the last records of each topic. The state is refreshed by
+    ``dg utils refresh-defs-state``, and each time that ``dg dev`` loads the component. Loading the definitions reads
+    only the state, which contains names and types but no values.
     """
 
     source: ResolvedTopics
@@ -64,7 +64,9 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
         state_path.write_text(json.dumps(state), encoding="utf-8")
 
     def _schema(self, topic: str) -> dict[str, Any] | None:
-        """Returns the columns of a topic, or None. A topic without readable records must not stop the other topics."""
+        """Returns the columns of a topic; None if its records cannot be read, so that the other topics are still
+        listed.
+        """
         try:
             schema = self._topic_schema(topic)
             if schema is not None:
@@ -72,7 +74,7 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
             else:
                 data = None
             if data is not None:
-                schema_from_json(data)  # refuses names that no schema can have, as the load will do
+                schema_from_json(data)  # rejects names that no schema can have, as loading the state would do later
         except (SmtError, ValueError, RecursionError) as error:
             if isinstance(error, SmtError):
                 reason = str(error.problems[0].code)
@@ -116,7 +118,9 @@ class SmtTopicCollectionComponent(dg.StateBackedComponent, dg.Resolvable):
 
 
 def _with_columns(data: dict[str, Any] | None, form: Format) -> Format:
-    """Returns the format of a topic with its columns. Without known columns, the records stay unchanged, arrays too."""
+    """Returns the format of a topic with its columns. Without known columns, the records, including arrays, stay
+    unchanged.
+    """
     if data is None:
         if form.arrays_as_rows:
             return replace(form, options=())
@@ -125,7 +129,7 @@ def _with_columns(data: dict[str, Any] | None, form: Format) -> Format:
 
 
 def _enveloped(values: Sequence[bytes | None]) -> Schema | None:
-    """Returns the schema in the last of some envelopes."""
+    """Returns the schema in the last one of some envelopes."""
     for value in reversed(values):
         data = json.loads(value) if value is not None else None
         if isinstance(data, dict) and data.get("schema") is not None:

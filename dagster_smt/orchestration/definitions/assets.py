@@ -1,4 +1,4 @@
-"""Assets: tables one by one, or many tables in one step and one Spark session."""
+"""Builds assets: one table at a time, or many tables in one step and one Spark session."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, overload
@@ -47,9 +47,9 @@ def build_smt_asset(
     op_tags: Mapping[str, Any] | None = None,
     **former: Any,
 ) -> dg.AssetsDefinition:
-    """Makes an asset that applies a chain to the new records of a topic table.
+    """Builds an asset that applies a chain to the new records of a topic table.
 
-    Schema, lineage and chain are metadata of the asset before any run. Each run adds counts, the ledger, the schema
+    The asset has its schema, lineage and chain as metadata before any run. Each run adds counts, the ledger, the schema
     diff, offsets and dead letters, and a result for each check. A run without new records observes the asset and does
     not materialize it. The run config may override the window, ``errors.tolerance`` and, if permitted, the chain.
 
@@ -67,10 +67,10 @@ def build_smt_asset(
 
     Args:
         table: The table: chain, topics, sink, checks, partitions, and the attributes of the asset.
-        spark_key: Resource key of the Spark session; ``spark_session_of`` lists the resources that it accepts.
-        backfill_policy: By default, one run for all partitions of a backfill. Partitions by topic and time get a run
-            each.
-        pool: Dagster pool; by default one per asset, because a table has one writer.
+        spark_key: The resource key of the Spark session; ``spark_session_of`` lists the accepted resources.
+        backfill_policy: By default, one run handles all partitions of a backfill. With partitions by topic and time,
+            each partition gets its own run.
+        pool: The Dagster pool; by default one per asset, because a table has one writer.
         retry_policy: A retry is safe: it reads the same window. Wrong configurations and rejected records are never
             retried.
         translator: Customises the asset spec.
@@ -79,7 +79,7 @@ def build_smt_asset(
 
     Raises:
         ConfigError: The chain is wrong, with all problems; or SMT040, the table has no key.
-        PlanError: No record of the table's declared schema can pass the chain.
+        PlanError: No record with the table's declared schema can get through the chain.
     """
     planned = planned_asset(table_argument("build_smt_asset", table, former), translator)
     name = op_name(planned.key)
@@ -117,25 +117,26 @@ def build_smt_assets(
     translator: SmtTranslator | None = None,
     op_tags: Mapping[str, Any] | None = None,
 ) -> dg.AssetsDefinition:
-    """Makes an asset of each table, in one op: one step, one Spark session, and any part of the tables selectable.
+    """Builds an asset for each table, all in one op with one step and one Spark session. Any subset of the tables can
+    be selected.
 
-    The tables run one after the other. A table that fails does not stop the next tables, and the step fails at its end.
-    Each table has its part of the run config, under the name that ``table_name`` returns.
+    The tables run one after the other. If a table fails, the next tables still run, and the step fails at its end. Each
+    table has its part of the run config, under the name that ``table_name`` returns.
 
     Args:
         name: The name of the op.
-        tables: The tables; all with the same ``partitions_def``, or all without.
+        tables: The tables. Either all have the same ``partitions_def``, or none has one.
         spark_key: As in ``build_smt_asset``.
         backfill_policy: As in ``build_smt_asset``.
         retry_policy: As in ``build_smt_asset``.
         translator: As in ``build_smt_asset``.
         op_tags: As in ``build_smt_asset``.
-        pool: Dagster pool; named after the op by default.
+        pool: The Dagster pool; named after the op by default.
 
     Raises:
-        ConfigError: A chain is wrong; SMT037: two tables share a key or a sink; SMT040: a table has no key. With all
-            problems.
-        PlanError: No record of a table's declared schema can pass its chain.
+        ConfigError: All problems: a chain is wrong; SMT037: two tables share a key or a sink; SMT040: a table has no
+            key.
+        PlanError: No record with a table's declared schema can get through its chain.
     """
     planned_tables = {}
     for table in tables:
@@ -185,7 +186,7 @@ def _run_selected(
 
 
 def two_writers(name: str, place: str, other: dg.AssetKey) -> Problem:
-    """Returns the problem of an asset whose sink another asset has as well."""
+    """Returns the problem of an asset that has the same sink as another asset."""
     statement = f"writes to {place}, as {other.to_user_string()} does"
     return Problem("SMT037", name, statement, "a table has one chain that writes it: give each asset a sink of its own")
 
@@ -212,4 +213,4 @@ def _backfill(policy: dg.BackfillPolicy | None, table: PlannedAsset) -> dg.Backf
 
 
 table_name = op_name
-"""The name of a table's part in the run config of ``build_smt_assets``."""
+"""Returns the name of a table's part in the run config of ``build_smt_assets``."""

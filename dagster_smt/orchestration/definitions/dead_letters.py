@@ -11,7 +11,8 @@ from dagster_smt.orchestration.runs.rerun_jobs import job_that_runs_again
 
 
 def build_dead_letters_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
-    """Makes the asset of a table's dead letters. A run of the table that publishes dead letters materializes the asset.
+    """Builds the asset of a table's dead letters. A run of the table that publishes dead letters materializes the
+    asset.
 
     Args:
         asset: An asset of ``build_smt_asset`` that has dead letters.
@@ -32,20 +33,20 @@ def build_dead_letters_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
 
 
 def build_redrive_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
-    """Makes a job that runs the failed records of a table again, with today's chain.
+    """Builds a job that runs the failed records of a table again, with the current chain.
 
-    The job reads exactly the records that failed when they were last read, from their topics, and puts them into the
-    table. A record that fails again keeps its dead letter. A second launch has nothing to do. For an asset with a
-    partition per topic, launch the job without a partition: the job runs the failed records of all topics, or of those
-    in ``window.topics``.
+    The job reads exactly the records that failed when they were last read. It reads them from their topics, and adds
+    them to the table. A record that fails again keeps its dead letter. A second launch then has nothing to do. For an
+    asset with a partition per topic, launch the job without a partition: the job runs the failed records of all topics,
+    or of the topics in ``window.topics``.
 
     Args:
-        asset: An asset of ``build_smt_asset`` that has dead letters, or of ``build_smt_assets``: the job runs those of
-            its tables that have dead letters.
-        name: The name of the job; by default it follows from the asset.
+        asset: An asset of ``build_smt_asset`` that has dead letters, or an asset of ``build_smt_assets``. The job runs
+            those tables of the asset that have dead letters.
+        name: The name of the job; by default it is derived from the asset.
 
     Raises:
-        ConfigError: SMT043, the asset has no dead letters; or its partitions are windows of time: launch the partitions
+        ConfigError: SMT043, the asset has no dead letters; or its partitions are time windows: launch the partitions
             again instead.
     """
     specs = _specs_with_letters(asset)

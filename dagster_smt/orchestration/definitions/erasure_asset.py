@@ -1,4 +1,4 @@
-"""The asset of erasures: ids of persons in, a record of what was erased and proven out."""
+"""The asset of erasures. It takes the ids of people, and produces a record of what has been erased and proven."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -76,10 +76,11 @@ def build_erasure_asset(
     group_name: str | None = None,
     pool: str | None = None,
 ) -> dg.AssetsDefinition:
-    """Builds an asset that erases persons from the tables of some assets, their dead letters and their topics.
+    """Builds an asset that erases people from the tables of some assets, from their dead letters and from their topics.
 
-    Each launch materializes the asset with a record of the erasure: what was done where, and what the residue scan has
-    read and proven. The check ``no_residue`` passes if no value is left. Neither the record nor a log names a person.
+    Each launch materializes the asset with a record of the erasure: what has been done in each table and topic, and
+    what the residue scan has read and proven. The check ``no_residue`` passes if no value is left. Neither the record
+    nor a log names a person.
 
     Example:
         .. code-block:: python
@@ -94,14 +95,14 @@ def build_erasure_asset(
                   subjects: {file: /run/secrets/erase.txt}
 
     Args:
-        assets: Assets of ``build_smt_asset`` or ``build_smt_assets``. Each table has an ``erasure``.
+        assets: Assets of ``build_smt_asset`` or ``build_smt_assets``. Each of their tables must have an ``erasure``.
         key: The key of the asset.
-        records: A folder for the records, as JSON and as Markdown; None: only Dagster's metadata have them.
+        records: A folder for the records, as JSON and as Markdown. If None, the records are only in Dagster's metadata.
         group_name: As in ``dg.AssetSpec``.
-        pool: Dagster pool of the step. In the pool of a table, runs of the table wait for the erasure.
+        pool: The Dagster pool of the step. If it is the pool of a table, runs of the table wait for the erasure.
 
     Raises:
-        ConfigError: SMT754, a table has no erasure, or an asset is not of this package.
+        ConfigError: SMT754, a table has no erasure, or an asset does not come from this package.
     """
     tables = _tables(assets)
     asset_key = dg.AssetKey.from_coercible(key)
@@ -153,7 +154,7 @@ def _tables(assets: Sequence[dg.AssetsDefinition]) -> list[PlannedAsset]:
 
 
 def not_erasable(table: PlannedAsset) -> Iterator[Problem]:
-    """Yields why an erasure would not touch a table, and so could not prove anything of it."""
+    """Yields the reasons why an erasure would not touch a table, and so could not prove anything about it."""
     erasure, sink = table.definition.erasure, table.sink
     if erasure is None:
         hint = "give its SmtTable an erasure: SmtErasure(register_table=…, key_ring=…, records=…, columns=…)"
@@ -168,10 +169,10 @@ def not_erasable(table: PlannedAsset) -> Iterator[Problem]:
 
 
 def subject_source(config: Mapping[str, Any]) -> SubjectSource:
-    """Returns the place of the ids that a run config names.
+    """Returns the location of the ids that a run config names.
 
     Raises:
-        ConfigError: SMT757, it names none, or several.
+        ConfigError: SMT757, the run config names no location, or several.
     """
     of_table = config.get("table")
     if of_table is None:
@@ -211,15 +212,15 @@ def _erased(
 def erase_persons(
     tables: Sequence[PlannedAsset], source: SubjectSource, session: Any, run: str, no_writers: bool, say: Any
 ) -> ErasureReport:
-    """Erases persons from tables, their dead letters and their topics.
+    """Erases people from tables, from their dead letters and from their topics.
 
     Args:
         tables: The tables. Each has an ``erasure``.
-        source: The place of the ids.
+        source: The location of the ids.
         session: The Spark session.
         run: The name of the run in the record.
-        no_writers: True if no run is at work.
-        say: Receives lines about the progress; it may raise to stop.
+        no_writers: True if no run is writing.
+        say: Receives lines about the progress. An error that it raises stops the erasure.
     """
     from dagster_smt.run.erasure import ErasureTarget, erase  # loads PySpark
 
@@ -235,10 +236,11 @@ def erase_persons(
 def _written(
     report: ErasureReport, records: Path | str | None, context: dg.AssetExecutionContext
 ) -> dict[str, dg.TableMetadataValue]:
-    """Writes the record into a folder. The rows are gone already, so a folder that refuses it fails nothing.
+    """Writes the record into a folder. The rows have already been erased, so an error of the folder does not fail the
+    step.
 
     Returns:
-        Metadata with the problem; empty without one. The metadata of the asset hold the whole record in any case.
+        Metadata with the problem; empty if there is none. The asset's metadata contains the whole record in any case.
     """
     problems = record_problems(report, records)
     for problem in problems:
@@ -247,7 +249,7 @@ def _written(
 
 
 def record_problems(report: ErasureReport, records: Path | str | None) -> tuple[Problem, ...]:
-    """Writes the record into a folder. Returns what is wrong with the folder; nothing without a folder."""
+    """Writes the record into a folder. Returns the problems of the folder; none if there is no folder."""
     from dagster_smt.run.spark_failures import coded_failures  # loads PySpark
 
     if records is None:
@@ -268,7 +270,7 @@ def write_record(report: ErasureReport, folder: Path) -> None:
 
 
 def erasure_metadata(report: ErasureReport) -> dict[str, Any]:
-    """Returns the metadata of an erasure: counts and places, and no person."""
+    """Returns the metadata of an erasure: counts and locations, but no person."""
     rows = []
     for place in report.places:
         rows.append(
@@ -301,7 +303,7 @@ def erasure_metadata(report: ErasureReport) -> dict[str, Any]:
 
 
 def _failure(report: ErasureReport, metadata: Mapping[str, Any]) -> dg.Failure:
-    """Returns the failure of the step: its metadata are the record, because a step that fails yields no event."""
+    """Returns the failure of the step. Its metadata is the record, because a step that fails yields no event."""
     failure = SmtFailure(description=str(TableError(report.problems)), metadata=metadata)
     failure.foreseen = all(problem.code != "SMT591" for problem in report.problems)
     return failure

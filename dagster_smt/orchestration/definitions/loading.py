@@ -13,18 +13,18 @@ from dagster_smt.errors import ConfigError, Problem
 
 
 def load_definitions(place: str, hint: str) -> list[object]:
-    """Imports a module and makes its definitions, as ``dg dev -m`` and ``dg dev -f`` do.
+    """Imports a module and loads its definitions, as ``dg dev -m`` and ``dg dev -f`` do.
 
     Args:
         place: A module (``my_location.definitions``), a module and an attribute (``my_location:defs``), or a file
             (``definitions.py``).
-        hint: What to do if the module cannot be loaded.
+        hint: The hint for the user if the module cannot be loaded.
 
     Returns:
-        The objects of the module, or the attribute. Tables live as long as these objects.
+        The objects of the module, or the attribute. Tables exist only as long as these objects.
 
     Raises:
-        ConfigError: SMT654, the definitions cannot be loaded; or what is wrong with them.
+        ConfigError: SMT654, the definitions cannot be loaded; or the problems of the definitions.
     """
     name, _, attribute = place.partition(":")
     try:
@@ -39,7 +39,7 @@ def load_definitions(place: str, hint: str) -> list[object]:
 
 
 def assets_in(objects: Iterable[object]) -> Iterator[dg.AssetsDefinition]:
-    """Yields the assets among the objects of a module and in their ``Definitions``, each once."""
+    """Yields the assets among the objects of a module and in their ``Definitions``, each of them once."""
     seen: set[int] = set()
     for one in objects:
         assets = one.assets or () if isinstance(one, dg.Definitions) else [one]

@@ -1,4 +1,6 @@
-"""Jobs that maintain the tables of assets: compaction, old versions, files that no version needs."""
+"""Jobs that maintain the tables of assets: they compact files, and remove old versions and files that no version
+needs.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -35,9 +37,9 @@ def build_maintenance_job(
 ) -> dg.JobDefinition:
     """Builds a job that maintains the Delta or Iceberg tables of an asset.
 
-    Each launch records an observation of the asset: files and bytes before and after, and the removed files and the
-    duration of each step. The launch also reports the check ``small_files``. A step that fails does not stop the next
-    one; the job fails at its end.
+    Each launch records an observation of the asset, with files and bytes before and after the maintenance, and with the
+    removed files and the duration of each step. The launch also reports the check ``small_files``. A step that fails
+    does not stop the next step; the job fails at its end.
 
     Runs may commit at the same time. The job never loses their rows or their progress, and compares both after each
     step. If a run has disturbed a step, the job repeats the step.
@@ -50,14 +52,16 @@ def build_maintenance_job(
 
     Args:
         asset: An asset of ``build_smt_asset`` or ``build_smt_assets``.
-        maintenance: The steps, and the age of the versions that they remove; by default all steps, and 168 hours.
+        maintenance: The steps, and the age of the versions that they remove. By default, the job runs all steps, and
+            the age is 168 hours.
         tables: The asset keys of some tables of ``build_smt_assets``; by default all of its Delta and Iceberg tables.
-        name: The job's name; by default the name of the asset's op and ``_maintenance``.
-        pool: Dagster pool; by default that of the asset. In a pool with one slot, runs of the asset wait for the job.
+        name: The job's name; by default the name of the asset's op with ``_maintenance`` at its end.
+        pool: The Dagster pool; by default the pool of the asset. In a pool with one slot, runs of the asset wait for
+            the job.
 
     Raises:
-        ConfigError: SMT813, the asset is not of this package; SMT803, it has no Delta or Iceberg table; SMT804, it has
-            no table of a name in ``tables``; SMT802, the name of a table is not a name in SQL.
+        ConfigError: SMT813, the asset does not come from this package; SMT803, it has no Delta or Iceberg table;
+            SMT804, it has no table with a name in ``tables``; SMT802, the name of a table is not a valid name in SQL.
     """
     written = tuple(TABLES_OF_OPS.get(asset.op, {}).values())
     if not written:
@@ -103,14 +107,14 @@ def _chosen(written: Sequence[PlannedAsset], tables: Sequence[Any] | None) -> di
 
 
 def _key_of(table: dg.AssetKey | Sequence[str] | str) -> dg.AssetKey:
-    """Returns the asset key, also of a text such as ``lake/orders``."""
+    """Returns the asset key of a table, which may be given as a string such as ``lake/orders``."""
     if isinstance(table, str):
         return dg.AssetKey.from_user_string(table)
     return dg.AssetKey.from_coercible(table)
 
 
 def _config(name: str, tables: Sequence[str]) -> dict[str, dg.Field]:
-    """Returns the config schema of an op. Dagster takes two enums of one name in a process for one."""
+    """Returns the config schema of an op. Dagster treats two enums with the same name in a process as one."""
     return {
         "tables": dg.Field(
             dg.Array(dg.Enum(f"{name}_choice", [dg.EnumValue(table) for table in tables])),
@@ -146,7 +150,7 @@ def _op(
 def _maintain_each(
     context: dg.OpExecutionContext, tables: Mapping[str, PlannedAsset], maintenance: SmtMaintenance, spark: object
 ) -> Events:
-    """Maintains the tables of a launch one after the other; the problems of all are raised at the end."""
+    """Maintains the tables of a launch one after the other, and raises the problems of all tables at the end."""
     config = context.op_config
     errors: list[SmtError] = []
     for name in config.get("tables") or tables:
@@ -166,7 +170,7 @@ def _maintain_each(
 
 
 def _results(work: MaintenanceWork, spark: Any, context: dg.OpExecutionContext) -> list[MaintenanceResult]:
-    """Does the work of a maintenance where the Spark resource says."""
+    """Does the maintenance in this process or in another, depending on the Spark resource."""
     if isinstance(spark, PipesSpark):
         return spark.maintenance_results(work, context)
     return maintenance_results(work, spark_session_of(spark), lambda line: context.log.info(visible(line)))

@@ -1,4 +1,6 @@
-"""The tables of a sink with ``{topic}`` in Dagster: partitions of one asset, or separate assets for listed tables."""
+"""The tables of a sink with ``{topic}`` in Dagster: partitions of one asset, or separate assets for the listed
+tables.
+"""
 
 from collections.abc import Sequence
 
@@ -12,7 +14,7 @@ from dagster_smt.orchestration.metadata.definition_metadata import table_key, ta
 from dagster_smt.tables.sink_options import Sink, TableSink
 
 PER_TOPIC = "dagster_smt/tables"
-"""Metadata of an asset that is many tables: the path or name with ``{topic}``."""
+"""Metadata of an asset that consists of many tables: the path or name with ``{topic}``."""
 
 
 def writes_many(sink: Sink) -> bool:
@@ -21,25 +23,27 @@ def writes_many(sink: Sink) -> bool:
 
 
 def tables_partitions(key: dg.AssetKey) -> dg.DynamicPartitionsDefinition:
-    """Returns the partitions of the tables. Each run adds the partitions of its new tables."""
+    """Returns the partitions for the tables. Each run adds the partitions of its new tables."""
     return dg.DynamicPartitionsDefinition(name="__".join([*key.path, "tables"]))
 
 
 def table_partition(topic: str) -> str:
-    """Returns the partition key of a topic's table, without the characters that topics may have and Dagster refuses."""
+    """Returns the partition key of a topic's table. Characters that topics may contain, but Dagster does not accept,
+    are replaced.
+    """
     return topic_to_partition_key(name_in_path(topic))
 
 
 def topic_of_table_partition(partition: str) -> str:
-    """Returns the topic of a partition of ``table_partition``."""
+    """Returns the topic that belongs to a key of ``table_partition``."""
     return topic_of_name(partition_key_to_topic(partition))
 
 
 def build_tables_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
-    """Makes the asset of the tables that an asset with ``{topic}`` writes: a partition for each table.
+    """Builds an asset for the tables that an asset with ``{topic}`` writes, with a partition for each table.
 
-    Each run adds the partitions of new tables, and materializes the partitions that it wrote, with rows, schema, column
-    lineage and offsets. Tables in ``destinations`` are separate assets instead.
+    Each run adds the partitions of new tables, and materializes the partitions that it has written, with rows, schema,
+    column lineage and offsets. Tables in ``destinations`` are separate assets instead.
 
     Example:
         .. code-block:: python
@@ -48,7 +52,7 @@ def build_tables_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
             defs = dg.Definitions([cdc, build_tables_asset(cdc)], resources={"spark": spark})
 
     Args:
-        asset: An asset of ``build_smt_asset`` whose sink has ``{topic}``.
+        asset: An asset of ``build_smt_asset`` whose sink contains ``{topic}``.
 
     Raises:
         ConfigError: SMT735, the asset writes one table.
@@ -78,7 +82,7 @@ def destination_specs(
         destinations: The topics after the chain.
         sink: The sink of the asset.
         spec: The spec of the asset.
-        topics: The asset keys of the topics that it reads.
+        topics: The keys of the topics that the asset reads.
     """
     specs = []
     for topic in destinations:
@@ -101,7 +105,7 @@ def destination_specs(
 
 
 def check_destinations(destinations: Sequence[str], sink: Sink, partitions: object, place: str) -> None:
-    """Refuses names of tables that no run can write.
+    """Raises an error for table names that no run can write.
 
     Raises:
         ConfigError: SMT735, the sink is one table, or the asset has partitions; SMT731, SMT732, a name cannot be a

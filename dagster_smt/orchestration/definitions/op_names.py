@@ -1,4 +1,4 @@
-"""Names of ops, and the asset that gives an op its name."""
+"""The names of ops, and the asset from which an op gets its name."""
 
 import hashlib
 import re
@@ -6,11 +6,11 @@ import re
 import dagster as dg
 
 OF_CHAIN = "dagster_smt/chain_hash"
-"""Metadata that the asset of a chain has, and assets beside it in the same op have not."""
+"""Metadata that only the asset of a chain has. Other assets in the same op do not have it."""
 
 
 def main_spec(asset: dg.AssetsDefinition) -> dg.AssetSpec:
-    """Returns the spec of an asset of ``build_smt_asset``; tables that are assets of their own are in the same op."""
+    """Returns the spec of an asset of ``build_smt_asset``. Its op may also contain tables that are separate assets."""
     specs = list(asset.specs)
     return next((spec for spec in specs if OF_CHAIN in spec.metadata), specs[0])
 

@@ -1,4 +1,4 @@
-"""Ops: tables for jobs that are not about assets, such as replays."""
+"""Ops for jobs that are not about assets, such as replays."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -48,11 +48,11 @@ def build_smt_op(
     retry_policy: dg.RetryPolicy | None = None,
     **former: Any,
 ) -> dg.OpDefinition:
-    """Makes an op that applies a chain to the new records of a topic table.
+    """Builds an op that applies a chain to the new records of a topic table.
 
-    The op has the config schema of an asset, so ``dg.configured`` makes variants of the op. The output is a small
-    mapping of counts (``records_in``, ``records_out``, ``dropped``, ``failed``, ``status``) with the metadata of the
-    run, without records.
+    The op has the same config schema as an asset, so ``dg.configured`` can create variants of the op. The output is a
+    small mapping of counts (``records_in``, ``records_out``, ``dropped``, ``failed``, ``status``) with the metadata of
+    the run. It contains no records.
 
     Example:
         .. code-block:: python
@@ -64,14 +64,14 @@ def build_smt_op(
             ignores the other attributes of the asset, except ``description``.
         name: The name of the op. The table remembers its writer by this name.
         spark_key: As in ``build_smt_asset``.
-        ins: Inputs, only to wait for: ``{"start": dg.In(dg.Nothing)}``.
-        pool: Dagster pool; named after the op by default.
+        ins: Inputs that the op only waits for: ``{"start": dg.In(dg.Nothing)}``.
+        pool: The Dagster pool; named after the op by default.
         retry_policy: As in ``dg.op``.
         former: Deprecated: the fields of the table as keyword arguments, and its key as ``asset_key``.
 
     Raises:
         ConfigError: The chain is wrong, with all problems.
-        PlanError: No record of the table's declared schema can pass the chain.
+        PlanError: No record with the table's declared schema can get through the chain.
     """
     if table is None and "asset_key" in former:
         former["key"] = former.pop("asset_key")

@@ -1,7 +1,7 @@
 """Topics as partition keys.
 
 Kafka's names are valid partition keys, with one exception: ``a...b`` is Dagster's syntax for a range of keys. So three
-dots become ``%2E%2E%2E``. ``%``, which no topic contains, becomes ``%25``, so that the way back is unique.
+dots become ``%2E%2E%2E``. ``%``, which no topic contains, becomes ``%25``, so that the topic can always be restored.
 """
 
 import dagster as dg
@@ -9,7 +9,9 @@ import dagster as dg
 from dagster_smt.errors import ConfigError, Problem
 
 OF_TIME = dg.TimeWindowPartitionsDefinition | dg.MultiPartitionsDefinition
-"""Partitions that are windows of time, of all topics or of one topic each. To run records again, launch them again."""
+"""Partitions by time, for all topics together or for each topic. To run records again, launch their partitions
+again.
+"""
 _DOTS = "..."
 _DOTS_CODE = "%2E%2E%2E"
 
@@ -25,10 +27,11 @@ def partition_key_to_topic(key: str) -> str:
 
 
 def topic_dimension(partitions: dg.PartitionsDefinition | None, place: str) -> str:
-    """Returns the dimension that names topics, for partitions by topic and time; empty for all other partitions.
+    """Returns the dimension that names topics, for partitions by topic and time; an empty string for all other
+    partitions.
 
     Raises:
-        ConfigError: SMT045, the dimensions are not one of time windows and one of topics.
+        ConfigError: SMT045, the two dimensions are not time windows and topics.
     """
     if not isinstance(partitions, dg.MultiPartitionsDefinition):
         return ""

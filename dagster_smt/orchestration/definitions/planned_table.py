@@ -1,4 +1,4 @@
-"""Planned tables: tables whose chain was read and planned, ready for runs."""
+"""Planned tables: tables whose chain has been read and planned, ready for runs."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ from dagster_smt.tables.spark_packages import packages_of
 from dagster_smt.tables.topic_table import TopicTable
 
 _PLANNED: "WeakValueDictionary[int, PlannedTable]" = WeakValueDictionary()
-"""The planned tables of this process, as long as their definitions live."""
+"""The planned tables of this process, as long as their definitions exist."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,13 +45,13 @@ class PlannedTable:
         name: The name in reports and logs. The state of the table remembers its writer by this name.
         definition: The table as the user has declared it.
         chain: The chain of the definition, after the stages of the policy.
-        own_chain: The chain without the policy. A run config may replace it, unless ``required_chain`` is a chain.
+        own_chain: The chain without the policy. A run config may replace it, unless ``required_chain`` is set.
         sink: The sink of the definition. Topics of a cluster have the consumer group of this table.
-        topics: Asset keys of the topics.
-        searches_masked: True if each run looks for masked values in other fields of the output.
+        topics: The asset keys of the topics.
+        searches_masked: True if each run searches other fields of the output for masked values.
         contract: The columns that the table must have; None: no contract.
         counts_keys: True if each run counts the keys that have several rows.
-        small_below: Each run counts the files of the table, and those with fewer bytes; None: no run counts files.
+        small_below: If set, each run counts the files of the table, and also the files with fewer bytes than this.
         policy: The policy of the table; None: no policy.
         certified_records: The number of records of each run that are compared with Kafka Connect; None: no comparison.
     """
@@ -79,7 +79,7 @@ class PlannedTable:
 
     @property
     def required_chain(self) -> Chain | None:
-        """The own chain that every run must have; None if a run config may choose another chain."""
+        """The chain, without the policy, that every run must have; None if a run config may choose another chain."""
         allowed = self.definition.allow_chain_override
         if allowed is None:
             allowed = not self.chain.hides
@@ -90,20 +90,21 @@ class PlannedTable:
     def settings(self, config: Mapping[str, Any], place: str, topics: tuple[str, ...] = ()) -> RunSettings:
         """Returns a decoded run config, with the policy of the table before the chain.
 
-        Arguments as in ``decode_config``.
+        The arguments are those of ``decode_config``.
 
         Raises:
-            ConfigError: As ``decode_config``.
-            SmtError: As ``run_policy``.
+            ConfigError: See ``decode_config``.
+            SmtError: See ``run_policy``.
         """
         settings = decode_config(config, place, topics, only=self.required_chain, foreign=self.own_chain.foreign)
         return self.under_policy(settings)
 
     def under_policy(self, settings: RunSettings) -> RunSettings:
-        """Returns settings whose chain has no policy yet, with the policy of the table before the chain.
+        """Returns the settings with the policy of the table before the chain. The chain in ``settings`` must not
+        contain the policy yet.
 
         Raises:
-            SmtError: As ``run_policy``.
+            SmtError: See ``run_policy``.
         """
         if self.policy is None:
             return replace(settings, defined=self.chain)
@@ -112,7 +113,7 @@ class PlannedTable:
 
     @property
     def letter_place(self) -> str:
-        """The place of the dead letters, for people; empty without dead letters."""
+        """The destination of the dead letters, in words; empty if there are no dead letters."""
         place, topic = self.definition.dead_letters, self.definition.dead_letter_topic
         if isinstance(place, TableSink):
             return place.place
@@ -147,12 +148,12 @@ class PlannedAsset(PlannedTable):
 
     @property
     def specs(self) -> list[dg.AssetSpec]:
-        """The specs of the asset and of those of its tables that are assets."""
+        """The specs of the asset, and of its tables that are separate assets."""
         return [self.spec, *destination_specs(self.definition.destinations, self.sink, self.spec, self.topics)]
 
     @property
     def destination_check_names(self) -> list[str]:
-        """The names of the checks of each table that is an asset."""
+        """The names of the checks that each table gets if it is a separate asset."""
         names = []
         for name in CHECKS_OF_DESTINATIONS:
             fits = {"keys_unique": self.sink.keyed is not None, "schema_matches_plan": self.sink.kind == "columns"}
@@ -179,7 +180,7 @@ def planned_tables(name: str) -> list[PlannedTable]:
 
 
 def planned_op(table: SmtTable, name: str) -> PlannedTable:
-    """Returns the table of an op, with its chain read and planned.
+    """Reads and plans the chain of an op's table, and returns the planned table.
 
     Args:
         table: The table.
@@ -187,8 +188,8 @@ def planned_op(table: SmtTable, name: str) -> PlannedTable:
 
     Raises:
         ConfigError: The chain is wrong, with all problems.
-        PlanError: No record of the table's declared schema can pass the chain, or a mask, drop or rename can touch
-            nothing.
+        PlanError: No record with the table's declared schema can get through the chain, or a mask, drop or rename can
+            touch nothing.
     """
     own = parsed_chain(table.chain, name, table.dead_paths, table.smt_jars, table.connect_version)
     policy = definition_policy(table)
@@ -206,7 +207,7 @@ def planned_op(table: SmtTable, name: str) -> PlannedTable:
 
 
 def planned_asset(table: SmtTable, translator: SmtTranslator | None = None) -> PlannedAsset:
-    """Returns the table of an asset, with its chain read and planned and with its asset spec.
+    """Reads and plans the chain of an asset's table, and returns the planned table with its asset spec.
 
     Args:
         table: The table.
@@ -214,8 +215,8 @@ def planned_asset(table: SmtTable, translator: SmtTranslator | None = None) -> P
 
     Raises:
         ConfigError: The table has no key, or the chain is wrong, with all problems.
-        PlanError: No record of the table's declared schema can pass the chain, or a mask, drop or rename can touch
-            nothing.
+        PlanError: No record with the table's declared schema can get through the chain, or a mask, drop or rename can
+            touch nothing.
     """
     if table.key is None:
         raise ConfigError(Problem("SMT040", "SmtTable key", "no option is set", "give the asset a key"))
@@ -254,7 +255,9 @@ def planned_asset(table: SmtTable, translator: SmtTranslator | None = None) -> P
 
 
 def _asset_data(table: SmtTable, key: dg.AssetKey) -> tuple[Chain, AppliedPolicy | None, SmtAssetData]:
-    """Returns the chain without the policy, the policy, and what a translator gets: chain and plan with the policy."""
+    """Returns the chain without the policy, the policy, and the data for a translator: chain and plan with the
+    policy.
+    """
     name = key.to_user_string()
     own = parsed_chain(table.chain, name, table.dead_paths, table.smt_jars, table.connect_version)
     policy = definition_policy(table)

@@ -1,4 +1,4 @@
-"""Policies of tables: the policy in a definition, and the policy of a run with the registry's current tags."""
+"""The policies of tables: the policy in a definition, and the policy of a run with the registry's current tags."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ SAMPLE = 200
 
 
 def subject_of(table: SmtTable) -> Subject:
-    """Returns the part of a table that a policy needs."""
+    """Returns the parts of a table that a policy needs."""
     topics, sink = table.table, table.sink
     return Subject(
         topics=topics.topics,
@@ -32,10 +32,10 @@ def subject_of(table: SmtTable) -> Subject:
 
 
 def definition_policy(table: SmtTable) -> AppliedPolicy | None:
-    """Returns the policy of a table, as far as it is known without a schema registry. None if there is no policy.
+    """Returns the policy of a table, as far as it is known without a schema registry; None if there is no policy.
 
     Raises:
-        ConfigError: The policy, or a source of its tags, is wrong; SMT767, it does not fit the table.
+        ConfigError: The policy, or a source of its tags, is wrong; SMT767, the policy does not fit the table.
     """
     if table.policy is None:
         return None
@@ -51,10 +51,11 @@ def definition_policy(table: SmtTable) -> AppliedPolicy | None:
 
 
 def run_policy(applied: AppliedPolicy, table: SmtTable) -> AppliedPolicy:
-    """Returns the policy of a run: with the tags of a registry, and without new fields whose values look personal.
+    """Returns the policy of a run. It uses the current tags of a registry, and holds back new fields whose values look
+    personal.
 
     Raises:
-        ConfigError: As ``definition_policy``.
+        ConfigError: See ``definition_policy``.
         DataError, EngineError: The registry has no such subject, or does not respond. Nothing was read.
     """
     policy = applied.policy

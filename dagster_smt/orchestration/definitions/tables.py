@@ -1,4 +1,4 @@
-"""Tables as users declare them: a chain between a topic table and a sink, and the attributes of the asset."""
+"""Tables as users declare them: a chain between a topic table and a sink, with the attributes of the asset."""
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ ChainSource = Path | Mapping[str, Any] | Sequence[Mapping[str, Any]] | Chain
 class SmtTable:
     """A chain between a topic table and a sink, with the attributes of its asset.
 
-    ``build_smt_asset``, ``build_smt_assets`` and ``build_smt_op`` make assets and ops of such tables.
+    ``build_smt_asset``, ``build_smt_assets`` and ``build_smt_op`` build assets and ops from such tables.
 
     Example:
         .. code-block:: python
@@ -41,32 +41,33 @@ class SmtTable:
         chain: A file, flat connector properties, a list of stages, or a parsed chain.
         table: The topics that a run reads, and their formats.
         sink: The table or the topics that a run writes to.
-        errors_tolerance: ``none`` fails the run before it commits, ``all`` makes dead letters.
-        dead_letters: The place of dead letters; by default the cluster or folder of the topics.
-        dead_letter_topic: The topic of the dead letters; empty: no dead letters.
+        errors_tolerance: With ``none``, a failed record makes the run fail before it commits. With ``all``, failed
+            records become dead letters.
+        dead_letters: The destination of dead letters; by default the cluster or folder of the topics.
+        dead_letter_topic: The topic of the dead letters. If empty, no dead letters are written.
         checks: The asset checks, and the severity of their failures.
         dead_paths: The reaction to a mask, drop or rename that can touch nothing: an ``error`` (the default, unless
             the chain says otherwise), or a warning (``warn``).
-        smt_jars: Jars for classes of the chain that this package does not have: files, folders as in Connect's
+        smt_jars: Jars with classes of the chain that this package does not contain: files, folders as in Connect's
             ``plugin.path``, and Maven coordinates (``group:artifact:version``).
         connect_version: The version of Kafka Connect for these classes; empty: the chain's version, or 4.3.1.
-        allow_chain_override: True if a run config may replace the chain. By default a run config may do so only if the
-            chain and the policy mask and drop nothing: otherwise everyone who launches runs could read the masked
-            values.
+        allow_chain_override: True if a run config may replace the chain. By default, a run config may do so only if
+            neither the chain nor the policy masks or drops anything. Otherwise everyone who launches runs could read
+            the masked values.
         policy: The actions on fields by their tags: a file, its contents, or a ``Policy``. The stages of the policy
-            come before those of the chain, and no run config can change them.
+            come before the stages of the chain, and no run config can change them.
         lineage: The target of the runs' OpenLineage events; None: no events. A failure to send an event never fails a
             run.
-        erasure: How records and rows name a person, and the register of erased persons. Runs leave their records out;
-            ``build_erasure_asset`` erases persons.
-        partitions_def: Partitions by topic, by time, or by both. With a partition per topic, whose keys
-            ``topic_to_partition_key`` makes, all partitions of a run are one window, one Spark job and one commit. A
-            topic that fails is left out and does not stop the others. A time partition holds the records from the
-            first record of its time up to the first record of the next partition; a second run replaces exactly these
+        erasure: The settings that state how records and rows name a person, and the register of erased people. Runs
+            leave out the records of these people; ``build_erasure_asset`` erases people.
+        partitions_def: Partitions by topic, by time, or by both. With a partition per topic (``topic_to_partition_key``
+            returns the keys), all partitions of a run share one window, one Spark job and one commit. A topic that
+            fails is left out and does not stop the other topics. A time partition holds the records from the first
+            record of its time up to the first record of the next partition; a second run replaces exactly these
             records. In a ``MultiPartitionsDefinition`` of topics and times, a partition holds the records of one topic
             in one span of time.
-        destinations: For a sink with ``{topic}``: topics after the chain whose tables are separate assets with checks.
-            The other tables are partitions of one asset (``build_tables_asset``).
+        destinations: For a sink with ``{topic}``: the topics after the chain whose tables are separate assets with
+            checks. The other tables are partitions of one asset (``build_tables_asset``).
         description: As in ``dg.AssetSpec``; by default it names topics and stages.
         group_name: As in ``dg.AssetSpec``.
         tags: As in ``dg.AssetSpec``.
@@ -113,13 +114,13 @@ def parsed_chain(
     smt_jars: Sequence[str | Path] = (),
     connect_version: str = "",
 ) -> Chain:
-    """Returns the chain of a file, of properties or of stages.
+    """Parses a chain from a file, from properties or from stages.
 
     Args:
         chain: The chain in any of its forms.
         name: The name of the asset or op, for messages.
         dead_paths: The reaction to a mask, drop or rename that can touch nothing; None: as the chain says.
-        smt_jars, connect_version: As in ``SmtTable``; not for a parsed chain, which has its own.
+        smt_jars, connect_version: As in ``SmtTable``; ignored for a parsed chain, which has its own values.
 
     Raises:
         ConfigError: The chain is wrong, with all problems.
@@ -131,7 +132,8 @@ def parsed_chain(
 
 
 def table_argument(function: str, table: SmtTable | None, former: Mapping[str, Any]) -> SmtTable:
-    """Returns the table of a call, also of a call in the deprecated form, with the fields as keyword arguments.
+    """Returns the table that is passed to a function. It may be passed in the deprecated form, with its fields as
+    keyword arguments.
 
     Args:
         function: The name of the function that is called, for messages.
@@ -139,7 +141,7 @@ def table_argument(function: str, table: SmtTable | None, former: Mapping[str, A
         former: The keyword arguments that the function does not declare.
 
     Raises:
-        TypeError: There are both a table and fields of a table, or an unknown argument.
+        TypeError: The call has both a table and fields of a table, or an unknown argument.
     """
     if table is None:
         hint = f"call {function}(SmtTable(key=…, chain=…, table=…, sink=…))"

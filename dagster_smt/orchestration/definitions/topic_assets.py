@@ -1,7 +1,7 @@
 """Topics as assets that Dagster observes: partitions, offsets and rates, without Spark.
 
-A topic's data version changes exactly when there are new records, or when the topic was created again. Automation that
-depends on topics (``AutomationCondition.eager()``, freshness, sensors) uses these observations.
+A topic's data version changes only when there are new records, or when the topic has been created again. Automation
+that depends on topics (``AutomationCondition.eager()``, freshness, sensors) uses these observations.
 """
 
 import time
@@ -27,7 +27,7 @@ from dagster_smt.tables.windows import matching
 
 _COLUMNS = {"topic": "string", "partitions": "int", "records": "int", "end": "int"}
 _SHOWN = 500
-"""Limit of the rows in a table of topics: an event log should not hold tens of thousands."""
+"""The largest number of rows in a table of topics. An event log should not contain tens of thousands."""
 
 
 @dataclass(frozen=True)
@@ -62,14 +62,15 @@ def build_topic_assets(
     freshness_policy: dg.FreshnessPolicy | None = None,
     translator: SmtTranslator | None = None,
 ) -> dg.AssetsDefinition:
-    """Makes observable assets of the topics of tables. The assets of the tables depend on these assets.
+    """Builds observable assets for the topics of tables. The assets of the tables depend on these assets.
 
-    Each topic with a name is an asset. A pattern is one asset for all topics that match. Each observation reports
-    partitions, end offsets, records, bytes if the source knows them, and, from the second observation on, records per
-    second. ``automation_condition=AutomationCondition.on_cron("*/5 * * * *")`` observes every five minutes.
+    Each topic that is listed by name is an asset. A pattern is one asset for all matching topics. Each observation
+    reports partitions, end offsets, records, bytes if the source knows them, and, from the second observation on,
+    records per second. ``automation_condition=AutomationCondition.on_cron("*/5 * * * *")`` observes every five minutes.
 
     Args:
-        tables: The tables; all from the same source, which must not be a ``TableSource``: a table is an asset already.
+        tables: The tables, which must all have the same source. The source must not be a ``TableSource``, because its
+            table is already an asset.
         name: The name of the op.
         group_name: As in ``dg.AssetSpec``.
         tags: As in ``dg.AssetSpec``.
@@ -108,7 +109,7 @@ def build_topic_assets(
     for spec, w in zip(specs, watched_by_key.values(), strict=True):
         watched[spec.key] = replace(w, key=spec.key)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dg.BetaWarning)  # the only assets whose observations start assets downstream
+        warnings.simplefilter("ignore", dg.BetaWarning)  # only observations of these assets can start assets downstream
 
         @dg.multi_observable_source_asset(specs=specs, name=name, can_subset=True)
         def observed(context: dg.AssetExecutionContext) -> Iterator[dg.ObserveResult]:
@@ -164,13 +165,15 @@ def _observe(
 
 
 def topics_version(ranges: Sequence[Range], identities: Mapping[str, str]) -> str:
-    """Returns a text that changes with the end of a partition, a new partition, or a topic that was created again."""
+    """Returns a string that changes with the end of a partition, with a new partition, or with a topic that has been
+    created again.
+    """
     ends = [[r.topic, r.partition, r.end] for r in ranges]
     return digest([ends, identities])
 
 
 def _last_seen(context: dg.AssetExecutionContext, key: dg.AssetKey) -> tuple[float, int] | None:
-    """Returns the time of the last observation, and its number of messages."""
+    """Returns the time of the last observation, and the number of messages at that time."""
     records = context.instance.fetch_observations(key, limit=1).records
     observation = records[0].asset_observation if records else None
     if observation:

@@ -1,4 +1,4 @@
-"""The translator, which makes Dagster's asset spec of a table. Subclass it to customise specs."""
+"""The translator, which creates the Dagster asset spec of a table. Subclass it to customise specs."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.topic_table import TopicTable
 
 _KINDS = {"delta": "deltalake"}
-"""Kinds of storage that have another name in Dagster, with an icon."""
+"""Kinds of storage that have a different name in Dagster, with an icon."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,7 @@ class SmtAssetData(SmtTable):
     """A table for a translator: an ``SmtTable`` with its chain read, and the plan of the chain.
 
     Attributes:
-        key: The asset key that the definition asks for.
+        key: The asset key that the definition requests.
         chain: The chain.
         plan: The plan of the chain: the schema and the lineage after each stage.
         chain_file: The file with the chain, if the chain is in a file.
@@ -37,7 +37,9 @@ class SmtAssetData(SmtTable):
 
 
 class SmtTranslator:
-    """Makes asset specs. Subclass it and change the spec that ``super().get_asset_spec(data)`` returns."""
+    """A translator that creates asset specs. Subclass it, and change the spec that ``super().get_asset_spec(data)``
+    returns.
+    """
 
     def get_asset_spec(self, data: SmtAssetData) -> dg.AssetSpec:
         """Returns the spec of a table's asset: key, upstream topics, metadata, code version, kinds."""
@@ -61,7 +63,7 @@ class SmtTranslator:
         )
 
     def get_topic_keys(self, data: SmtAssetData) -> Sequence[dg.AssetKey]:
-        """Returns the keys of the topics' assets, see ``topic_keys``."""
+        """Returns the keys of the topics' assets; see ``topic_keys``."""
         keys = []
         for key in topic_keys(data.table):
             keys.append(self.get_topic_spec(dg.AssetSpec(key)).key)
@@ -70,7 +72,7 @@ class SmtTranslator:
     def get_topic_spec(self, spec: dg.AssetSpec) -> dg.AssetSpec:
         """Returns the spec of a topic's asset.
 
-        ``build_topic_assets`` uses the spec. The asset of a table depends on its key.
+        ``build_topic_assets`` uses this spec. The asset of a table depends on the key of this spec.
         """
         return spec
 
@@ -97,6 +99,6 @@ def _kinds(data: SmtAssetData) -> set[str]:
 
 
 def default_description(table: TopicTable, chain: Chain) -> str:
-    """Returns the description of an asset or op without one of its own: its topics and its stages."""
+    """Returns the description of an asset or op that declares none: its topics and its stages."""
     names = ", ".join(map(plain, table.topics[:5])) or f"topics like {code(table.pattern)}"
     return f"{names} after {', '.join(plain(s.alias) for s in chain.stages) or 'no stage'}"

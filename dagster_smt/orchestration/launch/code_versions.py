@@ -17,12 +17,13 @@ EndOffsets = Mapping[str, Mapping[str, int]]
 
 
 def code_version(chain: Chain, table: TopicTable, sink: Sink) -> str:
-    """Returns a text that changes with the chain, the topic table's columns, the formats or this package's version.
+    """Returns a string that changes with the chain, the topic table's columns, the formats or this package's version.
 
-    Of the options of formats, only those count that change values. The address of a schema registry does not.
+    Only those format options matter that change values. The address of a schema registry, for example, does not matter.
     """
     columns = repr(table.row) if table.row else ""
-    written = written_formats(table, sink) if sink.kind == "records" else None  # columns have none
+    # tables of columns have no written formats
+    written = written_formats(table, sink) if sink.kind == "records" else None
     formats = [table.key, table.value, *([written.key, written.value] if written else [])]
     encoded = [[form.kind, repr(form.schema), form.replace_null_with_default, form.decimal_format] for form in formats]
     options = (MOMENTS, PLAIN_DECIMALS)
@@ -36,10 +37,10 @@ def code_version(chain: Chain, table: TopicTable, sink: Sink) -> str:
 
 
 def data_version(ends: EndOffsets, chain_hash: str) -> dg.DataVersion:
-    """Returns a version that changes with new records, and with the chain that ran."""
+    """Returns a version that changes with new records, and with the chain of the run."""
     return dg.DataVersion(digest([ends, chain_hash]))
 
 
 def digest(data: object) -> str:
-    """Returns a short text that identifies data."""
+    """Returns a short string that identifies data."""
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,8 +1,8 @@
-"""The run config of assets and ops: the chain, the window, the reaction to records that fail.
+"""The run config of assets and ops: the chain, the window, and the reaction to records that fail.
 
-This is Dagster's older config schema, because its Pythonic ``Config`` cannot express an ordered list of different
-transforms. The default is the chain of the definition, so the Launchpad shows a chain that is ready for changes.
-Dagster checks the shape; ``decode_config`` checks the meaning, before any Spark work.
+The run config uses Dagster's older config schema, because the Pythonic ``Config`` cannot express an ordered list of
+different transforms. The default is the chain of the definition, so the Launchpad shows a chain that is ready to be
+changed. Dagster checks the shape, and ``decode_config`` checks the meaning before any Spark work.
 """
 
 from collections.abc import Iterable, Mapping
@@ -56,7 +56,7 @@ _LATE = dg.Enum(
 
 @cache
 def _stage() -> dg.Shape:
-    """Returns the shape of a stage. Classes are an enumeration, so the Launchpad refuses a misspelt class."""
+    """Returns the shape of a stage. Classes are an enumeration, so the Launchpad rejects a misspelt class."""
     predicate = {
         "name": dg.Field(str, description="Your name for the predicate."),
         "type": dg.Field(_classes("SmtPredicate", predicates()), description="The class."),
@@ -82,7 +82,7 @@ def _options(classes: Iterable[type[Options]]) -> dg.Field:
 
 
 def _classes(name: str, known: Mapping[str, type[Options]]) -> dg.Enum:
-    """Returns the names of classes, short and with their package."""
+    """Returns an enumeration of class names, in their short form and with their package."""
     values: dict[str, str] = {}
     for cls in known.values():
         sides = ("$Key", "$Value") if getattr(cls, "sided", False) else ("",)
@@ -101,14 +101,14 @@ class RunSettings:
     Attributes:
         chain: The chain to apply.
         window: The offsets to read.
-        rebuild: True: start the table over.
-        take_over: True: continue with a table that another asset has written.
+        rebuild: True to start the table over.
+        take_over: True to continue with a table that another asset has written.
         errors_tolerance: The reaction to records that fail.
-        micro_batch: Limits of a series of windows; None: one window.
-        settle: True: accept the rows that other writers changed.
-        defined: The chain that the definition has under the policy of the run; None: the caller knows it.
+        micro_batch: The limits of a series of windows; None for a single window.
+        settle: True to accept the rows that other writers have changed.
+        defined: The chain of the definition under the policy of the run; None if the caller knows it.
         policy: The policy of the run.
-        own: The chain without the policy; None without a policy.
+        own: The chain without the policy; None if there is no policy.
     """
 
     chain: Chain
@@ -123,12 +123,16 @@ class RunSettings:
     own: Chain | None = None
 
     def overridden(self, chain: Chain) -> bool:
-        """Returns True if the run config replaced the chain of the definition, which is ``chain`` or ``defined``."""
+        """Returns True if the run config has replaced the chain of the definition, which is ``chain`` or
+        ``defined``.
+        """
         return self.chain.hash != (self.defined or chain).hash
 
 
 def chain_config(chain: Chain) -> dict[str, Any]:
-    """Returns a chain as a run config has it: as stages, or as properties if nobody knows the options of a class."""
+    """Returns a chain in the form of a run config: as stages, or as properties if the options of a class are
+    unknown.
+    """
     if chain.has_foreign:
         return {"properties": dict(chain.properties)}
     return {"stages": chain.to_stages()}
@@ -172,7 +176,7 @@ def smt_config_schema(default: Chain, errors_tolerance: Tolerance = "none") -> d
 
 
 _OWN_FORM = ("topics", "explicit", "everywhere", "since", "until", "cuts", "late")
-"""Fields of ``WindowRequest`` that have another form in a run config, or none."""
+"""Fields of ``WindowRequest`` that have a different form in a run config, or are not in it."""
 
 
 def _flag(description: str) -> dg.Field:
@@ -226,7 +230,7 @@ def decode_config(
 
     Args:
         config: The config, as Dagster passes it to a step.
-        place: The place of the config, for messages: ``ops.<name>.config``.
+        place: The location of the config, for messages: ``ops.<name>.config``.
         topics: Only these topics of the table; empty: all topics.
         only: The chain that the run must have; None if the run config may choose.
         foreign: The jars and the engine of the definition's chain.
@@ -240,7 +244,7 @@ def decode_config(
     problems: list[Problem] = []
     chain = Chain(())
     try:
-        # problems of stages begin with "stages[0]", those of properties with the property
+        # the locations of problems begin with "stages[0]" for stages, and with the property for properties
         where = f"{place}.chain" + (".properties" if form == "properties" else "")
         chain = parse_chain(source, place=where, foreign=foreign)
     except ConfigError as error:

@@ -1,7 +1,7 @@
-"""Fields of a run config that follow from dataclasses.
+"""Derives fields of a run config from dataclasses.
 
 An option of a window or of micro-batches is declared once: as a field of its dataclass, with a line under
-``Attributes:`` in the docstring. The type, the default and the description of the config field follow from there.
+``Attributes:`` in the docstring. The type, the default and the description of the config field come from there.
 """
 
 from collections.abc import Collection
@@ -18,8 +18,8 @@ def config_fields(cls: type, omit: Collection[str] = ()) -> dict[str, dg.Field]:
     """Returns the fields of a dataclass as fields of a run config.
 
     Args:
-        cls: The dataclass. Its fields are flags, numbers and texts, or None.
-        omit: Fields that have another form in a run config.
+        cls: The dataclass. Its fields are flags, numbers and strings, or None.
+        omit: Fields that have a different form in a run config.
     """
     hints, docs = get_type_hints(cls), attribute_docs(cls)
     config: dict[str, dg.Field] = {}
@@ -32,7 +32,7 @@ def config_fields(cls: type, omit: Collection[str] = ()) -> dict[str, dg.Field]:
 
 
 def _config_type(hint: Any) -> Any:
-    """Returns the type of a config field: a flag, a number or a text, or null if the dataclass permits None."""
+    """Returns the type of a config field: a flag, a number or a string, or null if the dataclass permits None."""
     parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     (kind,) = [part for part in parts if part is not NoneType]
     if NoneType in parts:

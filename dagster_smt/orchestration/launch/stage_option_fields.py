@@ -1,10 +1,10 @@
-"""The options of stages and predicates as fields of a run config, with Dagster's types where Dagster can check them.
+"""The options of stages and predicates as fields of a run config, with Dagster's types if Dagster can check them.
 
 A field of Dagster's config cannot depend on another field, so the options of all classes are fields of one shape. The
-Launchpad refuses an option that no class has; an option of another class is refused only when the run begins. Flags,
-whole numbers, texts, lists of names and words of a fixed set have Dagster's types. A field takes any value if two
-classes use its name differently, or if YAML writes a text as a number or a list as a mapping: then the class checks the
-value when the run begins.
+Launchpad rejects an option that no class has. An option of a different class is rejected only when the run begins.
+Flags, integers, strings, lists of names and words of a fixed set have Dagster's types. A field accepts any value if two
+classes use its name differently, or if a user may write a string as a number or a list as a mapping in YAML. The class
+then checks the value when the run begins.
 """
 
 import re
@@ -22,11 +22,11 @@ from dagster_smt.authoring.validate import AnyCase, OneOf
 _NAMES = dg.ScalarUnion(scalar_type=str, non_scalar_schema=dg.Array(str))
 _ANY = Any
 _VALUES = ("field.value", "replacement", "static.value", "value", "value.literal")
-"""Texts for the value of a field, for which people also write numbers."""
+"""Options that are strings for the value of a field, but for which people also write numbers."""
 
 
 def option_fields(classes: Iterable[type[Options]]) -> dg.Shape:
-    """Returns the options of some classes. No option is required, because only the class knows the required options."""
+    """Returns the options of some classes. No option is required, because only a class knows its required options."""
     docs: dict[str, dict[str, list[str]]] = {}
     fields: dict[str, list[FieldInfo]] = {}
     for cls in sorted(set(classes), key=lambda c: c.__name__):
@@ -93,7 +93,7 @@ def _allows_null(field: FieldInfo) -> bool:
 
 
 def _words(field: FieldInfo) -> tuple[str, ...]:
-    """Returns the words that an option accepts; none if it accepts any text, or ignores case."""
+    """Returns the words that an option accepts; none if it accepts any string, or ignores case."""
     if AnyCase in field.metadata:
         return ()
     return next((part.allowed for part in field.metadata if isinstance(part, OneOf)), ())
@@ -101,7 +101,9 @@ def _words(field: FieldInfo) -> tuple[str, ...]:
 
 @cache
 def _enumeration(name: str, words: tuple[str, ...]) -> dg.Enum:
-    """Returns the words as a type that the Launchpad offers. A config schema has each type once."""
+    """Returns the words as a type that the Launchpad offers as choices. A config schema contains each type only
+    once.
+    """
     parts = []
     for part in re.split(r"[^a-z]+", name.lower()):
         parts.append(part.title())

@@ -1,4 +1,4 @@
-"""The time partitions of a run: their time, and the parts of the run's report for each."""
+"""The time partitions of a run: their times, and the part of the run's report for each partition."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ class TimeKeys:
 
     Attributes:
         since, until: The time of all partitions together, in milliseconds.
-        cuts: Points in time between, at which a partition ends or begins.
-        parts: For each key, the number of its part of the time between cuts.
+        cuts: The points in time between ``since`` and ``until`` at which a partition ends or begins.
+        parts: Maps each partition key to the number of its part, counted from the first cut.
     """
 
     since: int
@@ -29,7 +29,7 @@ def time_keys(context: dg.AssetExecutionContext, partitions: OF_TIME) -> TimeKey
     """Returns the time partitions of a run."""
     span = context.partition_time_window
     since, until = _millis(span)
-    if not isinstance(partitions, dg.TimeWindowPartitionsDefinition):  # with topics: each partition is a run
+    if not isinstance(partitions, dg.TimeWindowPartitionsDefinition):  # with topics, each partition is a separate run
         return TimeKeys(since, until, (), dict.fromkeys(context.partition_keys, 0))
     windows = {}
     for key in context.partition_keys:
@@ -49,12 +49,12 @@ def _millis(span: dg.TimeWindow) -> tuple[int, int]:
 
 
 def topic_of_run(keys: Sequence[str], dimension: str, place: str) -> tuple[str, ...]:
-    """Returns the topic of a run with partitions by topic and time; nothing for partitions by time alone.
+    """Returns the topic of a run with partitions by topic and time; an empty tuple for partitions by time alone.
 
     Args:
         keys: The partition keys of the run.
         dimension: The dimension that names topics; empty for partitions by time alone.
-        place: The place of the run config, for messages.
+        place: The location of the run config, for messages.
 
     Raises:
         ConfigError: SMT045, the run has several partitions.

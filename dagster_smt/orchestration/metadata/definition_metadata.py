@@ -1,4 +1,4 @@
-"""Metadata of an asset that exists before any run: columns, lineage, chain, place."""
+"""The metadata of an asset that exists before any run: columns, lineage, chain, location."""
 
 import warnings
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from dagster_smt.tables.sink_options import Sink
 
 Metadata = dict[str, Any]
 DEAD_LETTER_PLACE = "dagster_smt/dead_letter_place"
-"""Metadata: the place of a table's dead letters."""
+"""Metadata: the destination of a table's dead letters."""
 
 
 def definition_metadata(
@@ -44,7 +44,7 @@ def definition_metadata(
 
 
 def uri_of(path: str | Path) -> str:
-    """Returns the place of a table as a URI."""
+    """Returns the location of a table as a URI."""
     if "://" in str(path):
         return str(path)
     return Path(path).absolute().as_uri()
@@ -75,7 +75,7 @@ def masked_metadata(masked: list[str]) -> Metadata:
 
 _DECISION_COLUMNS = dict.fromkeys(("topics", "part", "field", "tags", "action", "reason"), "string")
 MOST_DECISIONS = 500
-"""Decisions of a policy in metadata; ``dagster-smt explain --policy`` shows all."""
+"""The largest number of a policy's decisions in metadata; ``dagster-smt explain --policy`` shows all of them."""
 
 
 def policy_metadata(policy: AppliedPolicy) -> Metadata:
@@ -97,7 +97,7 @@ def _chain_metadata(chain: Chain) -> Metadata:
 
 
 def table_key(key: dg.AssetKey, topic: str) -> dg.AssetKey:
-    """Returns the asset key of one table of a sink with ``{topic}``, which is below the asset's key."""
+    """Returns the asset key of one table of a sink with ``{topic}``. The key begins with the asset's key."""
     return dg.AssetKey([*key.path, topic])
 
 
@@ -107,5 +107,5 @@ def tables_key(key: dg.AssetKey) -> dg.AssetKey:
 
 
 def dead_letters_key(key: dg.AssetKey) -> dg.AssetKey:
-    """Returns the asset key of a table's dead letters, which is below the table's key."""
+    """Returns the asset key of a table's dead letters. The key begins with the table's key."""
     return dg.AssetKey([*key.path, "dead_letters"])

@@ -1,4 +1,4 @@
-"""Lineage as metadata: the edges of columns, and the columns that hold the values of tagged fields."""
+"""Lineage as metadata: the edges between columns, and the columns with the values of tagged fields."""
 
 import dagster as dg
 
@@ -12,12 +12,12 @@ from dagster_smt.tables.sink_options import Sink
 
 EDGES = "dagster_smt/column_edges"
 TAGGED = "dagster_smt/tagged_columns"
-"""Metadata: the columns that hold the values of tagged fields. ``dagster-smt privacy`` reads it."""
+"""Metadata: the columns with the values of tagged fields. ``dagster-smt privacy`` reads this metadata."""
 MOST_EDGES = 5_000
 
 
 def run_edges(plan: Plan, report: RunReport | None) -> tuple[Edge, ...]:
-    """Returns the edges of a run: from its plan, or from a report if the records brought their schemas."""
+    """Returns the edges of a run, from its plan, or from its report if the schemas came with the records."""
     if plan.typed:
         return edges_of(plan)
     return edges_of_report(report, plan.chain) if report is not None else ()

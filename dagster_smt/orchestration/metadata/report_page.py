@@ -1,4 +1,4 @@
-"""The report of a run on one page of Markdown, which comes first in the metadata."""
+"""The report of a run on one page of Markdown, which is the first entry in the metadata."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from dagster_smt.tables.sink_options import Sink
 from dagster_smt.visible import visible
 
 _MOST = 40
-"""Limit of the lines in a part. The tables below the report have all lines."""
+"""The largest number of lines in a part. The tables below the report contain all lines."""
 _ELEMENTS = re.compile(r"\[[^\[\]']*\]")
 _WORDS = {"added": "←", "renamed": "→", "cast": "→", "extracted": "→"}
 
@@ -31,9 +31,9 @@ def report_markdown(
         sink: The sink of the run.
         changes: The schema diff from input to table.
         since: The schema diff from the previous run to this run.
-        rows: Rows of the table, or of the partition, after the run.
-        lag: The number of offsets that the topics have and the table does not.
-        lineage: The fields that each column comes from; empty if only the records know.
+        rows: The rows of the table, or of the partition, after the run.
+        lag: The number of offsets that are in the topics but not in the table.
+        lineage: The fields from which each column comes; empty if they depend on the records.
     """
     parts = [
         _counts(report, sink, rows, lag),
@@ -133,12 +133,14 @@ def _changes(title: str, changes: Sequence[FieldChange]) -> str:
 
 
 def _column_of(path: str) -> str:
-    """Returns the column of a stage's path. In lineage all elements of an array have one name, ``items[].sku``."""
+    """Returns the column to which a stage's path belongs. In the lineage, all elements of an array have one name,
+    ``items[].sku``.
+    """
     return _ELEMENTS.sub("[]", path)
 
 
 def _ways(report: RunReport, lineage: Mapping[str, Iterable[str]]) -> str:
-    """Returns the lineage as a drawing in text, because the web interface shows no drawings in Markdown."""
+    """Returns the lineage as a drawing in text, because Dagster's UI shows no diagrams in Markdown."""
     if not lineage:
         return ""
     entries = []

@@ -1,4 +1,4 @@
-"""Metadata of a run: names, types, counts and offsets, never the value of a field."""
+"""The metadata of a run: names, types, counts and offsets, but never the value of a field."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -41,16 +41,16 @@ class RunContext:
     Attributes:
         plan: The plan of the chain that ran.
         sink: The sink of the run.
-        topics: Asset keys of the topics.
+        topics: The asset keys of the topics.
         overridden: True if the run config replaced the chain of the definition.
-        rows: Rows in the table after the run; None if the metadata has only the rows of a partition.
-        rows_of_partition: Rows of the partition; None for a whole table.
-        ends: The end of the table's progress, per topic and partition; None: the end of the window.
-        gaps: Offsets that were skipped permanently.
+        rows: The rows in the table after the run; None if the metadata contains only the rows of a partition.
+        rows_of_partition: The rows of the partition; None for a whole table.
+        ends: The end of the table's progress, by topic and partition; None for the end of the window.
+        gaps: The offsets that have been skipped permanently.
         app_id: Spark's id of the application.
         window_id: The last window that the table holds; by default the window of the report.
-        last: Report of the last commit, which may have columns that neither the plan nor the report has.
-        lag: The number of offsets that the topics have now and the table does not.
+        last: The report of the last commit, which may contain columns that are missing in the plan and in the report.
+        lag: The number of offsets that are now in the topics but not in the table.
         policy: The policy of the run; None: no policy.
     """
 
@@ -136,7 +136,7 @@ def _technical_metadata(report: RunReport, run: RunContext) -> Metadata:
 
 
 def _described(report: RunReport, run: RunContext) -> PlanOrReport:
-    """Returns the plan if it has a schema; otherwise the report of the run, or of the run before."""
+    """Returns the plan if it has a schema; otherwise the report of this run or of the previous run."""
     if run.plan.typed or run.sink.kind == "records":
         return run.plan
     if report.after is None and run.last is not None:
@@ -163,7 +163,7 @@ def _count_metadata(report: RunReport, run: RunContext) -> Metadata:
 
 
 def _row_metadata(report: RunReport) -> Metadata:
-    """Returns the counts of rows that differ from the counts of records, if arrays are rows."""
+    """Returns the counts of rows if they differ from the counts of records because arrays are rows."""
     metadata: Metadata = {}
     if report.rows_in != report.records_in:
         metadata["dagster_smt/rows_in"] = report.rows_in
@@ -209,7 +209,7 @@ def _key_metadata(report: RunReport) -> Metadata:
 
 
 _MOST_TABLES = 500
-"""Tables in the metadata of a run; each has a materialization of its own."""
+"""The largest number of tables in the metadata of a run. Each table has its own materialization."""
 _DESTINATION_COLUMNS = {
     "topic": "string",
     "table": "string",
@@ -222,7 +222,7 @@ _DESTINATION_COLUMNS = {
 
 
 def _destination_metadata(report: RunReport) -> Metadata:
-    """Returns the tables of a run that writes many, those that failed first."""
+    """Returns the tables of a run that writes many tables. Failed tables come first."""
     destinations = sorted(report.destinations, key=lambda one: (not one.failed, one.topic))
     if not destinations:
         return {}
@@ -294,12 +294,14 @@ def _diff_table(changes: Sequence[FieldChange]) -> dg.TableMetadataValue:
 
 
 def report_diff(report: RunReport) -> list[FieldChange]:
-    """Returns the changes of the schema in a run. Without a schema, the ledger has them in the user's spelling."""
+    """Returns the changes of the schema in a run. Without a schema, the changes come from the ledger, in the user's
+    spelling.
+    """
     if report.before is not None or report.after is not None:
         return schema_diff(report.before, report.after, report.lineage)
     kinds = {"added": "added", "dropped": "removed", "renamed": "renamed", "cast": "cast"}
     entries = (line.entry for line in report.ledger if line.records and line.entry.action in kinds)
-    # the target of an added field is its source, which is not a type
+    # for an added field, the target contains its source, which is not a type
     changes = []
     for e in entries:
         changes.append(FieldChange(e.path, kinds[e.action], "", "" if e.action == "added" else e.target))
@@ -323,7 +325,9 @@ def _ledger_rows(report: RunReport) -> list[dict[str, Any]]:
 
 
 def letters_metadata(report: RunReport) -> Metadata:
-    """Returns the metadata of the dead letters that a run published: number and reasons, without their contents."""
+    """Returns the metadata of the dead letters that a run has published: their number and reasons, without their
+    contents.
+    """
     return {
         "dagster_smt/records_dead_lettered": report.failed_records,
         "dagster_smt/dead_letters": reject_table(report),

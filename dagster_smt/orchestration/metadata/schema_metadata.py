@@ -1,4 +1,6 @@
-"""Column schema, column lineage and the chain itself as Dagster metadata: from a plan, or from the report of a run."""
+"""Column schema, column lineage and the chain itself as Dagster metadata, derived from a plan or from the report of a
+run.
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol
@@ -16,7 +18,7 @@ from dagster_smt.tables.topic_table import TopicTable
 
 MASKED_TAG = "dagster_smt/masked"
 ROLE_TAG = "dagster_smt/role"
-"""The tag of columns that are more than a field of the value: ``key``, ``source``, or ``added`` by the mode."""
+"""The tag of columns that are not simply fields of the value: ``key``, ``source``, or ``added`` by the mode."""
 RECORD_COLUMNS = {
     "key": "bytes",
     "value": "bytes",
@@ -29,7 +31,7 @@ RECORD_COLUMNS = {
     "source_topic": "string",
 }
 _COLUMN_NAMES = {"timestamp-type": "timestampType", "leader-epoch": "leaderEpoch"}
-"""Columns of topics whose names in topic tables differ."""
+"""Columns of topics whose names differ in topic tables."""
 _NEVER_NULL = ("topic", "partition", "offset", "timestampType", "source_topic")
 
 
@@ -49,7 +51,7 @@ class PlanOrReport(Protocol):
 
 
 def column_schema(described: PlanOrReport, sink: Sink) -> dg.TableSchema | None:
-    """Returns the columns of a table, with the fields of structs by their paths. None if only a run knows them."""
+    """Returns the columns of a table, including the fields of structs by their paths; None if only a run knows them."""
     if sink.kind == "records":
         columns = []
         for n, t in RECORD_COLUMNS.items():
@@ -88,7 +90,7 @@ def _key_columns(described: PlanOrReport, sink: Sink) -> dict[str, str]:
 
 
 def _is_delete_flag(path: str, sink: Sink) -> bool:
-    """Returns True if a column marks deletions. A table with keys deletes the row, and lacks the column."""
+    """Returns True if a column marks deletions. A table with keys deletes the row, and does not contain the column."""
     return sink.keyed is not None and path == below("", sink.keyed.delete_flag)
 
 
@@ -116,7 +118,7 @@ def _added_columns(described: PlanOrReport, sink: Sink) -> list[dg.TableColumn]:
 
 
 def topic_columns(table: TopicTable) -> dg.TableSchema:
-    """Returns the columns of a topic, with the declared fields of keys, values and headers, for column lineage."""
+    """Returns the columns of a topic for the column lineage, with the declared fields of keys, values and headers."""
     columns = []
     for n, t in RECORD_COLUMNS.items():
         if n != "source_topic":
@@ -142,7 +144,7 @@ def _source_columns(sink: Sink) -> dict[str, str]:
 
 
 def column_lineage(described: PlanOrReport, sink: Sink, topics: Sequence[dg.AssetKey]) -> dg.TableColumnLineage | None:
-    """Returns the fields of the topics that each column comes from."""
+    """Returns the fields of the topics from which each column comes."""
     schema = column_schema(described, sink)
     if schema is None:
         return None
@@ -160,7 +162,7 @@ def column_lineage(described: PlanOrReport, sink: Sink, topics: Sequence[dg.Asse
 
 
 def _sources(described: PlanOrReport, sink: Sink, column: str) -> set[str]:
-    """Returns the fields of the topics that a column comes from."""
+    """Returns the fields of the topics from which a column comes."""
     if sink.kind == "columns" and _comes_from_key(described, sink, column):
         return _key_sources(described, column)
     if sink.kind == "records":
@@ -174,7 +176,7 @@ def _sources(described: PlanOrReport, sink: Sink, column: str) -> set[str]:
         return {("topic", "partition", "offset")[list(_source_columns(sink)).index(column)]}
     if described.after is not None and described.after.type is not Type.STRUCT:
         column = WHOLE
-    # a column comes from whatever its nested fields and elements come from
+    # a column comes from all sources of its nested fields and elements
     below_column = (f"{column}.", f"{column}[")
     inside = (s for path, s in described.lineage.items() if path == column or path.startswith(below_column))
     results = set()
@@ -191,7 +193,7 @@ def _comes_from_key(described: PlanOrReport, sink: Sink, column: str) -> bool:
 
 
 def _key_sources(described: PlanOrReport, column: str) -> set[str]:
-    """Returns the fields that a column comes from, if only the record's key holds the column."""
+    """Returns the fields from which a column comes, if only the record's key contains the column."""
     sources = described.key_lineage.get(column) or described.key_lineage.get(WHOLE) or ()
     return {_COLUMN_NAMES.get(source, source) for source in sources}
 
@@ -213,7 +215,9 @@ def _schema_column(path: str, schema: Schema, masked: Collection[str], role: str
 
 
 def _masked_word(path: str, schema: Schema, masked: Collection[str]) -> str | None:
-    """Returns the value of the tag for masked columns: none of it is masked, all of it is (""), or a part."""
+    """Returns the value of the tag for masked columns: an empty string if the whole column is masked, ``partly`` if a
+    part is, else None.
+    """
     if _all_masked(path, schema, masked):
         return ""
     inside = (f"{path}.", f"{path}[")
@@ -223,7 +227,9 @@ def _masked_word(path: str, schema: Schema, masked: Collection[str]) -> str | No
 
 
 def _all_masked(path: str, schema: Schema, masked: Collection[str]) -> bool:
-    """Returns True if masks hide a whole column: each field of a struct, the elements of an array or map."""
+    """Returns True if masks hide a whole column, that is, each field of a struct, or the elements of an array or
+    map.
+    """
     if path in masked or (path == "value" and WHOLE in masked):
         return True
     if schema.type is Type.STRUCT:

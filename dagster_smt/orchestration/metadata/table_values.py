@@ -25,7 +25,7 @@ _REJECT_COLUMNS = {
 def table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> dg.TableMetadataValue:
     """Returns a table with an explicit schema.
 
-    Without a schema, Dagster refuses an empty table and takes the types from the first row.
+    Without a schema, Dagster rejects an empty table, and takes the types from the first row.
     """
     table_columns = []
     for n, t in columns.items():
@@ -40,7 +40,7 @@ def problem_table(problems: Sequence[Problem]) -> dg.TableMetadataValue:
 
 
 def rows_of(objects: Iterable[object], columns: Iterable[str]) -> list[dict[str, Any]]:
-    """Returns a row for each object, with the attributes of the columns' names."""
+    """Returns a row for each object, with the attributes that have the names of the columns."""
     rows = []
     for value in objects:
         rows.append(dict(zip(columns, attrgetter(*columns)(value), strict=True)))
@@ -67,7 +67,9 @@ _BATCH_COUNTS = ("records_in", "records_out", "dropped", "failed")
 
 
 def reject_table(report: RunReport) -> dg.TableMetadataValue:
-    """Returns the reasons of failures: examples from each topic, and the number of failures in their stage."""
+    """Returns the reasons for failures: examples from each topic, and the number of failures in the stage of each
+    example.
+    """
     counts = Counter((r.problem.code, r.stage, r.problem.place, r.topic, r.problem.statement) for r in report.rejects)
     totals = {s.alias: s.failed for s in report.stages}
     converters = report.failed - sum(totals.values())  # a reject of a converter belongs to no stage

@@ -1,1 +1,1 @@
-"""Runs whose Spark work is done by another process, which a client of Dagster Pipes starts."""
+"""Runs whose Spark work takes place in another process, which a client of Dagster Pipes starts."""

@@ -1,4 +1,4 @@
-"""The external process: it reads a request, does the Spark work and answers."""
+"""The external process, which reads a request, does the Spark work and answers."""
 
 import os
 import signal
@@ -32,7 +32,7 @@ from dagster_smt.visible import visible
 def run_external(spark: Any = None, **pipes: Any) -> None:
     """Does the Spark work of one run of ``PipesSpark``, in the process that its client has started.
 
-    The process exits with 0 if it could answer, even if the answer is an error: the run then fails with this error.
+    The process exits with 0 if it could send an answer. If the answer is an error, the run fails with this error.
 
     Args:
         spark: The Spark session. By default the session of ``spark-submit``, or a local session.
@@ -81,17 +81,17 @@ def _work_answer(request: ExternalRequest, table: PlannedTable, session: Any, lo
 
 
 def _session() -> Any:
-    """Returns the session that ``spark-submit`` has prepared; without ``spark-submit``, a local session."""
+    """Returns the session that ``spark-submit`` has prepared, or a local session if there is none."""
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return submitted_session()
     return SparkSessionResource().spark_session
 
 
 def _table(definitions: str, name: str) -> PlannedTable:
-    """Loads definitions and returns a table of them.
+    """Loads definitions and returns one of their tables.
 
     Raises:
-        ConfigError: The definitions are wrong; SMT654, they cannot be loaded, or have no such table.
+        ConfigError: The definitions are wrong; SMT654, they cannot be loaded, or do not contain the table.
     """
     hint = "install the code location in the process elsewhere; --py-files of spark-submit ships modules"
     loaded = load_definitions(definitions, hint)
@@ -103,7 +103,7 @@ def _table(definitions: str, name: str) -> PlannedTable:
     if len(places) > 1:
         statement = f"has {len(places)} tables {name}: {', '.join(sorted(places))}"
         raise ConfigError(Problem("SMT654", definitions, statement, "give each asset and op a name of its own"))
-    del loaded  # kept until here: tables live as long as their definitions
+    del loaded  # kept until here, because tables exist only as long as their definitions
     return tables[-1]
 
 

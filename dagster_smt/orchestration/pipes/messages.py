@@ -1,6 +1,6 @@
 """The two messages between a run and the process that does its Spark work: the request and the answer, as JSON.
 
-Both sides check what they read: an answer may come from a bucket that others can write to.
+Both sides check what they read, because an answer may come from a bucket to which others can write.
 """
 
 import base64
@@ -58,7 +58,7 @@ class MaintenanceRequest:
 
     Attributes:
         maintenance: The options.
-        steps: Only these steps; None: all that the options switch on.
+        steps: Only these steps; None for all steps that the options switch on.
     """
 
     maintenance: SmtMaintenance
@@ -67,15 +67,15 @@ class MaintenanceRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class ExternalRequest:
-    """The request: a table of some definitions, by name, and a run or a maintenance of the table.
+    """The request for a run or a maintenance of a table, which is identified by its name in some definitions.
 
     Attributes:
-        version: The version of this package that asks.
+        version: The version of this package on the requesting side.
         definitions: The module of the definitions, optionally with ``:`` and the name of an object in the module.
         table: The name of the table: the asset key or the name of the op.
         tag: The tag of the Spark jobs.
-        run: The run; None: a maintenance.
-        maintenance: The maintenance; None: a run.
+        run: The run; None for a maintenance.
+        maintenance: The maintenance; None for a run.
     """
 
     version: str
@@ -91,8 +91,8 @@ class ExternalAnswer:
     """The answer: a result or an error.
 
     Attributes:
-        result: The result in MessagePack and base64; empty: the work failed.
-        error: The name of the error's class in ``errors``; empty: the work is done.
+        result: The result in MessagePack and base64; empty if the work failed.
+        error: The name of the error's class in ``errors``; empty if the work succeeded.
         problems: The problems of the error.
     """
 
@@ -133,7 +133,7 @@ def read_request(data: object) -> ExternalRequest:
     """Reads a request.
 
     Raises:
-        ConfigError: SMT653, the request is not of this version.
+        ConfigError: SMT653, the request comes from a different version.
     """
     version = data.get("version") if isinstance(data, Mapping) else None
     if version != __version__:
@@ -153,7 +153,8 @@ def run_work(request: RunRequest, table: PlannedTable, tag: str) -> RunWork:
     """Returns the work of a run.
 
     Raises:
-        ConfigError: The chain cannot be read here, with all problems; SMT655, the chain is another chain here.
+        ConfigError: The chain cannot be read in this process, with all problems; SMT655, the chain is a different one
+            in this process.
     """
     ((form, source),) = request.chain.items()
     chain = parse_chain(source, place=f"{table.name} {form}", foreign=table.chain.foreign)
@@ -176,7 +177,7 @@ def run_work(request: RunRequest, table: PlannedTable, tag: str) -> RunWork:
 
 
 def run_answer(result: RunResult) -> dict[str, Any]:
-    """Returns the answer with the result of a run, as JSON data. Defaults of schemas are left out."""
+    """Returns the answer with the result of a run, as JSON data. Default values of schemas are left out."""
     last = result.facts.last
     plain = replace(
         result,
@@ -198,7 +199,7 @@ def _answer(result: object) -> dict[str, Any]:
 
 
 def _plain(report: RunReport) -> RunReport:
-    """Returns a report whose schemas have no defaults: the types of defaults would not survive."""
+    """Returns a report whose schemas have no default values, because JSON would lose the types of these values."""
     schemas = {}
     for name in ("before", "after", "previous", "key_after"):
         schema = getattr(report, name)
@@ -227,7 +228,7 @@ def read_answer(data: object, table: str, type_: type[Result]) -> Result:
         type_: The type of the result.
 
     Raises:
-        SmtError: The error of the answer; SMT657, the answer is not of this package.
+        SmtError: The error in the answer; SMT657, the answer does not come from this package.
     """
     try:
         answer = msgspec.convert(data, ExternalAnswer)
@@ -241,7 +242,7 @@ def read_answer(data: object, table: str, type_: type[Result]) -> Result:
 
 
 def _error_class(name: str) -> type[SmtError]:
-    """Returns a class of errors by its name; ``EngineError`` for other names."""
+    """Returns an error class by its name; ``EngineError`` for unknown names."""
     error_class = getattr(errors, name, None)
     if isinstance(error_class, type) and issubclass(error_class, SmtError):
         return error_class

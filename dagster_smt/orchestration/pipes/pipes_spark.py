@@ -20,11 +20,12 @@ SCRIPT = Path(__file__).parent / "submit" / "script.py"
 
 @dataclass(frozen=True)
 class PipesSpark:
-    """The resource ``spark`` of a code location whose runs use Spark elsewhere, by a client of Dagster Pipes.
+    """The resource ``spark`` of a code location whose runs use Spark in another process, through a client of Dagster
+    Pipes.
 
-    The client starts a process that calls ``run_external``: with ``spark-submit``, on Databricks, on EMR, in a
-    container. The process loads the same definitions, does the Spark work and returns the report. Materializations,
-    checks, dead letters, metadata, log lines and errors are those of a run with a session.
+    The client starts a process that calls ``run_external``, for example with ``spark-submit``, on Databricks, on EMR or
+    in a container. The process loads the same definitions, does the Spark work and returns the report.
+    Materializations, checks, dead letters, metadata, log lines and errors are the same as in a run with a session.
 
     Example:
         .. code-block:: python
@@ -56,8 +57,8 @@ class PipesSpark:
             context: The context of the step.
 
         Raises:
-            SmtError: The error of the work: nothing was committed. SMT652, the process ended without an answer.
-                SMT657, the answer is not of this package.
+            SmtError: The error of the work; nothing was committed. SMT652, the process ended without an answer. SMT657,
+                the answer does not come from this package.
         """
         return read_answer(self._answer(work, context), work.table.name, RunResult)
 
@@ -67,7 +68,7 @@ class PipesSpark:
 
     def _answer(self, work: RunWork | MaintenanceWork, context: dg.OpExecutionContext) -> object:
         """Runs the client and returns the answer of its process."""
-        # some clients write the addresses of the run into what they get
+        # some clients write the addresses of the run into their arguments
         arguments = self.arguments() if callable(self.arguments) else deepcopy(self.arguments)
         extras = {REQUEST: request_of(work, self.definitions)}
         pipes_context = _PipesContext(context.get_step_execution_context())
@@ -84,7 +85,8 @@ class PipesSpark:
 class _PipesContext(dg.OpExecutionContext):
     """The context that the client gets.
 
-    Pipes would fail a step without a result for each asset. A run without new records has none, by intention.
+    Pipes would fail a step that does not return a result for each asset. A run without new records intentionally
+    returns none.
     """
 
     def set_requires_typed_event_stream(self, *, error_message: str | None = None) -> None:
@@ -92,9 +94,10 @@ class _PipesContext(dg.OpExecutionContext):
 
 
 def _reason(error: Exception) -> str:
-    """Returns the text of an error of Dagster or of the system, such as an exit code or the name of a missing program.
+    """Returns the text of an error of Dagster or of the operating system, such as an exit code or the name of a missing
+    program.
 
-    Other errors may quote anything: they are named by their class.
+    The texts of other errors may quote anything, so these errors are named by their class.
     """
     if isinstance(error, OSError) or type(error).__module__.startswith("dagster"):
         return str(error)
@@ -112,10 +115,10 @@ class SparkSubmit:
 
     Attributes:
         options: Options of ``spark-submit`` without the dashes: ``{"master": "yarn", "deploy-mode": "client"}``.
-        conf: Settings of Spark. They win over the settings that this package adds.
+        conf: Settings of Spark. They take precedence over the settings that this package adds.
         script: The script that calls ``run_external``.
         program: The program, with leading arguments.
-        spark_version: The version of Spark there, which selects the packages.
+        spark_version: The version of Spark that ``spark-submit`` starts, which selects the packages.
         env: Environment variables of the process, besides those of the run.
     """
 

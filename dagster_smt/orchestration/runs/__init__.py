@@ -1,1 +1,1 @@
-"""Runs: steps, guard, progress, retries and what follows a run."""
+"""Runs: their steps, cancellation, progress and retries, and what follows a run."""

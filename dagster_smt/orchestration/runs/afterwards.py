@@ -1,4 +1,4 @@
-"""Steps after a commit: if one fails, the run reports the failure and stays a success."""
+"""Steps after a commit. If one of them fails, the run reports the failure but still succeeds."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from dagster_smt.orchestration.metadata.table_values import problem_table
 
 T = TypeVar("T")
 UNSEEN = "dagster_smt/problems_after_commit"
-"""Metadata: facts that could not be read, or reported, after a commit."""
+"""Metadata: facts that could not be read, or reports that failed, after a commit."""
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Afterwards:
         """Returns the result of a step, or a fallback if the step fails.
 
         Args:
-            subject: The result, for messages.
+            subject: The name of the result, for messages.
             make: The step.
             fallback: The result of a step that failed.
         """
@@ -50,7 +50,7 @@ class Afterwards:
 
     @property
     def metadata(self) -> Metadata:
-        """The problems as metadata; empty without problems."""
+        """Returns the problems as metadata; empty if there are none."""
         if self.problems:
             return {UNSEEN: problem_table(self.problems)}
         return {}

@@ -1,4 +1,4 @@
-"""Events that report a run to Dagster: materializations, observations, dead letters and results of checks."""
+"""Events that report a run to Dagster: materializations, observations, dead letters and check results."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,7 +22,9 @@ from dagster_smt.visible import visible
 Context = dg.OpExecutionContext | dg.AssetExecutionContext
 Events = Iterator[dg.MaterializeResult[Any] | dg.AssetMaterialization | dg.AssetObservation | dg.AssetCheckResult]
 _MOST_LINES = 5
-"""Partitions that get a line in the log; the materialization of each partition has its counts."""
+"""The largest number of partitions that get a line in the log. The materialization of each partition contains its
+counts.
+"""
 
 
 def asset_events(
@@ -53,14 +55,14 @@ def asset_events(
 
 
 def letter_events(table: PlannedAsset, run: SmtRun) -> Iterator[dg.AssetMaterialization]:
-    """Yields the materialization of the dead letters, if the run made dead letters."""
+    """Yields the materialization of the dead letters, if the run has published any."""
     if run.report.failed and table.letter_place:
         metadata = run.afterwards.get("metadata of dead letters", lambda: letters_metadata(run.report), Metadata())
         yield dg.AssetMaterialization(dead_letters_key(table.key), metadata=metadata)
 
 
 def check_evaluations(context: Context, table: PlannedAsset, run: SmtRun) -> Iterator[dg.AssetCheckEvaluation]:
-    """Yields the results of the checks, for an op that is not the asset's op."""
+    """Yields the check results for an op that is not the asset's own op."""
     for result in _check_results(context, table, run):
         yield dg.AssetCheckEvaluation(
             asset_key=table.key,
@@ -73,7 +75,7 @@ def check_evaluations(context: Context, table: PlannedAsset, run: SmtRun) -> Ite
 
 
 def _check_results(context: Context, table: PlannedAsset, run: SmtRun) -> Iterator[dg.AssetCheckResult]:
-    # the chain of a run config holds stages only; the exceptions of the definition stay valid for it
+    # a run config's chain contains only stages, so the mask exceptions of the definition still apply
     exceptions = run.settings.chain.mask_exceptions or table.chain.mask_exceptions
     readers: dict[str, list[str]] = {}
     if run.facts.broken:
@@ -95,7 +97,7 @@ def _of_whole_table(table: PlannedAsset, run: SmtRun) -> Events:
     outcome = whole_outcome(run)
     version = data_version(outcome.ends, outcome.chain_hash)
     if run.error is not None:
-        # committed topics are reported although the step fails
+        # committed topics are reported even if the step fails
         tags = _tags(table, run, version)
         yield dg.AssetMaterialization(table.key, metadata=outcome.metadata, tags=tags)
     elif outcome.news:
@@ -105,8 +107,8 @@ def _of_whole_table(table: PlannedAsset, run: SmtRun) -> Events:
 
 
 def _of_times(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRun, times: TimeKeys) -> Events:
-    """Yields the materializations of one commit: one for each time partition, even for a partition without records."""
-    if run.error is not None:  # a window of time that lacks some of its topics is not materialized
+    """Yields the materializations of one commit, one for each time partition, including partitions without records."""
+    if run.error is not None:  # a time window in which topics are missing is not materialized
         return
     outcomes = {}
     for key, part in times.parts.items():
@@ -119,7 +121,7 @@ def _of_times(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRu
 
 
 def _of_topics(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtRun, keys: Sequence[str]) -> Events:
-    """Yields the materializations of one commit: one for each topic of the window."""
+    """Yields the materializations of one commit, one for each topic of the window."""
     outcomes = topic_outcomes(context.log, run, keys)
     if run.error is not None or not any(outcome.news for outcome in outcomes.values()):
         yield from materializations(table, run, outcomes)
@@ -127,11 +129,12 @@ def _of_topics(context: dg.AssetExecutionContext, table: PlannedAsset, run: SmtR
     ends: dict[str, Mapping[str, int]] = {}
     for key, outcome in outcomes.items():
         metadata = outcome.metadata
-        if outcome.shown is not None:  # the catalog keeps the metadata of the partition, with today's totals
+        if outcome.shown is not None:  # the catalog keeps the partition's metadata, with the current totals
             metadata = {**outcome.shown, **observed_metadata(metadata)}
         context.add_asset_metadata(metadata, asset_key=table.key, partition_key=key)
         ends |= outcome.ends
-    chain_hash = next(outcome.chain_hash for outcome in outcomes.values())  # one commit has one chain
+    # all partitions of a commit have the same chain
+    chain_hash = next(outcome.chain_hash for outcome in outcomes.values())
     yield dg.MaterializeResult(asset_key=table.key, data_version=data_version(ends, chain_hash))
 
 
@@ -154,13 +157,13 @@ def _tags(table: PlannedAsset, run: SmtRun, version: dg.DataVersion) -> dict[str
 
 
 def whole_outcome(run: SmtRun) -> SmtOutcome:
-    """Returns the outcome for the whole table; only counts if the metadata cannot be made."""
+    """Returns the outcome for the whole table; only the counts if the metadata cannot be created."""
     counts = SmtOutcome(run.report, bare_metadata(run.report), run.facts.ends)
     return _outcome(run, "metadata", run.outcome, counts)
 
 
 def topic_outcomes(log: dg.DagsterLogManager, run: SmtRun, keys: Sequence[str]) -> dict[str, SmtOutcome]:
-    """Returns the outcome for each partition, except for topics that were left out."""
+    """Returns the outcome for each partition, without the topics that were left out."""
     outcomes = {}
     for key in keys:
         topic = partition_key_to_topic(key)
@@ -204,7 +207,9 @@ def _log_partitions(log: dg.DagsterLogManager, outcomes: Mapping[str, SmtOutcome
 
 
 def last_metadata(context: Context, key: dg.AssetKey, topic: str | None) -> Metadata | None:
-    """Returns the metadata of the last materialization, of the partition of a topic or (None) of the table."""
+    """Returns the metadata of the last materialization, of a topic's partition, or of the table if ``topic`` is
+    None.
+    """
     partitions = [topic_to_partition_key(topic)] if topic is not None else None
     latest = dg.AssetRecordsFilter(asset_key=key, asset_partitions=partitions)
     records = context.instance.fetch_materializations(latest, limit=1).records
@@ -215,11 +220,13 @@ def last_metadata(context: Context, key: dg.AssetKey, topic: str | None) -> Meta
 
 
 def columns_read(context: Context, key: dg.AssetKey) -> dict[str, list[str]]:
-    """Returns the downstream columns that come from each column of an asset, by the lineage in the catalog."""
+    """Returns the downstream columns that come from each column of an asset, according to the lineage in the
+    catalog.
+    """
     readers: dict[str, list[str]] = {}
     try:
         graph = context.repository_def.asset_graph
-    except CheckError:  # dg.materialize has only the assets of its call
+    except CheckError:  # with dg.materialize, the catalog contains only the assets of the call
         graph = context.job_def.asset_layer.asset_graph
     for child in graph.get(key).child_keys:
         lineage = (last_metadata(context, child, None) or {}).get("dagster/column_lineage")

@@ -1,4 +1,4 @@
-"""One run of a table inside a Dagster step: cancellable Spark work, and its outcomes for Dagster."""
+"""One run of a table inside a Dagster step: the cancellable Spark work, and its outcomes for Dagster."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ from dagster_smt.visible import visible
 _Value = TypeVar("_Value")
 
 LastMetadata = Callable[[str | None], Metadata | None]
-"""Returns the metadata that Dagster shows already, of the partition of a topic or (None) of the table."""
+"""Returns the metadata that Dagster already shows, of a topic's partition, or of the table if the argument is None."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,11 @@ class SmtOutcome:
     Attributes:
         report: The report, with all batches together.
         metadata: The metadata of a materialization.
-        ends: The end of the table's progress, per topic and partition.
-        shown: The metadata that Dagster shows already, if the run has nothing to add. None if the run has news:
-            records, or a table that is known to be empty only now.
-        chain_hash: Hash of the chain that made the rows. A run whose rows were committed before did not run its own
-            chain.
+        ends: The end of the table's progress, by topic and partition.
+        shown: The metadata that Dagster already shows, if the run has nothing to add. None if the run has news:
+            records, or the fact that the table is empty.
+        chain_hash: The hash of the chain that produced the rows. If the rows had been committed before, the run has not
+            run its own chain.
     """
 
     report: RunReport
@@ -60,7 +60,7 @@ class SmtOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class SmtRun(RunResult):
-    """A finished run of a table: its result, and everything that tells Dagster about the result.
+    """A finished run of a table: its result, and everything that is needed to report the result to Dagster.
 
     Attributes:
         table: The table.
@@ -68,7 +68,7 @@ class SmtRun(RunResult):
         plan: The plan of the run's chain.
         afterwards: Collects what fails after the commit.
         log: Logs a line.
-        last_metadata: Returns the metadata that Dagster shows already.
+        last_metadata: Returns the metadata that Dagster already shows.
     """
 
     table: PlannedTable
@@ -85,7 +85,7 @@ class SmtRun(RunResult):
 
     @cached_property
     def error(self) -> SmtError | None:
-        """The error of the topics that were left out. Its class decides whether Dagster retries the step."""
+        """The error of the topics that were left out. Its class determines whether Dagster retries the step."""
         failures = [*self.report.failures.values()]
         for one in self.report.destinations:
             if one.failed:
@@ -134,7 +134,8 @@ class SmtRun(RunResult):
         if report.status == "empty":
             report = RunReport(report.name, Window(), seconds=report.seconds, status="empty")
         elif report.status == "already committed" and (self.settings.window.cuts or not report.window.ranges):
-            # the run that committed ended early: the table knows no counts, or only those of all partitions together
+            # the run that committed ended early, so the table knows no counts, or only the counts of all partitions
+            # together
             self.log(f"nothing new: {key} was committed by a run before")
             metadata = {"dagster/row_count": self.facts.rows, "dagster_smt/status": report.status}
             return SmtOutcome(report, metadata, self.facts.ends, chain_hash=report.chain)
@@ -172,8 +173,8 @@ class SmtRun(RunResult):
         """Handles a run without new records. An earlier run may have died between its commit and its report to Dagster.
 
         Returns:
-            The report for Dagster: the last commit if Dagster does not know it. And the metadata that Dagster shows
-            already, or None if there is news.
+            The report for Dagster, which is that of the last commit if Dagster does not know this commit; and the
+            metadata that Dagster already shows, or None if there is news.
         """
         metadata = self.last_metadata(topic)
         offsets = metadata.get("dagster_smt/end_offsets") if metadata is not None else None
@@ -196,16 +197,17 @@ def execute(
     Args:
         table: The table.
         settings: The decoded run config.
-        spark: The Spark resource: see ``spark_session_of``; or a ``PipesSpark``, which does the work elsewhere.
+        spark: The Spark resource: see ``spark_session_of``; or a ``PipesSpark``, which does the work in another
+            process.
         context: The context of the step.
-        last_metadata: Returns the metadata that Dagster shows already.
+        last_metadata: Returns the metadata that Dagster already shows.
 
     Raises:
-        PlanError: No record of the table can pass the chain.
+        PlanError: No record of the table can get through the chain.
         SmtError: Nothing was committed.
     """
     key = f"{first_try(context.instance, context.run)}/{context.op_handle}"
-    plan = run_spec(table, settings, key).plan()  # a chain that can never work ends the run before Spark works
+    plan = run_spec(table, settings, key).plan()  # a chain that can never work ends the run before Spark starts
     work = RunWork(table, settings, key, tag=f"dagster-{context.run.run_id}-{context.op_handle}")
 
     def log(line: str) -> None:
@@ -228,7 +230,7 @@ def execute(
 
 
 def first_try(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
-    """Returns the id of the run that this run tries again: the first of a row of runs that did not succeed.
+    """Returns the id of the first attempt: the first run in an unbroken series of retries of failed runs.
 
     A run that succeeded and is executed again is a new request.
     """
@@ -258,10 +260,11 @@ def summary(report: RunReport) -> str:
 
 
 def check_brokers(table: PlannedTable) -> None:
-    """Asks the brokers of a table for their topics, so that a run without brokers ends before a Spark session starts.
+    """Asks the brokers of a table for their topics, so that a run without reachable brokers ends before a Spark session
+    starts.
 
     Raises:
-        EngineError: SMT625 no broker answers, SMT626 a refused login, SMT627 TLS.
+        EngineError: SMT625, no broker responds; SMT626, the login fails; SMT627, TLS fails.
     """
     if isinstance(table.table.source, KafkaTopics):
         from dagster_smt.tables.kafka.client import KafkaClient

@@ -1,4 +1,4 @@
-"""Failures of steps: the problems of an error, as Dagster shows them."""
+"""Failures of steps: presents the problems of an error in Dagster."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,15 +11,15 @@ from dagster_smt.model.reports.causes import log_causes
 from dagster_smt.orchestration.metadata.table_values import problem_table
 
 _FINAL = (ConfigError, PlanError, RecordsRejected, UnsupportedError)
-"""Errors that a retry would meet again."""
+"""Errors that would occur again in a retry."""
 
 
 @contextmanager
 def problems_as_failure() -> Iterator[None]:
-    """Turns an error of this package into a failure of Dagster.
+    """Converts an error of this package into a failure of Dagster.
 
-    The failure has all problems in its description and in a table, and permits a retry only if a retry can help. The
-    failure has no cause: Dagster keeps the causes of exceptions, and their messages may quote values.
+    The failure lists all problems in its description and in a table, and permits a retry only if a retry can help. The
+    failure has no cause, because Dagster stores the causes of exceptions, and their messages may quote values.
     """
     try:
         yield
@@ -46,10 +46,10 @@ def one_after_the_other(runs: Iterable[tuple[str, Iterator[Any]]], log: dg.Dagst
 
     Args:
         runs: The name of each table, and the events of its run, which starts with its first event.
-        log: The log of the step, which gets each error at once.
+        log: The log of the step, to which each error is written immediately.
 
     Raises:
-        Failure: Some tables failed: with the errors of all of them, at the end.
+        Failure: Some tables failed. It is raised at the end, with the errors of all tables.
     """
     errors = []
     for name, events in runs:
@@ -69,10 +69,10 @@ def joint_failure(errors: Sequence[SmtError]) -> dg.Failure:
 
 
 class SmtFailure(dg.Failure):
-    """A failure whose description has the problems and their remedies.
+    """A failure whose description lists the problems and their remedies.
 
-    Dagster would log the stack of the failure twice, without any use for the reader. Only an unforeseen failure shows
-    its stack.
+    Dagster would log the stack trace of the failure twice, which does not help the reader. Only an unforeseen failure
+    shows its stack trace.
 
     Attributes:
         foreseen: True if the problems describe the failure completely.
@@ -84,8 +84,8 @@ class SmtFailure(dg.Failure):
     def description(self) -> str | None:
         """The problems.
 
-        Dagster reads the description before it writes the stack, and reads no other attribute of this class. So this
-        property removes the stack.
+        Dagster reads the description before it writes the stack trace, and reads no other attribute of this class. So
+        this property removes the stack trace.
         """
         if self.foreseen and self.__traceback__ is not None:
             self.__traceback__.tb_next = None

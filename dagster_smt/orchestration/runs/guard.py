@@ -1,8 +1,8 @@
 """Spark work inside a Dagster step that a person can stop.
 
-A Spark call blocks its thread. A signal during the call leaves Spark's connection to the JVM in the middle of an
-answer: the run hangs, or the Spark job continues without the run. So the work runs in a thread of its own under a tag.
-The main thread only waits, and cancels the work.
+A call to Spark blocks its thread. If a signal interrupts the call, Spark's connection to the JVM stops in the middle of
+an answer: the run hangs, or the Spark job continues without the run. So the work runs in a separate thread, under a
+tag. The main thread only waits, and cancels the work if necessary.
 """
 
 import signal
@@ -18,11 +18,11 @@ from dagster_smt.spark.environment import is_connect
 
 T = TypeVar("T")
 Progress = Callable[[str], None]
-SETTLE_SECONDS = 30.0  # how long a cancelled job may take to end before the step ends without it
+SETTLE_SECONDS = 30.0  # time for a cancelled job to end; after that, the step ends without it
 
 
 class Cancelled(BaseException):
-    """Raised by the progress callback in cancelled work. Like ``KeyboardInterrupt``, do not catch it."""
+    """Raised by the progress callback in cancelled work. Like ``KeyboardInterrupt``, it must not be caught."""
 
 
 def run_cancellable(
@@ -33,16 +33,17 @@ def run_cancellable(
     log: Progress = lambda line: None,
     beat: Callable[[], str] | None = None,
 ) -> T:
-    """Runs Spark work that a signal or exception in the calling thread stops. The session stays usable.
+    """Runs Spark work. A signal or exception in the calling thread stops the work, and the session stays usable.
 
     Args:
         session: The Spark session, classic or Connect.
         tag: The tag of the work's Spark jobs; unique to the work.
-        fn: The work. It calls its argument with a log line now and then, and at least before it commits; an empty line
-            is not logged. Once the work is cancelled, the call raises ``Cancelled``, so the work does nothing more.
-        poll: Seconds between two checks of the work.
+        fn: The work. It calls its argument with a log line from time to time, and at least before it commits. An empty
+            line is not logged. After the work has been cancelled, the call raises ``Cancelled``, so the work does
+            nothing more.
+        poll: The seconds between two checks of the work.
         log: Logs a line, in the calling thread.
-        beat: Returns a line about the progress; called every ten seconds, in a thread of its own.
+        beat: Returns a line about the progress. It is called every ten seconds, in a separate thread.
 
     Returns:
         The result of ``fn``. An exception of ``fn`` is raised here.
@@ -79,14 +80,16 @@ def run_cancellable(
 
 
 def _tagging(session: Any, tag: str) -> tuple[Callable[[], None], Callable[[], Any]]:
-    """Returns a function that tags the jobs of the working thread, and one that cancels them from another thread."""
+    """Returns a function that tags the jobs of the working thread, and a function that cancels them from another
+    thread.
+    """
     if is_connect(session):
         return lambda: session.addTag(tag), lambda: session.interruptTag(tag)
-    context = session.sparkContext  # classic session tags do not reach across threads, job tags do
+    context = session.sparkContext  # tags of a classic session do not apply to other threads, but job tags do
 
     def add() -> None:
         context.addJobTag(tag)
-        context.setLocalProperty("spark.jobGroup.id", tag)  # for the progress; the description stays
+        context.setLocalProperty("spark.jobGroup.id", tag)  # for the progress log; the description stays
 
     return add, lambda: context.cancelJobsWithTag(tag)
 
@@ -94,13 +97,15 @@ def _tagging(session: Any, tag: str) -> tuple[Callable[[], None], Callable[[], A
 def _thread(session: Any, work: Callable[[], None]) -> threading.Thread:
     if is_connect(session):
         return threading.Thread(target=work, daemon=True)
-    from pyspark import InheritableThread  # keeps the pool and description of the caller
+    from pyspark import InheritableThread  # keeps the caller's pool and description
 
     return InheritableThread(target=work, daemon=True)
 
 
 def _settle(box: Future[Any], cancel: Callable[[], Any], poll: float) -> None:
-    """Cancels until the work has ended: a job that began just after a cancellation needs another cancellation."""
+    """Cancels repeatedly until the work has ended, because a job that began just after a cancellation needs another
+    one.
+    """
     left = SETTLE_SECONDS
     while not box.done() and left > 0:
         cancel()
@@ -118,7 +123,7 @@ def _drain(lines: "SimpleQueue[str]", log: Progress) -> None:
 
 @contextmanager
 def keep_sigint() -> Iterator[None]:
-    """Keeps SIGINT's handler while a session starts: a classic session installs PySpark's handler."""
+    """Keeps the handler for SIGINT while a session starts. A classic session would install PySpark's handler."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -132,7 +137,7 @@ def keep_sigint() -> Iterator[None]:
 
 @contextmanager
 def foreign_sigint_replaced() -> Iterator[None]:
-    """Replaces PySpark's handler by Dagster's, if a session from elsewhere has installed it."""
+    """Replaces PySpark's handler with Dagster's, if a session from elsewhere has installed it."""
     handler = signal.getsignal(signal.SIGINT)
     foreign = str(getattr(handler, "__module__", "")).startswith("pyspark")
     if not foreign or threading.current_thread() is not threading.main_thread():

@@ -1,4 +1,6 @@
-"""OpenLineage events around a run. No error here fails a run: if an event cannot be sent, the log has a warning."""
+"""OpenLineage events around a run. No error here makes a run fail: if an event cannot be sent, the log contains a
+warning.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -24,9 +26,9 @@ class LineageEvents:
     """The events of one run of a table. Without ``lineage`` in the definition, its methods do nothing.
 
     Attributes:
-        run: The finished run; None until ``ran`` gets it.
+        run: The finished run; None until ``ran`` is called.
         assertions: The results of the checks so far.
-        error: An error that is raised only after the block; None: none.
+        error: An error that is raised only after the block; None if there is none.
     """
 
     def __init__(self, table: PlannedTable, context: dg.OpExecutionContext):
@@ -103,7 +105,7 @@ class LineageEvents:
 
 @contextmanager
 def lineage_events(table: PlannedTable, context: dg.OpExecutionContext) -> Iterator[LineageEvents]:
-    """Sends START, and at the end of the block COMPLETE, or FAIL if the block raises."""
+    """Sends START. At the end of the block, sends COMPLETE, or FAIL if the block raises."""
     events = LineageEvents(table, context)
     events.start()
     try:

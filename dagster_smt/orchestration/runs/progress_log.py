@@ -1,4 +1,4 @@
-"""The progress of a run while Spark works: a log line every few seconds, from a thread of its own."""
+"""Logs the progress of a run every few seconds, from a separate thread, while Spark works."""
 
 import threading
 import time
@@ -17,7 +17,7 @@ class RunProgress:
 
     Args:
         session: The Spark session.
-        group: Job group of the run's Spark work.
+        group: The job group of the run's Spark work.
     """
 
     def __init__(self, session: Any, group: str):
@@ -48,7 +48,9 @@ class RunProgress:
         return text
 
     def _tasks(self) -> tuple[int, int]:
-        """Returns the finished tasks and all tasks of the running stages; zeros over Spark Connect."""
+        """Returns the number of finished tasks, and the number of all tasks, in the running stages; zeros with Spark
+        Connect.
+        """
         done = tasks = 0
         if self._tracker is None:
             return done, tasks
@@ -64,7 +66,7 @@ class RunProgress:
 
 @contextmanager
 def log_every(seconds: float, line: Callable[[], str] | None, log: Callable[[str], None]) -> Iterator[None]:
-    """Logs a line every so many seconds while the block runs; nothing if ``line`` is None."""
+    """Logs a line every ``seconds`` while the block runs; does nothing if ``line`` is None."""
     if line is None:
         yield
         return
@@ -72,7 +74,7 @@ def log_every(seconds: float, line: Callable[[], str] | None, log: Callable[[str
 
     def beat() -> None:
         while not ended.wait(seconds):
-            with suppress(Exception):  # Spark may be gone: the run itself reports why
+            with suppress(Exception):  # Spark may have died; the run itself reports the reason
                 log(line())
 
     thread = threading.Thread(target=beat, daemon=True, name="progress")

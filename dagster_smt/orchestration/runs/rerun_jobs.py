@@ -16,8 +16,8 @@ from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS, run_conf
 def job_that_runs_again(asset: dg.AssetsDefinition, specs: list[dg.AssetSpec], flag: str, name: str) -> Any:
     """Returns a job that launches some tables of an asset with a switch of ``window`` turned on.
 
-    A job of a partitioned asset needs partitions, and its Launchpad has no defaults before somebody chooses them. For
-    an asset with a partition per topic, the job therefore has an op of its own that runs all topics.
+    A job of a partitioned asset needs partitions, and its Launchpad shows no defaults before somebody chooses
+    partitions. So for an asset with a partition per topic, the job has a separate op that runs all topics.
 
     Args:
         asset: An asset of ``build_smt_asset`` or ``build_smt_assets``.
@@ -37,7 +37,7 @@ def job_that_runs_again(asset: dg.AssetsDefinition, specs: list[dg.AssetSpec], f
     if asset.partitions_def is None or isinstance(asset.partitions_def, OF_TIME) or not tables:
         config = run_config(asset.op.name, configs)
         return dg.define_asset_job(name, dg.AssetSelection.assets(*keys), config=config, description=description)
-    step_name = f"{name}_topics"  # names of ops and jobs must differ
+    step_name = f"{name}_topics"  # an op and its job must have different names
     step = _op(tables, asset.op, step_name, description)
 
     @dg.job(name=name, description=description, config=run_config(step_name, configs))

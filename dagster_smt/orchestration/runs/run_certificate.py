@@ -1,4 +1,4 @@
-"""The certificate of a run: a sample of its records in Kafka Connect's own classes and in this package."""
+"""The certificate of a run: compares a sample of its records in Kafka Connect's own classes and in this package."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +13,18 @@ if TYPE_CHECKING:
 def certificate_of(
     spec: "RunSpec", session: Any, window: Window, records: int | None
 ) -> "Certificate | Problem | None":
-    """Returns the certificate of a run, or the reason why there is none. The run is committed, so nothing is raised.
+    """Returns the certificate of a run, or the reason why there is none. The run has been committed, so the function
+    raises nothing.
 
     Args:
         spec: The run.
         session: The Spark session.
         window: The offsets that the run has read.
-        records: The number of records in the sample, which are the last ones of each partition; None: no certificate.
+        records: The number of records in the sample, which consists of the last records of each partition; None for no
+            certificate.
 
     Returns:
-        None if nobody asked for a certificate, or if the run has read nothing.
+        None if no certificate was requested, or if the run has read nothing.
     """
     if records is None or not window.ranges:
         return None

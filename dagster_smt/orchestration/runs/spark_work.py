@@ -1,4 +1,4 @@
-"""The part of a run that Spark does: a request in, data out. The request may come from another process."""
+"""The part of a run that Spark does. It takes a request and returns data. The request may come from another process."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -48,9 +48,9 @@ class RunResult:
     Attributes:
         reports: A report for each window.
         facts: The facts of the table after the run.
-        destination_facts: The facts of those tables of many that are assets, by topic.
+        destination_facts: The facts of the tables that are separate assets, by topic, if a run writes many tables.
         app_id: Spark's id of the application.
-        certificate: The certificate of the run; None if nobody asked for a certificate, or the run has read nothing.
+        certificate: The certificate of the run; None if no certificate was requested, or the run has read nothing.
         no_certificate: The reason why there is no certificate.
     """
 
@@ -67,9 +67,9 @@ class MaintenanceWork:
     """The work of a maintenance.
 
     Attributes:
-        table: The table; or many tables, one for each topic.
+        table: The table, or many tables, one for each topic.
         maintenance: The options.
-        steps: Only these steps; None: all that the options switch on.
+        steps: Only these steps; None for all steps that the options switch on.
         tag: The tag of the Spark jobs; unique to the run.
     """
 
@@ -84,9 +84,9 @@ class MaintenanceResult:
     """The result of the maintenance of one table.
 
     Attributes:
-        topic: The topic of the table if the asset is many tables.
+        topic: The topic of the table, if the asset consists of many tables.
         report: The report; None if Spark or the table could not be reached.
-        problems: The problems, those of the report included.
+        problems: The problems, including the problems in the report.
     """
 
     topic: str | None
@@ -95,7 +95,7 @@ class MaintenanceResult:
 
 
 def run_spec(table: PlannedTable, settings: RunSettings, key: str) -> "RunSpec":
-    """Returns the specification of a run, for the rooms below Dagster."""
+    """Returns the specification of a run, for the rooms that do not know Dagster."""
     from dagster_smt.run.run_spec import RunSpec
 
     return RunSpec(
@@ -117,7 +117,7 @@ def run_spec(table: PlannedTable, settings: RunSettings, key: str) -> "RunSpec":
 
 
 def run_result(work: RunWork, session: Any, log: Progress) -> RunResult:
-    """Does the work of a run on a session of this process. A signal in the meantime cancels the Spark jobs.
+    """Does the work of a run on a session of this process. A signal during the work cancels the Spark jobs.
 
     Args:
         work: The work.
@@ -143,7 +143,8 @@ def _run(work: RunWork, session: Any, state: RunProgress, progress: Progress) ->
 
     table, batches = work.table, work.settings.micro_batch
     spec = run_spec(table, work.settings, work.key)
-    app_id = session.conf.get("spark.app.id", "")  # now: after the commit, a session that is gone must fail nothing
+    # read now, because a dead session must not make the run fail after the commit
+    app_id = session.conf.get("spark.app.id", "")
     if batches is None:
         reports = [run(spec, session, say, begun=state.begun)]
     else:
@@ -179,7 +180,7 @@ def _destination_facts(
     facts: TableFacts,
     reports: Sequence[RunReport],
 ) -> dict[str, TableFacts]:
-    """Returns the facts of those tables of many that are assets."""
+    """Returns the facts of the tables that are separate assets, if a run writes many tables."""
     from dagster_smt.run.facts import table_facts
 
     facts_by_topic = {}
@@ -196,7 +197,7 @@ def _destination_facts(
 def maintenance_results(work: MaintenanceWork, session: Any, log: Progress) -> list[MaintenanceResult]:
     """Maintains one table, or each of many tables, on a session of this process.
 
-    A table that fails does not stop the next tables. A signal in the meantime cancels the Spark jobs.
+    A table that fails does not stop the next tables. A signal during the work cancels the Spark jobs.
 
     Args:
         work: The work.
@@ -227,7 +228,9 @@ def _maintenance(work: MaintenanceWork, session: Any, progress: Progress) -> lis
 
 
 def _topics_of(table: PlannedAsset, session: Any) -> Sequence[str | None]:
-    """Returns the topics of the tables of an asset that is many tables; None stands for the only table of another."""
+    """Returns the topics of an asset's tables, if the asset consists of many tables. For any other asset, the only
+    topic is None.
+    """
     if not writes_many(table.sink):
         return (None,)
     from dagster_smt.tables.sinks import open_table  # loads PySpark

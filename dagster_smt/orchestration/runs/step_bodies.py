@@ -1,4 +1,6 @@
-"""The bodies of steps: run config in, one run, and the events that report the run to Dagster."""
+"""The bodies of steps. They take the run config, execute one run, and yield the events that report the run to
+Dagster.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -34,12 +36,12 @@ def run_asset(
     Args:
         table: The table.
         config: The table's part of the run config.
-        place: The place of the config, for messages.
+        place: The location of the config, for messages.
         spark: The Spark resource.
         context: The context of the step.
 
     Raises:
-        SmtError: The run failed, or some of its topics failed. Committed topics were reported before.
+        SmtError: The run failed, or some of its topics failed. Committed topics have been reported before.
     """
     partitions = table.spec.partitions_def
     if partitions is not None and not (context.has_partition_key or context.has_partition_key_range):
@@ -67,7 +69,7 @@ def run_all_topics(
     The arguments are as in ``run_asset``.
 
     Raises:
-        SmtError: As ``run_asset``.
+        SmtError: See ``run_asset``.
     """
     partitions = table.spec.partitions_def
     assert partitions is not None
@@ -101,7 +103,7 @@ def _executed(table: PlannedAsset, settings: RunSettings, spark: Any, context: d
 def _settings_of_time(
     table: PlannedAsset, config: Mapping[str, Any], place: str, keys: Sequence[str], times: TimeKeys
 ) -> RunSettings:
-    """Returns the settings of a run of time partitions: the range of their time and, if they have one, their topic."""
+    """Returns the settings of a run of time partitions: the range of their times and, if they have one, their topic."""
     topic = topic_of_run(keys, table.topic_dimension, place)
     settings = table.settings(config, place, topic)
     window = settings.window
@@ -113,7 +115,7 @@ def _settings_of_time(
 
 
 def _settings(table: PlannedAsset, config: Mapping[str, Any], place: str, keys: Sequence[str]) -> RunSettings:
-    """Returns the settings of a run of topics; without partitions, of all topics."""
+    """Returns the settings of a run of topics. Without partitions, the run covers all topics."""
     topics = tuple(sorted(map(partition_key_to_topic, keys)))
     settings = table.settings(config, place, topics)
     explicit = settings.window.explicit

@@ -1,4 +1,4 @@
-"""The tables that the op of an asset runs, for jobs that run records again or maintain tables."""
+"""The tables that an asset's op runs, for jobs that run records again or maintain tables."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,9 +7,10 @@ from weakref import WeakKeyDictionary
 from dagster_smt.orchestration.definitions.planned_table import PlannedAsset
 
 TABLES_OF_OPS: WeakKeyDictionary[Any, Mapping[str, PlannedAsset]] = WeakKeyDictionary()
-"""The tables of each asset, by the op of the asset, and there by the name of the table's part of the run config.
+"""Maps the op of each asset to the asset's tables. The tables are stored by the name of the table's part of the run
+config.
 
-The one table of ``build_smt_asset`` has the whole run config: the name of its part is empty.
+The only table of ``build_smt_asset`` gets the whole run config, so the name of its part is empty.
 """
 
 
@@ -18,7 +19,8 @@ def run_config(op: str, configs: Mapping[str, Mapping[str, Any]]) -> dict[str, A
 
     Args:
         op: The name of the op.
-        configs: The config of each table, by the name of its part; an empty name: the table has the whole config.
+        configs: The config of each table, by the name of its part. If the name is empty, the table gets the whole
+            config.
     """
     config = dict(configs[""]) if "" in configs else dict(configs)
     return {"ops": {op: {"config": config}}}

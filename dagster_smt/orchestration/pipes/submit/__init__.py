@@ -1,1 +1,3 @@
-"""The script that ``spark-submit`` runs. It has a folder of its own, which Python puts in front of its search path."""
+"""The script that ``spark-submit`` runs. It has its own folder, because Python puts the script's folder at the front of
+its search path.
+"""

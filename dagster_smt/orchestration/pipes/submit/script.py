@@ -1,4 +1,4 @@
-"""Does the work of one run. Pass this file to ``spark-submit``, or write the same two lines into a file of your own."""
+"""Does the work of one run. Pass this file to ``spark-submit``, or write the same two lines into your own file."""
 
 from dagster_smt import run_external
 
