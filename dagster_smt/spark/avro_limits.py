@@ -1,7 +1,8 @@
 """Limits of Java's Avro reader, which allocates as much memory as a record claims to need, before it checks the claim.
 
 A record of six bytes that claims a billion items would take all memory of an executor and end the run. So Spark reads
-Avro only if its JVMs were started with limits. Otherwise Python reads Avro and allocates memory as it reads.
+Avro only if its JVMs have been started with limits. Otherwise Python reads Avro, because it allocates memory only as it
+reads.
 """
 
 import logging
@@ -18,13 +19,13 @@ LIMITS = {
     f"{_PREFIX}string.maxLength": MAX_BYTES,
     f"{_PREFIX}bytes.maxLength": MAX_BYTES,
 }
-"""Properties of the JVM. Others than these would refuse records that Python reads."""
+"""Properties of the JVM. Lower limits would reject records that Python can read."""
 JAVA_OPTIONS = " ".join(f"-D{name}={limit}" for name, limit in LIMITS.items())
 _log = logging.getLogger(__name__)
 
 
 def has_limits(session: Any) -> bool:
-    """Returns True if all JVMs of a session started with the limits."""
+    """Returns True if all JVMs of a session have been started with the limits."""
     if is_connect(session):
         driver = _in_options(session, "driver")
     else:
@@ -38,7 +39,7 @@ def has_limits(session: Any) -> bool:
 
 @cache
 def _tell() -> None:
-    """Logs once per process that such a session reads Avro more slowly."""
+    """Logs, once per process, that a session without the limits reads Avro more slowly."""
     _log.warning(
         "Python reads Avro here, which is slower: the session's Java has no limits for the claims of records. "
         "Let SparkSessionResource create the session, or start it with spark.driver.defaultJavaOptions and "
@@ -50,7 +51,8 @@ def _tell() -> None:
 def _in_this_jvm(session: Any) -> bool:
     """Returns True if the driver's JVM has the limits.
 
-    The session may be newer than its JVM, so its settings prove nothing.
+    A session can be created in a JVM that was already running, so the session's settings do not prove that its JVM has
+    the limits.
     """
     try:
         properties = [session._jvm.java.lang.System.getProperty(name) for name in LIMITS]
@@ -62,7 +64,7 @@ def _in_this_jvm(session: Any) -> bool:
 def _in_options(session: Any, where: str) -> bool:
     """Returns True if the settings give JVMs the limits.
 
-    If an option appears twice, the last one counts, as in Java.
+    If an option appears twice, the last one applies, as in Java.
     """
     options = []
     for kind in ("default", "extra"):

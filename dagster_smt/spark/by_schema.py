@@ -28,7 +28,8 @@ from dagster_smt.spark.reading.window_forms import WindowForms, schema_text
 
 _AVRO, _ENVELOPE = "avro-confluent", "envelope"
 _MOST, _RECORDS = 8, 20_000
-"""Each schema is a pass over the window and code that Spark compiles: so many at most, and so many records for each."""
+"""The most schemas that Spark reads, and the number of records that each must have on average. Each schema costs a pass
+over the window, and code that Spark compiles."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,10 @@ class OneSchema:
     """The records of a window that name one schema.
 
     Attributes:
-        plan: The chain on it.
+        plan: The plan of the chain for this schema.
         text: The text that identifies the schema in the values: the header of Avro, the schema of an envelope.
-        sides: The readers of sides in Avro.
-        envelopes: Schemas of sides that are envelopes, and their texts.
+        sides: The readers of the sides in Avro.
+        envelopes: The schemas of the sides that are envelopes, with the texts of these schemas.
         others: The texts of the other schemas. All values without one of these texts are read with this schema.
     """
 
@@ -75,12 +76,13 @@ def by_schema(session: SparkSession, plan: Plan, table: SideFormats, forms: Wind
         session: The session, which may lack ``from_avro`` or the limits for Avro.
         plan: The plan of ``forms``.
         table: The topic table of the records, or the formats of both sides.
-        forms: The forms of the records, and the schemas that records name. A schema that cannot be read has no form,
-            but its id is listed.
+        forms: The forms of the records, and the schemas that records name. An unreadable schema has no form, but its id
+            is listed.
 
     Returns:
-        All schemas that values name; an empty result if Python must make the rows. The reasons are keys of several
-        schemas, a schema that Spark reads differently from Connect, or too many schemas for the number of records.
+        All schemas that values name. The result is empty if Python must make the rows: if the keys have several
+        schemas, if Spark reads a schema differently from Connect, or if there are too many schemas for the number of
+        records.
     """
     if not forms.forms or not _possible(plan, table, forms):
         return ()
@@ -128,7 +130,7 @@ def _possible(plan: Plan, table: SideFormats, forms: WindowForms) -> bool:
 def _envelope_schemas(
     plan: Plan, table: SideFormats, forms: WindowForms, names: Mapping[str, Sequence[str]]
 ) -> tuple[OneSchema, ...]:
-    """Returns the schemas of envelopes with these names, which records of some topics hold."""
+    """Returns the envelope schemas with these names, which records of some topics contain."""
     if reads_keys(plan.chain, table.key):
         key_schema = forms.forms[0].key
     else:
@@ -153,7 +155,8 @@ def _envelope_schemas(
 
 
 def _readable(reader: SelfDescribed, text: bytes) -> Schema | None:
-    """Returns a schema; None if the text has none, or cannot be read: Python says what is wrong with its records."""
+    """Returns the schema in a text. Returns None if the text has no schema or cannot be read; Python then reports the
+    problem of its records."""
     try:
         return reader.schema(text)
     except DataError:
@@ -161,7 +164,7 @@ def _readable(reader: SelfDescribed, text: bytes) -> Schema | None:
 
 
 def _envelope_key(table: SideFormats, forms: WindowForms, schema: Schema | None) -> dict[str, tuple[Schema, bytes]]:
-    """Returns how keys that are envelopes are read, if the chain looks at them."""
+    """Returns the reader of keys that are envelopes, if the chain reads the keys."""
     if table.key.kind != _ENVELOPE or schema is None:
         return {}
     texts = set()

@@ -1,7 +1,7 @@
-"""Copies of Iceberg's catalogs without a cache of tables, which runs write through.
+"""Copies of Iceberg's catalogs without a table cache. Runs write through these copies.
 
-Runs make a copy when they need it. In its event log, Spark hides secrets only among the settings that a session was
-started with, so a catalog with a secret gets its copy when the session starts.
+Runs make a copy when they need it. Spark hides secrets in its event log only if they are among the settings that a
+session was started with. So a catalog with a secret gets its copy when the session starts.
 """
 
 import re
@@ -46,7 +46,7 @@ def copy_of(conf: Mapping[str, str], catalog: str) -> dict[str, str]:
         if name.startswith(f"{key}."):
             settings[own + name.removeprefix(key)] = value
     settings[f"{own}.cache-enabled"] = "false"
-    # last: Spark loads a catalog when this setting is there
+    # last, because Spark loads a catalog as soon as this setting is present
     settings[own] = CATALOG_CLASS if conf[key] == _SESSION_CLASS else conf[key]
     return settings
 

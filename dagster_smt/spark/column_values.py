@@ -1,7 +1,7 @@
-"""From values of records to the plain form of a table's columns (``spark.plain``), in Python, as Arrow takes it.
+"""Converts values of records, in Python, to the plain form of a table's columns (``spark.plain``), as Arrow needs it.
 
 A record's schema may have fewer fields than the table; missing fields are null. If Spark's types cannot hold a value,
-the record fails, and never the job.
+only the record fails, not the job.
 """
 
 from collections.abc import Callable
@@ -48,10 +48,10 @@ def arrow_type(schema: Schema) -> pa.DataType:
 
 
 def check_defaults(schema: Schema, where: str = "") -> None:
-    """Refuses defaults that Spark's types cannot hold.
+    """Rejects defaults that Spark's types cannot hold.
 
     Raises:
-        PlanError: SMT207, for the first one.
+        PlanError: SMT207, for the first such default.
     """
     for name, child in schema.fields:
         check_defaults(child, below(where, name))
@@ -73,7 +73,7 @@ def column_writer(schema: Schema, column: Schema, where: str = "") -> Convert:
 
     Args:
         schema: The schema of the value.
-        column: The schema of the column: the same, or with more fields.
+        column: The schema of the column: the same schema, or one with more fields.
         where: Path of the field, for problems.
 
     Returns:

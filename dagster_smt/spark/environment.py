@@ -25,19 +25,20 @@ _SETTINGS = {
     "spark.sql.parquet.datetimeRebaseModeInWrite": ("exception", _ANCIENT),
     "spark.sql.parquet.int96RebaseModeInWrite": ("exception", _ANCIENT),
 }
-"""By name the value that is refused, and what it would do. None of them is Spark's default."""
+"""Maps the name of a setting to the value that is rejected, and to the effect of this value. No such value is Spark's
+default."""
 
 
 def check_java() -> int:
     """Returns the version of the Java that Spark starts: from ``JAVA_HOME``, else the first ``java`` on ``PATH``.
 
-    Spark 4 needs Java 17 or 21, Spark 3.5 needs 11 or 17.
+    Spark 4 needs Java 17 or 21. Spark 3.5 needs Java 11 or 17.
 
     Returns:
         The major version of Java.
 
     Raises:
-        UnsupportedError: SMT601, there is no Java, or Java does not start; SMT602, it is an unsupported version.
+        UnsupportedError: SMT601, there is no Java, or Java does not start; SMT602, the version of Java is unsupported.
     """
     supported = supported_java()
     needed = f"Spark needs Java {' or '.join(map(str, supported))}"
@@ -60,8 +61,8 @@ def check_java() -> int:
 def local_java_options(conf: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
     """Returns options that select the throughput collector for a local session, unless the user chose a collector.
 
-    Rows make so much garbage that Java's default collector takes a tenth of a run. Java does not start with two
-    collectors in its options.
+    Rows produce so much garbage that Java's default collector takes up a tenth of a run's time. Java does not start
+    with two collectors in its options.
 
     Args:
         conf: The session's settings.
@@ -79,7 +80,7 @@ def local_java_options(conf: Mapping[str, str], environ: Mapping[str, str]) -> d
 
 
 def check_settings(session: Any) -> None:
-    """Refuses a session whose settings change the meaning of our SQL.
+    """Rejects a session whose settings change the meaning of our SQL.
 
     Raises:
         UnsupportedError: SMT639, the session has such a setting.

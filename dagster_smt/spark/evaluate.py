@@ -1,4 +1,4 @@
-"""Evaluates a plan on Spark: chooses the way of the records, reads the sides, runs the stages, makes the result."""
+"""Evaluates a plan on Spark: chooses the way of the records, reads the sides, runs the stages and builds the result."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ SinkKind = Literal["records", "columns"]
 
 
 def no_note(way: Way) -> None:
-    """Does nothing, for callers that do not need the way."""
+    """Ignores the way of the records, for callers that do not need it."""
 
 
 def evaluate(
@@ -67,28 +67,28 @@ def evaluate(
     whole: bool = True,
     note: Callable[[Way], None] = no_note,
 ) -> DataFrame:
-    """Applies a plan to records, on the way that ``spark.ways`` lists for them.
+    """Applies a plan to records, in the way that ``spark.ways`` determines for them.
 
     Args:
         frame: Kafka's columns (``key, value, topic, partition, offset, timestamp, timestampType, headers``).
-        plan: The plan; records sinks need only its chain and ledger. For envelopes into columns: a plan of the forms
-            that ``spark.records.envelopes`` finds in the records.
+        plan: The plan. A sink of records needs only its chain and ledger. For envelopes into columns: a plan of the
+            forms that ``spark.records.envelopes`` finds in the records.
         table: The topic table of the records, or the formats of both sides.
         sink_kind: ``records`` or ``columns``.
-        written: The formats of written records; None: those of ``table``.
-        forms: The forms that ``plan`` was made of, if the records name their schemas: Spark may then read the records
-            itself. If the forms were guessed and Spark reads the records, the result has the column
+        written: The formats of written records; None for the formats of ``table``.
+        forms: The forms from which ``plan`` was made, if the records name their schemas. Spark may then read the
+            records itself. If the forms were guessed and Spark reads the records, the result has the column
             ``window_forms.GUESSED``.
         ledger: True to fill ``__touched``.
-        beat: Called now and then while the columns are built, which takes seconds for wide schemas. It may raise to
-            stop the work.
-        whole: True to run the records that the JVM lane leaves in Python at once, which reads the frame twice. A caller
-            that caches the rows passes False and calls ``left_records``.
+        beat: Called now and then while the columns are built, which takes seconds for wide schemas. To stop the work,
+            it may raise an exception.
+        whole: True to run at once, in Python, the records that the JVM lane leaves. This reads the frame twice. A
+            caller that caches the rows passes False and calls ``left_records``.
         note: Receives the way of the records.
 
     Returns:
-        The columns of ``spark.outcome_columns``; one row per record, also dropped and failed ones. If arrays are rows,
-        one per element, and ``ELEMENT``.
+        The columns of ``spark.outcome_columns``, with one row per record, even if the record is dropped or has failed.
+        If arrays are rows, the result has one row per element, and the column ``ELEMENT``.
 
     Raises:
         PlanError: The sink holds columns and the values have no schema, or the chain does not fit the schema.
@@ -101,7 +101,7 @@ def evaluate(
 
 @dataclass(frozen=True)
 class _Work:
-    """The arguments of ``evaluate``, and the facts that decide the way."""
+    """The arguments of ``evaluate``, and the facts that determine the way."""
 
     frame: DataFrame
     plan: Plan
@@ -139,7 +139,7 @@ class _Work:
 
     @cached_property
     def program(self) -> str | None:
-        """The program of the JVM lane; None if the lane cannot run the chain, or the session has no lane."""
+        """The program of the JVM lane; None if the lane cannot run the chain, or if the session has no lane."""
         return lane_program(self.frame.sparkSession, self.job)
 
     @property
@@ -148,7 +148,7 @@ class _Work:
 
     @cached_property
     def setup(self) -> str | None:
-        """The setup of Kafka's own classes in Spark's JVM; None if the chain needs the host."""
+        """The setup for running Kafka's own classes in Spark's JVM; None if the chain needs the host."""
         return connect_setup(self.frame.sparkSession, self.job)
 
     @property
@@ -167,7 +167,7 @@ class _Work:
 
     @cached_property
     def parts(self) -> list[DataFrame]:
-        """The results for the schemas that the records name; none if Spark cannot read one of these schemas."""
+        """The results for the schemas that the records name; empty if Spark cannot read one of these schemas."""
         if not self.forms:
             return []
         frame = self.frame
@@ -323,7 +323,7 @@ def _columns(
         forms: The formats of both sides.
         rows: The plan of the table's rows, which may have more columns.
         avro: Sides whose records all name one schema.
-        lane: True if the JVM lane may read; then there may be the column ``LEFT_RECORD``.
+        lane: True if the JVM lane may read the sides. The result may then have the column ``LEFT_RECORD``.
         envelopes: Sides that are envelopes, with the text of their schema.
     """
     target, after = output_schema(rows, "columns"), rows.rows
@@ -357,13 +357,14 @@ def _columns(
 
 
 def _left(evaluated: DataFrame) -> DataFrame:
-    """Returns the records that the JVM lane left, as they were read."""
-    # Not by status: Spark would move that filter below all stages, where each status holds the former one twice.
+    """Returns the records that the JVM lane has left, as they were read."""
+    # Not by status: Spark would move that filter below all stages, where each status contains the previous status
+    # twice.
     return evaluated.where(f"{LEFT_RECORD} IS NOT NULL").select(f"{LEFT_RECORD}.*")
 
 
 def _gone(evaluator: TypedEvaluator) -> Column:
-    """Returns whether the value of a record is null after the stages."""
+    """Returns a column that is true if the value of a record is null after the stages."""
     gone: Column = F.lit(False)
     for variant, state in evaluator.states.items():
         side = state.sides.get("value")
@@ -378,7 +379,7 @@ def _gone(evaluator: TypedEvaluator) -> Column:
 
 
 def _topic(evaluator: TypedEvaluator) -> Column:
-    """Returns the topic of a record after the stages."""
+    """Returns the column with the topic of a record after the stages."""
     topic: Column | None = None
     for variant, state in sorted(evaluator.states.items(), reverse=True):
         of_variant = F.col(state.columns["topic"])

@@ -1,7 +1,7 @@
 """Checks before the first record whether Spark's executors have the modules that our functions need.
 
 Executors are other processes, mostly on other machines, and need this package and its libraries. A tiny job checks
-this. Its function travels by value, so it needs no module of ours on the executors.
+this. Its function is pickled by value, so the job itself needs no module of ours on the executors.
 """
 
 import json
@@ -19,13 +19,13 @@ from dagster_smt.spark.environment import is_connect
 
 PACKAGE = "dagster_smt"
 MODULES = (PACKAGE, "filelock", "msgspec", "numpy", "pyarrow", "pydantic", "regex", "yaml")
-"""The modules besides PySpark that functions on executors import."""
+"""The modules, besides PySpark, that functions on executors import."""
 
 SHIPPING = (
     "ship this process's environment to them, as docs/cluster.md explains: spark.archives with the packed "
     "environment, and PYSPARK_PYTHON inside it; over Spark Connect addArtifacts and spark.sql.execution.pyspark.python"
 )
-"""The remedy, wherever executors are found to lack something."""
+"""The remedy in every message about something that executors lack."""
 
 _PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH\]?.*?(\d\.\d+).*?(\d\.\d+)", re.DOTALL)
 _NO_MODULE = re.compile(r"(?:ModuleNotFoundError|ImportError): No module named '([\w.]+)'")
@@ -39,8 +39,8 @@ def check_executors(session: SparkSession) -> None:
     The check does not see executors that Spark adds later.
 
     Raises:
-        UnsupportedError: SMT630: modules are missing; SMT631: executors have another ``dagster_smt`` than this process;
-            SMT632: executors have another version of Python.
+        UnsupportedError: SMT630: modules are missing; SMT631: ``dagster_smt`` on the executors differs from that of
+            this process; SMT632: executors have a different version of Python.
     """
     if session in _checked or not (is_connect(session) or on_a_cluster(session.conf.get("spark.master", "local"))):
         return
@@ -58,12 +58,13 @@ def check_executors(session: SparkSession) -> None:
 
 
 def on_a_cluster(master: str | None) -> bool:
-    """Returns whether executors are other processes than the driver."""
+    """Returns True if executors are processes of their own, separate from the driver."""
     return re.fullmatch(r"local(\[.*\])?", master or "local") is None
 
 
 def probe(package: str, modules: Iterable[str]) -> Callable[[int], str]:
-    """Returns the function that executors run: it lists modules that do not import, and hashes of the package's files.
+    """Returns the function that executors run. The function lists the modules that cannot be imported, and the hashes
+    of the package's files.
 
     The function is nested and contains its own imports, so cloudpickle ships it by value.
     """
@@ -106,8 +107,8 @@ def probe(package: str, modules: Iterable[str]) -> Callable[[int], str]:
 
 
 def lacking(looks_of_executors: Iterable[Mapping[str, Any]]) -> list[Problem]:
-    """Returns the problems in the answers of executors; none if all executors have every module and this process's
-    code."""
+    """Returns the problems in the answers of executors. There are none if all executors have every module, and the same
+    code as this process."""
     answers = list(looks_of_executors)
     names = set()
     for answer in answers:
@@ -125,7 +126,7 @@ def lacking(looks_of_executors: Iterable[Mapping[str, Any]]) -> list[Problem]:
 
 
 def failed_look(text: str) -> Problem | None:
-    """Returns the problem of executors that cannot run any Python function; None for another failure."""
+    """Returns the problem of executors that cannot run any Python function; None for any other failure."""
     if match := _PYTHON.search(text):
         statement = f"they have another version of Python than this process: {match[1]} and {match[2]}"
         return Problem("SMT632", "Spark's executors", statement, SHIPPING)

@@ -1,4 +1,4 @@
-"""The names of fields in records without a schema, counted on Spark's workers. No value leaves them."""
+"""Counts the field names of records without a schema, on Spark's workers. No value leaves the workers."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class _HeldBack:
             yield pa.RecordBatch.from_pylist(rows, schema=_SCHEMA)
 
     def held(self, row: dict[str, object]) -> Iterator[tuple[str, str, str]]:
-        """Yields the fields of one record, each once."""
+        """Yields the fields of one record, without duplicates."""
         topic = str(row["topic"])
         parts: tuple[Part, ...] = ("value", "key")
         for part in parts:
@@ -51,17 +51,17 @@ class _HeldBack:
                     if value not in (None, [], {}):  # nothing is lost
                         paths.add(fields_only(steps))
                 for path in undecided(self.stages, topic, part, sorted(paths, key=str)):
-                    yield topic, part, visible(path)  # Arrow holds no half of a character
+                    yield topic, part, visible(path)  # Arrow cannot hold half of a surrogate pair
         headers: Any = row["headers"] or ()
         for name in undecided_headers(self.stages, topic, [header["key"] for header in headers]):
             yield topic, "headers", name
 
 
 def held_back_in(frame: DataFrame, stages: tuple[PolicyStage, ...]) -> list[tuple[str, str, str, int]]:
-    """Returns the fields and headers that a policy holds back in records, as topic, part, path and number of records.
+    """Returns the fields and headers of records that a policy holds back, as topic, part, path and number of records.
 
-    ``frame`` has Kafka's columns. Of keys and values, the function reads fields of JSON only. It returns at most
-    ``MOST_FIELDS`` fields, the most frequent first.
+    ``frame`` has Kafka's columns. The function reads the fields of a key or value only if it is JSON. It returns at
+    most ``MOST_FIELDS`` fields, the most frequent first.
     """
     counts = map_in_arrow(frame.select("topic", "key", "value", "headers"), _HeldBack(stages), _DDL)
     sums = counts.groupBy("topic", "part", "path").agg(F.sum("records").alias("records"))

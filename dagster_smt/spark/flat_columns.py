@@ -1,4 +1,4 @@
-"""Where the values of a record are between two stages: flat internal columns (KLIP: the internal schema).
+"""The flat internal columns that hold the values of a record between two stages (KLIP: the internal schema).
 
 Only structs that a stage addresses are split into columns. Any other value stays one opaque column.
 """
@@ -16,7 +16,7 @@ from dagster_smt.spark.types import internal_names
 class Leaf:
     """A value in one column, of the internal type of ``schema``.
 
-    ``column`` may be a field of a struct as it was read, ``side.field``, because unchanged fields stay inside their
+    ``column`` may be a field of a struct as it was read (``side.field``), because unchanged fields stay inside their
     struct.
     """
 
@@ -28,7 +28,7 @@ class Leaf:
 class Struct:
     """A struct that is split into columns.
 
-    ``present`` is a column that is null if the struct is null; None if it never is.
+    ``present`` is a column that is null if the struct is null. It is None if the struct is never null.
     """
 
     schema: Schema
@@ -57,7 +57,7 @@ def columns_of(layout: Layout | None) -> set[str]:
 
 @dataclass(frozen=True)
 class Place:
-    """The target of a reference: a part of the layout, and the fields below that part which are still opaque."""
+    """The target of a reference: a part of the layout, and the path of still opaque fields under this part."""
 
     layout: Layout
     below: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class Place:
 
 
 def find_place(layout: Layout, steps: tuple[str, ...]) -> Place:
-    """Follows field names down a layout."""
+    """Returns the place that field names lead to in a layout."""
     for number, step in enumerate(steps):
         if isinstance(layout, Leaf):
             return Place(layout, steps[number:])
@@ -99,7 +99,7 @@ def presence_of(place: Place) -> Column:
 
 
 def built(layout: Layout) -> Column:
-    """Returns the struct column of a split struct, in the internal form."""
+    """Returns a column that joins the columns of a split struct again, in the internal form."""
     if isinstance(layout, Leaf):
         return F.col(layout.column)
     names = internal_names(layout.schema)

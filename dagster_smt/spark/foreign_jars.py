@@ -36,7 +36,8 @@ def archive_of(settings: ForeignSettings) -> str:
 
 
 def ship_jars(session: SparkSession, chain: Chain) -> None:
-    """Copies the jars of a chain to the executors of a session that are not on this machine; once per session.
+    """Copies the jars of a chain to the executors of a session, once per session, unless the executors are on this
+    machine.
 
     Raises:
         ConfigError, UnsupportedError: As ``classes_for``.
@@ -63,7 +64,7 @@ def ship_jars(session: SparkSession, chain: Chain) -> None:
 
 
 def _pack(classes: Classes, archive: Path) -> None:
-    """Packs jars in a folder for each plug-in, whose number keeps the order."""
+    """Packs the jars into one folder for each plug-in. The folder's number preserves the order of the plug-ins."""
     folders: dict[str, Iterable[Path]] = {_CONNECT: classes.connect}
     for number, plugin in enumerate(classes.plugins):
         folders[f"{number:04}"] = plugin.jars
@@ -74,14 +75,14 @@ def _pack(classes: Classes, archive: Path) -> None:
 
 
 def classes_here(chain: Chain) -> Classes | None:
-    """Returns the place of a chain's classes in a task: the archive that Spark has copied, if there is one."""
+    """Returns the location of a chain's classes in a task: the archive that Spark has copied, if there is one."""
     if not chain.has_foreign:
         return None
     from pyspark import SparkFiles
 
     try:
         archive = Path(SparkFiles.get(archive_of(chain.foreign)))
-    except (AssertionError, AttributeError, TypeError):  # this process is no worker of Spark
+    except (AssertionError, AttributeError, TypeError):  # this process is not a Spark worker
         return None
     if not archive.is_file():
         return None

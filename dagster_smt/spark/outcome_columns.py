@@ -1,16 +1,16 @@
-"""The columns that an evaluator adds to a record, the same for both evaluators.
+"""The columns that an evaluator adds to a record. Both evaluators add the same columns.
 
 | column | type | meaning |
 |---|---|---|
 | ``__topic``, ``__partition``, ``__offset`` | | the record's coordinates as read |
-| ``__status`` | tinyint | 0 kept, 1 dropped, 2 failed; ``LEFT`` in between: Python must run the record |
-| ``__stage`` | int | stage that dropped or failed it; -1 none, -2 key converter, -3 value converter |
-| ``__problem`` | struct | why it failed |
+| ``__status`` | tinyint | 0 kept, 1 dropped, 2 failed; temporarily ``LEFT``, if Python must still run the record |
+| ``__stage`` | int | the stage that dropped or failed the record; -1 none, -2 key converter, -3 value converter |
+| ``__problem`` | struct | why the record failed |
 | ``__touched`` | array<bigint> | bitmap over the plan's ledger entries, 62 in each element |
 | ``__out`` | struct | the output row; null or undefined for records that did not pass |
-| ``__element`` | int | only where arrays are rows: the position in the array, -1 for an empty one |
-| ``__left`` | struct | only where the JVM lane read columns: the record as it was read, if it is left to Python |
-| ``__key`` | struct | only if the chain keeps keys: the key's fields after the chain, or ``value`` without fields |
+| ``__element`` | int | only where arrays are rows: the position in the array, -1 for an empty array |
+| ``__left`` | struct | only where the JVM lane read columns: the record as it was read, if the lane left it to Python |
+| ``__key`` | struct | only if the chain keeps keys: the key after the chain, as its fields or as ``value`` |
 | ``__gone`` | boolean | only if the chain keeps keys: true if the value is null, so that ``__out`` has no row |
 | ``__timestamp`` | timestamp | only if the chain keeps keys: the record's timestamp as read |
 | ``__changes`` | string | only if the chain has foreign stages: their changes (``records.change_texts``) |
@@ -35,9 +35,9 @@ CHANGES = "__changes"
 KEY, GONE, TIMESTAMP = "__key", "__gone", "__timestamp"
 DESTINATION = "__destination"
 IN_TIMESTAMP = "in_timestamp"
-"""``__timestamp`` on the way through the Spark evaluator."""
+"""The name of ``__timestamp`` within the Spark evaluator."""
 BITS = 62
-"""Ledger entries per element of ``__touched``."""
+"""The number of ledger entries per element of ``__touched``."""
 
 PROBLEM_FIELDS = ("code", "statement", "hint", "connect_class")
 PROBLEM_TYPE = T.StructType([T.StructField(name, T.StringType()) for name in PROBLEM_FIELDS])
@@ -54,9 +54,10 @@ RECORD_COLUMNS = {
     "source_topic": "string",
 }
 LEADER_EPOCH = "leaderEpoch"
-"""One more of Kafka's columns, where the chain looks at it: an ``INT``, null where the source has no leaders."""
+"""An additional column of Kafka's, if the chain reads the leader epoch: an ``INT``, which is null if the source has no
+leaders."""
 TIMESTAMP_TYPES = {-1: "NoTimestampType", 0: "CreateTime", 1: "LogAppendTime"}
-"""``timestampType`` as ``org.apache.kafka.common.record.TimestampType`` names it."""
+"""The names of the values of ``timestampType``, as in ``org.apache.kafka.common.record.TimestampType``."""
 UNREADABLE_TIMESTAMP = -2
 """The ``timestampType`` of a record whose timestamp Spark cannot hold; its ``timestamp`` is null."""
 UNREADABLE = Problem(
@@ -66,10 +67,11 @@ UNREADABLE = Problem(
     "send timestamps in milliseconds since 1970",
 )
 NO_ROW = Problem("", "", "the message holds no row")
-"""What stands in place of a problem where a message holds no row: its record counts as dropped, by no stage."""
+"""Takes the place of a problem if a message holds no row. The record of such a message is counted as dropped, but not
+by a stage."""
 RECORD_DDL = ", ".join(f"{F.quoted(name)}: {type_}" for name, type_ in RECORD_COLUMNS.items())
 TARGET = "target_partition"
-"""One more column of a record where the chain chooses partitions: null leaves that to the topic."""
+"""An additional column of a record, if the chain chooses partitions. Null leaves the choice to the topic."""
 
 
 def schema_column(side: Side) -> str:
@@ -97,12 +99,12 @@ def timestamp_micros(batch: pa.RecordBatch) -> pa.Array:
 
 
 def unreadable_timestamps(batch: pa.RecordBatch) -> pa.Array:
-    """Returns a flag for each record of a batch: the source could not read its timestamp."""
+    """Returns a flag for each record of a batch: true if the source could not read its timestamp."""
     return pc.fill_null(pc.equal(batch.column("timestampType"), UNREADABLE_TIMESTAMP), False)
 
 
 def problem_column(problems: dict[int, Problem], size: int) -> pa.Array:
-    """Returns the column ``__problem`` of a batch from the problems by position."""
+    """Returns the column ``__problem`` of a batch. ``problems`` maps positions to problems."""
     if not problems:
         return pa.nulls(size, _ARROW_PROBLEM)
     rows: list[dict[str, str] | None] = [None] * size

@@ -1,7 +1,7 @@
 """The only list of the Maven packages and settings that a Spark session needs, per version of PySpark.
 
 ``python -m dagster_smt.spark.packages`` downloads them, so that later sessions need no network. It downloads the large
-ones only by name: ``python -m dagster_smt.spark.packages s3 iceberg-s3``.
+packages only if they are named: ``python -m dagster_smt.spark.packages s3 iceberg-s3``.
 """
 
 import os
@@ -45,10 +45,10 @@ PACKAGES: dict[str, dict[str, str]] = {
         "iceberg-s3": "org.apache.iceberg:iceberg-aws-bundle:1.11.0",
     },
 }
-"""Coordinates by Spark's minor version, for the Scala of ``spark.versions``.
+"""The coordinates of each package by Spark's minor version, for the Scala version in ``spark.versions``.
 
-``s3`` is Hadoop's file system ``s3a`` in the version of PySpark's Hadoop; ``iceberg-s3`` is Iceberg's own client of S3
-and Glue.
+``s3`` is Hadoop's file system ``s3a``, in the version of the Hadoop that PySpark ships; ``iceberg-s3`` is Iceberg's own
+client for S3 and Glue.
 """
 LARGE = ("s3", "iceberg-s3")
 """Packages of several hundred MB, which are fetched only where a session needs them."""
@@ -107,13 +107,13 @@ JARS: dict[str, str] = {
     "org.apache.iceberg:iceberg-aws-bundle:1.10.1": "org.apache.iceberg_iceberg-aws-bundle-1.10.1",
     "org.apache.iceberg:iceberg-aws-bundle:1.11.0": "org.apache.iceberg_iceberg-aws-bundle-1.11.0",
 }
-"""By package the jars that Spark keeps of it: the package's own, and those that it needs."""
+"""Maps each package to the jars that Spark keeps for it: its own jars, and those of its dependencies."""
 
 SETTINGS: dict[str, dict[str, str]] = {
     "delta": {
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        # as shipped, reading the log of one small table takes 50 tasks
+        # with the default, reading the log of one small table takes 50 tasks
         "spark.databricks.delta.snapshotPartitions": "2",
     },
     "iceberg": {"spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"},
@@ -121,17 +121,19 @@ SETTINGS: dict[str, dict[str, str]] = {
 }
 LOG_STORE = "spark.delta.logStore.s3a.impl"
 LOG_STORE_CLASS = "dagstersmt.delta.ConditionalLogStore"
-"""How Delta writes its log to S3, so that several drivers can commit at once: by the jar of the JVM lane."""
+"""The class with which Delta writes its log to S3, so that several drivers can commit at once. It is in the jar of the
+JVM lane."""
 CONDITIONAL_WRITES = ("4.0", "4.1")
 """The versions of Spark whose Hadoop has the AWS SDK that this class calls."""
 JVM_OPTIONS = {
-    # Java does not compile methods of more than 8000 bytes, and Spark makes such of a few stages on fifty fields
+    # Java does not compile methods of more than 8000 bytes, and a few stages on fifty fields become such a method in
+    # Spark
     f"spark.{where}.defaultJavaOptions": "-XX:-DontCompileHugeMethods"
     for where in ("driver", "executor")
 }
-"""What classic sessions get beside packages."""
+"""The settings that classic sessions get in addition to packages."""
 TUNING = ("spark.databricks.delta.snapshotPartitions",)
-"""Those of them that only make it faster."""
+"""The settings that only make sessions faster."""
 _LISTS = {
     "spark.jars": ",",
     "spark.jars.packages": ",",
@@ -139,9 +141,9 @@ _LISTS = {
     "spark.driver.defaultJavaOptions": " ",
     "spark.executor.defaultJavaOptions": " ",
 }
-"""Settings that hold several things, and what is between these."""
+"""Settings that hold a list, with the separator of its items."""
 _OF_ICEBERG_AWS = "org.apache.iceberg.aws."
-"""The Java package of ``S3FileIO``, ``GlueCatalog`` and others that need ``iceberg-s3``."""
+"""The Java package of ``S3FileIO``, ``GlueCatalog`` and other classes that need ``iceberg-s3``."""
 _CATALOG_TYPE = re.compile(r"spark\.sql\.catalog\.[^.]+\.type")
 _OF_IVY = ("spark.jars.ivy", "spark.jars.repositories", "spark.jars.excludes")
 _BROUGHT = ("spark.jars.packages", "spark.jars", "spark.driver.extraClassPath")
@@ -180,7 +182,7 @@ def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: 
 
 
 def _packages_of_settings(conf: Mapping[str, str]) -> Iterator[str]:
-    """Yields the packages that settings ask for: those of a catalog in S3, or of a warehouse there."""
+    """Yields the packages that settings require, for a catalog in S3 or a warehouse in S3."""
     for key, value in conf.items():
         if value.startswith("s3a://"):
             yield "s3"
@@ -191,8 +193,8 @@ def _packages_of_settings(conf: Mapping[str, str]) -> Iterator[str]:
 def with_fetched_jars(conf: Mapping[str, str]) -> dict[str, str]:
     """Returns settings with the jars of downloaded packages instead of the packages.
 
-    Otherwise Spark would ask Ivy about the packages of each session, which takes seconds and prints fifty lines. If a
-    package is unknown or not downloaded, all packages are left to Ivy.
+    Otherwise Spark would resolve the packages of each session with Ivy, which takes seconds and prints fifty lines. If
+    a package is unknown or has not been downloaded, Ivy resolves all packages.
     """
     packages = []
     for p in conf.get("spark.jars.packages", "").split(","):
@@ -218,7 +220,8 @@ def with_fetched_jars(conf: Mapping[str, str]) -> dict[str, str]:
 
 
 def _ivy_folder(package: str) -> str:
-    """Returns the name of the folder in which the Spark of a package keeps what Ivy fetches."""
+    """Returns the name of the folder in which Spark stores the files that Ivy fetches. The package's coordinates
+    determine the version of Spark."""
     for version, packages in PACKAGES.items():
         if package in packages.values():
             return VERSIONS[version].ivy
@@ -226,7 +229,7 @@ def _ivy_folder(package: str) -> str:
 
 
 def _ivy_home(folder: str) -> Path:
-    """Returns Ivy's folder. Java takes a user's home from the system, not from ``HOME``."""
+    """Returns Ivy's folder. Java gets a user's home directory from the system, not from ``HOME``."""
     try:
         return Path(pwd.getpwuid(os.getuid()).pw_dir) / folder
     except KeyError:  # a user without a name, as in some containers
@@ -234,7 +237,7 @@ def _ivy_home(folder: str) -> Path:
 
 
 def _add(conf: dict[str, str], more: Mapping[str, str]) -> None:
-    """Adds settings to those of a session: lists are joined, all else stays what the session has."""
+    """Adds settings to those of a session. Lists are joined; for every other setting, the session's own value wins."""
     for key, value in more.items():
         if key in _LISTS:
             conf[key] = _joined(conf.get(key, ""), value, _LISTS[key])
@@ -283,10 +286,10 @@ def _joined(have: str, more: str, between: str) -> str:
 
 
 def fetch(packages: Sequence[str] = ()) -> None:
-    """Starts a session that needs some packages, so that Spark downloads the missing ones.
+    """Starts a session that needs some packages, so that Spark downloads those that are missing.
 
     Args:
-        packages: Keys of ``PACKAGES``; empty: all but those of ``LARGE``.
+        packages: Keys of ``PACKAGES``. If empty, all packages except those in ``LARGE``.
     """
     import pyspark
     from pyspark.sql import SparkSession

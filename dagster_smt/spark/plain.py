@@ -1,7 +1,7 @@
-"""Converts values between Spark and Python: plain values of Spark, and the Python values of this package.
+"""Converts values between the plain form that Spark uses and the Python values of this package.
 
 Spark's dates and timestamps become whole numbers (days, milliseconds) before Python sees them, because ``datetime``
-ends with the year 9999 and Connect's values do not.
+ends with the year 9999, and Connect's values can be later.
 """
 
 from collections.abc import Callable, Iterable
@@ -43,7 +43,7 @@ def plain_type(schema: Schema) -> T.DataType:
 
 
 def python_function(run: Convert, arguments: Iterable[T.DataType], returns: T.DataType) -> Callable[..., Column]:
-    """Returns a UDF, over Arrow where that is safe.
+    """Returns a UDF, which uses Arrow if that is safe for the types.
 
     Arrow is unsafe for some types: pandas turns a whole number next to a null into a float.
     """

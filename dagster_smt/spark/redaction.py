@@ -14,17 +14,17 @@ from dagster_smt.model.secrets import SECRET_NAMES, names_secret
 SETTING = "spark.redaction.regex"
 OPTIONS_SETTING = "spark.sql.redaction.options.regex"
 _SPARKS = {SETTING: "(?i)secret|password|token|access[.]?key", OPTIONS_SETTING: "(?i)url"}
-"""What Spark itself hides."""
+"""Spark's default expressions, by setting."""
 _OURS = f"(?i:secret|password|token|access[.]?key|{SECRET_NAMES}|PRIVATE KEY-----)"
 
 
 def redacting(conf: Mapping[str, str], setting: str) -> str:
-    """Returns the value of ``spark.redaction.regex`` that also hides the secrets of all options and settings."""
+    """Returns a value for ``spark.redaction.regex`` that also hides the secrets of all our options and settings."""
     return f"{conf.get(setting, _SPARKS[setting])}|{_OURS}"
 
 
 def refuse_shown_secrets(session: Any, options: Mapping[str, str]) -> None:
-    """Refuses options whose values Spark would print.
+    """Rejects options whose values Spark would print.
 
     Args:
         session: The Spark session.
@@ -51,9 +51,9 @@ def refuse_shown_secrets(session: Any, options: Mapping[str, str]) -> None:
 
 
 def _finds(expression: str | None, key: str, value: str) -> bool:
-    """Returns True if an expression of Java's finds something in name or value.
+    """Returns True if a Java regular expression matches a part of the name or value.
 
-    One that Python cannot read finds nothing.
+    An expression that Python cannot read matches nothing.
     """
     try:
         compiled = re.compile(expression or "$^")

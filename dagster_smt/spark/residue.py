@@ -1,4 +1,4 @@
-"""Searches for masked values on Spark's workers. The workers return names of fields and counts, and no values."""
+"""Searches for masked values on Spark's workers. The workers return field names and counts, but no values."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class _Search:
 
 
 def _samples(batch: pa.RecordBatch) -> Iterator[Sample]:
-    stamps = timestamp_micros(batch).to_pylist()  # no calendar of Python's holds all of them
+    stamps = timestamp_micros(batch).to_pylist()  # Python's ``datetime`` cannot hold all of them
     for row, micros in zip(batch.drop_columns(["timestamp"]).to_pylist(), stamps, strict=True):
         pairs = []
         for h in row["headers"] or ():
@@ -47,7 +47,7 @@ def _samples(batch: pa.RecordBatch) -> Iterator[Sample]:
 
 
 def residue_of(frame: DataFrame, chain: Chain, key: Format, value: Format) -> dict[tuple[str, str], int]:
-    """Counts the records of Kafka's columns in which a masked value survives, by (masked field, other field)."""
+    """Counts, by (masked field, other field), the records of Kafka's columns in which a masked value survives."""
     names = ("topic", "partition", "offset", "timestamp", "headers", "key", "value")
     counts = map_in_arrow(
         frame.select(*names), _Search(chain, key, value), "`masked` STRING, `place` STRING, `records` BIGINT"

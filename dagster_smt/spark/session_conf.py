@@ -6,12 +6,12 @@ from dagster_smt.spark.packages import JVM_OPTIONS
 
 SESSION_CONF = {
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "500",  # Kafka lets a record have 1 MB
-    # Spark would measure a batch after each record, which costs as much as sending the batch
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "500",  # a Kafka record may have 1 MB
+    # Spark would measure the batch again after each record, which costs as much as sending the batch
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
     # a run reads its cached rows only once, and most of them are bytes that compression does not shrink
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
-    # Spark would substitute variables of the environment in names of fields such as ${env:HOME}
+    # Spark would replace a field name such as ${env:HOME} by the environment variable
     "spark.sql.variable.substitute": "false",
     # by default timestamps are INT96, and deltalake fails at timestamps outside of the years 1677 to 2262
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
@@ -19,9 +19,9 @@ SESSION_CONF = {
 LOCAL_CONF = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
-    # Spark's default of 200 is meant for a cluster: on one machine a small run would mostly start empty tasks
+    # Spark's default of 200 is meant for a cluster; on one machine, most tasks of a small run would be empty
     "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
-    # as shipped, VACUUM lists the folder of a small table in 10,000 tasks: half a minute
+    # with the default, VACUUM lists the folder of a small table in 10,000 tasks, which takes half a minute
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(2 * (os.cpu_count() or 1)),
 }
 CLASSIC_CONF = {

@@ -1,14 +1,14 @@
 """Expressions of Spark SQL as text, with the names of ``pyspark.sql.functions`` and ``Column``.
 
-Each method of PySpark's ``Column`` makes several calls into the JVM, a tenth of a millisecond each. A table of 300
-fields needs tens of thousands of them. Here an expression is a text until ``select`` passes it to Spark. A value rule's
-``column(F, …)`` works with this module and with PySpark's functions as its ``F``.
+Each method of PySpark's ``Column`` makes several calls into the JVM, which take a tenth of a millisecond each. A table
+of 300 fields needs tens of thousands of such calls. Here an expression is a string until ``select`` passes it to Spark.
+A value rule's ``column(F, …)`` works with this module and with PySpark's functions as its ``F``.
 
-Operators are written as functions, without extra parentheses. At a parenthesis, Spark's parser looks ahead to its end,
-and keeps the result in memory as long as the process lives.
+Operators are written as functions, without extra parentheses. At an opening parenthesis, Spark's parser looks ahead to
+the closing one, and keeps the result in memory as long as the process lives.
 
-A Python function cannot be part of a text. ``python`` gives the function's result its own column, which ``select`` adds
-first.
+A Python function cannot be part of such a string. ``python`` gives the function's result a column of its own, which
+``select`` adds first.
 """
 
 import inspect
@@ -145,7 +145,8 @@ class Column:
 
 
 class _Joined(Column):
-    """Operands of one operator, which takes two: a parser goes as deep as the text does, so they are halved."""
+    """The operands of one binary operator. They are joined as a balanced tree, because the parser recurses as deeply as
+    the expression nests."""
 
     __slots__ = ("operands", "operator")
 
@@ -162,7 +163,8 @@ def _halved(operator: str, operands: tuple[str, ...]) -> str:
 
 
 class Case(Column):
-    """A ``CASE WHEN``, written as a function if Spark has one. A case in the ELSE of another one is joined with it."""
+    """A ``CASE WHEN``, written as a function if Spark has one. If the ELSE of a case is another case, both become
+    one."""
 
     __slots__ = ("branches", "rest")
 
@@ -218,9 +220,10 @@ def _literal(value: Any) -> str:
 
 
 def text(value: str) -> str:
-    """Returns a text literal that means the same under every setting of Spark's parser.
+    """Returns a string literal that means the same under every setting of Spark's parser.
 
-    A setting decides whether a backslash escapes, and Spark would replace ``${`` by variables of the session.
+    A setting determines whether a backslash is an escape character, and Spark would substitute variables of the session
+    after ``${``.
     """
     if value.isprintable() and not set(value) & {"'", "\\", "$"}:
         return f"'{value}'"
@@ -233,7 +236,7 @@ def quoted(name: str) -> str:
 
 
 def sql_type(kind: T.DataType | str) -> str:
-    """Returns a type in Spark SQL, with any names of fields."""
+    """Returns a type in Spark SQL. Field names may contain any characters."""
     if isinstance(kind, T.StructType):
         fields = []
         for f in kind.fields:
@@ -243,7 +246,7 @@ def sql_type(kind: T.DataType | str) -> str:
         return f"ARRAY<{sql_type(kind.elementType)}>"
     if isinstance(kind, T.MapType):
         return f"MAP<{sql_type(kind.keyType)}, {sql_type(kind.valueType)}>"
-    if isinstance(kind, T.TimestampType):  # what TIMESTAMP means is a setting of the session
+    if isinstance(kind, T.TimestampType):  # a setting of the session determines the meaning of TIMESTAMP
         return "TIMESTAMP_LTZ"
     if isinstance(kind, str):
         return kind
@@ -283,7 +286,7 @@ def create_map(*columns: Column) -> Column:
 def call_function(name: str, *arguments: Operand) -> Column:
     """Returns a call of a Spark SQL function.
 
-    A plain text as argument is refused, because it could be a literal or a column.
+    A plain string as argument is an error, because it could be a literal or a column.
     """
     known = _TEXTS.get(name, ())
     for number, argument in enumerate(arguments):
@@ -313,10 +316,10 @@ map_filter = _of_elements("map_filter")
 
 
 def try_validate_utf8(value: Column) -> Column:
-    """Returns a text; null if its bytes are not valid UTF-8."""
+    """Returns a string; null if its bytes are not valid UTF-8."""
     if "try_validate_utf8" not in missing():
         return call_function("try_validate_utf8", value)
-    # formatting goes through a text of Java, in which wrong bytes are replaced
+    # formatting goes through a Java string, in which invalid bytes are replaced
     return when(call_function("format_string", "%s", value) == value, value)
 
 
@@ -354,7 +357,7 @@ def select(frame: DataFrame, *columns: Column, also: bool = False) -> DataFrame:
 
 
 def _all_except(frame: DataFrame, gone: Iterable[str], texts: Iterable[str] = ()) -> DataFrame:
-    """Returns the frame without some of its columns, and with expressions beside those that remain."""
+    """Returns the frame without some of its columns, and with expressions next to the remaining columns."""
     names = list(gone)
     if not names:
         return frame.selectExpr("*", *texts)
@@ -364,7 +367,8 @@ def _all_except(frame: DataFrame, gone: Iterable[str], texts: Iterable[str] = ()
 
 
 def _with_results(frame: DataFrame, needs: Needs) -> DataFrame:
-    """Returns the frame and the results of Python functions, those that stand on others after these."""
+    """Returns the frame with the results of Python functions. A function that depends on another result is added after
+    it."""
     inner = _needs(argument for _, own in needs.values() for argument in own)
     if inner:
         frame = _with_results(frame, inner)
@@ -380,7 +384,7 @@ def _with_results(frame: DataFrame, needs: Needs) -> DataFrame:
 
 
 def _called(name: str, *arguments: object) -> Column:
-    """Returns an operator or function of Spark SQL, which knows operators as functions, too."""
+    """Returns an operator or function of Spark SQL, in which operators can also be called as functions."""
     columns = [lit(argument) for argument in arguments]
     return Column(f"{quoted(name)}({', '.join(column.text for column in columns)})", _needs(columns))
 

@@ -13,7 +13,7 @@ from dagster_smt.spark.types import internal_names, internal_type, spark_type
 from dagster_smt.values.cast import DAY
 
 MAX_MILLIS = (2**63 - 1) // 1000
-"""The latest timestamp that Spark can hold (microseconds in 64 bits), and without its sign the earliest."""
+"""The latest timestamp that Spark can hold (microseconds in 64 bits). Its negative is the earliest."""
 
 
 def timestamp_of(millis: Column) -> Column:

@@ -1,4 +1,4 @@
-"""Connect schemas and Spark types, both ways.
+"""Converts Connect schemas to Spark types, and Spark types to Connect schemas.
 
 | Connect | Spark |
 |---|---|
@@ -36,7 +36,8 @@ _SIMPLE: dict[Type, T.DataType] = {
     Type.BYTES: T.BinaryType(),
 }
 MAX_LEVELS = 60
-"""Arrow, through which columns come from Python, nests 64 levels at most; some of them are the result's own."""
+"""The most levels of nesting. Columns come from Python through Arrow, which allows 64 levels, and the result itself
+takes up some of them."""
 
 
 def spark_type(schema: Schema, path: str = "") -> T.DataType:
@@ -70,7 +71,7 @@ def spark_type(schema: Schema, path: str = "") -> T.DataType:
 
 
 def internal_type(schema: Schema) -> T.DataType:
-    """Returns the type of values between stages: as ``spark_type``, with field names that Spark can distinguish.
+    """Returns the type of values between stages: the ``spark_type``, but with field names that Spark can distinguish.
 
     Decimals have all digits in this type, because the result of a stage may have more digits than the column.
     """
@@ -121,7 +122,7 @@ def _unmappable(path: str, schema: Schema, why: str) -> PlanError:
 def struct_field(name: str, schema: Schema, path: str = "") -> T.StructField:
     """Returns a Spark field, with the Connect schema in its metadata.
 
-    The Spark field is always nullable, because files decide about nulls.
+    The Spark field is always nullable, because the files determine whether there are nulls.
     """
     metadata: dict[str, Any] = {}
     described = schema.name or schema.version or schema.doc or schema.parameters or schema.default is not None

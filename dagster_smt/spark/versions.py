@@ -1,4 +1,4 @@
-"""The only list of the supported versions of Spark, with each difference between them that this package bridges.
+"""The only list of the supported Spark versions, with the differences between them that this package bridges.
 
 Everything else in this package is written for all of these versions.
 """
@@ -30,7 +30,7 @@ VERSIONS = {
     "4.0": SparkVersion("2.13", (17, 21), ".ivy2.5.2"),
     "4.1": SparkVersion("2.13", (17, 21), ".ivy2.5.2"),
 }
-"""By minor version. Each has a set of packages in ``spark.packages``."""
+"""The supported versions, by minor version. Each has a set of packages in ``spark.packages``."""
 NEWEST = "4.1"
 _HIDDEN = "*********(redacted)"
 """What Spark shows instead of a setting that may be a secret."""
@@ -48,7 +48,7 @@ SINCE_4 = {
     "mergeInto of frames": "``merge_changes`` of tables writes the statement",
     "expressions in CALL": "the arguments of procedures are literals: ``procedure_argument`` of sinks",
 }
-"""What this package uses of Spark 4, by name, with its equivalent in Spark 3.5."""
+"""The features of Spark 4 that this package uses, by name, with their equivalents in Spark 3.5."""
 
 
 def supported_java() -> tuple[int, ...]:
@@ -59,16 +59,17 @@ def supported_java() -> tuple[int, ...]:
 
 
 def minor_of(version: str) -> str:
-    """Returns the minor version: ``4.0`` of ``4.0.5``, and of the names that platforms give to their builds."""
+    """Returns the minor version: ``4.0`` for ``4.0.5``. The names that platforms give to their builds also work."""
     return ".".join(version.split(".")[:2])
 
 
 @cache
 def missing() -> frozenset[str]:
-    """Returns the keys of ``SINCE_4`` that the PySpark of this process lacks. A server is not older (SMT649)."""
+    """Returns the keys of ``SINCE_4`` that the PySpark of this process lacks. A server cannot be older than the client
+    (SMT649)."""
     from pyspark.sql import functions
 
-    # not by number: builds of platforms have numbers of their own
+    # not by number, because builds of platforms have version numbers of their own
     return frozenset(() if hasattr(functions, "try_validate_utf8") else SINCE_4)
 
 
@@ -77,13 +78,13 @@ def scala_of(session: Any) -> str:
     usual = VERSIONS[minor_of(session.version)].scala
     try:
         number = session._jvm.scala.util.Properties.versionNumberString()
-    except Exception:  # noqa: BLE001 - Connect has no JVM, and a platform may let nobody ask its own
+    except Exception:  # noqa: BLE001 - Connect has no JVM, and a platform may block access to its JVM
         return usual
     return minor_of(number) if isinstance(number, str) else usual
 
 
 def check_version(session: Any) -> None:
-    """Refuses a session of a Spark that this package does not know.
+    """Rejects a session of an unknown Spark version.
 
     Raises:
         UnsupportedError: SMT648, the version is unknown; SMT649, a Connect server is older than this process's PySpark.
@@ -109,7 +110,7 @@ def condition_of(error: Any) -> str | None:
 
 
 def settings_of(session: Any) -> dict[str, str]:
-    """Returns all settings of a session. A Connect session of Spark 3.5 leaves out those that Spark hides."""
+    """Returns all settings of a session. A Connect session of Spark 3.5 omits the settings that Spark hides."""
     if "getAll of settings" not in missing():
         return dict(session.conf.getAll)
     if is_connect(session):
@@ -158,5 +159,5 @@ def frame_of_arrow(session: Any, table: Any) -> Any:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     batches = table.to_batches()
-    # one task sends all batches; its own row of `range` only starts it
+    # one task sends all batches; the row of `range` only starts the task
     return session.range(0, 1, 1, 1).mapInArrow(lambda _: iter(batches), from_arrow_schema(table.schema))

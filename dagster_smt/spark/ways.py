@@ -1,7 +1,7 @@
-"""The ways of a record through a run, in one table. ``spark.evaluate`` dispatches by the table.
+"""The ways in which a run can process records, in one table. ``spark.evaluate`` dispatches by this table.
 
-A run takes the first way in ``WAYS`` whose condition is true. ``dagster-smt explain`` prints the ways that are
-possible, and the report of a run names the way that the run took.
+A run takes the first way in ``WAYS`` whose condition is true. ``dagster-smt explain`` prints the possible ways. The
+report of a run names the way that the run took.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,8 @@ from dagster_smt.model.topics.format import SELF_DESCRIBED, Format
 
 
 class Facts(Protocol):
-    """The facts that decide the way. A fact is None if only the session or the records know it."""
+    """The facts that determine the way. A fact is None if it depends on the session or on the records, and is not known
+    yet."""
 
     @property
     def records_out(self) -> bool:
@@ -60,10 +61,10 @@ class Way:
     """One way of the records.
 
     Attributes:
-        name: Its name in reports and messages.
-        when: The condition of the way, if no way before it applies.
+        name: The name of the way in reports and messages.
+        when: The condition of the way in words. It is checked only if no earlier way applies.
         why: The reason for the way.
-        takes: The condition. It is None if the facts do not decide it.
+        takes: The condition as a function of the facts. Its result is None if the facts do not determine it.
     """
 
     name: str
@@ -165,9 +166,9 @@ class PlannedFacts:
         records_out: True if the sink holds records.
         value: The format of the values.
         lane_runs_chain: True if the JVM lane can run the chain.
-        lane_parses: False if the JVM lane cannot parse the values; None if the session decides.
+        lane_parses: False if the JVM lane cannot parse the values; None if this depends on the session.
         has_foreign: True if a stage runs from a jar.
-        jvm_runs_kafkas_classes: False if a stage needs the host; None if the session decides.
+        jvm_runs_kafkas_classes: False if a stage needs the host; None if this depends on the session.
     """
 
     records_out: bool
@@ -187,5 +188,5 @@ class PlannedFacts:
 
     @property
     def spark_reads_schemas(self) -> bool | None:
-        """None: the records decide."""
+        """None, because this depends on the records."""
         return None

@@ -1,10 +1,11 @@
-"""Runs our functions in Spark's Python workers, and keeps the workers from reading the directories of jars again.
+"""Runs our functions in Spark's Python workers, and prevents the workers from reading the directories of jars again and
+again.
 
-Spark puts jars on the path of its Python workers: its own core, and those of ``spark.jars.packages``, because some
-contain Python modules. Before each task a worker calls ``importlib.invalidate_caches``, and Python reads the directory
-of each jar again. This takes 0.1 to 0.5 seconds; Iceberg's jar alone has 25,000 entries. Archives do not change while a
-process runs, so one reading is enough. The directory of an archive without Python modules is not kept in memory,
-because these directories take 70 MB of a worker.
+Spark puts jars on the path of its Python workers, because some jars contain Python modules. These are Spark's own core,
+and the jars of ``spark.jars.packages``. Before each task a worker calls ``importlib.invalidate_caches``, and Python
+reads the directory of each jar again. This takes 0.1 to 0.5 seconds; Iceberg's jar alone has 25,000 entries. Archives
+do not change while a process runs, so one reading is enough. The directory of an archive without Python modules is not
+kept in memory, because such directories would take up 70 MB in each worker.
 """
 
 import base64
@@ -57,7 +58,7 @@ class _InWorker:
 class WorkerError(Exception):
     """An ``EngineError`` of a worker, with its problems as data at the end of the text.
 
-    Spark passes only the text of a worker's exception to the driver. The driver reads the data with
+    Spark passes only the text of a worker's exception to the driver. The driver gets the problems from this text with
     ``problems_of_worker``, so that no code has to parse the words of a message.
     """
 
@@ -67,7 +68,8 @@ class WorkerError(Exception):
 
 
 def problems_of_worker(text: str) -> tuple[Problem, ...]:
-    """Returns the problems of the ``WorkerError`` in the text of Spark's exception; none for another exception."""
+    """Returns the problems of the ``WorkerError`` in the text of Spark's exception; an empty result for any other
+    exception."""
     match = _DATA.search(text)
     if match is None:
         return ()
@@ -78,10 +80,10 @@ def problems_of_worker(text: str) -> tuple[Problem, ...]:
 
 
 def small_offsets(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """Yields batches whose texts, bytes and lists have offsets of 32 bits.
+    """Yields batches whose strings, bytes and lists have 32-bit offsets.
 
-    With ``spark.sql.execution.arrow.useLargeVarTypes`` Spark sends offsets of 64 bits, but our functions read and join
-    buffers with 32 bits.
+    With ``spark.sql.execution.arrow.useLargeVarTypes`` Spark sends 64-bit offsets, but our functions read and join
+    buffers with 32-bit offsets.
     """
     for batch in batches:
         kinds = [_small(field.type) for field in batch.schema]
@@ -94,13 +96,13 @@ def small_offsets(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def _halves(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Yields the batch in parts that 32 bits can count the bytes of."""
+    """Yields the batch in parts, each so small that 32-bit offsets suffice."""
     if batch.nbytes <= _MOST_BYTES or batch.num_rows < 2:
         yield batch
         return
     middle = batch.num_rows // 2
     for rows in (range(middle), range(middle, batch.num_rows)):
-        yield from _halves(batch.take(pa.array(rows)))  # a slice would keep its large offsets
+        yield from _halves(batch.take(pa.array(rows)))  # a slice would keep its 64-bit offsets
 
 
 def _small(kind: pa.DataType) -> pa.DataType:
@@ -114,7 +116,8 @@ def _small(kind: pa.DataType) -> pa.DataType:
 
 
 class AtRest:
-    """The pickled form of one of our functions for Spark's UDFs. Unpickled in a worker, it is the function itself."""
+    """The pickled form of one of our functions, for Spark's UDFs. Unpickling it in a worker yields the function
+    itself."""
 
     def __init__(self, function: Callable[..., Any]):
         self.function = function
@@ -132,26 +135,26 @@ def _in_worker(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Steady(zipimporter):
-    """An archive whose directory is read once."""
+    """An importer for an archive whose directory is read only once."""
 
     def invalidate_caches(self) -> None:
         """Does nothing, so that the cache of the archive stays."""
 
 
 class _Nothing:
-    """An archive without Python."""
+    """An importer for an archive without Python modules."""
 
     def find_spec(self, name: str, target: object = None) -> None:
-        """Returns None: there is no module."""
+        """Returns None, because the archive has no module."""
 
     def invalidate_caches(self) -> None:
-        """Does nothing: there is no cache."""
+        """Does nothing, because there is no cache."""
 
 
 def keep_directories() -> None:
-    """Keeps the directories of the archives on this process's path in memory.
+    """Keeps in memory the directories of the archives on this process's path.
 
-    A worker's first task does so for later tasks.
+    A worker's first task calls this function, and later tasks benefit.
     """
     finders: dict[str, Any] = sys.path_importer_cache
     for place, finder in list(finders.items()):

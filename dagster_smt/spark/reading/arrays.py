@@ -1,7 +1,8 @@
-"""Rows of arrays: if a topic table requests it, each element of an array at the top of a value is read as a value.
+"""Turns arrays into rows: if a topic table requests this, each element of an array at the top of a value is read as a
+value.
 
 The rows of a record share all other columns, including the coordinates. The column ``in_element`` distinguishes these
-rows in the stages. In the result of an evaluator it is ``ELEMENT``.
+rows in the stages. In the result of an evaluator the column is named ``ELEMENT``.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,16 +20,17 @@ from dagster_smt.spark.workers import map_in_arrow
 
 IN_ELEMENT = "in_element"
 ELEMENT = "__element"
-"""Column of an evaluator's result: the row's position in the array of its record; null if the value is none."""
+"""The column of an evaluator's result with the row's position in the array of its record. It is null if the value is
+not an array."""
 EMPTY = -1
-"""The position of the one row that stands for an array without elements, until it is counted."""
+"""The position of the one row that represents an array without elements, until the row is counted."""
 _PARTS = "smt_parts"
 
 
 def rows_of_arrays(frame: DataFrame) -> DataFrame:
     """Returns Kafka's columns and ``in_element``, with one row for each element of an array.
 
-    Spark makes the rows one by one. Python would have to copy the key for all elements of an array at once.
+    Spark creates the rows one by one. Python would have to copy the key for all elements of an array at once.
     """
     added = [T.StructField(IN_ELEMENT, T.IntegerType()), T.StructField(_PARTS, T.ArrayType(T.BinaryType()))]
     split = map_in_arrow(frame, _Split(), T.StructType([*frame.schema.fields, *added]))
@@ -43,7 +45,7 @@ def rows_of_arrays(frame: DataFrame) -> DataFrame:
 
 @dataclass(frozen=True)
 class _Split:
-    """A picklable function for ``DataFrame.mapInArrow``: the elements of arrays, in the place of the values."""
+    """A picklable function for ``DataFrame.mapInArrow`` that replaces each array by its elements."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -68,7 +70,7 @@ class _Split:
 
 
 def with_element_named(evaluated: DataFrame) -> DataFrame:
-    """Returns the evaluator's result. The statements of its problems begin with the number of the element."""
+    """Returns the evaluator's result, in which the statement of each problem begins with the number of the element."""
     problem, number = F.col("__problem"), F.col(ELEMENT)
     statement = F.concat(F.lit("element ["), number, F.lit("] of the array: "), problem["statement"])
     parts = []

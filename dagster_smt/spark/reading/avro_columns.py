@@ -1,12 +1,12 @@
 """Reads Avro in Spark with ``from_avro``, without Python, for sides whose records all name one schema.
 
-``from_avro`` receives the schema with other names, and without logical types except decimals. The bytes are the same;
-this module adds the names and the logical types itself. ``from_avro`` does not check two things: left-over bytes, so
-each value gets an end marker; and whether texts are UTF-8. Unions and entries, which Connect turns into structs and
-maps, are left to Python (``formats.avro``).
+``from_avro`` receives the schema with different names, and without logical types except decimals. Neither changes the
+bytes, and this module adds the names and the logical types afterwards. ``from_avro`` does not check two things. It
+ignores left-over bytes, so each value gets an end marker. It also does not check that strings are UTF-8, so this module
+does. Unions and entries, which Connect turns into structs and maps, are left to Python (``formats.avro``).
 
-Texts at the top of a record are read as bytes, because Avro writes both in the same way. For each text, Avro's reader
-would look up the Java class of the text, which takes a tenth of the time.
+Strings at the top of a record are read as bytes, because Avro writes both in the same way. Otherwise Avro's reader
+would look up a Java class for each string, which takes a tenth of the time.
 """
 
 import json
@@ -40,13 +40,14 @@ from dagster_smt.spark.types import internal_names
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _VALUE, _END, _SKIPPED = "v", "e", "u"
 _MOST_NESTED, _MOST_FIXED = 4, 2**16
-"""Java's reader allocates memory for the claimed number of items on each level, and for a value of fixed size."""
+"""The most levels of nesting, and the largest size of a fixed type. Java's reader allocates memory for the number of
+items that the bytes claim on each level, and for values of fixed size."""
 _MARK = secrets.randbits(63)
-"""The mark behind a record's bytes, with which Avro must have read exactly the record, no byte more or less. The number
-is random, so that no producer can have written it. One process has one number, because Spark compiles the number into
-its code, and another number would compile that code again."""
+"""The end marker after a record's bytes. If Avro reads the marker, it has read exactly the record, not a byte more or
+less. The number is random, so that no producer can have written it. A process uses only one number, because Spark
+compiles the number into its code, and a new number would compile that code again."""
 Doubt = tuple[Column, Problem]
-"""A condition on which a record does not fit its schema, and the problem of such a record."""
+"""A condition that is true if a record does not fit its schema, and the problem of such a record."""
 
 
 class UnableError(Exception):
@@ -62,7 +63,7 @@ class AvroSide:
         schema: The schema of the values.
         needed: The schema with only the fields that the chain and its result need. Other fields may not fit Spark's
             types.
-        text: The schema for ``from_avro``. A struct gets one more field as its end marker. Any other value is put into
+        text: The schema for ``from_avro``. A struct gets one more field for the end marker. Any other value is put into
             a record together with the marker.
     """
 
@@ -75,14 +76,15 @@ class AvroSide:
         """Returns the record with the end marker. Its fields are null if the bytes cannot be read."""
         end = avro_out(INT64).write(_MARK)
         text = F.call_function("concat", F.call_function("substring", side, F.lit(HEADER + 1)), F.lit(end))
-        text = text.cast("binary")  # a session may have ``concat`` make texts of bytes
+        text = text.cast("binary")  # a setting of the session may let ``concat`` turn bytes into strings
         options = F.create_map(F.lit("mode"), F.lit("PERMISSIVE"))
         return F.call_function("from_avro", text, F.lit(self.text), options)
 
     def value(self, parsed: Column) -> Column:
-        """Returns the value in its plain form, with the names of ``json_columns.SideColumns.fields`` in a struct.
+        """Returns the value in its plain form. The fields of a struct have the names of
+        ``json_columns.SideColumns.fields``.
 
-        The text fields of a struct (``texts``) are bytes here.
+        The string fields of a struct (``texts``) are still bytes.
         """
         if _is_record(self.schema):
             return parsed
@@ -90,7 +92,7 @@ class AvroSide:
 
     @property
     def texts(self) -> list[str]:
-        """Returns the names in ``value`` of a struct's text fields."""
+        """Returns the names that a struct's string fields have in ``value``."""
         if not _is_record(self.schema):
             return []
         fields = zip(_top(self.schema, self.needed), self.schema.fields, strict=True)
@@ -101,13 +103,13 @@ class AvroSide:
         return names
 
     def as_text(self, parsed: Column, name: str) -> Column:
-        """Returns a column of ``texts`` as text."""
+        """Returns a column of ``texts`` as a string column."""
         return self.value(parsed).getField(name).cast("string")
 
     def bad(self, side: Column, parsed: Column, known: Mapping[str, Column]) -> Iterator[Doubt]:
-        """Yields the possible faults of a side that is not null, in the order of their precedence.
+        """Yields the possible problems of a side that is not null, in the order of their precedence.
 
-        ``known`` holds ``texts`` as texts.
+        ``known`` holds the columns of ``texts`` as strings.
         """
         yield (F.length(side) < HEADER) | ~side.startswith(b"\0"), no_header().problem
         yield ~side.startswith(self.header), unplanned("").problem
@@ -131,7 +133,7 @@ class AvroSide:
 
 
 def avro_side(header: bytes, avro: Avro, needed: Schema) -> AvroSide:
-    """Returns how to read the records of a side.
+    """Returns the reader for the records of a side.
 
     Args:
         header: The header of the values.
@@ -187,7 +189,7 @@ class _Names:
         if schema.logical == "Decimal":
             return self._decimal(avro, schema)
         if kind == "record" and schema.type is Type.STRUCT:
-            # the bytes hold no names, so the fields may have the names that Spark can distinguish
+            # the bytes contain no names, so the fields may get names that Spark can distinguish
             names = self.top if top else internal_names(schema)
             children = []
             for n, (_, child) in zip(names, schema.fields, strict=True):
@@ -206,7 +208,7 @@ class _Names:
             return {"type": "array", "items": self._items(avro["items"], schema.values)}
         if kind == "map" and schema.values:
             return {"type": "map", "values": self._items(avro["values"], schema.values)}
-        # Connect makes other types of these than from_avro does, so the records of this schema go through Python
+        # Connect converts these to different types than from_avro, so the records of this schema go through Python
         if kind in ("array", "fixed", "record", "map", "null") or schema.type in (Type.INT8, Type.INT16):
             raise UnableError(kind)
         return kind
@@ -240,7 +242,7 @@ class _Names:
         return results
 
     def _decimal(self, avro: dict[str, Any], schema: Schema) -> Any:
-        """Returns a decimal with all digits that Spark allows, because Connect's decimals have no limit."""
+        """Returns a decimal with the most digits that Spark allows, because Connect's decimals have no limit."""
         if not 0 <= schema.scale <= MAX_DIGITS or avro["type"] == "fixed":
             raise UnableError("a decimal")
         return {"type": "bytes", "logicalType": "decimal", "precision": MAX_DIGITS, "scale": schema.scale}
@@ -253,7 +255,7 @@ def _valid(name: str) -> str:
 
 
 def _top(schema: Schema, needed: Schema) -> list[str]:
-    """Returns names for the top-level fields. Needed fields have the numbers of ``json_columns.SideColumns``."""
+    """Returns names for the top-level fields. Needed fields get the same numbers as in ``json_columns.SideColumns``."""
     known = {}
     for n, (name, _) in enumerate(needed.fields):
         known[name] = f"f{n}"
@@ -264,7 +266,7 @@ def _top(schema: Schema, needed: Schema) -> list[str]:
 
 
 def _raw(schema: Schema) -> Schema:
-    """Returns the schema with bytes for decimals, which then may have any number of digits."""
+    """Returns the schema with bytes instead of decimals, so that they may have any number of digits."""
     if schema.logical == "Decimal":
         return schema.with_(name=None)
     fields = tuple((name, _raw(child)) for name, child in schema.fields)
@@ -278,7 +280,7 @@ def _parts(column: Column, schema: Schema, top: Sequence[str] | None = None) -> 
 
 
 def _texts(column: Column, schema: Schema) -> Iterator[Column]:
-    """Yields a condition for each place of texts: one of the texts is not UTF-8."""
+    """Yields, for each location of strings, the condition that one of the strings is not UTF-8."""
     if schema.type is Type.STRUCT:
         for _, part, child in _parts(column, schema):
             yield from _texts(part, child)
@@ -296,7 +298,7 @@ def _inside(column: Column, item: Schema) -> Iterator[Column]:
 
 
 def _each(column: Column, wrong: Callable[[Column], list[Column]]) -> Iterator[Column]:
-    """Yields for each condition on elements the condition that one element satisfies it."""
+    """Yields, for each condition on elements, the condition that at least one element satisfies it."""
 
     def holds(number: int) -> Callable[[Column], Column]:
         return lambda value: F.coalesce(wrong(value)[number], F.lit(False))
@@ -306,7 +308,7 @@ def _each(column: Column, wrong: Callable[[Column], list[Column]]) -> Iterator[C
 
 
 def _ranges(column: Column, schema: Schema, where: str, top: Sequence[str] | None = None) -> Iterator[Doubt]:
-    """Yields conditions for timestamps and decimals that their columns cannot hold, each with its problem."""
+    """Yields the conditions that a timestamp or decimal does not fit its column, each with its problem."""
     if schema.logical == "Timestamp":
         yield F.coalesce(~column.between(-MAX_MILLIS, MAX_MILLIS), F.lit(False)), unfit(schema, where).problem
     elif schema.logical == "Decimal":

@@ -1,4 +1,4 @@
-"""Masks while reading, so that Spark never sees the values that the first stages of a chain mask.
+"""Applies masks while reading, so that Spark never sees the values that the first stages of a chain mask.
 
 To mask a field of the structs in an array, Catalyst builds each struct again, in interpreted code. In the reader's
 Arrow columns (``json_columns``) such a field is one column at any depth, and the mask replaces this column. So the
@@ -24,7 +24,7 @@ from dagster_smt.values.value_rule import KeepNull
 Place = tuple[str | None, ...]
 """Field names from the top down; None is each element of an array, or each value of a map."""
 Masks = Mapping[Place, Any]
-"""What to put at places, in the Python form of their schemas. What is null stays null."""
+"""Maps places to the values that replace the values there, in the Python form of their schemas. A null stays null."""
 MaskColumn = Callable[[pa.Array], pa.Array]
 _CONTAINERS = (Type.STRUCT, Type.ARRAY, Type.MAP)
 
@@ -33,7 +33,7 @@ def early_masks(plan: Plan) -> tuple[Plan, dict[Place, Any]]:
     """Splits a typed plan into the masks at its head and the rest.
 
     Returns:
-        The plan without work in those stages, and the masks. The places of the masks begin with the side.
+        The plan, in which those stages do nothing any more, and the masks. The places of the masks begin with the side.
     """
     masks: dict[Place, Any] = {}
     steps = list(plan.steps)
@@ -52,7 +52,7 @@ def _idle(plan: StagePlan) -> StagePlan:
 
 
 def _only_masks(step: Step) -> dict[Place, Any] | None:
-    """Returns the masks of a step that does nothing else, to all records; None for other steps."""
+    """Returns the masks of a step that only masks, and masks all records. Returns None for other steps."""
     plan, masks = step.plan, dict[Place, Any]()
     before, after = plan.before, plan.after
     if after is None or after.dropped or plan.condition is not True or step.variant or step.taken:
@@ -69,7 +69,8 @@ def _only_masks(step: Step) -> dict[Place, Any] | None:
 
 
 def _same(node: Node, path: tuple[str, ...], place: Place, masks: dict[Place, Any]) -> bool:
-    """Returns True if a node, of the schema it had before, is what was at its path but for masks; notes them."""
+    """Returns True if a step has changed a node only by masks, and not its schema. Adds these masks to the collected
+    ones."""
     if isinstance(node, Group):
         fields = ((child, (*path, name), (*place, name)) for name, child in node.fields)
         return node.present == Ref(path) and all(_same(*field, masks) for field in fields)
@@ -85,7 +86,7 @@ def _same(node: Node, path: tuple[str, ...], place: Place, masks: dict[Place, An
 def _fits(mask: Any, schema: Schema) -> bool:
     """Returns True if a column can hold a mask.
 
-    If not, the stage is left to Spark's literals, which refuse it (SMT903).
+    If not, the stage is left to Spark's literals, which reject the mask (SMT903).
     """
     try:
         column_writer(schema, schema)(mask)
@@ -95,7 +96,7 @@ def _fits(mask: Any, schema: Schema) -> bool:
 
 
 def masking(schema: Schema, masks: Masks) -> MaskColumn | None:
-    """Returns a function that masks a column; None if no mask applies.
+    """Returns a function that masks a column; None if no mask applies to the column.
 
     Args:
         schema: The schema of the column's values; ``arrow_type`` gives the column's type.
@@ -119,7 +120,7 @@ def masking(schema: Schema, masks: Masks) -> MaskColumn | None:
 
 
 def below(masks: Masks, step: str | None) -> dict[Place, Any]:
-    """Returns the masks inside one step of their places."""
+    """Returns the masks whose places begin with a step, without that step."""
     results = {}
     for place, mask in masks.items():
         if place[0] == step:

@@ -1,11 +1,11 @@
 """Reads JSON with a declared schema in Python, and passes it to Spark as Arrow columns.
 
-``from_json`` accepts texts that Connect refuses (numbers for texts, text after the value, bytes of other encodings),
-and strict checks around it took longer than everything else. msgspec is as strict as necessary and faster. It decodes
-the texts into one ``Struct`` class per struct of the schema. The columns are then built field by field, not record by
-record.
+``from_json`` accepts texts that Connect rejects (numbers instead of strings, text after the value, bytes in other
+encodings). Strict checks around ``from_json`` took longer than everything else. msgspec is as strict as necessary, and
+faster. It decodes the texts into one ``Struct`` class per struct of the schema. The columns are then built field by
+field, not record by record.
 
-If msgspec refuses a text, the Python evaluator's reader (``formats.json``) reads the text again and reports the
+If msgspec rejects a text, the Python evaluator's reader (``formats.json``) reads the text again and reports the
 problem. So both evaluators accept the same texts.
 """
 
@@ -36,15 +36,16 @@ from dagster_smt.values.cast import DAY
 from dagster_smt.values.json.lazy import MAX_DEPTH
 
 Build = Callable[[Sequence[Any]], pa.Array]
-"""Makes a column of values as msgspec gives them; None is null."""
+"""Builds a column from values as msgspec decodes them; None becomes null."""
 _VALUES = 500_000
-"""The approximate number of values that are read at once, so that their Python objects stay in a processor's cache."""
+"""The approximate number of values that are read at once, so that their Python objects fit into a processor's cache."""
 _CLASS = Schema(Type.STRING, optional=True)
 _MOST_DIGITS = 4300
-"""The limit of Python, and so of the exact reader, for the digits of a whole number."""
+"""Python's limit for the digits of a whole number. The exact reader therefore has the same limit."""
 _TO_ZEROS, _MANY_ZEROS = bytes.maketrans(b"123456789", b"0" * 9), b"0" * (_MOST_DIGITS + 1)
 _TEN_ZEROS, _LONG_EXPONENT = b"0" * 10, re.compile(rb"[eE][+-]?0{10}")
-"""If all digits are zeros: an exponent of ten or more digits may be too large for Java's ``BigDecimal``."""
+"""If all digits of a text are replaced by zeros, these find an exponent of ten or more digits, which may be too large
+for Java's ``BigDecimal``."""
 _SIMPLE = {Type.STRING: str, Type.BYTES: str, Type.BOOLEAN: bool, Type.FLOAT32: float, Type.FLOAT64: float}
 
 
@@ -61,8 +62,8 @@ class SideColumns:
         form: The format, with a declared schema.
         schema: The fields to read; all other fields are skipped.
         masks: The masks by place (``early_masks``).
-        calls: Rules to run on the masked fields, if each field is a column.
-        envelope: The text of the schema, if the texts are envelopes, which only the JVM lane reads here.
+        calls: Rules to run on the masked fields, if each field has a column of its own.
+        envelope: The text of the schema, if the side consists of envelopes. Here only the JVM lane reads envelopes.
     """
 
     side: str
@@ -79,7 +80,7 @@ class SideColumns:
 
     @property
     def column(self) -> str:
-        """The column of the values; a struct of ``fields`` if each field is a column."""
+        """The column of the values. It is a struct of ``fields`` if each field has a column of its own."""
         return f"read_{self.side}"
 
     @property
@@ -89,7 +90,7 @@ class SideColumns:
 
     @property
     def bad(self) -> str:
-        """The column with the problem of a side that could not be read."""
+        """The column with the problem of a side that cannot be read."""
         return f"bad_{self.side}"
 
     def fields(self) -> dict[str, Schema]:
@@ -111,7 +112,7 @@ class SideColumns:
 
 @dataclass(frozen=True)
 class ReadColumns:
-    """A picklable function for ``DataFrame.mapInArrow``: adds the columns of some sides to those in ``other_columns``.
+    """A picklable function for ``DataFrame.mapInArrow``: adds the columns of some sides to the ``other_columns``.
 
     Each side has three columns: ``SideColumns.column``, ``there``, and ``bad``, which is null or the problem of the
     side.
@@ -158,10 +159,11 @@ class _TextReader:
             self.decode = msgspec.json.Decoder(_struct_class(side.schema, form)).decode
 
     def columns(self, texts: list[bytes | None]) -> dict[str, pa.Array]:
-        """Returns the columns of a batch. If that fails, reads its halves, down to the text that fails."""
+        """Returns the columns of a batch. If reading the batch fails, reads its halves, down to the single text that
+        fails."""
         try:
             return self._columns(texts)
-        except Exception as error:  # noqa: BLE001 whatever it is, some text has it
+        except Exception as error:  # noqa: BLE001 whatever the error is, one of the texts causes it
             problem = problem_of_record(error)
         if len(texts) <= 1:
             return {**self._nothing(len(texts)), self.side.bad: problem_column({0: problem}, len(texts))}
@@ -200,9 +202,9 @@ class _TextReader:
             try:
                 # msgspec does not check the encoding of skipped fields, so texts beyond ASCII are decoded first
                 rows.append(decode(text) if text and _is_modest(text) and (text.isascii() or text.decode()) else None)
-            except Exception:  # noqa: BLE001 whatever it is, the other reader says it
+            except Exception:  # noqa: BLE001 whatever the error is, the other reader reports it
                 rows.append(self._exact_one(number, text, problems))
-                # only the exact reader accepts this text, and its result does not have the form of msgspec's
+                # only the exact reader accepts this text, and the form of its result differs from msgspec's
                 if rows[-1] is not None:
                     raise _LongWay from None
         return rows, problems
@@ -216,7 +218,7 @@ class _TextReader:
         return columns
 
     def _exactly(self, texts: list[bytes | None]) -> tuple[list[Any], dict[int, Problem]]:
-        """Reads texts with the Python evaluator's reader, which is slower than ``_fast``, into the plain form."""
+        """Reads texts with the Python evaluator's reader, into the plain form. This is slower than ``_fast``."""
         problems: dict[int, Problem] = {}
         return [self._exact_one(number, text, problems) for number, text in enumerate(texts)], problems
 
@@ -226,7 +228,7 @@ class _TextReader:
         except DropRecord:
             problems[number] = NO_ROW
             return None
-        except Exception as error:  # noqa: BLE001 whatever it is, this text has it
+        except Exception as error:  # noqa: BLE001 whatever the error is, this text causes it
             problems[number] = problem_of_record(error)
             return None
 
@@ -245,7 +247,7 @@ def _is_modest(text: bytes) -> bool:
     """Returns True if no part of the text exceeds a limit that msgspec does not check in skipped fields.
 
     Raises:
-        RecursionError: The depth, or the digits of a number, may exceed a limit; the exact reader decides.
+        RecursionError: The depth, or the digits of a number, may exceed a limit. Only the exact reader can tell.
     """
     if text.count(b"{") + text.count(b"[") > MAX_DEPTH:
         raise RecursionError
@@ -256,7 +258,8 @@ def _is_modest(text: bytes) -> bool:
 
 
 def _has_types(schema: Schema) -> bool:
-    """Returns True if msgspec has a type for a schema: not for unusual field names, nor for maps without text keys."""
+    """Returns True if msgspec has a type for a schema. It has none for unusual field names, and for maps whose keys are
+    not strings."""
     if schema.type is Type.STRUCT:
         names = all(name.isprintable() and not set(name) & {'"', "\\"} for name in schema.by_name)
         return names and all(map(_has_types, schema.by_name.values()))
@@ -268,7 +271,7 @@ def _has_types(schema: Schema) -> bool:
 
 
 def _kind(schema: Schema, form: Format) -> Any:
-    """Returns the type that msgspec decodes a schema's JSON as."""
+    """Returns the type to which msgspec decodes a schema's JSON."""
     kind: Any
     if schema.type in INTEGER_BITS:
         least, most = _limits(schema)
@@ -301,7 +304,7 @@ def _takes_null(schema: Schema, form: Format) -> bool:
 
 
 def _struct_class(schema: Schema, form: Format) -> type[msgspec.Struct]:
-    """Returns a msgspec struct with the field names as they are. Fields that may be null may also be missing."""
+    """Returns a msgspec struct with the original field names. Fields that may be null may also be missing."""
     fields: list[Any] = []
     for number, (name, child) in enumerate(schema.fields):
         default = None if _takes_null(child, form) else msgspec.NODEFAULT
@@ -319,7 +322,7 @@ def _transposed(rows: Sequence[Any], width: int) -> Iterable[Any]:
 
 
 def _builder(schema: Schema, form: Format) -> Build:
-    """Returns a function from msgspec's values of a schema to a column."""
+    """Returns a function that builds a column from msgspec's values of a schema."""
     default = schema.default if form.replace_null_with_default else None
     if schema.type is Type.STRUCT:
         return _no_default(_struct_builder(schema, form), default)
@@ -355,7 +358,8 @@ def _leaf_builder(schema: Schema, form: Format, default: Any) -> Build:
 
 
 def _numbers(values: Sequence[Any], schema: Schema, parse: Callable[[str], int | None]) -> Sequence[Any]:
-    """Days and moments as numbers, where some are texts; what is none has the exact reader say so."""
+    """Returns dates and timestamps as numbers, where some are strings. A string that is neither is left to the exact
+    reader, which reports the problem."""
     least, most = _limits(schema)
     numbers = []
     for value in values:
@@ -368,7 +372,8 @@ def _numbers(values: Sequence[Any], schema: Schema, parse: Callable[[str], int |
 
 
 def _negative_zero(column: pa.Array) -> bool:
-    """Returns True if there is a -0.0: Connect has none where it was written, but for ``-1e-400``."""
+    """Returns True if a value is -0.0. Connect reads ``-0.0`` as 0.0, but ``-1e-400`` as -0.0, so the text must be read
+    again."""
     zeros = column.filter(pc.equal(column, 0.0))
     return len(zeros) > 0 and bool(np.signbit(zeros.to_numpy(zero_copy_only=False)).any())
 

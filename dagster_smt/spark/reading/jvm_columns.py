@@ -1,7 +1,7 @@
 """Reads JSON with a declared schema in the JVM lane, inside Spark's generated code, so no text travels to Python.
 
-The lane reads only texts that it handles exactly as Connect does. It leaves every other record: the row keeps the
-record as it was read, and Python reads it again with the reader of ``json_columns``.
+The lane reads only texts that it handles exactly as Connect does. It leaves every other record to Python: the row keeps
+the record as it was read, and Python reads the record again with the reader of ``json_columns``.
 """
 
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ from dagster_smt.spark.reading.json_columns import SideColumns
 from dagster_smt.spark.sql import Column, select
 
 IN_RECORD = "in_record"
-"""The column of the record as it was read, for those that are left."""
+"""The column with the record as it was read, for records that the lane leaves."""
 RECORD = "record_"
-"""What the names of a record's columns begin with on the way there."""
+"""The prefix of a record's columns until they are collected in ``IN_RECORD``."""
 
 
 def lane_programs(sides: Sequence[SideColumns]) -> list[str] | None:
-    """Returns the program of each side; None if the lane cannot read one of them."""
+    """Returns the program of each side; None if the lane cannot read one of the sides."""
     programs = []
     for side in sides:
         calls = []
@@ -38,14 +38,14 @@ def lane_programs(sides: Sequence[SideColumns]) -> list[str] | None:
 
 
 def _position(field: str) -> int:
-    """Returns the position of a field that ``SideColumns.fields`` names."""
+    """Returns the position of a field, given its name in ``SideColumns.fields``."""
     return int(field.removeprefix("f"))
 
 
 def read_in_lane(
     frame: DataFrame, sides: Sequence[SideColumns], programs: Sequence[str], columns: Sequence[str]
 ) -> DataFrame:
-    """Returns a frame with some of its columns, and with the columns of the sides that the lane reads.
+    """Returns some columns of a frame, and the columns of the sides that the lane reads.
 
     Args:
         frame: A frame with the texts of the sides.
@@ -72,7 +72,7 @@ def read_in_lane(
 
 
 def is_left(side: SideColumns) -> str:
-    """Returns the name of the column that is true if the lane left a side."""
+    """Returns the name of the column that is true if the lane has left a side."""
     return f"left_{side.side}"
 
 

@@ -1,8 +1,8 @@
 """Limits parsing to the needed fields, because parsing takes most of the time of a run with a schema.
 
-A top-level field is needed if it reaches the output, if a stage computes something from it that can fail or is counted,
-or if a predicate reads it. A field that the chain only drops is not parsed, and its value is not checked against the
-schema (docs/decisions/0003).
+A top-level field is needed in three cases: it reaches the output, a predicate reads it, or a stage computes something
+from it that can fail or is counted. A field that the chain only drops is not parsed, and its value is not checked
+against the schema (docs/decisions/0003).
 """
 
 from dagster_smt.chain.plan import Plan, Step
@@ -13,8 +13,8 @@ from dagster_smt.model.schema import Schema, Type
 
 
 def narrowed(plan: Plan, schema: Schema) -> Schema:
-    """Returns the value's schema with only the top-level fields that the plan needs; all fields if it uses the whole
-    value."""
+    """Returns the value's schema with only the top-level fields that the plan needs. If the plan uses the whole value,
+    these are all fields."""
     if schema.type is not Type.STRUCT or not schema.fields:
         return schema
     sources = _needed(plan)
@@ -31,12 +31,13 @@ def narrowed(plan: Plan, schema: Schema) -> Schema:
 
 
 def needs_key(plan: Plan) -> bool:
-    """Returns True if columns are made of the key, a stage computes something from it, or its absence counts."""
+    """Returns True if columns come from the key, if a stage computes something from the key, or if a missing key makes
+    a difference."""
     return any(_is_in(source, "key") for source in _needed(plan)) or any(map(_asks_for_a_key, plan.steps))
 
 
 def _asks_for_a_key(step: Step) -> bool:
-    """Returns True if what a stage does to a record depends on whether there is a key."""
+    """Returns True if the effect of a stage on a record depends on the presence of a key."""
     plan = step.plan
     if plan.stage.acts_on != "key":
         return False
@@ -72,7 +73,8 @@ def _of_result(node: Node | None, inside: bool) -> set[str]:
 
 
 def _of_step(step: Step) -> set[str]:
-    """Returns the input fields that a stage computes with, beyond passing them on."""
+    """Returns the input fields from which a stage computes something. Fields that the stage only passes on are not
+    included."""
     before, after = step.plan.before, step.plan.after
     if isinstance(step.plan.condition, bool):
         refs = []
@@ -109,5 +111,5 @@ def _sources(before: PlanRecord, ref: Ref) -> set[str]:
         return set()
     node = find(before.key if ref.path[0] == "key" else before.value, ref.path[1:])
     if node is None or isinstance(node, Group) or (len(ref.path) == 1 and node.schema.type is Type.STRUCT):
-        return set()  # only whether it is there
+        return set()  # only its presence is read
     return set(node.sources)

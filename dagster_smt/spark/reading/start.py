@@ -1,4 +1,4 @@
-"""Reads both sides of Kafka's columns in their formats, and makes the state that a plan starts from."""
+"""Reads both sides of Kafka's columns in their formats, and creates the state with which a plan starts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -63,19 +63,19 @@ def typed_evaluator(
     """Reads the sides of a frame and returns the evaluator of a plan.
 
     Args:
-        frame: Kafka's columns. Columns named ``in_*`` stay until the end.
+        frame: Kafka's columns. Columns named ``in_*`` are kept until the end.
         plan: A typed plan.
         key, value: The formats. A key whose format has no schema is not read.
         avro: The readers of sides whose records all name one Avro schema.
         ledger: True to keep the bitmap of ledger entries.
-        headers: True to keep the headers although no stage needs them.
-        beat: Called now and then; it may raise to stop the work.
-        lane: True if the JVM lane may read sides. Rows that it leaves have the status ``LEFT``, and the record as it
-            was read in the column ``IN_RECORD``.
+        headers: True to keep the headers even if no stage needs them.
+        beat: Called now and then. To stop the work, it may raise an exception.
+        lane: True if the JVM lane may read sides. Rows that the lane leaves have the status ``LEFT``, and in the column
+            ``IN_RECORD`` the record as it was read.
         envelopes: Sides that are envelopes, with the text of their schema. Only the lane can read them.
 
     Raises:
-        PlanError: SMT209, the value's format has no schema; SMT207, Spark has no type for a part of one.
+        PlanError: SMT209, the value's format has no schema; SMT207, Spark has no type for a part of a schema.
         NoJavaError: The lane cannot read an envelope.
     """
     if value.known_schema is None and "value" not in avro:
@@ -99,7 +99,8 @@ def typed_evaluator(
 
 
 def problem_struct(problem: Problem, about: Column | None = None) -> Column:
-    """Returns a problem in the form of the column ``__problem``. ``about`` is a column that ends the statement."""
+    """Returns a problem in the form of the column ``__problem``. ``about`` is a column whose value is appended to the
+    statement."""
     fields = {}
     for name in PROBLEM_FIELDS:
         fields[name] = F.lit(getattr(problem, name))
@@ -113,8 +114,9 @@ class _Declared:
     """A side with a declared schema.
 
     Attributes:
-        columns: How it is read.
-        computed: Columns of dates, and of the types of fields that nobody needs and that are not read.
+        columns: The columns of the side, which determine how it is read.
+        computed: The columns that are computed after reading: dates, and nulls of the right type for fields that nobody
+            needs and that are not read.
     """
 
     columns: SideColumns
@@ -122,11 +124,12 @@ class _Declared:
 
 
 class _Start:
-    """Reads one side after the other; ``problems`` has one line per side, ``in_problem`` tells it in detail.
+    """Reads one side after the other. ``problems`` has one problem per side; the column ``in_problem`` has the details.
 
-    ``messages`` are the sides whose records may hold no row.
+    ``messages`` lists the sides whose records are messages that may hold no row.
 
-    ``bad_key`` and ``bad_value`` say what is wrong with a side, or, where that is ``known``, only whether it is.
+    ``bad_key`` and ``bad_value`` contain the problem of a side. If the problem of a side is ``known`` in advance, they
+    only tell whether the side has it.
     """
 
     def __init__(
@@ -170,7 +173,7 @@ class _Start:
         self._select([*metadata, *map(F.col, extra), *record, unreadable, F.col("key"), F.col("value")])
 
     def read(self, side: str, form: Format) -> None:
-        """Adds the columns of a side: its value, and why it could not be read."""
+        """Adds the columns of a side: its value, and the reason why the side cannot be read."""
         if form.kind == "string":
             text = F.try_validate_utf8(F.col(side).cast("string"))
             problem = Problem("SMT416", f"{side}.converter", "the text is not valid UTF-8", "", DATA_EXCEPTION)
@@ -243,12 +246,12 @@ class _Start:
     def _laid_out(
         self, side: str, whole: Schema, columns: SideColumns, apart: Mapping[str, str] | None = None
     ) -> "_Declared":
-        """Says where the fields of a side are.
+        """Registers the columns that hold the fields of a side.
 
         Args:
-            side, whole, columns: The side, its schema, and how it is read.
-            apart: Where fields are that have a column of their own already; None: Python reads the side, and may run
-                rules on its fields.
+            side, whole, columns: The side, its schema, and its columns.
+            apart: The columns of fields that already have a column of their own. None if Python reads the side, and may
+                run rules on its fields.
         """
         schema, computed = columns.schema, dict[str, Column]()
         if not columns.apart:
@@ -274,7 +277,8 @@ class _Start:
         return State(dict(self.layouts), {name: f"m_{name}" for name in self.metadata})
 
     def finish(self, early: EarlyCalls) -> None:
-        """Reads the sides with declared schemas, and adds the record's status. A bad key comes before a bad value."""
+        """Reads the sides with declared schemas, and adds the record's status. If both sides are bad, the problem of
+        the key is reported."""
         if self.declared:
             self._parse(early)
         status, stage, why = F.lit(0), F.lit(NO_STAGE), F.lit(-1)
@@ -320,7 +324,7 @@ class _Start:
         self._select([*renamed, *passed_on, problem.alias("in_problem"), *meta])
 
     def _bad(self, side: str) -> tuple[Column, Column]:
-        """Returns whether a side is unreadable, and why."""
+        """Returns two columns: whether a side is unreadable, and why."""
         column = F.col(f"bad_{side}")
         if side not in self.known:
             return column.isNotNull(), column
@@ -371,7 +375,7 @@ class _Start:
 
 
 def _column(side: str, read: str | None, schema: Schema, computed: dict[str, Column]) -> str:
-    """Returns the name of the column of a field. Dates and unread fields get a column of their own."""
+    """Returns the name of a field's column. Dates and unread fields get a column of their own."""
     if read is None:
         column = F.lit(None).cast(internal_type(schema))
         name = next(

@@ -29,14 +29,15 @@ _SEEN = {
 }
 _TEXTS = {**_SEEN, "records": pa.int64()}
 _AVRO_HEADER = "CASE WHEN length({0}) >= 5 AND substring({0}, 1, 1) = X'00' THEN substring({0}, 1, 5) END"
-"""What ``interpret.registry`` reads of an Avro record."""
+"""SQL for the header of an Avro record, which identifies its schema."""
 _TEXTS_IN_SQL = {"avro-confluent": _AVRO_HEADER, "envelope": f"{CATALOG}.envelope_schema({{0}}, {MAX_TEXT})"}
-"""What describes a side of records, by its format. In SQL it is no way to Python and back for every record."""
+"""By format, SQL for the text that identifies the schema of a side. With SQL, the records need not travel to Python and
+back."""
 _ODD = b""
-"""Stands for the schema of an envelope that the JVM lane leaves to Python."""
+"""Represents the schema of an envelope that the JVM lane leaves to Python."""
 _TEXTS_DDL = "`topic` string, `partition` int, `offset` bigint, `key` binary, `value` binary, `records` bigint"
 IN_GUESSED, GUESSED = "in_guessed", "__guessed"
-"""Column of ``as_guessed`` on the way through an evaluator, and in its result."""
+"""The names of the column ``as_guessed``: within an evaluator, and in its result."""
 AS_GUESSED, OTHER = 1, 2
 _WORDS = {"as_guessed": AS_GUESSED, "other": OTHER}
 
@@ -48,9 +49,9 @@ class WindowForms:
     Attributes:
         forms: The forms of the records.
         uses: The number of records that name each schema.
-        nulls: True if there may be values that are null.
-        guessed: True if only one record was read, and all others are assumed to name the same schema: see
-            ``as_guessed``.
+        nulls: True if some values may be null.
+        guessed: True if only one record has been read, and all others are assumed to name the same schema (see
+            ``as_guessed``).
         texts: The texts that identify the schemas in records, by side and by the name in ``uses``.
     """
 
@@ -80,17 +81,18 @@ def window_forms(frame: DataFrame, table: SideFormats) -> WindowForms:
 
 
 def _most_used(texts: DataFrame) -> tuple[list[Row], bool]:
-    """Returns the texts that most records have, by place, and whether there may be more of them."""
-    # a minimum of structs would make Spark sort all records, so partitions come apart and are joined here
+    """Returns the most frequent texts, in the order of their first records, and whether there may be further texts."""
+    # with a minimum of structs Spark would sort all records, so partitions are aggregated separately and joined here
     sums = F.min("offset").alias("offset"), F.sum("records").alias("records")
     apart = texts.groupBy("topic", "partition", "key", "value").agg(*sums)
-    # a producer may have another schema in each record: those of most records are planned for
+    # a producer may use a new schema in each record, so only the most frequent schemas are planned
     most = apart.orderBy(F.desc("records"), "topic", "partition", "offset").limit(MAX_SCHEMAS).collect()
     return sorted(most, key=lambda row: (row.topic, row.partition, row.offset)), len(most) == MAX_SCHEMAS
 
 
 def guessed_forms(frame: DataFrame, table: SideFormats) -> WindowForms | None:
-    """Returns the form of one record, as a guess that all records of the window share it. A right guess saves a pass.
+    """Returns the form of one record, as a guess that all records of the window have this form. A right guess saves a
+    pass.
 
     Returns:
         A guess that ``as_guessed`` must check. None if no record names a readable schema, or if the check would need
@@ -107,7 +109,8 @@ def guessed_forms(frame: DataFrame, table: SideFormats) -> WindowForms | None:
 
 
 def as_guessed(table: SideFormats, guess: WindowForms) -> Column:
-    """Returns a column: ``AS_GUESSED`` if a record names the guessed schema, ``OTHER`` for another, 0 for none.
+    """Returns a column: ``AS_GUESSED`` if a record names the guessed schema, ``OTHER`` if it names another schema, 0 if
+    it names none.
 
     A record with the result ``OTHER`` may have been read with the wrong schema, so no result of the window may be used.
     """
@@ -126,7 +129,8 @@ def guess_columns() -> list[Column]:
 
 
 def _forms_of_rows(rows: Sequence[Row], table: SideFormats) -> WindowForms:
-    """Returns the forms for schema texts, given with their number of records in the order of their places."""
+    """Returns the forms for schema texts. The texts are in the order of their first records, each with its number of
+    records."""
     key_describes = table.key.kind in SELF_DESCRIBED
     keys, values = self_described(table.key, "key"), self_described(table.value)
     forms: dict[Form, None] = {}
@@ -146,7 +150,7 @@ def _forms_of_rows(rows: Sequence[Row], table: SideFormats) -> WindowForms:
             value, key = values.schema(bytes(row.value), row.topic), table.key.known_schema
             if key_describes and row.key is not None:
                 key = keys.schema(bytes(row.key), row.topic)
-        except Exception as error:  # noqa: BLE001 whoever reads such a record says what is wrong with it
+        except Exception as error:  # noqa: BLE001 the reader of such a record reports its problem
             problem_of_record(error)
             continue
         free_key = key is None and (row.key is not None or table.key.kind == "json")
@@ -159,12 +163,13 @@ def _forms_of_rows(rows: Sequence[Row], table: SideFormats) -> WindowForms:
 
 
 def _all_avro(table: SideFormats) -> bool:
-    """Returns True if what describes records is where Avro has it."""
+    """Returns True if the header of Avro identifies the schemas of all records."""
     return all(kind == "avro-confluent" for kind in (table.key.kind, table.value.kind) if kind in SELF_DESCRIBED)
 
 
 def _in_sql(frame: DataFrame, table: SideFormats) -> bool:
-    """Returns True if SQL finds what describes records: that of Avro, and with the JVM lane that of envelopes."""
+    """Returns True if SQL can extract the texts that identify schemas: Avro's headers, and with the JVM lane also the
+    schemas of envelopes."""
     kinds = set()
     for kind in (table.key.kind, table.value.kind):
         if kind in SELF_DESCRIBED:
@@ -176,7 +181,7 @@ def schema_texts(frame: DataFrame, table: SideFormats, *, lane: bool = True) -> 
     """Returns the schema texts of records, each with the first coordinates and the number of records; null for null
     sides.
 
-    ``lane`` is true if the JVM lane may read the texts; ``_ODD`` stands for texts that the lane leaves to Python.
+    ``lane`` is true if the JVM lane may read the texts. ``_ODD`` represents texts that the lane leaves to Python.
     """
     if not _all_avro(table) and not (lane and _in_sql(frame, table)):
         return map_in_arrow(frame.select(*_SEEN), SchemaTexts(table.key, table.value), _TEXTS_DDL)
@@ -193,7 +198,7 @@ def schema_text(side: str, kind: str) -> Column:
 
 
 def _described(table: SideFormats) -> tuple[dict[str, Column], Column]:
-    """Returns the schema texts by side, and a column: both sides of the record name a readable schema."""
+    """Returns the schema texts by side, and a column that is true if both sides of a record name a readable schema."""
     sides = {"key": table.key.kind, "value": table.value.kind}
     columns = {}
     for side, kind in sides.items():
@@ -231,7 +236,7 @@ class SchemaTexts:
                         form = None
                     else:
                         form = (topic, key_text(key) if key_text else None, text)
-                except Exception as error:  # noqa: BLE001 whoever reads the record says what is wrong with it
+                except Exception as error:  # noqa: BLE001 the reader of the record reports its problem
                     problem_of_record(error)
                     continue
                 if form is not None and (form in first or len(first) < MAX_SCHEMAS):

@@ -1,10 +1,10 @@
-"""The Python evaluator on Spark: ``mapInArrow`` over Kafka's columns, records in and records out.
+"""The Python evaluator on Spark: ``mapInArrow`` over Kafka's columns, from records to records.
 
 This module runs the records that the JVM lane (``jvm_records``) does not run. Tests compare the lane with it.
 
-The columns that travel to Python and back are flat, because every column costs time both ways, and lists of structs
-cost most. So headers that no stage reads travel as JSON text (null without headers), and Spark makes the structs of the
-result.
+The columns that travel to Python and back are flat, because every column costs time in both directions, and lists of
+structs cost most. So headers that no stage reads travel as JSON text (null without headers), and Spark builds the
+structs of the result.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -66,7 +66,7 @@ from dagster_smt.values.headers.fields import header_as_read, header_bytes
 
 _MASK = (1 << BITS) - 1
 _PART = 4 << 20
-"""The bytes of records that go through the chain together. With 100 MB, each record takes twice as long."""
+"""The number of bytes of records that go through the chain together. With 100 MB, each record takes twice as long."""
 Run = Callable[[pa.RecordBatch], pa.RecordBatch]
 _HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
@@ -79,9 +79,9 @@ _OUTCOMES = {"__status": T.ByteType(), "__stage": T.IntegerType(), "__problem": 
 class ArrowMap:
     """A picklable function for ``DataFrame.mapInArrow``.
 
-    If ``ledger`` is false, ``__touched`` stays empty. ``written`` has the formats of the result; None: the formats of
-    the input. ``registered`` lists the sides in a registry's format; each has a column with the header that names the
-    record's schema.
+    If ``ledger`` is false, ``__touched`` stays empty. ``written`` has the formats of the result; if None, these are the
+    formats of the input. ``registered`` lists the sides in a registry's format. Each such side has a column with the
+    header that names the record's schema.
     """
 
     chain: Chain
@@ -111,7 +111,7 @@ class ArrowMap:
         return 0
 
     def outcome_fields(self) -> list[T.StructField]:
-        """Returns the columns that every runner returns: coordinates as read, outcome, bitmap."""
+        """Returns the columns that every runner returns: the coordinates as read, the outcome and the bitmap."""
         touched = {f"__t{n}": T.LongType() for n in range(self.words)}
         registered = {schema_column(side): T.BinaryType() for side in self.registered}
         changes = {CHANGES: T.StringType()} if self.chain.has_foreign else {}
@@ -145,7 +145,7 @@ def changes_column(job: ArrowMap) -> tuple[str, ...]:
 
 
 COMMON = (*_COORDINATES, *_OUTCOMES, "__touched")
-"""The columns of a result beside ``__out``."""
+"""The columns of a result besides ``__out``."""
 
 
 def with_bitmap(frame: DataFrame, job: ArrowMap) -> DataFrame:
@@ -155,7 +155,7 @@ def with_bitmap(frame: DataFrame, job: ArrowMap) -> DataFrame:
 
 
 class BatchRunner:
-    """Runs batches through one interpreter. Columns that no stage can change pass through unchanged."""
+    """Runs batches through one interpreter. A column that no stage can change is passed on as it is."""
 
     def __init__(self, job: ArrowMap):
         self.job = job
@@ -167,16 +167,16 @@ class BatchRunner:
         self.segment = self._segment()
 
     def _segment(self) -> ForeignSegment | None:
-        """Returns the stages if the host can run whole batches; else None."""
+        """Returns the segment of the stages if the host can run whole batches, else None."""
         if self.job.registered:
             return None
         return segment_of(self.interpreter, self.job.key, self.job.value, self.job.rewritten)
 
     def run(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Evaluates one batch. If the batch fails, evaluates its halves, down to the one record that fails."""
+        """Evaluates one batch. If the batch fails, evaluates its halves, down to the single record that fails."""
         try:
             return self._run(batch)
-        except Exception as error:  # noqa: BLE001 whatever it is, some record has it
+        except Exception as error:  # noqa: BLE001 whatever the error is, one of the records causes it
             problem = problem_of_record(error)
         size = batch.num_rows
         if size > 1:
@@ -196,9 +196,9 @@ class BatchRunner:
         done = self.interpreter.run_all(records, keys, _column(batch, "value").to_pylist())
         for number in _unreadable(batch):
             done.lost[number] = Outcome(FAILED, VALUE_CONVERTER, UNREADABLE)
-            records[number].touched = 0  # no stage reached the record
+            records[number].touched = 0  # the record reached no stage
         for number in done.lost:
-            done.values[number] = None  # the stages before the loss may have left a value
+            done.values[number] = None  # the stages before the drop or failure may have left a value
         columns = {**self._outcomes(batch, records, done), **self.outputs(batch, records, done)}
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
@@ -252,7 +252,7 @@ class BatchRunner:
         return columns
 
     def _of_host(self, segment: ForeignSegment, batch: pa.RecordBatch, done: ForeignBatch) -> pa.RecordBatch:
-        """Returns the columns of a batch that the host has run alone."""
+        """Returns the columns of a batch that the host has run without Python."""
         size = batch.num_rows
         done = self._routed(done)
         columns = {f"__{name}": _column(batch, name) for name in ("topic", "partition", "offset")}
@@ -278,7 +278,7 @@ class BatchRunner:
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
     def _routed(self, done: ForeignBatch) -> ForeignBatch:
-        """Returns the batch, with the records failed whose new topic accepts no records."""
+        """Returns the batch, in which records with an invalid new topic have failed."""
         wrong = [name for name in pc.unique(done.topic).to_pylist() if not self.interpreter.takes(name)]
         passed = pc.equal(done.status, PASSED)
         bad = pc.and_(pc.is_in(done.topic, pa.array(wrong, pa.string())), passed)
@@ -314,7 +314,7 @@ class BatchRunner:
         return columns
 
     def nothing(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        """Returns ``outputs`` for records that are dropped or failed."""
+        """Returns ``outputs`` for records that have been dropped or have failed."""
         size = batch.num_rows
         kinds = {name: batch.schema.field(name).type for name in ("timestamp", "timestampType", "headers", "key")}
         if self.job.chain.reads_headers:

@@ -1,7 +1,7 @@
-"""The column ``__changes``: the changes of foreign stages, as a text or as the mark of a text.
+"""The column ``__changes``: the changes of foreign stages, as a text or as a marker that refers to a text.
 
 Most records of a batch have the same changes, and the text of the changes is often longer than the record. So only the
-first record with some changes has their text. Later records of the batch with the same changes have the mark of the
+first record of a batch with certain changes has their text. Later records with the same changes have the marker of the
 text: ``#`` and hex digits.
 """
 
@@ -16,20 +16,20 @@ MARK = "#"
 
 
 def mark_of(text: str) -> str:
-    """Returns the mark of a text; empty without changes."""
+    """Returns the marker of a text; empty without changes."""
     if not text:
         return ""
     return f"{MARK}{zlib.crc32(text.encode()):08x}{len(text):x}"
 
 
 def of_texts(texts: Sequence[str]) -> pa.Array:
-    """Returns the column for the texts of a batch."""
+    """Returns the column of a batch from the text of each record."""
     numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
     return of_numbers(np.array([numbers[text] for text in texts], np.int32), list(numbers))
 
 
 def of_numbers(numbers: Any, texts: Sequence[str]) -> pa.Array:
-    """Returns the column for a batch with a number for the text of each record."""
+    """Returns the column of a batch from the number of each record's text."""
     marks = [mark_of(text) for text in texts]
     present, first = np.unique(numbers, return_index=True)
     indices = np.array(numbers, np.int32)

@@ -1,8 +1,9 @@
-"""Stages of jars in Spark's JVM: Kafka's own classes, and those of chains with ``stage.process: spark`` (decision 35).
+"""Runs stages from jars in Spark's JVM: Kafka's own classes, and the classes of chains with ``stage.process: spark``
+(decision 35).
 
-Kafka's classes are known to return, and to leave the process alone, so they need no process of their own. Spark calls
-the classes from its generated code, and no record goes to Python. A record that a converter refuses is left: its row
-has the status ``LEFT``, and Python runs it with the same classes in the host.
+Kafka's classes are known to return and not to end the process, so they need no process of their own. Spark calls the
+classes from its generated code, and no record travels to Python. If a converter rejects a record, the record's row gets
+the status ``LEFT``. Python then runs this record with the same classes in the host.
 """
 
 import base64
@@ -27,7 +28,7 @@ _OLDEST_JAVA = 17
 
 
 def connect_setup(session: SparkSession, job: ArrowMap) -> str | None:
-    """Returns the setup of Java's ``ConnectStages``; None if a job or a session needs the host."""
+    """Returns the setup of the Java class ``ConnectStages``; None if the job or the session needs the host."""
     if not runs_in_jvm(job.chain, job.key, job.value) or job.rewritten or job.registered or not _takes(session):
         return None
     classes = classes_for(job.chain.foreign)
@@ -37,7 +38,7 @@ def connect_setup(session: SparkSession, job: ArrowMap) -> str | None:
 
 
 def _takes(session: SparkSession) -> bool:
-    """Returns whether the executors are this machine's, with a Java that Connect's classes run on."""
+    """Returns True if the executors run on this machine, with a Java version that Connect's classes support."""
     if is_connect(session) or on_a_cluster(session.conf.get("spark.master", "local")) or not has_lane(session):
         return False
     version = session._jvm.java.lang.System.getProperty("java.specification.version")  # type: ignore[union-attr]
@@ -55,13 +56,14 @@ def _setup(job: ArrowMap, classes: Classes) -> str:
 
 
 def evaluate_in_connect(frame: DataFrame, job: ArrowMap, setup: str) -> DataFrame:
-    """Returns the columns of ``spark.outcome_columns``; rows with the status ``LEFT`` are as they were read."""
+    """Returns the columns of ``spark.outcome_columns``. Rows with the status ``LEFT`` contain the records as they were
+    read."""
     kind = F.coalesce(F.col("timestampType"), F.lit(-1))
-    # a record without a topic is left: so is one whose timestamp the source could not read
+    # a record without a topic is left to Python, so a record whose timestamp the source could not read gets no topic
     topic = F.when(kind != UNREADABLE_TIMESTAMP, F.col("topic"))
     arguments = [F.col("key"), F.col("value"), topic, *record_numbers(), F.col("headers"), kind, F.lit(setup)]
     touched = F.coalesce(of_call("words"), F.array_repeat(F.lit(0).cast("bigint"), F.lit(job.words)))
-    # a class of a jar may remember records, so Spark must call it once for each of them
+    # a class of a jar may remember records, so Spark must call it exactly once per record
     function = "connect_records" if only_kafkas(job.chain) else "foreign_records"
     called = call_java(frame, function, arguments)
     changes = of_call("changes").alias(CHANGES)
@@ -82,7 +84,7 @@ def _problem() -> Column:
 
 
 def _record(job: ArrowMap) -> Column:
-    """Returns the record that comes out, with the columns that ``evaluate_records`` gives it."""
+    """Returns the resulting record, with the columns of ``evaluate_records``."""
     out = {name: F.col(name) for name in RECORD_COLUMNS if name != "source_topic"}
     for name in ("key", "value", "topic"):
         out[name] = of_call(name)

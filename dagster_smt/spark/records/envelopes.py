@@ -1,4 +1,5 @@
-"""Records that bring their schemas along (``window_forms`` has looked for them) into columns: Python makes the rows."""
+"""Turns records that contain or name their schemas into columns. ``window_forms`` has collected the schemas; Python
+makes the rows."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -83,10 +84,10 @@ def evaluate_envelopes(
 class ColumnsMap:
     """A picklable function for ``DataFrame.mapInArrow``.
 
-    It does the work of ``job``, but ``__out`` is a value in its plain form.
+    The function does the work of ``job``, except that ``__out`` is a value in its plain form.
 
-    ``after`` is the schema of the table's rows, and ``key`` that of the keys, if the chain keeps keys. ``apart`` has
-    the schemas of keys and values after the chain, if rows have a field for each schema.
+    ``after`` is the schema of the table's rows. ``key`` is the schema of the keys, if the chain keeps keys. ``apart``
+    has the schemas of keys and values after the chain, if rows have a field for each schema.
     """
 
     job: ArrowMap
@@ -99,7 +100,7 @@ class ColumnsMap:
 
 
 class _ColumnsRunner(BatchRunner):
-    """Keeps one writer per schema that records have after the chain."""
+    """Runs batches, with one writer for each schema that records have after the chain."""
 
     def __init__(
         self,
@@ -121,7 +122,7 @@ class _ColumnsRunner(BatchRunner):
             self.dirty |= KEY_DIRTY
 
     def _key(self, schema: Schema | None, value: Any, topic: str = "") -> Any:
-        if value is None or schema is None:  # a key without a schema has no columns: to the table it is none
+        if value is None or schema is None:  # a key without a schema has no columns, so the table treats it as missing
             return None
         return self.key_writers[schema](value)
 
@@ -149,7 +150,7 @@ class _ColumnsRunner(BatchRunner):
         return columns
 
     def nothing(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        """Returns the column of rows of records that are lost."""
+        """Returns the row column for records that are lost."""
         columns = {"__out": pa.nulls(batch.num_rows, self.type)}
         if self.key is not None:
             columns[KEY] = pa.nulls(batch.num_rows, arrow_type(self.key))
@@ -160,7 +161,8 @@ class _ColumnsRunner(BatchRunner):
 
 
 def _writer(schema: Schema, column: Schema, apart: Sequence[Schema] | None) -> Convert:
-    """Returns a function from a value to a row; of rows with forms apart, to the field of the value's form."""
+    """Returns a function from a value to a row. If the forms are kept apart, the function fills the field of the
+    value's form."""
     if apart is None:
         return column_writer(schema, column)
     number = next((number for number, other in enumerate(apart) if other == schema), None)

@@ -1,7 +1,7 @@
-"""Chains with only foreign stages: whole Arrow batches travel to the host and back, and Python reads no record.
+"""Runs chains with only foreign stages: whole Arrow batches travel to the host and back, and Python reads no record.
 
-This works for JSON without a schema, envelopes, texts and bytes, and for batches whose records have no headers. All
-other batches go through the interpreter, which uses the same stages in the same host.
+The formats must be JSON without a schema, envelopes, strings or bytes, and the records of the batch must have no
+headers. All other batches go through the interpreter, which uses the same stages in the same host.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ FAILED = 2
 KEY_CONVERTER, VALUE_CONVERTER = -2, -3
 _PLACES = {KEY_CONVERTER: "key.converter", VALUE_CONVERTER: "value.converter"}
 _NONE = -(2**63)
-"""Stands for a record without a timestamp."""
+"""Represents a missing timestamp."""
 _FORMATS = ("json", "envelope", "string", "bytes")
 
 
@@ -34,10 +34,10 @@ class ForeignBatch:
 
     Attributes:
         status, stage: As in ``spark.outcome_columns``.
-        sets: For each record, the number of its set of changes.
+        sets: For each record, the number of the set of its changes.
         key, value, topic: The columns of the records.
         timestamp: The timestamps in milliseconds; null if a record has none.
-        others: The partition that a stage has chosen and the headers that stages have added, by position.
+        others: By position, the partition that a stage has chosen and the headers that stages have added.
         problems: The problems of failed records, by position.
     """
 
@@ -53,7 +53,7 @@ class ForeignBatch:
 
 
 def segment_of(interpreter: Interpreter, key: Format, value: Format, rewritten: int) -> ForeignSegment | None:
-    """Returns the only segment of a chain if the host can do all of the work; else None."""
+    """Returns the only segment of a chain if the host can run the whole chain, else None."""
     chain = interpreter.chain
     run = interpreter.foreign.get(0)
     if run is None or len(run.indexes) < len(chain.stages) or run.test is not None or run.apply is not None:
@@ -78,7 +78,7 @@ def run_batch(
 
     Args:
         segment: The stages.
-        interpreter: Its codecs report the problem of bytes that the host cannot read.
+        interpreter: The interpreter, whose codecs report the problem of bytes that the host cannot read.
         batch: Kafka's columns.
         key, value: The kinds of the formats.
     """
@@ -120,8 +120,10 @@ def _problem(
     data = batch.column("key" if stage == KEY_CONVERTER else "value")[number].as_py()
     try:
         codec.read(data, batch.column("topic")[number].as_py())
-        codec.write(None, JavaDate(0))  # it could be read, so it has a type that the format does not have: as a date
-    except Exception as error:  # noqa: BLE001 - the record's own fault, in the words of our reader
+        codec.write(
+            None, JavaDate(0)
+        )  # the bytes could be read, so the value has a type that the format does not support, such as a date
+    except Exception as error:  # noqa: BLE001 - the record's own problem, as reported by our reader
         return problem_of_record(error).at(_PLACES[stage])
     return thrown(exception, message).at(_PLACES[stage])
 
@@ -138,7 +140,7 @@ def _sent(batch: pa.RecordBatch) -> list[Any]:
         _numbers(batch.column("partition"), "<i4"),
         _numbers(batch.column("offset"), "<i8"),
         millis.astype("<i8").tobytes(),
-        # as the ordinals of TimestampType: none, CreateTime, LogAppendTime
+        # the ordinals of TimestampType: none, CreateTime, LogAppendTime
         (np.clip(kinds, -1, 1) + 1).astype(np.int8).tobytes(),
         _bytes(batch.column("key")),
         _bytes(batch.column("value")),
@@ -150,7 +152,7 @@ def _numbers(column: pa.Array, kind: str) -> bytes:
 
 
 def _bytes(column: pa.Array) -> list[bytes] | None:
-    """Returns a column of bytes as lengths and data; None for one of nulls alone."""
+    """Returns a column of bytes as lengths and data; None if the column has only nulls."""
     if column.null_count == len(column):
         return None
     column = column.cast(pa.binary())
@@ -159,7 +161,7 @@ def _bytes(column: pa.Array) -> list[bytes] | None:
     lengths = np.diff(starts)
     if column.null_count:
         nulls = np.asarray(column.is_null())
-        if lengths[nulls].any():  # bytes behind a null, which the host would take for those of the next record
+        if lengths[nulls].any():  # the host would take bytes behind a null for bytes of the next record
             return _bytes(pa.array(column.to_pylist(), pa.binary()))
         lengths = np.where(nulls, np.int32(-1), lengths)
     content = b"" if data is None else memoryview(data)[int(starts[0]) : int(starts[-1])]

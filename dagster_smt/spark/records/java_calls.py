@@ -1,4 +1,4 @@
-"""Calls of the Java functions that take a record: their common arguments, and the columns of their results."""
+"""Calls the Java functions that process a record: their common arguments, and the columns of their results."""
 
 from collections.abc import Sequence
 
@@ -11,19 +11,19 @@ from dagster_smt.spark.records.arrow_map import READ_COLUMNS
 from dagster_smt.spark.sql import Column, select
 
 _NONE = "-9223372036854775807L - 1L"
-"""``Row.NONE``: stands for a number that is not there."""
+"""``Row.NONE``, which represents a missing number."""
 
 _NO_PROBLEM = F.lit(None).cast(PROBLEM_TYPE)
 
 
 def record_numbers() -> list[Column]:
-    """Returns partition, offset and timestamp (microseconds) of a record, with ``Row.NONE`` for nulls."""
+    """Returns the partition, offset and timestamp (microseconds) of a record, with ``Row.NONE`` instead of null."""
     numbers = (F.col("partition").cast("bigint"), F.col("offset"), F.call_function("unix_micros", F.col("timestamp")))
     return [F.coalesce(number, Column(_NONE)) for number in numbers]
 
 
 def call_java(frame: DataFrame, function: str, arguments: Sequence[Column]) -> DataFrame:
-    """Returns the columns of a record, and the result of a function of the catalog: see ``of_call``."""
+    """Returns the columns of a record, and the result of a function of the catalog (see ``of_call``)."""
     call = Column(f"{CATALOG}.{function}({', '.join(argument.text for argument in arguments)})")
     return select(frame, *map(F.col, READ_COLUMNS), call.alias("__call"))
 
@@ -41,8 +41,8 @@ def outcome_columns(
     Args:
         called: The result of ``call_java``.
         touched: The ledger's bits.
-        out: The record that comes out.
-        more: Further columns, which come before the record.
+        out: The resulting record.
+        more: Further columns, which precede the record.
         problem: The problem of a record that failed.
     """
     return select(

@@ -1,7 +1,7 @@
-"""The JVM lane on Spark: records of JSON without a schema go through a chain inside Spark's generated code.
+"""The JVM lane on Spark: it runs a chain on records of JSON without a schema, inside Spark's generated code.
 
-The lane leaves a record that is not plain: its row has the status ``LEFT``, and the record as it was read. Python runs
-only these rows, and only if there are any.
+The lane leaves some records to Python. The row of such a record has the status ``LEFT`` and contains the record as it
+was read. Python runs only these rows, and only if there are any.
 """
 
 from pyspark.sql import DataFrame, SparkSession
@@ -25,7 +25,7 @@ _OTHER_FORMATS = "keys of another format, formats with options, or another forma
 
 
 def lane_program(session: SparkSession, job: ArrowMap) -> str | None:
-    """Returns the program of a job; None if the lane cannot run it, or the session has no lane."""
+    """Returns the program of a job; None if the lane cannot run the job, or if the session has no lane."""
     program = program_of_job(job)
     if program is not None and has_lane(session):
         return program
@@ -33,15 +33,15 @@ def lane_program(session: SparkSession, job: ArrowMap) -> str | None:
 
 
 def program_of_job(job: ArrowMap) -> str | None:
-    """Returns the program of a job; None if the lane cannot run it."""
+    """Returns the program of a job; None if the lane cannot run the job."""
     if _is_plain(job):
         return program_of(job.chain, *_formats(job))
     return None
 
 
 def why_not(job: ArrowMap) -> KeptOut | None:
-    """Returns the reason that keeps a job on JSON without a schema out of the lane; None for other jobs, and without a
-    reason."""
+    """Returns the reason why the lane cannot run a job on JSON without a schema. Returns None if the lane can run the
+    job, and for other formats."""
     if job.value.kind != "json":
         return None
     if _is_plain(job):
@@ -56,15 +56,16 @@ def _is_plain(job: ArrowMap) -> bool:
 
 
 def _formats(job: ArrowMap) -> tuple[str, str]:
-    """Returns the format of keys, and where records are written to, as ``program_of`` has them."""
+    """Returns the format of the keys and the destination of the records, as ``program_of`` expects them."""
     place = job.written.place if job.written is not None else ""
     return job.key.kind if _is_read(job) else "", place
 
 
 def evaluate_in_lane(frame: DataFrame, job: ArrowMap, program: str) -> DataFrame:
-    """Returns the columns of ``spark.outcome_columns``. Rows of the status ``LEFT`` hold the records as read."""
+    """Returns the columns of ``spark.outcome_columns``. Rows with the status ``LEFT`` contain the records as they were
+    read."""
     key = F.col("key") if _is_read(job) else F.lit(None).cast("binary")
-    # the lane leaves a record without a topic: so it does one whose timestamp the source could not read
+    # the lane leaves a record without a topic, so a record whose timestamp the source could not read gets no topic
     readable = F.coalesce(F.col("timestampType") != UNREADABLE_TIMESTAMP, F.lit(True))
     topic = F.when(readable, F.col("topic"))
     if job.chain.reads_headers:
@@ -88,7 +89,7 @@ def _touched(job: ArrowMap) -> Column:
 
 
 def _record(job: ArrowMap) -> Column:
-    """Returns the record that comes out, with the names and types of ``RECORD_COLUMNS``."""
+    """Returns the resulting record, with the names and types of ``RECORD_COLUMNS``."""
     out = {}
     for name in RECORD_COLUMNS:
         if name != "source_topic":
@@ -104,7 +105,7 @@ def _record(job: ArrowMap) -> Column:
 
 
 def run_left(lane: DataFrame, job: ArrowMap) -> DataFrame:
-    """Returns the rows that the lane left, after Python has run them.
+    """Returns the rows that the lane has left, after Python has run them.
 
     ``lane`` is the lane's result, or the cached result.
     """
@@ -118,9 +119,9 @@ def run_left(lane: DataFrame, job: ArrowMap) -> DataFrame:
 
 
 def with_left(lane: DataFrame, rest: DataFrame) -> DataFrame:
-    """Returns all rows: those that the lane ran, and those that it left."""
+    """Returns all rows: the rows that the lane ran, and the rows that it left."""
     if LEFT_RECORD in lane.columns:
-        # Spark moves a filter by status below all stages, where each status holds the former one twice.
+        # Spark moves a filter by status below all stages, where each status contains the previous status twice.
         done = lane.where(f"{LEFT_RECORD} IS NULL").drop(LEFT_RECORD)
     else:
         done = lane.where(f"__status <> {LEFT}")

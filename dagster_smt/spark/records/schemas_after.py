@@ -1,4 +1,4 @@
-"""The schemas that records have after a chain with foreign stages: known only after the chain has run."""
+"""The schemas that records have after a chain with foreign stages. They are known only after the chain has run."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -44,7 +44,7 @@ class SchemasAfter:
 
 
 def schemas_after(frame: DataFrame, job: ArrowMap) -> SchemasAfter:
-    """Runs a chain over records, and returns the schemas of the results. Records without a schema have none.
+    """Runs a chain over records, and returns the schemas of the results. Records without a schema are ignored.
 
     If there are more than ``MAX_SCHEMAS`` schemas, the least frequent ones are left out. Their records become dead
     letters if they do not fit the columns of the other schemas.
@@ -72,7 +72,8 @@ def schemas_after(frame: DataFrame, job: ArrowMap) -> SchemasAfter:
 
 @dataclass(frozen=True)
 class _Collect:
-    """A picklable function for ``DataFrame.mapInArrow``: the schemas before and after a chain, each once per task."""
+    """A picklable function for ``DataFrame.mapInArrow`` that returns the schemas before and after a chain, each once
+    per task."""
 
     job: ArrowMap
 
@@ -94,7 +95,7 @@ class _Uses:
 
 @dataclass
 class _Known:
-    """Schemas as bytes, by identity: the schemas of a task are few objects."""
+    """A cache of schemas as bytes, by identity. It stays small, because the schemas of a task are few objects."""
 
     texts: dict[int, tuple[bytes, Schema]] = field(default_factory=dict)
 
@@ -108,7 +109,7 @@ class _Known:
 
 
 class _Collector(BatchRunner):
-    """Runs a chain and keeps the schemas of what comes out instead of writing it."""
+    """Runs a chain, and collects the schemas of the results instead of writing the results."""
 
     def __init__(self, job: ArrowMap):
         super().__init__(job)
@@ -157,7 +158,7 @@ class _Collector(BatchRunner):
         uses.records += 1
 
     def result(self) -> pa.RecordBatch:
-        """Returns the schemas with their first places and the number of their records."""
+        """Returns the schemas, each with the coordinates of its first record and its number of records."""
         rows = []
         for (topic, key, value, before), uses in self.uses.items():
             rows.append((topic, *uses.first, key, value, before, uses.records))

@@ -1,7 +1,7 @@
 """Runs Python rules while reading, because the records are in Python at that time.
 
-A rule that runs in Python (a date pattern, a regular expression of Java) costs another trip to Python and back for each
-record. Most such rules read one field as it was read, and that field is in Python when the reader makes its column.
+A rule that runs in Python (a date pattern, a Java regular expression) costs each record another trip to Python and
+back. But most such rules take one unchanged field, and this field is in Python while the reader builds its column.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,9 +28,9 @@ class EarlyCall:
     """A rule on one field of a side.
 
     Attributes:
-        column: The column of the result, next to the fields of the side. The column ``raised`` has the class of an
-            unexpected exception.
-        field: The field, as ``SideColumns.fields`` names it.
+        column: The column of the result, next to the fields of the side. The column ``raised`` next to it has the class
+            of an unexpected exception.
+        field: The name of the field in ``SideColumns.fields``.
         rule, source, returns: The rule, and the schemas of its argument and its result.
     """
 
@@ -46,8 +46,7 @@ class EarlyCall:
         return f"{self.column}_raised"
 
     def results(self) -> Callable[[pa.Array], tuple[pa.Array, pa.Array]]:
-        """Returns a function from the field's column to the columns of the results and of ``raised``, in the plain
-        form."""
+        """Returns a function from the field's column to two columns in the plain form: the results, and ``raised``."""
         rule, kind = self.rule, arrow_type(self.returns)
         run = in_python(rule, rule.bind(), (self.source,), self.returns)
         read, many, write = reader(self.source), rule.bind_many(), writer(self.returns)
@@ -56,7 +55,7 @@ class EarlyCall:
             result, raised = run(value)
             try:
                 return pa.array([result], kind), raised
-            except Exception as error:  # noqa: BLE001 a result of another type than the rule says
+            except Exception as error:  # noqa: BLE001 the result does not have the type that the rule declares
                 return pa.nulls(1, kind), exception_class(error)
 
         def results(column: pa.Array) -> tuple[pa.Array, pa.Array]:
@@ -65,7 +64,7 @@ class EarlyCall:
                 return pa.array(list(map(write, many(list(map(read, values))))), kind), pa.nulls(
                     len(values), pa.string()
                 )
-            except Exception as error:  # noqa: BLE001 one by one those that fail become null
+            except Exception as error:  # noqa: BLE001 the values are tried one by one, and those that fail become null
                 exception_class(error, rule)
             pairs = list(map(one, values))
             return pa.concat_arrays([part for part, _ in pairs]), pa.array([raised for _, raised in pairs], pa.string())
@@ -78,9 +77,9 @@ class EarlyCalls:
     """The rules that the reader runs.
 
     Attributes:
-        fields: For each column of a state, the column of the side that it was read from, and its name in that column.
+        fields: For each column of a state, the column of the side from which it was read, and its name in that column.
         calls: The calls by column of a side, in the order of the requests.
-        settled: True after the reader was made. Later requests are refused.
+        settled: True once the reader has been built. Later requests are declined.
         in_lane: True if the JVM lane reads the sides. The lane runs its rules faster than Catalyst.
     """
 
@@ -90,11 +89,11 @@ class EarlyCalls:
     in_lane: bool = False
 
     def wants(self, rule: Rule, source: Schema) -> bool:
-        """Returns True if a rule that Catalyst can run is faster while reading."""
+        """Returns True if a rule that Catalyst can run is faster when it runs while reading."""
         return self.in_lane and is_slow_in_spark(rule, source)
 
     def place(self, call: Call, column: str, source: Schema, returns: Schema) -> tuple[str, EarlyCall] | None:
-        """Returns the column of a side and the call, if the reader runs it.
+        """Returns the column of a side and the call, if the reader can run the call.
 
         ``column`` is the column of the only argument.
         """
@@ -136,7 +135,7 @@ def in_python(
 
     Args:
         rule: The rule.
-        work: ``rule.python``, or ``rule.bind()`` if the function is not pickled any more.
+        work: ``rule.python``, or ``rule.bind()`` if the function will not be pickled any more.
         kinds: The schemas of the arguments.
         returns: The schema of the result.
 
@@ -159,14 +158,14 @@ def in_python(
 def exception_class(error: Exception, rule: Rule | None = None) -> str | None:
     """Returns the class of an unexpected exception.
 
-    For our own exceptions, returns the code, unless it is the rule's own failure.
+    For our own exceptions, returns the code, unless the exception is the rule's own failure.
 
     Args:
         error: The exception.
         rule: The rule that raised it. The problem of ``rule.failure`` needs no class.
 
     Raises:
-        Exception: ``error`` itself, if no record is to blame for it.
+        Exception: ``error`` itself, if no record caused the error.
     """
     problem = problem_of_record(error)
     if not isinstance(error, SmtError):

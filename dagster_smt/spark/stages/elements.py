@@ -1,4 +1,4 @@
-"""Elements of arrays and maps on Spark, by higher-order functions: no array is exploded into rows."""
+"""Changes the elements of arrays and maps on Spark with higher-order functions. No array is exploded into rows."""
 
 from collections.abc import Callable
 from typing import Any
@@ -41,7 +41,8 @@ def without(container: Column, each: Each) -> Column:
 
 
 def some(container: Column, schema: Schema, select: Any, test: Change) -> Column:
-    """Returns a column that is true if a test is true for a selected element; false for a null container."""
+    """Returns a column that is true if a test is true for a selected element. The column is false if the array or map
+    is null."""
     if isinstance(select, Index):
         number = select.number
         there = F.size(container) > (number if number >= 0 else -number - 1)
@@ -86,13 +87,13 @@ def is_python(call: Call) -> bool:
 def needs_python(each: Each) -> bool:
     """Returns True if a rule or a pattern inside has no Catalyst form.
 
-    The whole array or map is then changed in Python.
+    In that case the whole array or map is changed in Python.
     """
     return _takes_long(each) or any(map(is_python, calls_in(each.body)))
 
 
 def asks_python(any_item: AnyItem) -> bool:
-    """Returns True if a pattern of keys, here or inside, may take long. The pattern then runs in Python."""
+    """Returns True if a key pattern, at this level or inside, may take long. The pattern then runs in Python."""
     return _any_takes_long(any_item)
 
 
@@ -156,9 +157,9 @@ def python_elements(each: Each) -> Callable[[Column], Column]:
 
 
 def python_answer(any_item: AnyItem) -> Callable[[Column], Column]:
-    """Returns a function for a column that is true if an array or map has such an element, by Python (a UDF).
+    """Returns a Python function (a UDF) for a column that is true if an array or map has such an element.
 
-    The result is null if the test fails. The change of the same elements then fails as well, and with it the record.
+    The column is null if the test fails. The change of the same elements then also fails, and so does the record.
     """
     read = reader(any_item.schema)
     ask = expr_function(AnyItem(Ref(("value",)), any_item.schema, any_item.select, any_item.item, any_item.when))
@@ -166,7 +167,7 @@ def python_answer(any_item: AnyItem) -> Callable[[Column], Column]:
     def run(value: Any) -> bool | None:
         try:
             return ask(Record(None, value=read(value)))
-        except Exception as error:  # noqa: BLE001 whatever it is, the change of the elements has met it
+        except Exception as error:  # noqa: BLE001 whatever the error is, the change of the elements reports it
             problem_of_record(error)
             return None
 

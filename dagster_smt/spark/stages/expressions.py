@@ -41,7 +41,8 @@ class Scope:
         topics: All possible topics, if no stage has changed the topic yet.
         items: The elements of arrays and maps in scope, by their names in expressions.
         in_python: The columns of Python results, by the id of a call or of a change of elements. The entry also holds
-            the object, so that its id stays valid, and the schema. Reusing the column lets Spark compute it once.
+            the schema, and the object, so that the object's id stays valid. Reusing the column lets Spark compute it
+            once.
         raised: The ``exception_class`` columns of all Python rules, each with its rule.
         early: The rules that run while reading.
     """
@@ -116,13 +117,13 @@ class Scope:
         return F.when(some(container, expr.schema, expr.select, test), F.lit(True))
 
     def presence(self, expr: Expr) -> Column:
-        """Returns a column that is null if the value of an expression is null."""
+        """Returns a column that is null exactly if the value of an expression is null."""
         if isinstance(expr, Const):
             if expr.value is not None:
                 return F.lit(True)
             return F.lit(None).cast("boolean")
         if isinstance(expr, Call) and not getattr(expr.rule, "reads_values", False):
-            # such a rule only decides between its arguments, so their presence stands for their values
+            # such a rule only chooses between its arguments, so their presence suffices
             return expr.rule.column(F, *map(self.presence, expr.args))
         if not isinstance(expr, Ref) or expr.path[0] in self.items:
             return F.when(self.value(expr).isNotNull(), F.lit(True))
@@ -146,13 +147,15 @@ class Scope:
         return F.col(self.columns[ref.path[0]])
 
     def is_struct(self, expr: Expr) -> bool:
-        """Returns True if an expression refers to a split struct, of which rules read only the presence."""
+        """Returns True if an expression refers to a split struct. Rules read only the presence of such a struct."""
         if isinstance(expr, Ref) and expr.path[0] in self.sides:
             place = self.place(expr)
             return place is not None and isinstance(place.layout, Struct)
         if not isinstance(expr, Call) or not expr.args or getattr(expr.rule, "returns", None) is not None:
             return False
-        return self.is_struct(expr.args[0])  # a rule that does not say what it gives gives what it gets
+        return self.is_struct(
+            expr.args[0]
+        )  # a rule that does not declare the schema of its result returns its argument's schema
 
     def arguments(self, call: Call) -> list[Column]:
         """Returns the columns of a call's arguments."""
@@ -183,7 +186,7 @@ class Scope:
             if early is not None:
                 return early
             column = call.rule.column(F, *self.arguments(call))
-            # what always fails is a null without type
+            # an expression that always fails is a null without type
             if schema is None or not call.rule.may_fail:
                 return column
             return column.cast(internal_type(schema))
@@ -194,7 +197,7 @@ class Scope:
         early = self._early(call, kinds[0], returns) if len(kinds) == 1 else None
         if early is not None:
             return early
-        # one call may be declared under two schemas in two places: each needs a result of its own
+        # one call may occur in two places with different schemas, and each needs a result of its own
         known = self.in_python.get(id(call))
         if known is None or known[1] != returns:
             result = python_column(call.rule, kinds, returns)(*self.arguments(call))
@@ -205,7 +208,7 @@ class Scope:
     def _returned(self, call: Call) -> Schema:
         """Returns the schema of a Python rule's result.
 
-        Arrays and maps keep their schema; other results are answers.
+        Arrays and maps keep their schema; other results have the answer's schema.
         """
         returns: Schema | None = getattr(call.rule, "returns", None)
         if returns is not None:
@@ -217,12 +220,12 @@ class Scope:
 
     def _by_topic(self, rule: Rule, topic: Column, returns: Schema) -> Column:
         """Returns the result of a function of the topic alone, computed once per topic."""
-        # a run has few topics, so a WHEN for each of them is cheaper than a trip to Python for each record
+        # a run has few topics, so one WHEN per topic is cheaper than a trip to Python per record
         column, raised = F.lit(None).cast(internal_type(returns)), F.lit(None).cast("string")
         for name in self.topics:
             try:
                 value = rule.python(name)
-            except Exception as error:  # noqa: BLE001 whatever it is, the topic's records have it
+            except Exception as error:  # noqa: BLE001 whatever the error is, the topic's records fail with it
                 what = exception_class(error, rule)
                 raised = F.when(topic == F.lit(name), F.lit(what)).otherwise(raised)
                 continue
@@ -231,7 +234,7 @@ class Scope:
         return column
 
     def _early_in_lane(self, call: Call, returns: Schema | None) -> Column | None:
-        """Returns the result of a call that Catalyst could do, if the JVM lane does it while reading."""
+        """Returns the result of a call that Catalyst could run, if the JVM lane runs the call while reading."""
         if self.early is None or returns is None or len(call.args) != 1:
             return None
         source = self.schema_of(call.args[0])
@@ -240,7 +243,7 @@ class Scope:
         return self._early(call, source, returns)
 
     def _early(self, call: Call, source: Schema | None, returns: Schema) -> Column | None:
-        """Returns the result of a call on a field as it was read, if the reader gives it."""
+        """Returns the result of a call on an unchanged field, if the reader runs the call."""
         (argument,) = call.args
         place = self.place(argument) if isinstance(argument, Ref) else None
         if self.early is None or source is None or place is None or place.exact is None:
@@ -291,7 +294,7 @@ class Scope:
 
 
 def failing_calls(expr: Expr | None) -> list[Call]:
-    """Returns the calls of an expression that may fail, innermost first; without those on elements."""
+    """Returns the calls of an expression that may fail, innermost first. Calls on elements are not included."""
     if isinstance(expr, Each):
         return failing_calls(expr.container)
     if not isinstance(expr, Call):
@@ -305,7 +308,8 @@ def failing_calls(expr: Expr | None) -> list[Call]:
 
 
 def eaches(expr: Expr | None) -> list[Each]:
-    """Returns the changes of elements in an expression, innermost first; without those inside elements."""
+    """Returns the changes of elements in an expression, innermost first. Changes inside of elements are not
+    included."""
     if isinstance(expr, Call):
         results = []
         for arg in expr.args:
@@ -328,7 +332,7 @@ def failing_inside(node: Node | None, around: tuple[Each, ...]) -> list[tuple[Ca
 
 
 def python_column(rule: Rule, kinds: tuple[Schema | None, ...], returns: Schema) -> Callable[..., Column]:
-    """Returns a rule's Python form as a UDF, for one column only.
+    """Returns a rule's Python form as a UDF with a single argument column.
 
     The result is a struct of two fields: ``v``, the value in its plain form, null for a failing value; and ``raised``,
     the class of an unexpected exception.

@@ -1,4 +1,5 @@
-"""Makes the rows of a table from the last states of a plan: joins variants by name, and restores the user's names."""
+"""Builds the rows of a table from the last states of a plan: joins variants by field name, and restores the user's
+names."""
 
 from collections.abc import Iterable
 from typing import cast
@@ -21,14 +22,14 @@ from dagster_smt.spark.types import internal_type, spark_type, struct_field
 from dagster_smt.spark.versions import struct_of_ddl
 
 WHOLE = "value"
-"""The column of a value that is no struct."""
+"""The column for a value that is not a struct."""
 NO_COLUMNS = Problem(
     "SMT418",
     "value.converter",
     "a record without a value has no columns",
     "drop tombstones with Filter and the predicate RecordIsTombstone, or write records",
 )
-"""What a record becomes whose value is null, where rows are made of a value's fields."""
+"""The problem of a record whose value is null, in a table whose rows consist of the value's fields."""
 
 
 def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
@@ -39,8 +40,8 @@ def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
         sink_kind: ``records`` or ``columns``.
 
     Raises:
-        PlanError: SMT209: the sink holds columns and the values have no schema; SMT210: a table cannot distinguish
-            names of columns; SMT213: no value passes the chain.
+        PlanError: SMT209: the sink holds columns and the values have no schema; SMT210: a table cannot distinguish some
+            column names; SMT213: no value passes the chain.
     """
     if sink_kind == "records":
         if plan.chain.writes_partition:
@@ -59,10 +60,10 @@ def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
 
 
 def key_type(plan: Plan) -> T.StructType:
-    """Returns the type of ``__key``: the fields of the key after the chain, or ``value`` if it is no struct.
+    """Returns the type of ``__key``: the fields of the key after the chain, or ``value`` if the key is not a struct.
 
     Raises:
-        PlanError: SMT701: no record has a key with a schema; SMT210: a table cannot distinguish names of columns.
+        PlanError: SMT701: no record has a key with a schema; SMT210: a table cannot distinguish some column names.
     """
     schema = plan.row_keys
     if schema is None:
@@ -75,7 +76,7 @@ def columns_of(schema: Schema) -> T.StructType:
     """Returns the columns of a table whose rows are values of a schema.
 
     Raises:
-        PlanError: SMT210, a table cannot distinguish names of columns.
+        PlanError: SMT210, a table cannot distinguish some column names.
     """
     fields = _fields(schema)
     clashes = _clashes([name for name, _ in fields])
@@ -109,7 +110,8 @@ def _clashes(names: list[str]) -> list[Problem]:
 def with_output(
     frame: DataFrame, columns: Iterable[Column], plan: Plan, schema: T.StructType, states: dict[int, State]
 ) -> DataFrame:
-    """Returns columns of a frame and ``__out``, a struct of the user's columns. It is null unless the record passed.
+    """Returns columns of a frame and ``__out``, a struct of the user's columns. The struct is null unless the record
+    has passed the chain.
 
     If the chain keeps the key, the result also has the column ``__key``.
 
@@ -141,16 +143,17 @@ def with_output(
             fields.append(T.StructField(field, internal_type(child)))
         internal = T.StructType(fields)
         if target != internal:
-            rows = rows.withColumn(name, col(name).cast(target))  # names that text cannot say, and metadata
+            rows = rows.withColumn(name, col(name).cast(target))  # names that SQL text cannot express, and metadata
     return rows
 
 
 def _as_read(frame: DataFrame, plan: Plan, target: T.StructType, states: dict[int, State]) -> Column | None:
-    """Returns the struct that the values were read into, with the user's names, if its fields are the user's columns.
+    """Returns the struct into which the values were read, with the user's names, if its fields are exactly the user's
+    columns.
 
-    Otherwise Spark would take the struct apart and join it again. With 300 fields, that takes longer than parsing.
+    This spares Spark splitting the struct and joining it again. With 300 fields, that takes longer than parsing.
 
-    None if the stages have changed, added or dropped a column after it was read, or the session has no JVM lane.
+    Returns None if the stages have changed, added or dropped a column after reading, or if the session has no JVM lane.
     """
     layouts = [state.sides.get("value") for state in states.values()]
     if len(layouts) != 1 or not isinstance(layouts[0], Struct) or plan.chain.keeps_key:
@@ -171,7 +174,7 @@ def _as_read(frame: DataFrame, plan: Plan, target: T.StructType, states: dict[in
 
 
 def _output(side: str, schema: Schema, target: T.StructType, states: dict[int, State]) -> Column:
-    """Returns the user's columns, each taken from the variant a row is in."""
+    """Returns the user's columns, each taken from the variant to which the row belongs."""
     columns = []
     for field in target.fields:
         column: Column | None = None
@@ -214,7 +217,7 @@ def _column(layout: Layout) -> str:
 
 
 def _conformed(column: Column, schema: Schema, merged: Schema) -> Column:
-    """Returns a value with the fields of the merged schema, by name, missing ones null."""
+    """Returns a value with the fields of the merged schema, matched by name. Missing fields are null."""
     if schema == merged or not _has_struct(merged):
         return column
     if merged.type is Type.ARRAY and merged.values is not None and schema.values is not None:

@@ -1,9 +1,9 @@
-"""The Spark evaluator: a plan as selects over Catalyst columns.
+"""The Spark evaluator, which runs a plan as selects over Catalyst columns.
 
 One select per stage computes the changes of the stage. A second select updates the record's status, but only if the
 stage can fail, drop, route on a condition or be counted. A dropped or failed record is frozen: later stages still
-compute columns for it (no expression can raise), but nothing reads them. A side that is null has no schema here
-(difference D6: a column is null, whatever the schema).
+compute columns for the record (no expression can raise an error), but nothing reads these columns. A null side has no
+schema here (difference D6), because a column is null whatever the schema.
 """
 
 from collections.abc import Callable, Iterable
@@ -64,11 +64,11 @@ class TypedEvaluator:
         columns: The columns of the frame.
         state: The first state.
         ledger: True to keep the bitmap of ledger entries.
-        beat: Called now and then; it may raise to stop the work.
+        beat: Called now and then. To stop the work, it may raise an exception.
         early: The rules that the reader runs.
 
     Attributes:
-        classes: For problems about an exception, the column with its class, by the number of the problem.
+        classes: By the number of a problem about an exception, the column with the class of the exception.
     """
 
     def __init__(
@@ -95,13 +95,13 @@ class TypedEvaluator:
             self.touched = touched
         else:
             self.touched = []
-        # one variant needs no column that tells the rows of variants apart
+        # with a single variant, no column has to distinguish the variants of the rows
         self.variants = any(s.taken not in (None, s.variant) for s in plan.steps)
         self.count = 0
 
     @property
     def frame(self) -> DataFrame:
-        """The records after the stages that were run."""
+        """The records after the stages that have been run."""
         assert self._frame is not None
         return self._frame
 
@@ -192,7 +192,7 @@ class TypedEvaluator:
         needed |= {c for c in self.columns if c.startswith("in_")}
         for state in self.states.values():
             needed |= set(state.columns.values()).union(*map(columns_of, state.sides.values()))
-        # a later stage may still read the results of rules that the reader has run
+        # a later stage may still need the results of rules that the reader has run
         needed |= self.early.calls.keys() if self.early is not None else set()
         needed_columns = [c for c in self.columns if c in needed]
         if updated or len(needed_columns) < len(self.columns):
@@ -223,7 +223,7 @@ class _StepRun:
         self.after = replace(self.before, sides=dict(self.before.sides), columns=dict(self.before.columns))
 
     def compute(self) -> None:
-        """Adds the new columns of the step, and what it does to the status."""
+        """Adds the new columns of the step, and its changes to the status."""
         if isinstance(self.plan.condition, bool):
             met = []
         else:
@@ -236,7 +236,7 @@ class _StepRun:
             self.evaluator._also({self.go: reduce(and_, met), **self._raised()})
         if self.plan.failure is not None:
             self._null_rule()
-            self.after.sides.pop(self.side, None)  # only a null side goes on
+            self.after.sides.pop(self.side, None)  # only a null side continues
             self._lose(self._applies(), self.plan.failure)
         elif self.plan.after is not None:
             self._null_rule()
@@ -248,14 +248,14 @@ class _StepRun:
     def _condition(self, expr: Expr) -> Column:
         """Returns the condition that the stage acts.
 
-        If the predicate fails, the stage acts, too: there the record fails.
+        The stage also acts if the predicate fails, because the record then fails in the stage.
         """
         met = F.coalesce(self.scope.value(expr), F.lit(False))
         met = ~met if self.plan.stage.negate else met
         return reduce(or_, (column.isNotNull() for column, _ in self.scope.raised), met)
 
     def _raised(self) -> dict[str, Column]:
-        """Returns the columns with ``exception_class`` from Python, by name."""
+        """Returns by name the ``exception_class`` columns from Python."""
         problem = replace(unprocessable(""), place=self.plan.stage.place)
         columns: dict[str, Column] = {}
         for column, rule in self.scope.raised:
@@ -267,7 +267,7 @@ class _StepRun:
             known = []
             for p in self._other_problems(rule):
                 known.append((F.col(name).eqNullSafe(p.code), self.evaluator.why(p)))
-            # in front of the other failures: Connect would have stopped at the exception
+            # before the other failures, because Connect would have stopped at the exception
             self.update.failures[:0] = [*known, (there, number)]
             if self.update.drops is not None:
                 self.update.drops = self.update.drops & ~there
@@ -280,7 +280,8 @@ class _StepRun:
         return [replace(error.problem, place=self.plan.stage.place) for error in errors]
 
     def _applies(self) -> Column:
-        """Returns where a failing stage applies. A null side passes the transforms that let it pass."""
+        """Returns the condition that a failing stage applies. Some transforms leave a null side unchanged, so it does
+        not fail."""
         if self.plan.spares is not None:
             return self.scope.presence(Ref((self.side,))).isNotNull()
         return F.lit(True)
@@ -296,7 +297,7 @@ class _StepRun:
             self._lose(absent, null_problem(self.plan))
 
     def _drop(self, when: Expr | bool) -> None:
-        """Notes the dropped records. An earlier failure wins over a drop; a later failure does not count."""
+        """Marks the dropped records. An earlier failure takes precedence over the drop; a later failure is ignored."""
         if when is False:
             return
         drops = F.lit(True)
@@ -310,7 +311,7 @@ class _StepRun:
             self.update.drops = self.update.drops | drops
 
     def _lose(self, failed: Column, problem: Problem) -> None:
-        """Notes a failure of records that are not dropped."""
+        """Marks the failure of records that have not been dropped."""
         if self.update.drops is None:
             there = failed
         else:
@@ -339,7 +340,7 @@ class _StepRun:
         return acts
 
     def results(self) -> dict[int, State]:
-        """Returns the states that rows of this variant can be in afterwards."""
+        """Returns the states in which rows of this variant can be afterwards."""
         states: dict[int, State] = {}
         if self.step.skipped is not None:
             states[self.step.skipped] = self.before
@@ -356,7 +357,7 @@ class _StepRun:
     def _merges(self) -> bool:
         """True if rows that skip the stage keep their values in columns of the same form.
 
-        Otherwise the columns are null.
+        Otherwise the columns are null in these rows.
         """
         return self._stays and self.plan.after is not None and same_schemas(self.plan.before, self.plan.after)
 
@@ -374,7 +375,9 @@ class _StepRun:
             self.after.routed = self.after.routed or name == "topic"
         chosen = after.target_partition
         if chosen != before.target_partition and failing_calls(chosen.expr):
-            self._computed(chosen, None)  # a table has no partitions: only that a record with a wrong one is refused
+            self._computed(
+                chosen, None
+            )  # a table does not use the partition, but a record with an invalid partition is still rejected
 
     def _root(self, node: Node, old: Layout | None) -> Layout:
         layout = self._layout(node, old)
@@ -386,7 +389,7 @@ class _StepRun:
         return replace(layout, present=self._add(F.when(F.col(self.go or ""), there)))
 
     def _new(self, name: str) -> Column:
-        """Returns a column by name, also one of this stage."""
+        """Returns a column by name, even a new column of this stage."""
         return self.added.get(name, F.col(name))
 
     def _layout(self, node: Node, old: Layout | None) -> Layout:
@@ -409,7 +412,7 @@ class _StepRun:
         return Leaf(column, old.schema.by_name[name])
 
     def _present(self, node: Group, old: Layout | None) -> str | None:
-        """Returns the column that says where a struct is there."""
+        """Returns the column that is null where a struct is missing."""
         if isinstance(node.present, Ref):
             place = self.scope.place(node.present)
             if (
@@ -453,7 +456,7 @@ class _StepRun:
         return self._add(column if otherwise is None else F.when(F.col(self.go or ""), column).otherwise(otherwise))
 
     def _value(self, cell: Cell) -> Column:
-        """Returns the value of a cell. A struct that was taken apart is put together again."""
+        """Returns the value of a cell. A split struct is joined again."""
         whole = cell.schema.type is Type.STRUCT and self.scope.is_struct(cell.expr)
         if whole:
             return self.scope.whole(cell.expr)
