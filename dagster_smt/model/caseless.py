@@ -1,14 +1,14 @@
-"""Comparison of names without case, as Spark does it: by Java's rules, which differ from Python's."""
+"""Compares names without case, as Spark does: by Java's rules, which differ from Python's."""
 
 _DOTTED, _DOT = "\u0130", "\u0307"
 
 
 def caseless(name: str) -> str:
-    """Returns a text that is equal for two names if Spark may take the names for the same.
+    """Returns a string that is equal for two names if Spark may treat them as the same name.
 
     In some places Spark compares with ``String.equalsIgnoreCase``, letter by letter. In others it compares with
-    ``toLowerCase``, which turns an I with a dot into two letters. Names that either way takes for the same share a
-    text.
+    ``toLowerCase``, which turns an I with a dot into two letters. Names that are equal under either comparison get the
+    same string.
     """
     return "".join(map(_folded, name)).replace(f"i{_DOT}", "i")
 
@@ -21,7 +21,10 @@ def _folded(letter: str) -> str:
 
 
 def _single(changed: str, letter: str) -> str:
-    """Returns the changed letter, unless it has become several: Java's ``Character`` never does that."""
+    """Returns the changed letter, or the original letter if the change results in several letters.
+
+    Java's ``Character`` never changes one letter into several.
+    """
     if len(changed) == 1:
         return changed
     return letter

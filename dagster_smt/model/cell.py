@@ -1,8 +1,8 @@
 """Symbolic records: nodes that describe what a chain does to a record, with expressions at their leaves.
 
-A node is a value after a stage. A ``Cell`` is one value of any type, described by an expression over the stage's
-input. A ``Group`` is a struct split into its fields, because a stage addresses one of them. Expressions are plain data
-(printable, picklable). Both evaluators are built from them; this module knows neither.
+A node is a value after a stage. A ``Cell`` is one value of any type, described by an expression over the stage's input.
+A ``Group`` is a struct that is split into its fields, because a stage addresses one of them. Expressions are plain data
+that can be printed and pickled. Both evaluators are built from the expressions; this module knows neither evaluator.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -28,7 +28,7 @@ class Rule(Protocol):
 
 
 UNSET = "unset"
-"""Mark of a required field that may be null, or of a struct that may have such fields."""
+"""The mark of a required field that may be null, or of a struct that may contain such fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Const:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A value rule applied to expressions."""
+    """The application of a value rule to expressions."""
 
     rule: Rule
     args: tuple["Expr", ...]
@@ -62,19 +62,19 @@ class Key:
 
 
 Select = Every | Index | Key | Match
-"""A selection of the elements of an array, or of the values of a map; ``Match`` tests the keys."""
+"""A selection of elements of an array, or of values of a map. ``Match`` tests the keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class Each:
-    """An array or map with its selected elements changed and all others as they are. Null stays null.
+    """An array or map in which the selected elements are changed. All others stay as they are, and null stays null.
 
     Attributes:
         container: The array or map.
-        schema: Its schema before the change.
+        schema: The schema of the array or map before the change.
         select: The elements to change.
-        item: The name of the element in ``body``, where it is ``Ref((item, ...))``.
-        body: The new element; None removes it.
+        item: The name of the element in ``body``, which refers to it as ``Ref((item, ...))``.
+        body: The new element; None removes the element.
     """
 
     container: "Expr"
@@ -103,13 +103,13 @@ class Cell:
     """One value.
 
     Attributes:
-        schema: Its Connect schema.
-        expr: How it comes from the stage's input.
-        sources: The fields of the chain's input that the value depends on, as text (``value.a.b``, ``topic``).
-        copied: True if the value is an unchanged copy of its one source.
-        nullable: True if the value can be null although the schema says required.
+        schema: The Connect schema of the value.
+        expr: The expression that computes the value from the stage's input.
+        sources: The fields of the chain's input that the value depends on, as strings (``value.a.b``, ``topic``).
+        copied: True if the value is an unchanged copy of its only source.
+        nullable: True if the value can be null although its schema requires a value.
         marks: What stages did to the value, such as ``masked``, or to one of its elements, such as ``masked.key``.
-            ``sealed`` beside ``masked``: a key opens the value; ``opened``: a stage did.
+            ``sealed`` next to ``masked`` means that a key can decrypt the value; ``opened`` means that a stage did so.
         items: The node of every element, if the cell is an array or map and a stage has changed all elements.
     """
 
@@ -126,7 +126,7 @@ class Cell:
         return self.schema.optional or self.nullable
 
     def call(self, rule: Rule, schema: Schema, *others: "Cell", nullable: bool = False) -> "Cell":
-        """Returns a rule applied to this cell and others: a new value, a new schema, all sources."""
+        """Returns a rule applied to this cell and others: a new value with a new schema and all sources."""
         sources = self.sources.union(*(c.sources for c in others))
         expr = Call(rule, (self.expr, *(c.expr for c in others)))
         return Cell(schema, expr, sources, nullable=nullable, marks=self.marks)
@@ -137,11 +137,12 @@ class Group:
     """A struct that is split into its fields.
 
     Attributes:
-        schema: Its Connect schema; always agrees with ``fields``.
+        schema: The Connect schema of the struct; it always agrees with ``fields``.
         fields: Field nodes, in order.
-        present: The struct of the stage's input that decides whether this struct is null; ``None`` if it is never null.
+        present: The struct of the stage's input that determines whether this struct is null; ``None`` if it is never
+            null.
         sources: The fields that ``present`` depends on.
-        nullable: True if the struct can be null although the schema says required.
+        nullable: True if the struct can be null although its schema requires a value.
     """
 
     schema: Schema
@@ -163,7 +164,7 @@ Node = Cell | Group
 
 
 def field_nodes(node: Node) -> tuple[tuple[str, Node], ...]:
-    """Returns the fields of a struct node; those of a cell are references to the stage's input."""
+    """Returns the fields of a struct node. The fields of a cell are references to the stage's input."""
     if isinstance(node, Group):
         return node.fields
     under_null = node.may_be_null
@@ -188,7 +189,7 @@ def open_struct(node: Node) -> Group:
 
 
 def with_fields(group: Group, fields: Iterable[tuple[str, Node]], schema: Schema) -> Group:
-    """Returns a group with other fields. Its schema is ``schema``, with the fields of the nodes."""
+    """Returns a group with new fields. Its schema is ``schema``, with the fields of the nodes."""
     nodes = tuple(fields)
     return replace(group, fields=nodes, schema=schema.with_(fields=schemas_of(nodes)))
 
@@ -199,7 +200,7 @@ def schemas_of(fields: Iterable[tuple[str, Node]]) -> tuple[tuple[str, Schema], 
 
 
 def inner_marks(node: Node, place: str) -> frozenset[str]:
-    """Returns an element's marks as marks of the array or map around it: ``masked`` becomes ``masked.key.field``."""
+    """Returns an element's marks as marks of the surrounding array or map: ``masked`` becomes ``masked.key.field``."""
     if isinstance(node, Group):
         marks_of_fields = []
         for name, child in node.fields:
@@ -215,13 +216,13 @@ def inner_marks(node: Node, place: str) -> frozenset[str]:
 
 
 def split_mark(mark: str) -> tuple[str, str]:
-    """Returns a mark's word and its place inside the cell (empty: the cell itself)."""
+    """Returns the word of a mark, and its path inside the cell (empty for the cell itself)."""
     word = mark.partition("[")[0].partition(".")[0]
     return word, mark[len(word) :]
 
 
 def find(node: Node | None, steps: tuple[str, ...]) -> Node | None:
-    """Returns the node at a path of field names, or None if a step is missing or not a struct."""
+    """Returns the node at a path of field names; None if a step is missing or is not a struct."""
     for step in steps:
         if node is None or node.schema.type is not Type.STRUCT:
             return None
@@ -230,14 +231,14 @@ def find(node: Node | None, steps: tuple[str, ...]) -> Node | None:
 
 
 def restart(node: Node | None, path: tuple[str, ...]) -> Node | None:
-    """Returns a side as the next stage gets it: the same tree and sources, with references as expressions."""
+    """Returns a side as the input of the next stage: the same tree and sources, with references as expressions."""
     if node is None:
         return None
     return restarted(node, path)
 
 
 def restarted(node: Node, path: tuple[str, ...]) -> Node:
-    """Returns a node whose expressions are references to its place."""
+    """Returns a node whose expressions are references to the node's path."""
     if isinstance(node, Cell):
         return replace(node, expr=Ref(path), items=None if node.items is None else restarted(node.items, ("item",)))
     children = []
@@ -248,7 +249,7 @@ def restarted(node: Node, path: tuple[str, ...]) -> Node:
 
 
 def refs_in(expr: "Expr | None") -> list[Ref]:
-    """Returns all references in an expression, also below arrays and maps."""
+    """Returns all references in an expression, including references inside arrays and maps."""
     if isinstance(expr, Ref):
         return [expr]
     if isinstance(expr, Each):
@@ -274,7 +275,7 @@ def refs_in_node(node: Node) -> list[Ref]:
 
 
 def calls_in(node: Node | None) -> list[Call]:
-    """Returns all calls in a node, also below arrays and maps."""
+    """Returns all calls in a node, including calls inside arrays and maps."""
     if node is None:
         return []
     if isinstance(node, Group):

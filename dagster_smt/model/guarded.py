@@ -1,15 +1,15 @@
 """Symbolic records with hidden sides: reading a hidden side raises an error.
 
-A transform without sides is planned once for records of all schemas, unless it declares that it reads a side. The
-plan has no node for a side that the transform does not declare. ``None`` instead of a node would say that the side is
-null in every record, and a transform that reads it would then be planned wrongly and without an error.
+A transform without sides is planned once for records of all schemas, unless it declares that it reads a side. The plan
+has no node for a side that the transform does not declare. ``None`` instead of a node would mean that the side is null
+in every record. A transform that reads such a side would then be planned wrongly, without an error.
 
-How it works: a ``GuardedRecord`` replaces the two slots ``key`` and ``value`` of ``PlanRecord`` by properties. The
-property reads the slot below it (``_STORED``) and raises if the slot holds a ``_Hidden``. Transforms change records
-with ``dataclasses.replace``, which reads every field of ``__dataclass_fields__`` to copy it, and would so read hidden
-sides, too. The two sides are therefore missing in ``__dataclass_fields__``, and each record has a class of its own,
-whose ``__init__`` has the record's sides as defaults: ``replace`` without a side then keeps the side without reading
-it. If ``replace`` gives a new side, the copy gets another class, whose defaults are the new sides.
+How it works: a ``GuardedRecord`` replaces the two slots ``key`` and ``value`` of ``PlanRecord`` with properties. A
+property reads the slot behind it (``_STORED``) and raises an error if the slot contains a ``_Hidden``. Transforms
+change records with ``dataclasses.replace``, which copies every field of ``__dataclass_fields__`` and would therefore
+also read hidden sides. For this reason the two sides are missing in ``__dataclass_fields__``, and each record has a
+class of its own, whose ``__init__`` has the record's sides as defaults. ``replace`` without a side then keeps the side
+without reading it. If ``replace`` sets a new side, the copy gets a new class, whose defaults are the new sides.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ _STORED = {side: getattr(PlanRecord, side) for side in SIDES}
 
 
 class _Hidden:
-    """The error of a hidden side, in the place of its node."""
+    """The error of a hidden side, stored in place of its node."""
 
     def __init__(self, error: ClassError | PlanError):
         self.error = error
@@ -41,7 +41,10 @@ def _guard(side: Side) -> Any:
 
 
 class GuardedRecord(PlanRecord):
-    """A record whose hidden sides raise when they are read. ``replace`` keeps them hidden, or gives them a node."""
+    """A record whose hidden sides raise an error when they are read.
+
+    ``replace`` keeps sides hidden, or gives them a node.
+    """
 
     __slots__ = ()
     # ``replace`` reads and copies these fields; the sides come from the defaults of ``__init__``
@@ -53,7 +56,7 @@ class GuardedRecord(PlanRecord):
 
 
 def hidden(record: PlanRecord, errors: Mapping[Side, ClassError | PlanError]) -> PlanRecord:
-    """Returns the record with sides that raise these errors when they are read."""
+    """Returns the record with hidden sides, which raise the given errors when they are read."""
     if not errors:
         return record
     sides = {}
@@ -63,14 +66,14 @@ def hidden(record: PlanRecord, errors: Mapping[Side, ClassError | PlanError]) ->
 
 
 def _guarded(sides: Mapping[Side, Any]) -> type[GuardedRecord]:
-    """Returns the class of a record with these sides: they are the defaults that ``replace`` relies on."""
+    """Returns the class of a record with these sides. They are the defaults that ``replace`` relies on."""
 
     class Guarded(GuardedRecord):
         __slots__ = ()
 
         def __init__(self, key: Any = sides["key"], value: Any = sides["value"], **rest: Any):
             PlanRecord.__init__(self, key, value, **rest)
-            # a side was replaced: the class changes, so that the next ``replace`` starts from the new sides
+            # a side has been replaced: the class changes, so that the next ``replace`` starts from the new sides
             if key is not sides["key"] or value is not sides["value"]:
                 object.__setattr__(self, "__class__", _guarded({"key": key, "value": value}))
 
@@ -80,7 +83,7 @@ def _guarded(sides: Mapping[Side, Any]) -> type[GuardedRecord]:
 def revealed(after: PlanRecord, before: PlanRecord) -> PlanRecord:
     """Returns a stage's result for a ``hidden`` record as a plain record.
 
-    Sides that are still hidden come from ``before``.
+    Sides that are still hidden are taken from ``before``.
     """
     if not isinstance(after, GuardedRecord):
         return after
@@ -100,7 +103,7 @@ def undeclared(name: str, side: Side) -> ClassError:
 
 
 def check_references(name: str, exprs: Iterable[Expr | bool], reads: Iterable[str]) -> None:
-    """Raises the error of a class whose expressions refer to a side that the class did not get."""
+    """Raises the error of a class whose expressions refer to a side that the class did not receive."""
     roots = set()
     for expr in exprs:
         if not isinstance(expr, bool):

@@ -1,12 +1,13 @@
 """The records that a stage keeps, as data. A source can then skip records that the first stages drop in any case.
 
-For example ``Filter`` with the predicate ``TopicNameMatches`` keeps a record if ``TopicTest`` holds; topics that fail
-the test need not be read at all.
+For example, ``Filter`` with the predicate ``TopicNameMatches`` keeps a record if a ``TopicTest`` is true. A source need
+not read topics that fail the test at all.
 
-A condition has three values. Push-down knows some properties of a record before the source reads it: topic, partition,
-offset, and bounds of the timestamp. From these a condition is true, false, or not known. ``Unknown`` is a condition
-that only the record itself decides: it is not known beforehand, and its negation is not known either, so such records
-are always read. That is why a condition is data and not a function: ``tables.push_down`` asks where it is *possible*.
+A condition has three possible results. Before the source reads a record, push-down knows some of its properties: topic,
+partition, offset, and bounds of the timestamp. With these properties, a condition is true, false, or not known.
+``Unknown`` is a condition that depends on the rest of the record. Its result is not known beforehand, and neither is
+the result of its negation, so such records are always read. For this reason a condition is data and not a function:
+``tables.push_down`` determines where the condition can *possibly* be true.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,18 +17,18 @@ from typing import Any
 from dagster_smt.model.schema import Schema
 
 Test = Callable[[Schema | None, Any], bool]
-"""A test of one value and its schema (None: no schema). It is a frozen object, and the stage itself runs it, too."""
+"""A test of one value and its schema (None for no schema). It is a frozen object that the stage itself also runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldTest:
-    """True if a field at the top of the value passes a test; the value is not null.
+    """True if a top-level field of the value passes a test. The value is not null.
 
     Attributes:
         name: The field.
         test: The test.
         cuts: The whole numbers at which the answer for whole numbers can change. The answer is constant below the
-            least, between two neighbours, and above the greatest of them. None: it may change anywhere.
+            lowest cut, between two neighbouring cuts, and above the highest cut. None: the answer may change anywhere.
     """
 
     name: str
@@ -49,7 +50,7 @@ class NullTest:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A condition that only the record itself decides."""
+    """A condition whose result is not known before the record is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +62,14 @@ class NotCondition:
 
 @dataclass(frozen=True, slots=True)
 class AllConditions:
-    """True if every condition is true; without conditions it is true."""
+    """True if every condition is true, also if there are no conditions."""
 
     conditions: tuple["Condition", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyCondition:
-    """True if at least one condition is true; without conditions it is false."""
+    """True if at least one condition is true. False if there are no conditions."""
 
     conditions: tuple["Condition", ...]
 
@@ -88,7 +89,7 @@ def fields_of(condition: Condition) -> set[str]:
 
 
 def tests_topic(condition: Condition) -> bool:
-    """Returns whether a condition tests the record's topic."""
+    """Returns True if a condition tests the record's topic."""
     for test in _tests(condition):
         if isinstance(test, TopicTest):
             return True

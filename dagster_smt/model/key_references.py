@@ -1,9 +1,9 @@
-"""Keys of transforms. They travel between processes as references, never as bytes.
+"""Keys of transforms. Keys travel between processes as references, never as bytes.
 
-A chain names keys by references such as ``k1=${env:PII_KEY}``. Each process that needs a key looks it up itself: the
-driver, the Python workers, and the Java lane. A reference that is sent to another process carries the *check value* of
-the key in the process that sends it. The receiving process compares it with the check value of its own key, so another
-key under the same reference is an error, and not another result.
+A chain names keys by references such as ``k1=${env:PII_KEY}``. Each process that needs a key looks up the key itself:
+the driver, the Python workers, and the JVM lane. A reference that is sent to another process carries the *check value*
+of the key in the sending process. The receiving process compares it with the check value of its own key. If the same
+reference leads to different keys, the result is an error instead of wrong values.
 """
 
 import base64
@@ -20,13 +20,13 @@ from dagster_smt.model.secrets import resolved
 
 ENCODINGS = ("base64", "hex", "text")
 SIZES = {"hmac": range(16, 1025), "aes": (16, 24, 32), "siv": (32, 48, 64), "any": (16, 24, 32, 48, 64)}
-"""The numbers of bytes that a key may have, by its use."""
+"""The numbers of bytes that a key may have, by the key's use."""
 _CHECKED = b"\0dagster_smt key check\0"
 _URL_SAFE = str.maketrans("-_", "+/")
 
 
 class SecretKey:
-    """The bytes of a key. They are not shown, and cannot be sent to another process.
+    """The bytes of a key. They are never shown, and cannot be sent to another process.
 
     Attributes:
         data: The bytes.
@@ -54,9 +54,9 @@ class SecretKey:
 
 
 def check_value(data: bytes) -> str:
-    """Returns the check value of a key: eight bytes of an HMAC-SHA-256 of a fixed text, in hexadecimal digits.
+    """Returns the check value of a key: eight bytes of an HMAC-SHA-256 of a fixed string, in hexadecimal digits.
 
-    Nobody can compute the key from it. Two keys have the same check value with a probability of 2^-64.
+    Nobody can compute the key from its check value. Two keys have the same check value with a probability of 2^-64.
     """
     return hmac.digest(data, _CHECKED, "sha256")[:8].hex()
 
@@ -72,14 +72,14 @@ def forget_keys() -> None:
 
 @dataclass(frozen=True)
 class KeyReference:
-    """A key of a chain, without its bytes.
+    """A key of a chain, without the key's bytes.
 
     Attributes:
         id: The name of the key in its ring.
         text: Where processes look up the key: ``${env:NAME}``, ``${file:…}``, ``${dir:…}`` or ``${vault:…}``.
-        encoding: ``base64``, ``hex`` or ``text``: how the bytes are written.
-        use: ``hmac``, ``aes`` or ``siv``; it determines the sizes of keys.
-        check: The check value that the key must have; empty in the process that the chain is written in.
+        encoding: The encoding of the bytes: ``base64``, ``hex`` or ``text``.
+        use: ``hmac``, ``aes`` or ``siv``; it determines the possible sizes of the key.
+        check: The check value that the key must have; empty in the process in which the chain is written.
     """
 
     id: str
@@ -92,8 +92,9 @@ class KeyReference:
         """Returns the key.
 
         Raises:
-            ConfigError: SMT582, the reference has no value in this process; SMT740, the value is not a key.
-            EngineError: SMT741, the reference came from another process, and this process has another key, or none.
+            ConfigError: SMT582 if the reference has no value in this process; SMT740 if the value is not a key.
+            EngineError: SMT741 if the reference came from another process, and this process has a different key or no
+                key.
         """
         place = (self.text, self.encoding, self.use, self.check)
         key = _keys.get(place)
@@ -134,7 +135,7 @@ class KeyReference:
         return EngineError(Problem("SMT741", f"Spark's executors, the key {self.id}", statement, hint))
 
     def sent(self) -> "KeyReference":
-        """Returns the reference with the check value of the key in this process; without one if there is no key."""
+        """Returns the reference with the check value of the key in this process, if there is a key."""
         if self.check:
             return self
         try:
@@ -148,7 +149,7 @@ class KeyReference:
         return KeyReference, (sent.id, sent.text, sent.encoding, sent.use, sent.check)
 
     def program(self) -> dict[str, str]:
-        """Returns the reference as the Java lane reads it."""
+        """Returns the reference in the form that the JVM lane reads."""
         sent = self.sent()
         return {"id": sent.id, "reference": sent.text, "encoding": sent.encoding, "use": sent.use, "check": sent.check}
 
@@ -159,7 +160,7 @@ class KeyRing:
 
     Attributes:
         keys: The keys. Values are read with each of them.
-        writes: The id of the key that writes.
+        writes: The id of the key to write with.
     """
 
     keys: tuple[KeyReference, ...]
@@ -167,11 +168,11 @@ class KeyRing:
 
     @property
     def writer(self) -> KeyReference:
-        """The key that writes."""
+        """The key to write with."""
         return next(key for key in self.keys if key.id == self.writes)
 
     def by_id(self, key_id: str) -> KeyReference | None:
-        """Returns the key of an id; None if the ring has none."""
+        """Returns the key with an id; None if the ring has no such key."""
         for key in self.keys:
             if key.id == key_id:
                 return key
@@ -198,5 +199,5 @@ _BYTES: dict[str, Callable[[str], bytes]] = {"base64": _base64, "hex": _hex, "te
 
 
 def derived(data: bytes, purpose: str) -> bytes:
-    """Returns a key of 32 bytes for one purpose, so that two purposes of a key share nothing."""
+    """Returns a key of 32 bytes for one purpose. The keys of two purposes have nothing in common."""
     return hmac.new(data, b"\0dagster_smt\0" + purpose.encode(), hashlib.sha256).digest()

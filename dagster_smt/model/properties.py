@@ -7,7 +7,10 @@ _UNICODE = re.compile(r"[0-9a-fA-F]{4}")
 
 
 def read_properties(text: str) -> dict[str, str]:
-    """Returns the properties of a file: comments, continued lines, escapes. The last of two equal keys wins."""
+    """Returns the properties of a file, with comments, continued lines and escapes.
+
+    If a key repeats, the last one wins.
+    """
     properties: dict[str, str] = {}
     for line in _logical_lines(text):
         key, value = _split(line)
@@ -62,5 +65,5 @@ def _unescape(text: str) -> str:
 
 
 def _joined(text: str) -> str:
-    """Returns a text in which two surrogate halves, which Java escapes one by one, are one character."""
+    """Returns a string in which each pair of surrogate halves is one character. Java escapes the halves one by one."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")

@@ -20,9 +20,8 @@ class Header:
     """One header.
 
     Attributes:
-        key: Its name.
-        schema, value: Of a header that a stage has set.
-        raw: Of a header as it was read: its bytes.
+        key: The name of the header. schema, value: Set if a stage has set the header.
+        raw: The bytes of a header as it was read.
         from_stage: True if a stage has set the header.
     """
 
@@ -35,7 +34,7 @@ class Header:
 
 @dataclass(slots=True)
 class Record:
-    """One Kafka record under a chain, as in ``org.apache.kafka.connect.connector.ConnectRecord``.
+    """One Kafka record in a chain, as in ``org.apache.kafka.connect.connector.ConnectRecord``.
 
     A side whose schema is ``None`` is schemaless.
 
@@ -46,9 +45,10 @@ class Record:
         dirty: The sides that a stage has changed (``KEY_DIRTY``, ``VALUE_DIRTY``).
         number: The position of the record in its batch.
         headers_read: The headers before the first stage.
-        target_partition: The partition that a stage has chosen in the topic that the record is written to.
-        leader_epoch: The epoch of the leader that wrote the record, if a stage reads it.
-        changes: What foreign stages changed: a line for each field, a JSON list of stage, action, side and path.
+        target_partition: The partition that a stage has chosen in the topic to which the record is written.
+        leader_epoch: The epoch of the leader that wrote the record, if a stage reads the epoch.
+        changes: The changes that foreign stages made: a line for each field, with a JSON list of stage, action, side
+            and path.
     """
 
     topic: str | None
@@ -77,7 +77,7 @@ NO_TARGET = Cell(optional(INT32), Const(None, optional(INT32)), frozenset())
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """A ledger entry touched by a stage, in the records where ``when`` is not null (``None``: in all)."""
+    """A ledger entry that a stage touches in the records where ``when`` is not null (``None``: in all records)."""
 
     entry: int
     when: Expr | None = None
@@ -91,11 +91,11 @@ class PlanRecord:
 
     Attributes:
         touched: The ledger entries that the current stage touches.
-        dropped: The condition under which the current stage drops the record: an expression if the condition depends on
-            the record. True drops the record, false and null keep it. A dropped record touches no ledger entry of the
-            stage, and no other part of the stage can fail for it.
-        null_key, null_value: The schema of keys and values that are null after the stage (None: no schema), if it is
-            not the schema of the other records; else False.
+        dropped: The condition under which the current stage drops the record, as an expression if it depends on the
+            record. True drops the record; false and null keep it. A dropped record touches no ledger entry of the
+            stage, and no other part of the stage can fail for it. null_key, null_value: The schema of keys and values
+            that are null after the stage (None: no schema), if it differs from the schema of the other records; else
+            False.
         target_partition: The partition that a stage has chosen in the topic of the record.
     """
 

@@ -1,7 +1,7 @@
 """Java's run-time types of schemaless values, so that stages and converters distinguish values as Connect does.
 
 JSON yields ``int`` (Long), ``float`` (Double), ``str``, ``bool``, ``None``, lists and objects. A stage can also yield
-the narrower numbers below, and ``JavaDate``.
+the narrower number types below, and ``JavaDate``.
 """
 
 import math
@@ -61,10 +61,10 @@ class KeyList(list[Any]):
 
 
 class OwnStruct(dict[str, Any]):
-    """The struct of a header that a foreign stage has made, if its own schema is not the schema of the header.
+    """The struct of a header that a foreign stage has set, if the struct's own schema differs from the header's schema.
 
-    Debezium's ``ExtractNewRecordState`` makes a header whose schema is a struct without fields, and whose value has
-    fields. Connect's ``SimpleHeaderConverter`` writes the value as its own schema says.
+    Debezium's ``ExtractNewRecordState`` creates a header whose schema is a struct without fields, and whose value has
+    fields. Connect's ``SimpleHeaderConverter`` writes the value according to the value's own schema.
 
     Attributes:
         schema: The struct's own schema.
@@ -78,7 +78,7 @@ class OwnStruct(dict[str, Any]):
 
 
 def as_key(value: Any) -> Any:
-    """Returns a value as the key of a map: Java's maps take structs, arrays and maps as keys, too."""
+    """Returns a value as a map key. In Java, structs, arrays and maps can also be keys."""
     if isinstance(value, dict):
         entries = {}
         for k, v in value.items():
@@ -96,7 +96,7 @@ _BOXES: dict[Type, Any] = {
     Type.FLOAT32: JavaFloat,
 }
 BOXED = frozenset({*_BOXES, Type.FLOAT64})
-"""Types of which some values need a class of their own."""
+"""Types with some values that need a class of their own."""
 _KINDS: dict[type, str] = {
     int: "int64",
     float: "double",

@@ -48,7 +48,7 @@ _DATA = "org.apache.kafka.connect.data."
 DECIMAL, DATE, TIME, TIMESTAMP = (_DATA + n for n in ("Decimal", "Date", "Time", "Timestamp"))
 DECIMAL_SCALE, DECIMAL_PRECISION = "scale", "connect.decimal.precision"
 MAX_DIGITS = 38
-"""Most digits of a decimal in Spark, in Flink and in tables. Connect's decimals have no limit."""
+"""The maximum number of digits of a decimal in Spark, in Flink and in tables. Connect's decimals have no limit."""
 _LOGICAL = {DECIMAL: Type.BYTES, DATE: Type.INT32, TIME: Type.INT32, TIMESTAMP: Type.INT64}
 
 
@@ -64,15 +64,14 @@ class Schema:
 
     Attributes:
         type: The Connect type.
-        optional: True if null is allowed.
-        name, version, doc: As in Connect; ``name`` also marks logical types.
+        optional: True if null is allowed. name, version, doc: As in Connect; ``name`` also marks logical types.
         parameters: Pairs, sorted by key.
         default: Default value in the Python form of the type, or ``None`` for no default.
         fields: For STRUCT: pairs of name and schema, in order.
         keys: For MAP: the schema of the keys.
         values: For MAP and ARRAY: the schema of the values or items.
-        zoned: For a Timestamp: true if it is declared with a time zone (SQL's ``TIMESTAMP_LTZ``), so that its texts end
-            in ``Z``. Connect's own schemas have no such attribute.
+        zoned: For a Timestamp: true if it is declared with a time zone (SQL's ``TIMESTAMP_LTZ``), so that its strings
+            end in ``Z``. Connect's own schemas have no such attribute.
     """
 
     type: Type
@@ -102,7 +101,7 @@ class Schema:
 
     @property
     def mislabelled(self) -> bool:
-        """True if the schema has the name of a logical type, but not the type of that logical type."""
+        """True if the schema has the name of a logical type, but a different type than the logical type."""
         return self.name in _LOGICAL and self.logical is None
 
     @property
@@ -112,9 +111,9 @@ class Schema:
 
     @property
     def precision(self) -> int | None:
-        """Digits of a Decimal, from the parameter that Debezium and Avro set; None if a table cannot hold so many."""
+        """The number of digits of a Decimal (a parameter of Debezium and Avro); None if a table cannot hold as many."""
         text = dict(self.parameters).get(DECIMAL_PRECISION, "")
-        if not (text.isdecimal() and len(text) < 3):  # a producer may write any text here
+        if not (text.isdecimal() and len(text) < 3):  # a producer may write any string here
             return None
         if max(self.scale, 1) <= int(text) <= MAX_DIGITS:
             return int(text)
@@ -122,7 +121,7 @@ class Schema:
 
     @cached_property
     def label(self) -> str:
-        """Short text for messages: ``int32``, ``Timestamp``, ``Decimal(2)``, ``array<string>``; ``?`` if optional."""
+        """A label for messages: ``int32``, ``Timestamp``, ``Decimal(2)``, ``array<string>``; ``int32?`` if optional."""
         if self.logical:
             if self.logical == "Decimal":
                 text = f"Decimal({self.scale})"
@@ -143,7 +142,7 @@ class Schema:
 
     @cached_property
     def children(self) -> tuple["Schema", ...]:
-        """The schemas inside: of the fields, or of the keys and values."""
+        """The schemas inside this schema: of the fields, or of the keys and values."""
         schemas = [child for _, child in self.fields]
         for child in (self.keys, self.values):
             if child is not None:
@@ -152,14 +151,14 @@ class Schema:
 
     @cached_property
     def levels(self) -> int:
-        """Levels of nesting as Arrow counts them: 1 for a simple type, and two more for a map's entries."""
+        """The number of nesting levels, as counted by Arrow: 1 for a simple type, and two more for a map's entries."""
         return 1 + (self.type is Type.MAP) + max((child.levels for child in self.children), default=0)
 
     @cached_property
     def nodes(self) -> int:
         """The number of schemas in this schema, including itself.
 
-        A schema that several fields share counts for each.
+        A schema that several fields share is counted for each of them.
         """
         return 1 + sum(child.nodes for child in self.children)
 
@@ -170,9 +169,9 @@ class Schema:
 
     @cached_property
     def internal_names(self) -> tuple[str, ...]:
-        """Field names for Spark (STRUCT only): the user's, or numbered ones where Spark would confuse them.
+        """Field names for Spark (STRUCT only): the original names, or numbered names where Spark confuses these.
 
-        Spark confuses names that differ in case only, and takes ``${`` for the beginning of a session variable.
+        Spark confuses names that differ only in case, and reads ``${`` as the beginning of a session variable.
         """
         names = self.field_names
         if len(set(map(caseless, names))) == len(names) and not any("${" in n for n in names):
@@ -180,11 +179,14 @@ class Schema:
         return tuple(f"f{number}" for number in range(len(names)))
 
     def with_(self, **changes: Any) -> "Schema":
-        """Returns a copy with other values of some attributes."""
+        """Returns a copy with changed values of some attributes."""
         return replace(self, **changes)
 
     def without_defaults(self) -> "Schema":
-        """Returns a copy without default values, also in all schemas inside. Reports must not show values."""
+        """Returns a copy without default values, including the defaults of all inner schemas.
+
+        Reports must not show values.
+        """
         children = tuple((name, child.without_defaults()) for name, child in self.fields)
         keys, values = (part.without_defaults() if part is not None else None for part in (self.keys, self.values))
         return replace(self, default=None, fields=children, keys=keys, values=values)
@@ -213,7 +215,7 @@ def optional(schema: Schema) -> Schema:
 
 
 def decimal(scale: int, precision: int | None = None, *, optional: bool = False) -> Schema:
-    """Returns Connect's Decimal of a scale, with its digits if they are known."""
+    """Returns Connect's Decimal with a scale, and with its number of digits if it is known."""
     digits = () if precision is None else ((DECIMAL_PRECISION, str(precision)),)
     return Schema(Type.BYTES, optional, DECIMAL, 1, parameters=(*digits, (DECIMAL_SCALE, str(scale))))
 

@@ -1,4 +1,4 @@
-"""Connect's schema JSON (``JsonConverter.asJsonSchema`` and ``asConnectSchema``), to and from ``Schema``."""
+"""Converts Connect's schema JSON to ``Schema`` and back (``JsonConverter.asConnectSchema`` and ``asJsonSchema``)."""
 
 import re
 from typing import Any
@@ -15,7 +15,7 @@ def schema_from_json(data: Any, *, place: str = "schema") -> Schema:
     """Reads schema JSON. Defaults keep their JSON form; ``formats.json.resolve_defaults`` decodes them.
 
     Raises:
-        ConfigError: SMT206, one problem for each wrong place.
+        ConfigError: SMT206, with one problem for each wrong location.
     """
     problems: list[Problem] = []
     schema = _read(data, place, problems)
@@ -74,14 +74,14 @@ def _is_scale(text: Any) -> bool:
 
 
 def _only(value: Any, type_: type) -> Any:
-    """Returns the value if it has the type; Connect's converter ignores a name, version or doc of another type."""
+    """Returns the value if it has the type. Connect's converter ignores a name, version or doc of a different type."""
     if type(value) is type_:
         return value
     return None
 
 
 def _version(value: Any) -> int | None:
-    """Returns a whole number cut to 32 bits, as Java cuts it."""
+    """Returns a whole number cut to 32 bits, as in Java."""
     if type(value) is not int:
         return None
     return ((value + 2**31) & 0xFFFFFFFF) - 2**31
@@ -112,7 +112,7 @@ def _fields(data: Any, place: str, problems: list[Problem]) -> tuple[tuple[str, 
 
 
 def schema_to_json(schema: Schema, default: Any = None) -> dict[str, Any]:
-    """Returns schema JSON, in the converter's order of keys.
+    """Returns schema JSON, with the keys in the converter's order.
 
     ``default`` returns the JSON form of a schema's default.
     """

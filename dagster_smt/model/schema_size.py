@@ -1,8 +1,8 @@
 """Limits for schemas that come from records or a registry, and for the values of one record.
 
-A few lines of Avro or Protobuf can describe billions of fields, because named types can contain one another; a few
-bytes of a record can describe billions of values. Anybody who can write to a topic could so exhaust the memory of a
-run. Schemas that a topic table declares have no such limits.
+A few lines of Avro or Protobuf can describe billions of fields, because named types can contain one another. A few
+bytes of a record can describe billions of values. Without limits, anybody who can write to a topic could exhaust the
+memory of a run. Schemas that a topic table declares have no such limits.
 """
 
 import threading
@@ -11,23 +11,26 @@ from dagster_smt.errors import data_error
 from dagster_smt.model.schema import Schema
 
 MAX_NODES = 20_000
-"""Most fields, items and types of a schema, each counted wherever it is used."""
+"""The maximum number of fields, items and types of a schema, each counted wherever it is used."""
 MAX_LEVELS = 100
-"""Most levels of nesting."""
+"""The maximum number of nesting levels."""
 MAX_TEXT = 1_000_000
-"""Most bytes of a schema inside a record."""
+"""The maximum size of a schema inside a record, in bytes."""
 MAX_SCHEMAS = 500
-"""Most schemas for which the columns of one window are planned."""
+"""The maximum number of schemas for which the columns of one window are planned."""
 MAX_VALUES = 10_000_000
-"""Most values of one record."""
+"""The maximum number of values of one record."""
 MAX_ITEMS = 2_000_000
-"""Most items of one array or map of Avro. Java's reader allocates as many as a record claims, before it reads them."""
+"""The maximum number of items of one Avro array or map. Java's reader allocates the claimed number before it reads."""
 MAX_BYTES = 64 * 2**20
-"""Most bytes of one record of Avro. Java's reader allocates a text of the length that a record claims."""
+"""The maximum size of one Avro record, in bytes.
+
+Java's reader allocates a string of the length that a record claims.
+"""
 
 
 def excess(schema: Schema) -> str | None:
-    """Returns the limit that a schema exceeds, as text; None if it exceeds none."""
+    """Returns a description of the limit that a schema exceeds; None if it exceeds no limit."""
     if schema.nodes > MAX_NODES:
         return f"it has more than {MAX_NODES} fields and types, each counted where it is used"
     if schema.levels > MAX_LEVELS:
@@ -38,20 +41,20 @@ def excess(schema: Schema) -> str | None:
 class Room(threading.local):
     """The number of values that the current record may still have.
 
-    Readers take the items of a list before they read them.
+    Readers take the number of a list's items before they read the items.
     """
 
     left = MAX_VALUES
 
     def reset(self) -> None:
-        """Begins another record."""
+        """Begins a new record."""
         self.left = MAX_VALUES
 
     def take(self, values: int) -> None:
-        """Takes a number of values.
+        """Takes a number of values from the room.
 
         Raises:
-            DataError: SMT459, the record has too many values.
+            DataError: SMT459 if the record has too many values.
         """
         self.left -= values
         if self.left < 0:

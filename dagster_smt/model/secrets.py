@@ -4,7 +4,7 @@
 and ``${dir:/run/secrets:password}`` a whole file in a folder (``EnvVarConfigProvider``, ``FileConfigProvider``,
 ``DirectoryConfigProvider``). ``${vault:secret/db:password}`` is a key of a secret in HashiCorp Vault
 (``model/vault.py``). A reference is resolved when a client is created, or when a transform needs its key. A definition,
-its ``repr``, its metadata and its messages hold only the names of variables, files and keys.
+its ``repr``, its metadata and its messages only contain the names of variables, files and keys.
 """
 
 import os
@@ -18,24 +18,29 @@ from dagster_smt.model.properties import read_properties
 from dagster_smt.model.vault import secret_in_vault
 
 _REFERENCE = re.compile(r"\$\{(?:env:([A-Za-z_][A-Za-z0-9_]*)|(file|dir|vault):([^:{}]+):([^:{}]+))\}")
-"""A reference: the name of a variable; or a provider, a path and a key."""
+"""A regular expression for a reference: the name of a variable; or a provider, a path and a key."""
 PATHS = "DAGSTER_SMT_SECRET_PATHS"
-"""The variable with the folders that references may name, with commas, as ``allowed.paths`` of Connect's providers
-(KIP-993); without it, references may name any folder."""
+"""The variable that lists the folders that references may name, separated by commas.
+
+It corresponds to ``allowed.paths`` of Connect's providers (KIP-993). Without it, references may name any folder.
+"""
 _MOST_BYTES = 1 << 20
-"""Bytes of a file with secrets."""
+"""The maximum size of a file with secrets, in bytes."""
 SECRET_NAMES = (
     r"passw(?:or)?d|passphrase|secret|token$|credential|user[.-]?info|oauthbearer[.]assertion|oauthbearer[.]config"
     r"|jaas|(?:keystore|private|account|key)[.-]?key(?:$|[.])|key[.-]pem|private[.-]?key"
 )
-"""Names of options that hold secrets: a regular expression with one meaning in Java and Python, without case."""
+"""The names of options that contain secrets, as a regular expression.
+
+The expression means the same in Java and Python, and ignores case.
+"""
 _SECRET = re.compile(SECRET_NAMES, re.I)
 _NO_SECRET = re.compile(
     r"provider|location|path|[.-]file$|class$|enabled?$|mechanism|type$|name$|regex|ur[il]$|endpoint|size|length|bits"
     r"|interval|seconds|[.]secrets[.]|secretkeyref",
     re.I,
 )
-"""Names of settings that contain a word of ``SECRET_NAMES`` but hold no secret."""
+"""Names of settings that contain a word of ``SECRET_NAMES`` but no secret."""
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY")
 _LOGIN_IN_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://([^/\s?#]*)@")
 _SHOWN_LOGIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)[^\s,]*@")
@@ -46,11 +51,11 @@ _NO_SECRET_IN_JAAS = re.compile(r"keytab|storekey|tokenauth|keyid|key[.]id|locat
 
 
 def shows_secret(key: str, value: str) -> bool:
-    """Returns whether an option holds a secret in clear text, instead of a reference to the environment.
+    """Returns True if an option contains a secret in clear text, instead of a reference to the environment.
 
     Args:
         key: The option's name.
-        value: Its value, with unresolved references.
+        value: The option's value, with unresolved references.
     """
     if _PRIVATE_KEY.search(value) or _has_login(value):
         return True
@@ -63,7 +68,7 @@ def shows_secret(key: str, value: str) -> bool:
 
 
 def setting_shows_secret(key: str, value: str) -> bool:
-    """Returns the same for a setting of Spark. Many of them have words of ``SECRET_NAMES`` in their names."""
+    """Returns the same for a Spark setting. The names of many Spark settings contain words of ``SECRET_NAMES``."""
     if _PRIVATE_KEY.search(value) or _has_login(value):
         return True
     if not names_secret(key) or _NO_SECRET.search(key):
@@ -72,7 +77,7 @@ def setting_shows_secret(key: str, value: str) -> bool:
 
 
 def _has_login(value: str) -> bool:
-    """Returns whether an address in a text has a login before its host. A name without a password may be a token."""
+    """Returns True if an address in a string has a login before its host. A name without a password may be a token."""
     for login in _LOGIN_IN_URL.findall(value):
         user, colon, password = _REFERENCE.sub("", login).partition(":")
         if password or (user and not colon):
@@ -94,7 +99,7 @@ def _is_secret_of_jaas(name: str, value: str) -> bool:
 
 
 def without_login(text: str) -> str:
-    """Returns a text without the names and passwords in its addresses."""
+    """Returns a string without the names and passwords in its addresses."""
     return _SHOWN_LOGIN.sub(r"\1", text)
 
 
@@ -114,7 +119,7 @@ def resolved(values: Mapping[str, str], place: str) -> dict[str, str]:
 
 
 def _looked_up(match: "re.Match[str]", place: str, problems: list[Problem]) -> str:
-    """Returns the value of a reference. If it has none, adds a problem."""
+    """Returns the value of a reference. If it has no value, adds a problem."""
     variable, provider, path, key = match.groups()
     if variable is not None:
         value, what = os.environ.get(variable), f"{variable}, which is not in the environment"
@@ -143,7 +148,7 @@ def _of_folder(path: Path, name: str) -> str | None:
 
 
 def _text_of(path: Path) -> str | None:
-    """Returns the text of a file in an allowed folder; None if there is none."""
+    """Returns the text of a file in an allowed folder; None if there is no such file."""
     folders = []
     for folder in os.environ.get(PATHS, "").split(","):
         if folder.strip():
@@ -160,9 +165,9 @@ def _text_of(path: Path) -> str | None:
 
 
 def as_reference(value: str) -> str:
-    """Returns a Dagster ``EnvVar`` as a reference, and any other text as it is.
+    """Returns a Dagster ``EnvVar`` as a reference, and any other string as it is.
 
-    ``EnvVar`` is a ``str`` without text.
+    ``EnvVar`` is a ``str`` that is itself empty.
     """
     if hasattr(value, "env_var_name"):
         return f"${{env:{value.env_var_name}}}"
@@ -170,15 +175,15 @@ def as_reference(value: str) -> str:
 
 
 def is_reference(text: str) -> bool:
-    """Returns whether a text is one reference and nothing else."""
+    """Returns True if a string is one reference and nothing else."""
     return _REFERENCE.fullmatch(text) is not None
 
 
 def names_secret(key: str) -> bool:
-    """Returns whether an option of this name holds a secret."""
+    """Returns True if an option of this name contains a secret."""
     return _SECRET.search(key) is not None
 
 
 def refers(value: str) -> bool:
-    """Returns whether a text contains a reference."""
+    """Returns True if a string contains a reference."""
     return _REFERENCE.search(value) is not None

@@ -1,4 +1,4 @@
-"""Reads secrets from HashiCorp Vault, key-value engine of version 2, over HTTP.
+"""Reads secrets from HashiCorp Vault, from a key-value engine of version 2, over HTTP.
 
 The address, the token and the namespace come from Vault's own variables ``VAULT_ADDR``, ``VAULT_TOKEN`` and
 ``VAULT_NAMESPACE``, in each process that reads a secret. ``secret/pii`` is the secret ``pii`` of the engine that is
@@ -28,7 +28,7 @@ _opener = build_opener(_NoRedirects)
 
 
 def secret_in_vault(path: str, key: str) -> tuple[str | None, str]:
-    """Returns the text of a key of a secret, or None and the reason, as the end of a message.
+    """Returns the string under a key of a secret, or None and the reason, as the end of a message.
 
     Args:
         path: The mount of the engine and the path of the secret: ``secret/pii``.

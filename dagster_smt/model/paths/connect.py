@@ -1,7 +1,7 @@
-"""Field paths in options, in Kafka's two syntaxes (KIP-821, class ``SingleFieldPath``) and in the extended syntax.
+"""Field paths in options: Kafka's two syntaxes (KIP-821, class ``SingleFieldPath``) and the extended syntax.
 
-V1: the whole text is one field name, dots included. V2: dots separate steps, backticks protect dots. ``extended`` adds
-steps that are not names; ``model.paths.extended`` reads them.
+V1: the whole string is one field name, dots included. V2: dots separate steps, backticks protect dots. ``extended``
+adds steps that are not names; ``model.paths.extended`` reads them.
 """
 
 import re
@@ -30,8 +30,8 @@ class FieldPath:
     """A path to fields.
 
     Attributes:
-        text: As the user wrote it.
-        steps: From the top of the key or value.
+        text: The path as the user wrote it.
+        steps: The steps, from the top of the key or value.
     """
 
     text: str
@@ -44,7 +44,7 @@ class FieldPath:
 
     @property
     def single(self) -> bool:
-        """True if the path leads to at most one field."""
+        """True if the path matches at most one field."""
         for step in self.steps:
             if not isinstance(step, str | Index):
                 return False
@@ -52,7 +52,7 @@ class FieldPath:
 
     @property
     def flat(self) -> bool:
-        """True if the path is one name of the top level."""
+        """True if the path is a top-level name."""
         return len(self.steps) == 1 and self.plain
 
     @property
@@ -75,8 +75,8 @@ def parse_path(text: str, version: str = V1) -> FieldPath:
         version: ``V1``, ``V2`` or ``extended``.
 
     Raises:
-        ConfigError: SMT101 if a backtick at the start of a step has no partner; SMT103 if the text is not a path of the
-            extended syntax.
+        ConfigError: SMT101 if a backtick at the start of a step has no closing backtick; SMT103 if the string is not a
+            path of the extended syntax.
     """
     if version == EXTENDED:
         return FieldPath(text, extended_steps(text))
@@ -84,7 +84,7 @@ def parse_path(text: str, version: str = V1) -> FieldPath:
 
 
 def seems_pattern(text: str, version: str = V1) -> bool:
-    """Returns whether a path of plain names looks like a path of the extended syntax, or like a JSONPath.
+    """Returns True if a path of plain names looks like a path of the extended syntax, or like a JSONPath.
 
     Such a path is probably a mistake. Names in backticks are plain names; V1 has no backticks.
     """
@@ -111,17 +111,18 @@ def _steps(text: str) -> list[str]:
 
 
 def split_paths(text: str, mark: str, version: str, inner: str = "") -> list[str]:
-    """Splits a list of paths or a pair of paths at a mark outside of quotes, brackets and slashes.
+    """Splits a list or a pair of paths at a mark that is outside of quotes, brackets and slashes.
 
     Args:
         text: ``a,b.c`` or ``old:new``.
         mark: ``,`` for a list, ``:`` for a pair.
         version: ``V1``, ``V2`` or ``extended``.
-        inner: The mark that separates the parts of one item, if items have parts. Quotes can open after it.
+        inner: The mark that separates the parts of one item, if items have parts. A quote can also open after this
+            mark.
 
     Returns:
-        The parts, without blanks around them. A backslash keeps a backtick before a mark from closing; the backslash is
-        not part of the result.
+        The parts, without spaces around them. A backslash prevents a backtick before a mark from closing the name; the
+            backslash is not part of the result.
     """
     parts, piece, at, opens = [], "", 0, True
     while at < len(text):

@@ -1,6 +1,6 @@
 """The extended path syntax (``field.syntax.version=extended``): a superset of V2, with steps that are not names.
 
-| step | reaches |
+| step | matches |
 |---|---|
 | ``name``, ```` `any name` ````, ``['any name']`` | a field, or the value under a key |
 | ``[0]``, ``[-1]`` | an element of an array |
@@ -26,7 +26,7 @@ _WORD = re.compile(r"[^.\[]*")
 _QUOTE = "put the name into backticks if this belongs to it"
 _SIGN = re.compile(r"^[`/]|[.*\[,]")
 WHOLE = "(whole)"
-"""The path of a key or value that is not a struct, where a struct has the paths of its fields."""
+"""The path of a key or value that is not a struct. A struct has the paths of its fields instead."""
 _QUOTED = r"`(?:\\`(?=[.\[])|(?!`(?:[.\[]|\Z)|\\`[.\[])(?s:.))*`(?=[.\[]|\Z)"
 STEP = rf"(?:\.(?:{_QUOTED}|[^.\[`][^.\[]*)|\['(?:[^'\\]|\\(?s:.))*'\])"
 """A regular expression for a name that follows another step in ``route_text``."""
@@ -112,12 +112,12 @@ def _no_path(text: str, at: int, what: str, hint: str) -> ConfigError:
 
 
 def step_text(step: Step, first: bool = False) -> str:
-    """Returns a step as a path has it; ``first``: no other step precedes it."""
+    """Returns the spelling of a step in a path. With ``first``, no other step precedes it."""
     dot = "" if first else "."
     if isinstance(step, str):
         if step == trim(step) not in ("", WHOLE) and not _SIGN.search(step) and not _CALL.match(step):
             return dot + step
-        if step.endswith("\\"):  # the backslash would keep the closing backtick from closing
+        if step.endswith("\\"):  # the backslash would escape the closing backtick
             return key_text(step)
         return dot + "`" + re.sub(r"`(?=[.\[])", r"\\`", step) + "`"
     if isinstance(step, Index):
@@ -145,10 +145,10 @@ def route_text(steps: tuple[Step, ...]) -> str:
 
 
 def below(path: str, name: str) -> str:
-    """Returns the path of a field of the struct at ``path`` (empty: the top level), as messages and reports show it.
+    """Returns the path of a field of the struct at ``path`` (empty: the top level), as shown in messages and reports.
 
-    A name is quoted only if the syntax, or a list of paths, would otherwise not read it as this name. So different
-    fields have different paths. If a path begins with another path and a dot or bracket, it is a path below the other
-    one.
+    A name is quoted only if the syntax, or a list of paths, would otherwise not read it as this name. Different fields
+    therefore have different paths. If a path begins with another path and a dot or bracket, its field is inside the
+    field of the other path.
     """
     return path + step_text(name, first=not path)

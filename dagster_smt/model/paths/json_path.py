@@ -1,18 +1,18 @@
-"""JSONPath as Jayway's json-path reads it: names and filters, which are all that a condition on one record needs.
+"""JSONPath with the semantics of Jayway's json-path: names and filters, which are all that a condition needs.
 
-| part | means |
+| part | meaning |
 |---|---|
 | ``$`` | the key or value; it is optional |
 | ``.name``, ``['any name']`` | a field |
 | ``[?(test)]`` | an object that passes the test; of an array, the elements that pass it |
 | ``@.a.b``, ``!@.a.b`` in a test | the field exists (it may be null), or not; ``@`` alone is the value under test |
-| ``@.a == 'x'`` | also ``!= === !== < <= > >=``, with a text, a number, ``true``, ``false`` or ``null`` |
-| ``@.a in ['x', 1]`` | also ``nin``, with texts, whole numbers, ``true``, ``false`` and ``null`` |
-| ``@.a =~ /regex/i`` | the whole text matches an expression of Java |
+| ``@.a == 'x'`` | also ``!= === !== < <= > >=``, with a string, a number, ``true``, ``false`` or ``null`` |
+| ``@.a in ['x', 1]`` | also ``nin``, with strings, whole numbers, ``true``, ``false`` and ``null`` |
+| ``@.a =~ /regex/i`` | the whole string matches a Java regular expression |
 | ``&&``, ``||``, ``!(…)``, ``(…)`` | and, or, not |
 
-Other parts of JSONPath, such as ``..``, ``*`` and functions, are refused by name, because no recorded case shows their
-results. Decision 32 says why this parser is not a library.
+Other parts of JSONPath, such as ``..``, ``*`` and functions, are rejected with an error that names the part, because no
+recorded case shows their results. Decision 32 explains why this parser is not a library.
 """
 
 import re
@@ -42,7 +42,7 @@ SUBSET = "names ($.a.b, $['any name']) and filters ($.a[?(@.b == 'x' && @.c)]) c
 
 
 class RefusedJsonPath(ValueError):
-    """A text that is not a JSONPath, or one with a part that is not supported."""
+    """Raised for a string that is not a JSONPath, or that contains an unsupported part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class RegexMatch:
-    """True if the text of a field matches a regular expression of Java."""
+    """True if a string field matches a Java regular expression."""
 
     names: Names
     pattern: str
@@ -105,8 +105,8 @@ class JsonPath:
     """A path of names and filters.
 
     Attributes:
-        text: As the user wrote it.
-        steps: From the key or value.
+        text: The path as the user wrote it.
+        steps: The steps, from the key or value.
     """
 
     text: str
@@ -119,7 +119,7 @@ class JsonPath:
 
     @property
     def definite(self) -> bool:
-        """True if the path leads to at most one value."""
+        """True if the path matches at most one value."""
         return len(self.names) == len(self.steps)
 
 
@@ -138,7 +138,7 @@ def parse_json_path(text: str) -> JsonPath:
     """Parses a path.
 
     Raises:
-        RefusedJsonPath: The text is not a JSONPath, or has a part that is not supported.
+        RefusedJsonPath: The string is not a JSONPath, or contains an unsupported part.
     """
     reader = _JsonPathReader(text)
     steps = reader.path()
@@ -148,7 +148,7 @@ def parse_json_path(text: str) -> JsonPath:
 
 
 class _JsonPathReader:
-    """A reader of one path; ``at`` is the position of the next part."""
+    """A reader of one path. ``at`` is the position of the next part."""
 
     def __init__(self, text: str):
         self.text, self.at, self.depth = text, 0, 0
@@ -161,7 +161,7 @@ class _JsonPathReader:
         raise RefusedJsonPath(f"'{self.text}' cannot be used as a JSONPath: {what} (position {self.at})")
 
     def take(self, word: str) -> bool:
-        """Moves past a word if the word comes next, and returns whether it does."""
+        """Moves past a word if the word comes next. Returns True if it does."""
         if not self.text.startswith(word, self.at):
             return False
         self.at += len(word)

@@ -1,4 +1,4 @@
-"""The steps of a field path, and the reader of names in backticks, which both syntaxes of paths share."""
+"""The steps of a field path, and the reader of names in backticks, which both path syntaxes share."""
 
 from dataclasses import dataclass
 
@@ -24,14 +24,14 @@ class Deep:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Every field or key whose name a regular expression (Java's) matches anywhere."""
+    """Every field or key of whose name a regular expression (Java syntax) matches some part."""
 
     pattern: str
     any_case: bool = False
 
     @property
     def java(self) -> str:
-        """The pattern with its flag, as Java and Spark read it."""
+        """The pattern with its flag, in the form that Java and Spark read."""
         if self.any_case:
             return f"(?i){self.pattern}"
         return self.pattern
@@ -39,7 +39,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class OfType:
-    """Every field, element or map value of a Connect type, without those of a logical type."""
+    """Every field, element or map value of a Connect type, except values of a logical type."""
 
     type: str
 
@@ -58,7 +58,8 @@ Step = str | Index | Every | Deep | Match | OfType | OfLogical
 def quoted(text: str, start: int, ends: str = ".") -> tuple[str, int]:
     """Reads the step that opens with the backtick at ``start``.
 
-    A backtick closes at the end of the text and before one of ``ends``, unless a backslash precedes it.
+    A backtick closes the step at the end of the path and before one of ``ends``, unless a backslash precedes the
+    backtick.
 
     Returns:
         The step, and the position after its closing backtick.

@@ -16,8 +16,8 @@ class Destination:
         status: ``written``; ``held`` if a run that ended early had already written these rows; or ``failed``.
         records: The number of records for the table.
         rows: The number of written rows; for a table with keys, the number of records.
-        is_new: True if this run is the first one that writes the table.
-        problems: The reasons of a failure.
+        is_new: True if this run is the first to write the table.
+        problems: The reasons for a failure.
     """
 
     topic: str
@@ -30,12 +30,15 @@ class Destination:
 
     @property
     def failed(self) -> bool:
-        """True if nothing was committed to the table; its records remain to be read."""
+        """True if nothing was committed to the table, so that its records have yet to be read."""
         return self.status == "failed"
 
 
 def joined_destinations(batches: Iterable[Sequence[Destination]]) -> tuple[Destination, ...]:
-    """Returns the tables of several consecutive windows. A table that failed and was written later has not failed."""
+    """Returns the tables of several consecutive windows.
+
+    A table that failed at first and was written later has not failed.
+    """
     together: dict[str, Destination] = {}
     for batch in batches:
         for one in batch:
@@ -52,7 +55,7 @@ def joined_destinations(batches: Iterable[Sequence[Destination]]) -> tuple[Desti
 
 
 def summary_of(destinations: Sequence[Destination]) -> str:
-    """``200 tables written, 3 of them new, 1 failed``"""
+    """Returns a summary such as ``200 tables written, 3 of them new, 1 failed``."""
     written = [one for one in destinations if not one.failed]
     failed = len(destinations) - len(written)
     new = sum(one.is_new for one in written)

@@ -1,4 +1,4 @@
-"""The record of an erasure: what was done where, and what was proven. It never names a person."""
+"""The report of an erasure: what was done in each location, and what was proven. It never names a person."""
 
 import json
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ Action = Literal["deleted", "re-keyed", "emptied", "tombstones sent", "nothing t
 
 @dataclass(frozen=True, slots=True)
 class Residue:
-    """A place where a value of an erased person is left.
+    """A location where a value of an erased person is left.
 
     Attributes:
         where: The kind of file or record, such as ``statistics in the log``.
-        file: The file or partition; it never contains a value.
+        file: The file or partition. The name never contains a value.
         count: The number of values.
-        remedy: What removes it.
+        remedy: How to remove the values.
     """
 
     where: str
@@ -32,14 +32,14 @@ class Residue:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What the residue scan read.
+    """The files and records that the residue scan read.
 
     Attributes:
         files: The number of files.
-        bytes: Their size.
+        bytes: The size of the files.
         records: The number of records of topics.
         whole: True if everything was read; False if a file could not be read.
-        unread: The files that could not be read, with the reason.
+        unread: The files that could not be read, each with the reason.
     """
 
     files: int = 0
@@ -51,18 +51,18 @@ class Scan:
 
 @dataclass(frozen=True)
 class ErasedPlace:
-    """What an erasure did in one place.
+    """The work of an erasure in one location.
 
     Attributes:
-        asset: The asset that writes to the place.
-        kind: ``table``, ``deletions`` (remembered beside a table with keys), ``dead letters`` or ``topic``.
+        asset: The asset that writes to the location.
+        kind: ``table``, ``deletions`` (remembered next to a table with keys), ``dead letters`` or ``topic``.
         place: The table, or the topic with its cluster or folder.
         action: What was done with rows and records.
         rows: The number of rows or records.
-        rounds: How often the rows were searched; more than once if a run committed meanwhile.
+        rounds: How often the rows were searched; more than once if a run committed in the meantime.
         past: What was done with old versions.
-        residue: Values that are left.
-        scan: What was read to find them; None: nothing was read.
+        residue: The values that are left.
+        scan: What was read to find the residue; None if nothing was read.
         waits: What only time removes, such as the retention of a topic.
         problems: What failed.
     """
@@ -102,20 +102,20 @@ class ErasedPlace:
 
 @dataclass(frozen=True)
 class ErasureReport:
-    """The record of one erasure.
+    """The report of one erasure.
 
     Attributes:
-        erasure: The name of the erasure: random, and the same in the register.
+        erasure: The name of the erasure. It is random, and the same in the register.
         millis: The time, in milliseconds since the epoch.
         run: The orchestrator's run and step.
         kinds: The kinds of the ids.
         persons: The number of ids.
-        new: The number of ids that the registers did not have before.
-        short: The number of ids that the scan searched for only where a person is named, because they are short
-            numbers that may be anything else.
-        registers: The registers that remember the persons.
-        places: What was done, place by place.
-        not_covered: Places that this package does not know or does not reach.
+        new: The number of ids that were new to the registers.
+        short: The number of ids that the scan only searched for where a person is named. These ids are short numbers
+            that may mean anything elsewhere.
+        registers: The registers that remember the erased people.
+        places: What was done, location by location.
+        not_covered: Locations that this package does not know or cannot reach.
     """
 
     erasure: str
@@ -131,12 +131,12 @@ class ErasureReport:
 
     @property
     def proven(self) -> bool:
-        """True if no value is left in any place."""
+        """True if no value is left in any location."""
         return bool(self.places) and all(place.proven for place in self.places)
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """The problems of all places."""
+        """The problems of all locations."""
         return tuple(dict.fromkeys(problem for place in self.places for problem in place.problems))
 
     @property
@@ -150,16 +150,16 @@ class ErasureReport:
         return sum(one.count for place in self.places for one in place.residue)
 
     def to_data(self) -> dict[str, Any]:
-        """Returns the record as JSON data."""
+        """Returns the report as JSON data."""
         places = [{**asdict(place), "proven": place.proven, "verdict": place.verdict} for place in self.places]
         return {**asdict(self), "at": _moment(self.millis), "proven": self.proven, "places": places}
 
     def to_json(self) -> str:
-        """Returns the record as JSON."""
+        """Returns the report as JSON."""
         return json.dumps(self.to_data(), indent=2)
 
     def to_markdown(self) -> str:
-        """Returns the record for people."""
+        """Returns the report as Markdown, for people."""
         verdict = "no value is left" if self.proven else "not everything is proven: see the places"
         head = [
             f"# Erasure {self.erasure}",

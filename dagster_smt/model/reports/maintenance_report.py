@@ -1,4 +1,4 @@
-"""The report of a maintenance of a table."""
+"""The report of one maintenance of a table."""
 
 from dataclasses import dataclass
 
@@ -29,8 +29,8 @@ class StepReport:
         step: ``compact``, ``manifests``, ``expire`` or ``clean_up``.
         seconds: The duration.
         result: The result; None if the step failed.
-        tries: The number of tries.
-        problem: The reason of the failure.
+        tries: The number of attempts.
+        problem: The reason for the failure.
     """
 
     step: str
@@ -45,11 +45,11 @@ class MaintenanceReport:
     """One maintenance of a table.
 
     Attributes:
-        place: The table.
-        before, after: The files of the table; None if the table does not exist yet, or the files could not be read.
+        place: The table. before, after: The files of the table; None if the table does not exist yet, or the files
+            could not be read.
         steps: The steps, in order.
         rows: The rows of the table at the end; None if the run did not count them.
-        notes: Comparisons of rows that were not possible.
+        notes: Row comparisons that were not possible.
         problems: All problems.
     """
 

@@ -1,4 +1,4 @@
-"""Escaped names and texts for Markdown: they cannot close a block, or become a link, a picture or a tag."""
+"""Escapes names and strings for Markdown, so that they cannot close a block or become a link, a picture or a tag."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ _ADDRESS = re.compile(r"(https?|ftp|mailto|www|@)(?=[:.\w])", re.IGNORECASE)
 
 
 def code(text: str) -> str:
-    """Returns a text as inline code, even if it holds backticks."""
+    """Returns a string as inline code, even if it contains backticks."""
     shown = visible(text)
     runs = _runs(shown)
     ticks = "`" * next(n for n in range(1, len(shown) + 2) if n not in runs)
@@ -19,12 +19,15 @@ def code(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Returns a text as part of a sentence. An invisible blank keeps renderers from turning addresses into links."""
+    """Returns a string as part of a sentence.
+
+    An invisible space prevents renderers from turning addresses into links.
+    """
     return _ADDRESS.sub("\\1&#8203;", _MARKS.sub(r"\\\1", visible(text)))
 
 
 def fenced(lines: Iterable[str], language: str = "text") -> str:
-    """Returns lines as a block of code, even if they hold backticks."""
+    """Returns lines as a code block, even if they contain backticks."""
     shown = [visible(line) for line in lines]
     lengths: list[int] = []
     for line in shown:
@@ -34,7 +37,7 @@ def fenced(lines: Iterable[str], language: str = "text") -> str:
 
 
 def table(rows: Sequence[Sequence[str]], right: int = 0) -> str:
-    """Returns a table; its first row is the header.
+    """Returns a table whose first row is the header.
 
     Args:
         rows: Cells of Markdown.
@@ -51,7 +54,7 @@ def table(rows: Sequence[Sequence[str]], right: int = 0) -> str:
 
 
 def cell(markdown: str) -> str:
-    """Returns Markdown for a cell of a table, where an unescaped bar would end the cell even within code."""
+    """Returns Markdown for a table cell. An unescaped bar would end the cell, even within code."""
     return re.sub(r"(?<!\\)((?:\\\\)*)\|", r"\1\\|", markdown).replace("\n", " ")
 
 

@@ -11,14 +11,14 @@ from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range, Window, range_texts
 
 MISMATCHED = "mismatched"
-"""The action of a record whose key and value hold different values of one column."""
+"""The action of a record whose key and value contain different values of one column."""
 ACTIONS = ("added", "dropped", "renamed", "cast", "changed", "masked", "extracted", "routed", "undecoded", MISMATCHED)
 """``cast``: the type changes; ``changed``: only the value changes; ``masked``: the value can no longer be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """One thing a stage may do to a record, numbered by its position in the plan.
+    """One thing that a stage may do to a record, numbered by its position in the plan.
 
     Attributes:
         stage: Index of the stage.
@@ -27,10 +27,10 @@ class LedgerEntry:
         path: The configured path or name, in the user's spelling.
         side: ``key``, ``value``, ``headers`` or ``topic``.
         target: For ``renamed`` and ``cast``: the new name or type.
-        matched: The fields that ``path`` leads to, if their names differ from it (a path with patterns, a V1 name with
-            dots) and the plan knows the schema.
-        explicit: True if the user names in ``path`` a field that must exist.
-        from_records: True if the plan does not have the entry: a foreign stage changed this field in a record.
+        matched: The fields that ``path`` matches, if their names differ from ``path`` (a path with patterns, a V1 name
+            with dots) and the plan knows the schema.
+        explicit: True if ``path`` names a field that must exist.
+        from_records: True if the plan does not have the entry, because a foreign stage changed this field in a record.
     """
 
     stage: int
@@ -64,7 +64,7 @@ class FieldChanges:
     Attributes:
         stage: Index of the stage.
         action: ``added``, ``dropped``, ``cast``, ``changed`` or ``routed``.
-        side: ``key``, ``value``, ``headers``, ``topic``, or ``record`` for its timestamp and partition.
+        side: ``key``, ``value``, ``headers``, ``topic``, or ``record`` for the record's timestamp and partition.
         path: The field.
         records: The number of records.
     """
@@ -78,7 +78,7 @@ class FieldChanges:
 
 @dataclass(frozen=True, slots=True)
 class StageCounts:
-    """The number of records that reached a stage, and of those that it dropped or refused."""
+    """The number of records that reached a stage, and how many of them the stage dropped or rejected."""
 
     alias: str
     transform: str
@@ -104,14 +104,14 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class HeldBack:
-    """A field without a decision, which a policy holds back.
+    """A field that a policy holds back, because the policy has no decision about it.
 
     Attributes:
         topic: The topic.
         part: ``value``, ``key`` or ``headers``.
-        path: The path of the field, or the name of the header; empty if records lost fields that a sample does not
-            show.
-        records: The number of sampled records with the field; 0 if a schema or a tag names it.
+        path: The path of the field, or the name of the header. Empty if records lost fields that do not appear in the
+            sample.
+        records: The number of sampled records with the field; 0 if the field comes from a schema or a tag.
     """
 
     topic: str
@@ -122,7 +122,7 @@ class HeldBack:
 
 @dataclass(frozen=True, slots=True)
 class SchemaUse:
-    """The number of a topic's records with one schema.
+    """The number of a topic's records that have one schema.
 
     ``schema`` is the schema's id in a registry, or the name and a digest of an envelope's schema.
     """
@@ -135,7 +135,7 @@ class SchemaUse:
 
 @dataclass(frozen=True, slots=True)
 class RejectedRecord:
-    """The place and the reason of a record's failure, never its content.
+    """The location and the reason of a record's failure, never its content.
 
     ``stage`` is the alias of the stage, or ``key.converter`` / ``value.converter``.
     """
@@ -152,9 +152,9 @@ class KeyCounts:
     """The effects of a topic's events on the rows of a table with keys.
 
     Attributes:
-        inserted, updated, deleted: Rows.
-        superseded: Events that a later event of the same key made void, in this run or an earlier one.
-        incomplete: Rows without the value of a column, because no event that was read contains it.
+        inserted, updated, deleted: Numbers of rows.
+        superseded: Events without effect, because this run or an earlier one has read a later event of the same key.
+        incomplete: Rows that lack the value of a column, because no event that was read contains the value.
         without_row: Deletions of keys that have no row.
     """
 
@@ -167,7 +167,7 @@ class KeyCounts:
 
     @property
     def text(self) -> str:
-        """``3 rows inserted, 1 updated, 2 deleted``, with the other counts that are not 0"""
+        """Returns a summary such as ``3 rows inserted, 1 updated, 2 deleted``, with the other counts that are not 0."""
         words = {
             "events superseded": self.superseded,
             "rows incomplete": self.incomplete,
@@ -181,11 +181,11 @@ class KeyCounts:
 
     @property
     def keys(self) -> int:
-        """The events that decided about the row of their key."""
+        """The number of events that determined the row of their key."""
         return self.inserted + self.updated + self.deleted + self.without_row
 
     def add(self, action: str, keys: int, incomplete: int) -> None:
-        """Adds the keys that have one action (``tables.keyed.row_actions``)."""
+        """Adds the keys with one action (``tables.keyed.row_actions``)."""
         self.incomplete += incomplete
         if action == "insert":
             self.inserted += keys
@@ -198,7 +198,7 @@ class KeyCounts:
 
 
 def sum_of_keys(counts: Iterable[KeyCounts]) -> KeyCounts:
-    """Returns the counts of several topics, or of several runs, together."""
+    """Returns the sums of the counts of several topics or several runs."""
     total = KeyCounts()
     for one in counts:
         for count in fields(KeyCounts):
@@ -211,12 +211,12 @@ class Unread:
     """Records of one topic that were not read, because a stage drops them in any case.
 
     Attributes:
-        topic: The topic.
-        stage, alias: Number and name of the stage. All counts have the records as dropped by this stage.
-        records: The number of records, or of offsets.
-        ranges: Their offsets.
-        counted: True if ``records`` is the number of records; else it is the number of offsets, some of which may be
-            empty.
+        topic: The topic. stage, alias: Number and name of the stage. All counts treat the records as dropped by this
+            stage.
+        records: The number of records or of offsets; see ``counted``.
+        ranges: The offsets of the records.
+        counted: True if ``records`` is the number of records. False if it is the number of offsets, some of which may
+            have no record.
     """
 
     topic: str
@@ -228,14 +228,14 @@ class Unread:
 
     @property
     def text(self) -> str:
-        """``100 records of orders were not read, as stage 'new' drops them: orders-0 [0, 100)``"""
+        """For example ``100 records of orders were not read, as stage 'new' drops them: orders-0 [0, 100)``."""
         what = "records" if self.counted else "offsets"
         return (
             f"{self.records} {what} of {self.topic} were not read, as stage '{self.alias}' drops them: {self.places()}"
         )
 
     def places(self, most: int = 5) -> str:
-        """Returns the first ranges as text."""
+        """Returns the first ranges as a string."""
         text = ", ".join(range_texts(self.ranges[:most]))
         more = len(self.ranges) - most
         if more <= 0:
@@ -247,20 +247,20 @@ class Unread:
 class TopicCounts:
     """The counts of one topic's records and of their rows.
 
-    A record is one row, unless the topic table turns arrays into rows. A record then has one row for each element.
+    A record is one row, unless the topic table turns arrays into rows. In that case a record has one row for each
+    element.
 
     Attributes:
         records: Records of the window.
-        converters: Rows that a converter refused.
-        dropped, failed: Rows, per stage.
+        converters: Rows that a converter rejected. dropped, failed: Rows, per stage.
         touched: Rows, per ledger entry.
         further: Rows beyond the first row of each record.
-        empty: Records without a row: empty arrays, messages about no row. Each counts as one row that is dropped, by no
-            stage.
+        empty: Records without a row: empty arrays, and messages that contain no row. Each is counted as one row that is
+            dropped, by no stage.
         refused: Records with a failed row, if records may have several rows; else 0.
-        changes: What foreign stages changed.
-        erased: Records of erased persons. The run does not run them; each counts as one row that is dropped, by no
-            stage.
+        changes: The changes that foreign stages made.
+        erased: Records of erased people. The run does not evaluate them. Each is counted as one row that is dropped, by
+            no stage.
     """
 
     records: int = 0
@@ -317,36 +317,37 @@ class RunReport:
     Attributes:
         name: Name of the run's asset or op.
         window: The offsets of the run.
-        records_in: Records of the window.
-        records_out, dropped, failed: Rows by result; they add up to ``rows_in``. A record is one row, unless the topic
-            table turns arrays into rows. With ``errors.tolerance=all`` failed records become dead letters.
+        records_in: Records of the window. records_out, dropped, failed: Rows by result; they add up to ``rows_in``. A
+            record is one row, unless the topic table turns arrays into rows. With ``errors.tolerance=all`` failed
+            records become dead letters.
         stages: Counts of rows per stage, in order.
-        ledger: Counts of rows per (stage, path).
-        before, after: Value schema before and after the chain; ``None`` if schemaless.
+        ledger: Counts of rows per (stage, path). before, after: Value schema before and after the chain; ``None`` if
+            schemaless.
         previous: Value schema after the chain in the table's previous commit; ``None`` if that commit had none.
-        lineage: Path of each output column to the input fields that it depends on; empty if schemaless.
-        masked: Output columns whose value a MaskField stage replaced.
+        lineage: Path of each output column to the input fields that the column depends on; empty if schemaless.
+        masked: Output columns whose value was replaced by a MaskField stage.
         rejects: The first rejects of each topic.
         topics: Counts per topic; their sums are the counts above.
-        failures: The problems of topics of which the run committed nothing.
-        files, bytes: Data files that the commit added, and their size.
+        failures: The problems of topics of which the run committed nothing. files, bytes: Data files that the commit
+            added, and their size.
         seconds: Wall time per phase.
         status: ``committed``, ``empty`` (nothing new), or ``already committed``.
-        schemas: The number of records of each schema, for records that carry their schema into columns and for those
+        schemas: The number of records of each schema, for records that carry their schema into columns and for records
             whose schemas are in a registry.
         warnings: Problems that did not stop the run, such as a mask that touched no record.
         unread: Records of the window that were not read. They are in the counts, but not in the ledger.
         chain: Hash of the chain; empty in reports of older versions.
-        rows_written: Rows that the commit added, as the table format counts them; None if it does not count them.
+        rows_written: Rows that the commit added, as counted by the table format; None if it does not count them.
         parts: The parts of the window, if it was read for several time partitions. The table does not store them.
-        unwritten: The failed records whose dead letters the topic of dead letters refuses in every form.
+        unwritten: The failed records whose dead letters the dead letter topic rejects in every form.
         keyed: For a table with keys: the effects of the events on its rows, by topic; empty for other tables.
         key_after: For a table with keys: the schema of the key after the chain.
         key_lineage: For a table with keys: the input fields of each field of the key after the chain.
         destinations: For a run that writes many tables: the result for each table.
         destination_reports: For a run that writes many tables: the reports of the written tables, by topic. The table
             does not store them.
-        way: The name of the way that the records took, from ``spark.ways``; empty if the run evaluated no record.
+        way: The name of the way in which the records were evaluated, from ``spark.ways``; empty if the run evaluated no
+            record.
     """
 
     name: str
@@ -385,22 +386,22 @@ class RunReport:
 
     @property
     def rows_in(self) -> int:
-        """Rows of the records that were read. An array without elements counts as one row."""
+        """Rows of the records that were read. An array without elements is counted as one row."""
         return self.records_in + sum(c.further for c in self.topics.values())
 
     @property
     def empty(self) -> int:
-        """Records among ``dropped`` that have no row: empty arrays, messages about no row."""
+        """Records among ``dropped`` that have no row: empty arrays, and messages that contain no row."""
         return sum(c.empty for c in self.topics.values())
 
     @property
     def erased(self) -> int:
-        """The number of records of erased persons, which the run left out."""
+        """The number of records of erased people, which the run left out."""
         return sum(c.erased for c in self.topics.values())
 
     @property
     def failed_records(self) -> int:
-        """Records with a failed row: each is one dead letter."""
+        """The number of records with a failed row. Each is one dead letter."""
         return self.failed - sum(c.all_failed - c.failed_records for c in self.topics.values())
 
     def of_topic(self, topic: str) -> "RunReport":
@@ -471,7 +472,7 @@ def stage_counts(stages: Sequence[tuple[str, str]], counts: TopicCounts) -> list
 
 
 def ledger_lines(entries: Sequence[LedgerEntry], counts: TopicCounts) -> list[LedgerLine]:
-    """Returns each entry with the number of records that it touched, and then the changes of foreign stages."""
+    """Returns each entry with the number of records that it touched, followed by the changes of foreign stages."""
     touched = counts.touched or (0,) * len(entries)
     lines = [LedgerLine(entry, number) for entry, number in zip(entries, touched, strict=True)]
     aliases = {entry.stage: entry.alias for entry in entries}
@@ -512,7 +513,7 @@ def silent_lines(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts]) ->
 
 
 def add_up(counts: Iterable[TopicCounts]) -> TopicCounts:
-    """Returns the counts of several topics together."""
+    """Returns the sums of the counts of several topics."""
     topics = list(counts)
 
     def per_stage(name: str) -> tuple[int, ...]:
@@ -534,7 +535,7 @@ def add_up(counts: Iterable[TopicCounts]) -> TopicCounts:
 
 
 def joined(reports: Sequence["RunReport"]) -> "RunReport":
-    """Returns one report of several consecutive windows. Schema and lineage are those of the last window."""
+    """Returns one report for several consecutive windows. Schema and lineage are those of the last window."""
     last = reports[-1]
     if len(reports) == 1:
         return last
@@ -586,7 +587,7 @@ def joined(reports: Sequence["RunReport"]) -> "RunReport":
 
 
 def _keyed_of(reports: Sequence["RunReport"]) -> dict[str, KeyCounts]:
-    """Returns the changes of keys by topic, of all reports together."""
+    """Returns the changes of keys by topic, summed over all reports."""
     counts: dict[str, list[KeyCounts]] = {}
     for report in reports:
         for topic, of_topic in report.keyed.items():
@@ -598,7 +599,7 @@ def _keyed_of(reports: Sequence["RunReport"]) -> dict[str, KeyCounts]:
 
 
 def _destination_reports(reports: Sequence["RunReport"]) -> "dict[str, RunReport]":
-    """Returns the report of each table, of all windows together."""
+    """Returns the report of each table, joined over all windows."""
     by_topic: dict[str, list[RunReport]] = {}
     for report in reports:
         for topic, of_table in report.destination_reports.items():
@@ -618,7 +619,7 @@ def _sum_of(numbers: Iterable[int | None]) -> int | None:
 
 
 OF_ARRAYS = ("further", "empty", "refused")
-"""Counts that are 0 unless arrays are rows."""
+"""The names of counts that are 0 unless arrays are rows."""
 
 
 def leaf_labels(schema: Schema | None, prefix: str = "") -> dict[str, str]:
@@ -636,12 +637,12 @@ def leaf_labels(schema: Schema | None, prefix: str = "") -> dict[str, str]:
 def schema_diff(
     before: Schema | None, after: Schema | None, lineage: Mapping[str, Sequence[str]] | None = None
 ) -> list[FieldChange]:
-    """Returns the differences of two schemas: renamed fields, then removed, changed and added ones.
+    """Returns the differences of two schemas: first renamed fields, then removed, changed and added fields.
 
     Args:
         before, after: The schemas.
-        lineage: For each field after, the fields before that it depends on. A field that differs in its name only is
-            a rename; its line has the new name in ``after``.
+        lineage: For each field of ``after``, the fields of ``before`` that it depends on. A field that differs only in
+            its name is a rename; its line has the new name in ``after``.
     """
     old, new = leaf_labels(before), leaf_labels(after)
     moved = _renames(old, new, lineage or {})
@@ -658,14 +659,14 @@ def schema_diff(
 
 
 def of_value(source: str) -> str | None:
-    """Returns the path of a source in the value; None if the source is in another part of the record."""
+    """Returns a source's path in the value; None if the source is in a different part of the record."""
     if source.startswith(("value.", "value[")):
         return source[len("value") :].removeprefix(".")
     return None
 
 
 def _renames(old: Mapping[str, str], new: Mapping[str, str], lineage: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Returns new paths by old paths, for fields that exist under another name only."""
+    """Returns new paths by old paths, for fields that differ only in their name."""
     renames: dict[str, str] = {}
     for path, sources in lineage.items():
         source = (of_value(sources[0]) or "") if len(sources) == 1 else ""

@@ -11,12 +11,12 @@ from dagster_smt.model.topics.keyed import TableMode
 
 @dataclass(frozen=True, slots=True)
 class FileSizes:
-    """The files that hold the rows of a table.
+    """The files that contain the rows of a table.
 
     Attributes:
         files: The number of files.
         bytes: The size of all files together.
-        small: The number of files that are small.
+        small: The number of small files.
     """
 
     files: int = 0
@@ -29,30 +29,31 @@ class TableFacts:
     """A table after a run.
 
     Attributes:
-        rows: The rows that the commits of the table count.
+        rows: The number of rows according to the commits of the table.
         by_topic: The same by topic.
         ends: The end of the progress, by topic and partition.
         gaps: The offsets that no run will ever read, as ``{topic: {partition: [[start, end], …]}}``.
         holes: The offsets between those of the table that no run has read yet, in the same form.
         last: The report of the last commit; its status is ``already committed``.
-        lag: The number of offsets of each topic that the source holds and the table has not read.
-        counted: The rows that the table format counts; None for topics, and if the run did not count.
+        lag: The number of offsets of each topic that the source has and the table has not read.
+        counted: The number of rows according to the table format; None for topics, and if the run did not count.
         foreign: Commits of other writers that may have changed rows, if ``counted`` differs from ``rows``.
         residue: The number of sampled records in which a masked value survives, by (masked field, other field).
         sampled: The number of sampled records.
-        broken: The breaches of the table's contract, as ``{path: breach}``.
+        broken: The violations of the table's contract, as ``{path: violation}``.
         unmasked: The fields that masks, drops and renames left unchanged in records of the table.
         accepted: The part of ``unmasked`` that a person has accepted.
-        schema_problems: The columns of the plan that the table does not have, or has with another type, as
+        schema_problems: The columns of the plan that are missing in the table or have a different type there, as
             ``{column: problem}``.
         mode: The mode of the table; see ``TableSink``.
         repeated_keys: The number of keys with several rows, or with ``scd2`` several current versions; None for tables
             without keys, and if the run did not count.
         unseen: The facts that could not be read, with the reason: ``state``, ``topics``, ``rows``, ``columns``,
             ``contract``, ``keys``, ``sample``, ``files`` or ``held_back``.
-        files: The sizes of the table's files; None if the run did not measure.
-        tables: The rows of each table by topic, if a run writes many tables.
-        waiting: The number of offsets whose records the next run reads again, because their table could not be written.
+        files: The sizes of the table's files; None if the run did not measure them.
+        tables: The number of rows of each table by topic, if a run writes many tables.
+        waiting: The number of waiting offsets: the next run reads their records again, because their table could not be
+            written.
         held_back: The fields that the policy of the run held back.
     """
 

@@ -1,4 +1,7 @@
-"""Records of a table in which a mask, drop or rename touched nothing. The table remembers them until they run again."""
+"""Records of a table in which a mask, drop or rename touched nothing.
+
+The table remembers them until they are read again.
+"""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,18 +10,20 @@ from typing import Any
 from dagster_smt.model.windows.offsets import OffsetSet
 
 MOST_ENTRIES, MOST_RANGES, MOST_RUNS = 50, 500, 20
-"""Limits of the entries, ranges and runs that a table remembers, so that commits do not grow without end. Beyond a
-limit neighbouring ranges are joined; no offset is forgotten."""
+"""The limits of the entries, ranges and runs that a table remembers, so that commits do not grow without end.
+
+Beyond a limit, neighbouring ranges are joined; no offset is forgotten.
+"""
 SEVERAL = "(several)"
 
 
 @dataclass(frozen=True, slots=True)
 class Unmasked:
-    """A path that a mask, drop or rename relied on, and the records that entered the table without its effect.
+    """A path of a mask, drop or rename, and the records that entered the table without its effect.
 
     Attributes:
-        entry: Fingerprint of the ledger entry; empty if no later run can show that the entry was right.
-        stage, action, side, path: The entry, as reports show it.
+        entry: Fingerprint of the ledger entry; empty if no later run can show that the entry was right. stage, action,
+            side, path: The entry, as shown in reports.
         left_out: True if the definition's chain has the entry, but the run's chain did not.
         runs: The last runs, oldest first.
         offsets: The records.
@@ -68,7 +73,7 @@ class Unmasked:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The decision of a person that remembered records are fine.
+    """A person's decision that the remembered records are acceptable.
 
     Attributes:
         run: The run that accepted the records.
@@ -90,9 +95,9 @@ def remembered(
 
     Args:
         before: The records that the table remembered before the run.
-        read: The offsets that the run has read, and so replaced.
-        touched: Fingerprints of entries that touched records in the run. Their older records are forgotten: these
-            records did not have the field.
+        read: The offsets that the run has read, and therefore replaced.
+        touched: Fingerprints of entries that touched records in the run. Older records of these entries are forgotten,
+            because they did not have the field.
         added: The records that the run adds.
     """
     left = []
@@ -122,7 +127,7 @@ def offsets_on_record(unmasked: Sequence[Unmasked]) -> OffsetSet:
 
 def _bounded(unmasked: list[Unmasked]) -> tuple[Unmasked, ...]:
     while len(unmasked) > MOST_ENTRIES:
-        # the two oldest entries become one; a mask among them decides how severe the entry is
+        # the two oldest entries become one, which is as severe as a mask if one of them is a mask
         first, second = unmasked[0], unmasked[1]
         if "masked" in (first.action, second.action):
             action = "masked"

@@ -1,4 +1,4 @@
-"""Formats of change data: messages that contain a row, and metadata beside the row (FLIP-107).
+"""Formats of change data: messages that contain a row, and metadata next to the row (FLIP-107).
 
 ``debezium-json`` is Debezium's envelope as JSON, with or without a schema around it. ``canal-json`` is Canal's message
 about MySQL. The metadata keys are those of Flink's formats of the same names, and a few that Flink lacks.
@@ -10,7 +10,7 @@ from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.format import Format
 
 ROW = "row"
-"""The field of a decoded message that holds the row after the change, or the deleted row."""
+"""The field of a decoded message that contains the row after the change, or the deleted row."""
 _TIME, _TEXT, _MAP, _STRUCT = ("Timestamp", "int64"), ("string",), ("map<string,string>",), ("struct",)
 CHANGE_METADATA: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "debezium-json": {
@@ -44,14 +44,14 @@ CHANGE_METADATA: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 
 
 def is_change(form: Format) -> bool:
-    """Returns whether a format's messages contain rows."""
+    """Returns True if a format's messages contain rows."""
     return form.kind in CHANGE_METADATA
 
 
 def metadata_key(form: Format, key: str) -> str | None:
     """Returns a metadata key by the format's own name; None if the key belongs to the record.
 
-    ``value.source.table``, ``debezium-json.source.table`` and ``value.debezium-json.source.table`` are the same.
+    ``value.source.table``, ``debezium-json.source.table`` and ``value.debezium-json.source.table`` mean the same key.
     """
     if not is_change(form):
         return None

@@ -1,6 +1,6 @@
-"""The columns of a topic table, and the part of a record that each column holds (FLIP-107, KLIP Kafka headers).
+"""The columns of a topic table, and the part of a record that each column contains (FLIP-107, KLIP Kafka headers).
 
-| column | from |
+| column | contents |
 |---|---|
 | physical | a field of the key or of the value |
 | metadata | a property of the record: ``topic``, ``offset``, ``headers``, … |
@@ -17,10 +17,10 @@ from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import STRING, Schema, Type, optional
 
 Duplicates = Literal["first", "last", "all", "error"]
-"""The header that counts if several have one name; with ``error`` such a record fails."""
+"""The header to take if several headers have the same name. With ``error`` such a record fails."""
 DUPLICATES: tuple[Duplicates, ...] = ("first", "last", "all", "error")
 HeaderMatch = Duplicates | int
-"""The header of a name that a column holds; a number counts from 1."""
+"""The header of a name that a column contains. A number is counted from 1."""
 FieldsInclude = Literal["ALL", "EXCEPT_KEY"]
 Integrity = bool | Literal["check"]
 PushDown = Literal["off", "exact", "no-tombstones"]
@@ -29,12 +29,12 @@ PUSH_DOWN: tuple[PushDown, ...] = ("off", "exact", "no-tombstones")
 
 @dataclass(frozen=True)
 class Metadata:
-    """A part of the record beside key and value.
+    """A part of the record other than key and value.
 
     Attributes:
         key: ``topic``, ``partition``, ``offset``, ``timestamp``, ``timestamp-type``, ``headers`` or ``leader-epoch``;
             or a key of a format's metadata: ``value.source.table``.
-        duplicates: For ``headers`` as a map: the header that counts if several have one name.
+        duplicates: For ``headers`` as a map: the header to take if several headers have the same name.
     """
 
     key: str
@@ -46,12 +46,12 @@ class HeaderValue:
     """The value of one header.
 
     Attributes:
-        key: The header's name, with its case.
-        match: The header to take if several have the name. ``all``: an array of them; ``2``: the second. The column is
-            null if there is no such header.
-        decode: The decoder of its bytes, such as ``int_from_bytes`` or ``int_from_bytes(LITTLE_ENDIAN)``.
-        strict: True if a record fails when its bytes cannot be decoded; else the column is null, and the report counts
-            the record.
+        key: The header's name; case matters.
+        match: The header to take if several headers have the name. ``all``: an array of them; ``2``: the second. The
+            column is null if there is no such header.
+        decode: The decoder of the header's bytes, such as ``int_from_bytes`` or ``int_from_bytes(LITTLE_ENDIAN)``.
+        strict: True if a record fails when the bytes cannot be decoded. Otherwise the column is null, and the report
+            counts the record.
     """
 
     key: str
@@ -73,18 +73,18 @@ DECODERS: Mapping[str, Type | None] = {
     "json": None,
     "simple": None,
 }
-"""The decoders of a header's bytes, with the type of their values; None: the type of the column."""
+"""The decoders of a header's bytes, with the type of their values. None: the type of the column."""
 _ORDERED = ("short_from_bytes", "int_from_bytes", "bigint_from_bytes", "float_from_bytes", "double_from_bytes")
 _DECODER = re.compile(r"\s*([a-z0-9_]+)\s*(?:\(\s*'?(BIG_ENDIAN|LITTLE_ENDIAN)'?\s*\))?\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Decoder:
-    """A decoder, as a column's declaration names it.
+    """A decoder in a column's declaration.
 
     Attributes:
         name: One of ``DECODERS``.
-        order: The order of bytes, for numbers.
+        order: The byte order, for numbers.
     """
 
     name: str
@@ -92,7 +92,7 @@ class Decoder:
 
 
 def match_of(text: Any) -> Any:
-    """Returns the value of ``match``: a word of ``DUPLICATES``, or a number, which may be written as text."""
+    """Returns the value of ``match``: a word of ``DUPLICATES``, or a number, which may also be a string."""
     if isinstance(text, str) and re.fullmatch(r"[0-9]{1,9}", text):
         return int(text)
     return text
@@ -114,13 +114,13 @@ class Column:
     """A column of a topic table.
 
     Attributes:
-        name: Its name; any text.
-        schema: Its type.
-        source: The metadata or the header of the column; None: a field of the key or value (a physical column).
-        virtual: For metadata and headers: true if the column is read only; records are written without it.
+        name: The name; any string.
+        schema: The type of the column.
+        source: The metadata or the header of the column; None for a field of the key or value (a physical column).
+        virtual: For metadata and headers: true if the column is only read, and records are written without it.
         keyed: True if the column is marked ``KEY``, as in ksqlDB. A single marked column is the key itself, not one of
             its fields.
-        bare_moments: True if the column is a ``TIMESTAMP`` without a number of digits of a second.
+        bare_moments: True if the column is a ``TIMESTAMP`` that is declared without a precision.
     """
 
     name: str
@@ -132,7 +132,7 @@ class Column:
 
     @property
     def origin(self) -> str:
-        """The source in the words of plans: ``offset``, ``headers.trace``; empty for a physical column."""
+        """The source, as shown in plans: ``offset``, ``headers.trace``; empty for a physical column."""
         if isinstance(self.source, HeaderValue):
             return below("headers", self.source.key)
         if self.source is None:
@@ -181,15 +181,15 @@ _SAID_OTHERWISE = {
 
 @dataclass(frozen=True)
 class Row:
-    """The columns of a topic table, and their places in a record.
+    """The columns of a topic table, and their locations in a record.
 
     Attributes:
-        columns: In order.
-        key_fields: Physical columns that are in the key.
-        key_fields_prefix: The prefix of their names, which the key's fields do not have.
-        value_fields_include: ``ALL`` if the value holds the columns of the key, too.
-        verify_integrity: How to treat a record whose key and value hold different values of one column: ``True`` fails
-            the record, ``check`` counts it.
+        columns: The columns, in order.
+        key_fields: The physical columns that are in the key.
+        key_fields_prefix: The prefix of the names of key columns. The fields of the key do not have the prefix.
+        value_fields_include: ``ALL`` if the value also contains the columns of the key.
+        verify_integrity: The treatment of a record whose key and value contain different values of one column: ``True``
+            fails the record, ``check`` counts it.
     """
 
     columns: tuple[Column, ...] = ()
@@ -216,12 +216,12 @@ class Row:
         return column.removeprefix(self.key_fields_prefix)
 
     def in_value(self, column: str) -> bool:
-        """Returns whether the value holds a physical column."""
+        """Returns True if the value contains a physical column."""
         return column not in self.key_fields or self.value_fields_include == "ALL"
 
     @property
     def in_both(self) -> tuple[Column, ...]:
-        """The physical columns that both the key and the value hold."""
+        """The physical columns that are both in the key and in the value."""
         columns = []
         for c in self.physical:
             if c.name in self.key_fields and self.in_value(c.name):
@@ -230,14 +230,14 @@ class Row:
 
     @property
     def key_column(self) -> Column | None:
-        """The column that is the key itself, not one of its fields, for formats that have such keys."""
+        """The column that is the whole key and not one of its fields, for formats with such keys."""
         columns = [c for c in self.physical if c.name in self.key_fields]
         if len(columns) == 1 and columns[0].keyed:
             return columns[0]
         return None
 
     def is_key(self, column: Column, inside: Schema | None) -> bool:
-        """Returns whether a column is the key itself.
+        """Returns True if a column is the key itself.
 
         Args:
             column: The column.
@@ -248,7 +248,7 @@ class Row:
         return inside is None or (column.schema.type is Type.STRUCT and inside.type is not Type.STRUCT)
 
     def key_schema(self) -> Schema | None:
-        """Returns the schema of the key's columns together; None if the key holds no column."""
+        """Returns the schema of all key columns; None if the key contains no column."""
         key_columns = []
         for c in self.physical:
             if c.name in self.key_fields:
@@ -259,7 +259,7 @@ class Row:
         return None
 
     def value_schema(self) -> Schema | None:
-        """Returns the schema of the value's columns together; None if no physical column is declared."""
+        """Returns the schema of all value columns; None if no physical column is declared."""
         fields = tuple((c.name, c.schema) for c in self.physical if self.in_value(c.name))
         if self.physical:
             return Schema(Type.STRUCT, optional=True, fields=fields)
@@ -376,7 +376,7 @@ def _map_hint(source: Metadata) -> str:
 
 
 def header_form(schema: Schema, duplicates: Duplicates) -> Literal["list", "map"] | None:
-    """Returns how a column holds all headers: as a list of pairs, or as a map by name; None for other types."""
+    """Returns the form of all headers in a column: a list of pairs, or a map by name. None for other types."""
     bare = _bare(schema)
     if bare == _bare(Schema(Type.ARRAY, values=HEADER_ITEM)):
         return "list"
@@ -390,7 +390,7 @@ def header_form(schema: Schema, duplicates: Duplicates) -> Literal["list", "map"
 
 
 def _bare(schema: Schema) -> Schema:
-    """Returns the types of a schema alone."""
+    """Returns a schema reduced to its types."""
     return Schema(
         schema.type,
         name=schema.logical,
@@ -401,7 +401,7 @@ def _bare(schema: Schema) -> Schema:
 
 
 def describe_columns(row: Row) -> Sequence[tuple[str, str, str, str]]:
-    """Returns name, type, source and destination of each column, as text for reports."""
+    """Returns name, type, source and destination of each column, as strings for reports."""
     return [(c.name, c.schema.label, _read_from(row, c), _written_to(row, c)) for c in row.columns]
 
 

@@ -1,4 +1,4 @@
-"""The options of the format ``csv``, as Flink names them: their meaning and their check."""
+"""The options of the format ``csv``, named as in Flink: their meaning and their check."""
 
 import csv
 import re
@@ -23,7 +23,7 @@ _UNICODE = re.compile(r"\\u+([0-9a-fA-F]{4})")
 
 
 def character(text: str) -> str:
-    """Returns the character that an option names.
+    """Returns the character that an option specifies.
 
     Flink's documentation writes a tab as ``\\t``, and other characters as ``\\u0001``.
     """
@@ -34,7 +34,7 @@ def character(text: str) -> str:
 
 
 def quotes(settings: Mapping[str, str]) -> bool:
-    """Returns whether cells may be in quotes."""
+    """Returns True if cells may be in quotes."""
     return settings.get("disable-quote-character", "false").lower() != "true"
 
 
@@ -52,12 +52,12 @@ def dialect(settings: Mapping[str, str]) -> dict[str, Any]:
 
 
 def element_delimiter(settings: Mapping[str, str]) -> str:
-    """Returns the text between two elements of an array."""
+    """Returns the delimiter between two elements of an array."""
     return settings.get("array-element-delimiter", ";")
 
 
 def csv_problems(settings: Mapping[str, str]) -> Iterator[Problem]:
-    """Yields problems of a format's options, which would otherwise fail with the first record."""
+    """Yields the problems of a format's options, which would otherwise appear with the first record."""
     for name in _CHARACTERS:
         char = character(settings.get(name, "-"))
         if len(char) != 1 or char in "\r\n\0" or "\ud800" <= char <= "\udfff":
@@ -85,7 +85,7 @@ def csv_problems(settings: Mapping[str, str]) -> Iterator[Problem]:
 
 
 def csv_misfits(schema: Schema) -> list[str]:
-    """Returns the names of fields of a struct that CSV cannot hold."""
+    """Returns the names of struct fields that CSV cannot express."""
     misfits = []
     for name, child in schema.fields:
         inner = child.values if child.type is Type.ARRAY else child

@@ -1,4 +1,4 @@
-"""The format of a side of a record, with its options and their check."""
+"""The format of one side of a record, with its options and their check."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -33,43 +33,51 @@ REGISTRY_OPTIONS = (
     "ssl.certificate.location",
     "ssl.key.location",
 )
-"""Options of formats with a registry. The first three have Flink's names, files of certificates have librdkafka's."""
+"""The options of formats with a registry.
+
+The first three have Flink's names, the certificate files librdkafka's names.
+"""
 WRITING_OPTIONS = ("subject", "subject.name.strategy", "auto.register.schemas")
-"""Options of formats with a registry: the first with Flink's name, the others with Confluent's. The first two choose
-the subject. Readers need the subject, too, because schemas have versions per subject."""
+"""The options of formats with a registry: the first with Flink's name, the others with Confluent's names.
+
+The first two determine the subject. Readers also need the subject, because each subject has versions of its own.
+"""
 RULES = "rules"
-"""Option of formats with a registry: what becomes of fields that rules of a schema encrypt."""
+"""The option ``rules`` of formats with a registry: the treatment of fields that rules of a schema encrypt."""
 RULE_CHOICES = ("refuse", "sealed", "open")
-"""Values of ``rules``: such records are refused, their fields stay encrypted, or their fields are decrypted."""
+"""The values of ``rules``: such records are rejected, their fields stay encrypted, or their fields are decrypted."""
 KMS = "kms."
-"""The beginning of options for the key management service; the rest is the option's name in ``confluent-kafka``."""
+"""The prefix of options for the key management service; the rest is the option's name in ``confluent-kafka``."""
 KMS_KEYS = "kms.keys"
-"""Option: the beginnings of the addresses of keys that may decrypt, such as ``aws-kms://arn:aws:kms:eu-north-1:``."""
+"""The option with the prefixes of addresses of keys that may decrypt, such as ``aws-kms://arn:aws:kms:eu-north-1:``."""
 NON_REQUIRED = "use.optional.for.nonrequired"
-"""Option of JSON Schema, with Confluent's name: properties that are not required may be missing."""
+"""The option of JSON Schema, with Confluent's name: properties that are not required may be missing."""
 ARRAYS_AS_ROWS = "arrays-as-rows"
-"""Option of JSON values with columns: each object of an array at the top becomes a row, as in Flink's ``json``."""
+"""The option of JSON values with columns: each object of a top-level array becomes a row, as in Flink's ``json``."""
 MOMENTS = "timestamp-format.standard"
-"""Option of JSON with a schema: the format of moments, with Flink's name. Here it covers days and decimals, too."""
+"""The option of JSON with a schema for the format of timestamps.
+
+It has Flink's name, but also covers days and decimals.
+"""
 STANDARDS = ("SQL", "ISO-8601", "CONNECT")
-"""Values of ``timestamp-format.standard``: Flink's two, and the numbers and base64 of Connect's converter."""
+"""The values of ``timestamp-format.standard``: Flink's two, and the numbers and base64 of Connect's converter."""
 PLAIN_DECIMALS = "encode.decimal-as-plain-number"
-"""Option of JSON, as in Flink: decimals are written without an exponent."""
+"""The option of JSON, as in Flink: decimals are written without an exponent."""
 WRAPPED = "wrap-single-value"
-"""Option of values with one column, ksqlDB's ``WRAP_SINGLE_VALUE``: with false the value is the column itself."""
+"""The option of values with one column, ksqlDB's ``WRAP_SINGLE_VALUE``. With false the value is the column itself."""
 _JSON_OPTIONS = MOMENTS, PLAIN_DECIMALS
 _TRUE_OR_FALSE = ARRAYS_AS_ROWS, PLAIN_DECIMALS, WRAPPED
 STRATEGIES = ("TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy")
 SELF_DESCRIBED = ("envelope", "avro-confluent", "protobuf-confluent", "json-confluent")
-"""Formats whose records contain their schema, or its id in a registry."""
+"""Formats whose records contain their schema, or the schema's id in a registry."""
 SCHEMALESS = ("json", "json_schema", "envelope", "string", "bytes", "debezium-json", "canal-json", "avro-confluent")
-"""Formats that can write values without a schema: as JSON, or as Connect's Avro converter writes them."""
+"""Formats that can write values without a schema: as JSON, or as Connect's Avro converter does."""
 DESCRIBED = ("avro", "protobuf")
 """Formats whose schema is a file or an option."""
 READ_WHOLE = ("csv", *DESCRIBED)
-"""Formats whose values are always decoded completely: unneeded fields cannot be skipped."""
+"""Formats whose values are always decoded completely, because unneeded fields cannot be skipped."""
 DECLARED = ("json_schema", "csv", "debezium-json", "canal-json")
-"""Formats whose texts are read as the declared types: decimals are rounded to their declared digits, as in Flink."""
+"""Formats whose values are read as the declared types: decimals are rounded to their declared digits, as in Flink."""
 REGISTERED = ("avro-confluent", "protobuf-confluent", "json-confluent")
 """Formats whose schemas are in a registry."""
 
@@ -85,7 +93,7 @@ _KNOWN = {
 }
 
 _KMS_LOGINS = (f"{KMS}token.id", f"{KMS}access.key.id")
-"""Options with secrets or logins whose names do not say so."""
+"""Options with secrets or logins whose names do not show it."""
 _SECRETS = "put the secret into the environment and write ${env:NAME}, or EnvVar('NAME') of Dagster"
 
 
@@ -95,14 +103,14 @@ class Format:
 
     Attributes:
         kind: ``json`` (schemaless), ``json_schema`` (JSON with the declared ``schema``), ``envelope`` (Connect's
-            ``{"schema", "payload"}``), ``string`` (UTF-8 text) or ``bytes`` (unchanged); ``short`` to ``boolean``:
-            single values as Kafka's serializers write them; ``csv``: lines with the columns of ``schema``;
-            ``avro-confluent``, ``protobuf-confluent`` and ``json-confluent``: with a schema in a registry; for values
-            only ``debezium-json`` and ``canal-json``: messages that contain a row.
-        schema: The declared schema of ``json_schema`` and ``csv``; for messages with a row, the parts that are read.
+            ``{"schema", "payload"}``), ``string`` (UTF-8) or ``bytes`` (unchanged); ``short`` to ``boolean``: single
+            values as Kafka's serializers write them; ``csv``: lines with the columns of ``schema``; ``avro-confluent``,
+            ``protobuf-confluent`` and ``json-confluent``: with a schema in a registry; for values only,
+            ``debezium-json`` and ``canal-json``: messages that contain a row.
+        schema: The declared schema of ``json_schema`` and ``csv``; for messages with a row, the parts to read.
         replace_null_with_default: The JSON converter's option of that name.
         decimal_format: ``BASE64`` or ``NUMERIC``: the JSON converter's ``decimal.format``.
-        options: Pairs, or a mapping, of Flink's options and a few more; secrets as ``${env:NAME}``.
+        options: Flink's options and a few more, as pairs or as a mapping; secrets as ``${env:NAME}``.
     """
 
     kind: FormatKind = "json"
@@ -172,12 +180,12 @@ class Format:
 
     @property
     def arrays_as_rows(self) -> bool:
-        """True if each object of an array at the top of a value becomes a row."""
+        """True if each object of a top-level array in a value becomes a row."""
         return self.settings.get(ARRAYS_AS_ROWS, "").lower() == "true"
 
     @property
     def is_column(self) -> bool:
-        """True if a value is its only column, without a struct around it."""
+        """True if a value consists of its only column, without a struct around it."""
         return self.settings.get(WRAPPED, "").lower() == "false"
 
     @property
@@ -187,7 +195,7 @@ class Format:
 
     @property
     def text_standard(self) -> str:
-        """``SQL`` or ``ISO-8601`` if dates and times are texts and decimals are plain numbers; else empty."""
+        """``SQL`` or ``ISO-8601`` if dates and times are strings and decimals are plain numbers; else empty."""
         standard = self.settings.get(MOMENTS, "CONNECT").upper()
         if standard == "CONNECT":
             return ""
@@ -200,14 +208,14 @@ class Format:
 
     @property
     def known_schema(self) -> Schema | None:
-        """The schema that Connect's converter of this format gives every value; None if it varies."""
+        """The schema that Connect's converter of this format gives to every value; None if the schema varies."""
         if self.kind in WHOLE:
             return Schema(WHOLE[self.kind], optional=True)
         return self.schema
 
 
 def names_topic(settings: Mapping[str, str]) -> bool:
-    """Returns whether a format's subjects contain the topic, as they do by default."""
+    """Returns True if a format's subjects contain the topic, as they do by default."""
     return "subject" not in settings and settings.get("subject.name.strategy") != "RecordNameStrategy"
 
 
@@ -217,7 +225,7 @@ class Formats:
 
     Attributes:
         key, value: The formats.
-        place: Where records are written, if they are written to topics: ``file_topics`` or ``kafka``.
+        place: The destination of records that are written to topics: ``file_topics`` or ``kafka``.
     """
 
     key: Format
@@ -226,7 +234,7 @@ class Formats:
 
 
 class SideFormats(Protocol):
-    """The formats of both sides, as a topic table and ``Formats`` have them. Evaluators need no more of a table."""
+    """The formats of both sides, as in a topic table and in ``Formats``. Evaluators need no other part of a table."""
 
     @property
     def key(self) -> Format:

@@ -1,4 +1,4 @@
-"""Tables that hold the current row of each key, or each version of it, as plain data."""
+"""Tables with the current row of each key, or with each version of the row, as plain data."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -11,10 +11,9 @@ RECORD_KEY = "record_key"
 MODES = ("append", "upsert", "scd2")
 DELETES = ("apply", "soft", "ignore")
 DELETE_FLAG = "__deleted"
-"""The column by which Debezium's ExtractNewRecordState marks a deletion if its ``delete.tombstone.handling.mode`` is
-``rewrite``."""
+"""The column with which Debezium's ExtractNewRecordState marks a deletion in its rewriting modes."""
 UNAVAILABLE_VALUE = "__debezium_unavailable_value"
-"""Debezium's ``unavailable.value.placeholder``: it stands for a large column that an update left as it was."""
+"""Debezium's ``unavailable.value.placeholder``. It stands for a large column that an update left unchanged."""
 
 NULL_KEY = Problem(
     "SMT720",
@@ -38,7 +37,7 @@ CROSSING = Problem(
 
 @dataclass(frozen=True)
 class SoftDeleteColumns:
-    """The columns of a table that keeps deleted rows: whether, and at which record's time, the row was deleted."""
+    """The columns of a table that keeps deleted rows: a flag for deleted rows, and the time of the deleting record."""
 
     deleted: str = "_is_deleted"
     at: str = "_deleted_at"
@@ -50,9 +49,10 @@ class SoftDeleteColumns:
 
 @dataclass(frozen=True)
 class ValidityColumns:
-    """The columns of a table of versions: the beginning and the end of a version, and a flag for the current one.
+    """The columns of a table of versions: the beginning and the end of a version, and a flag for the current version.
 
-    ``closed_by`` is the offset of the record that ended the version. A replay needs it to know the later events.
+    ``closed_by`` is the offset of the record that ended the version. A replay needs the offset to know the later
+    events.
     """
 
     start: str = "valid_from"
@@ -71,15 +71,14 @@ class KeyedRows:
 
     Attributes:
         mode: ``upsert``: a row for each key; ``scd2``: a row for each version of a key.
-        keys: The columns of the key; empty: the fields of the record's key.
+        keys: The columns of the key; empty for the fields of the record's key.
         deletes: The effect of a deletion: ``apply`` removes the row, ``soft`` flags it, ``ignore`` does nothing.
-        delete_flag: The column by which the chain marks deletions. The table does not have this column.
-        sequence_by: The column that orders the events of a key; empty: the offsets of the key's only partition order
+        delete_flag: The column with which the chain marks deletions. The table does not have this column.
+        sequence_by: The column that orders the events of a key; empty if the offsets of the key's only partition order
             them.
-        track: The columns whose change makes a new version; empty: all.
-        unavailable_value: The text in place of a large column that an update left unchanged; empty: there is no such
-            text.
-        soft, validity: Names of columns that the mode adds.
+        track: The columns whose change creates a new version; empty for all columns.
+        unavailable_value: The placeholder for a large column that an update left unchanged; empty if there is no such
+            placeholder. soft, validity: The names of the columns that the mode adds.
     """
 
     mode: Literal["upsert", "scd2"]
@@ -94,7 +93,7 @@ class KeyedRows:
 
     @property
     def added_columns(self) -> tuple[str, ...]:
-        """The columns that the mode adds to those of the chain."""
+        """The columns that the mode adds to the columns of the chain."""
         if self.mode == "scd2":
             return self.validity.names
         if self.deletes == "soft":

@@ -10,7 +10,7 @@ from dagster_smt.errors import Problem
 TIMES = ("year", "month", "day", "hour")
 NUMBERED = ("bucket", "truncate")
 OWN_PREFIX = "dagster_smt."
-"""Properties of tables that belong to this package."""
+"""The prefix of table properties that belong to this package."""
 _PART = r"`(?:[^`]|``)+`|[^\s`.,()]+"
 _PATH = re.compile(rf"\s*((?:{_PART})(?:\.(?:{_PART}))*)\s*")
 _CALL = re.compile(r"\s*([A-Za-z]+)\s*\((.*)\)\s*", re.DOTALL)
@@ -26,7 +26,7 @@ Path = tuple[str, ...]
 
 
 def path_text(path: Path) -> str:
-    """Returns a path as ``partition_by`` and ``cluster_by`` spell it, with unusual names in backticks."""
+    """Returns a path in the spelling of ``partition_by`` and ``cluster_by``, with unusual names in backticks."""
     parts = []
     for name in path:
         if _PLAIN.fullmatch(name):
@@ -42,7 +42,7 @@ class PartitionField:
 
     Attributes:
         path: The column.
-        transform: ``year``, ``month``, ``day``, ``hour``, ``bucket``, ``truncate``; empty: the value itself.
+        transform: ``year``, ``month``, ``day``, ``hour``, ``bucket``, ``truncate``; empty for the value itself.
         number: For ``bucket`` the number of buckets, for ``truncate`` the length.
     """
 
@@ -69,7 +69,7 @@ class Layout:
         cluster_by: The columns by which rows with similar values are stored together.
         properties: Table properties.
         comment: The description of the table.
-        target_file_size: The size of files, in bytes; 0: the format's own.
+        target_file_size: The size of files, in bytes; 0 for the default of the table format.
     """
 
     partition_by: tuple[PartitionField, ...] = ()
@@ -83,15 +83,15 @@ class Layout:
 
     @property
     def places_rows(self) -> bool:
-        """True if the layout decides which rows share a file."""
+        """True if the layout determines which rows share a file."""
         return bool(self.partition_by or self.cluster_by)
 
 
 def partition_field(text: str) -> PartitionField:
-    """Reads an entry of ``partition_by``; Iceberg's plural names (``days``) are known, too.
+    """Parses an entry of ``partition_by``. Iceberg's plural names (``days``) are also accepted.
 
     Raises:
-        ValueError: The text is not such an entry.
+        ValueError: The string is not such an entry.
     """
     call = _CALL.fullmatch(text)
     if call is None:
@@ -107,10 +107,10 @@ def partition_field(text: str) -> PartitionField:
 
 
 def column_path(text: str) -> Path:
-    """Reads an entry of ``cluster_by``.
+    """Parses an entry of ``cluster_by``.
 
     Raises:
-        ValueError: The text is not such an entry.
+        ValueError: The string is not such an entry.
     """
     match = _PATH.fullmatch(text)
     if match is None:
@@ -122,10 +122,10 @@ def column_path(text: str) -> Path:
 
 
 def size_in_bytes(size: int | str) -> int:
-    """Reads a size: bytes, or a text such as ``128 MB`` (1 MB is 1024 KB); empty is 0.
+    """Parses a size: bytes, or a string such as ``128 MB`` (1 MB is 1024 KB); empty is 0.
 
     Raises:
-        ValueError: The text is not a size.
+        ValueError: The string is not a size.
     """
     if size == "":
         return 0
@@ -147,7 +147,7 @@ def layout_of(
 
     Args:
         partition_by, cluster_by, properties, comment, target_file_size: The options.
-        hints: The properties that the table format sets itself, each with a hint about the alternative.
+        hints: The properties that the table format sets itself, each with a hint at the alternative.
     """
     problems: list[Problem] = []
     hint = "write a column, or a transform of one: day(at), bucket(16, id)"
@@ -169,7 +169,7 @@ def _wrong(place: str, statement: str, hint: str) -> Problem:
 def _entries(
     option: str, texts: Sequence[str], read: Callable[[str], T], hint: str, problems: list[Problem]
 ) -> tuple[T, ...]:
-    """Returns the entries of an option; adds to the problems."""
+    """Returns the entries of an option. Adds to the problems."""
     if isinstance(texts, str):
         problems.append(_wrong(option, "is a text, not a list", f"write {option}=['{texts}']"))
         return ()

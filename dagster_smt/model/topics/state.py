@@ -13,21 +13,24 @@ from dagster_smt.model.windows.time_spans import Span, Spans, spans_from_json, s
 from dagster_smt.model.windows.window import Range, Window
 
 FORMAT = 4
-"""The format's number. It rises if an older version would be wrong without a new key. Older formats stay readable."""
+"""The number of the format.
+
+It is raised if older versions would read a new state wrongly. Older formats stay readable.
+"""
 FORMAT_OF_TAKEN_OVER = 3
-"""The format of tables that a connector has written before, without erased persons."""
+"""The format of tables that a connector wrote earlier and from which nobody has been erased."""
 FORMAT_OF_OWN_TABLES = 2
-"""The format of tables that no connector has written: the versions that know it are right about them."""
+"""The format of tables that no connector has written. Versions that know this format read such tables correctly."""
 KEY = "dagster_smt"
 REMEMBERED = 100
-"""Runs that a table remembers. A retry after so many other runs is a new request."""
+"""The number of runs that a table remembers. A retry after more other runs is treated as a new request."""
 MOST_SETTLED = 20
-"""Settlements that a table remembers."""
+"""The number of settlements that a table remembers."""
 MOST_FAILED = 2_000
-"""Ranges of failed records that a table remembers one by one; a commit must not grow with them."""
+"""The number of ranges of failed records that a table remembers one by one, so that commits do not grow without end."""
 
 MOST_ACCEPTED = 20
-"""Acceptances that a table remembers."""
+"""The number of acceptances that a table remembers."""
 
 
 class NewerState(ValueError):
@@ -54,7 +57,7 @@ def _of_others(values: Mapping[TopicPartition, _Value], topics: Collection[str])
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """A decision that rows changed by other writers are right.
+    """A decision that rows changed by other writers are correct.
 
     Attributes:
         run: The orchestrator's run and step that settled the difference.
@@ -73,15 +76,15 @@ class Settlement:
 
 @dataclass(frozen=True, slots=True)
 class ErasedPersons:
-    """The note that persons were erased from a table. It says how many, and never who.
+    """The note that people have been erased from a table. It contains their number, never their identity.
 
     Attributes:
-        register: The place of the register, which holds their keyed hashes.
-        persons: The number of entries of the register that runs of the table must find.
+        register: The location of the register, which contains their keyed hashes.
+        persons: The number of register entries that runs of the table must find.
         erasure: The name of the last erasure.
         rows: The number of rows that erasures removed from the table.
-        unfinished: While an erasure is at work: by topic, how many rows more the table had than its commits say. An
-            erasure that goes on after a crash needs these numbers. None: no erasure is at work.
+        unfinished: While an erasure is at work: by topic, how many more rows the table had than its commits record. An
+            erasure that continues after a crash needs these numbers. None if no erasure is at work.
     """
 
     register: str
@@ -93,13 +96,13 @@ class ErasedPersons:
 
 @dataclass(frozen=True, slots=True)
 class CommittedRun:
-    """A run that committed; a retry of the run is recognised by it.
+    """A run that has committed, so that a retry of the run can be recognised.
 
     Attributes:
         key: The orchestrator's run and step.
         request: Digest of the request.
-        number: Number of its commit.
-        window: Id of its window.
+        number: Number of the run's commit.
+        window: Id of the run's window.
         left_out: Topics that failed and were not committed.
         chain: Hash of the run's chain; empty in commits of older versions.
     """
@@ -114,7 +117,7 @@ class CommittedRun:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """Additions to the state beside the window of a commit; see the attributes of ``TableState``.
+    """Additions to the state besides the window of a commit; see the attributes of ``TableState``.
 
     Attributes:
         gaps, begins, absent, epochs: New ones.
@@ -141,11 +144,14 @@ class Notes:
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """The state of a table after a commit of this package. It holds offsets, names and counts, never a field's value.
+    """The state of a table after a commit of this package.
+
+    It contains offsets, names and counts, never a field's value.
 
     Attributes:
-        number: Number of the commit. A table that starts over continues its numbers, so that no two commits share one.
-        attempt: Random name of the attempt that wrote the commit, by which a run recognises its own commit.
+        number: Number of the commit. A table that starts over continues its numbers, so that no two commits have the
+            same number.
+        attempt: Random name of the attempt that wrote the commit. A run recognises its own commit by this name.
         kind: ``records`` or ``columns``.
         window: The window that the commit read.
         held: Offsets whose records the table has processed: as rows, as dropped records, or as dead letters.
@@ -162,21 +168,21 @@ class TableState:
         identities: The identity of each topic in its source.
         rows: Rows per topic.
         runs: The last runs, oldest first.
-        dead_letters: Per partition of the topic of dead letters, the offset at which a later run starts to search for
+        dead_letters: Per partition of the dead letter topic, the offset at which a later run begins its search for
             existing letters. Earlier letters belong to records in ``held``.
         unmasked: Records in the table that masks, drops or renames did not touch.
-        accepted: Decisions that such records are fine, newest last.
-        former: Offsets that have rows of a deleted topic whose name a new topic uses now. A range that is read again
-            must not replace these rows.
-        settled: Decisions that rows changed by other writers are right, newest last.
+        accepted: Decisions that such records are acceptable, newest last.
+        former: Offsets with rows of a deleted topic whose name a new topic now uses. A range that is read again must
+            not replace these rows.
+        settled: Decisions that rows changed by other writers are correct, newest last.
         report: The run's report as JSON data.
         waiting: For runs that write many tables: offsets that are not in ``held`` because the table of their records
             could not be written. The next run reads them again.
         tables: For runs that write many tables: the rows of each table, by the topic after the chain, then by the topic
-            that they were read from. A table is listed before it is created.
-        taken_over: The connector that wrote the table before, and its offsets, which are in ``held``, too; None if no
+            from which they were read. A table is listed before it is created.
+        taken_over: The connector that wrote the table earlier, and its offsets, which are also in ``held``; None if no
             connector has written the table.
-        erased: The note that persons were erased from the table; None if nobody was.
+        erased: The note that people have been erased from the table; None if nobody has been erased.
     """
 
     number: int
@@ -207,11 +213,11 @@ class TableState:
 
     @property
     def covered(self) -> OffsetSet:
-        """The offsets that no run has to read any more."""
+        """The offsets that no run needs to read any more."""
         return self.held | self.gaps
 
     def ends(self) -> dict[str, dict[str, int]]:
-        """Returns the progress per topic and partition: the end of the offsets that were read without a break."""
+        """Returns the progress per topic and partition: the end of the offsets that have been read without a hole."""
         passed = (self.covered | self.absent).parts
         ends_of_passed = {}
         for place, intervals in passed.items():
@@ -220,7 +226,7 @@ class TableState:
         return by_topic(ends)
 
     def ends_by_partition(self) -> dict[tuple[str, int], int]:
-        """Returns ``ends`` by topic-partition, as consumer groups have them."""
+        """Returns ``ends`` by topic-partition, as for consumer groups."""
         results = {}
         for topic, parts in self.ends().items():
             for p, end in parts.items():
@@ -229,7 +235,7 @@ class TableState:
 
     @property
     def holes(self) -> OffsetSet:
-        """Offsets between those that the table holds which no run has read yet."""
+        """The offsets that no run has read yet, between offsets that the table holds."""
         passed = self.covered | self.absent
         between = (
             Range(*place, one[1], other[0])
@@ -263,7 +269,7 @@ class TableState:
         )
 
     def with_window(self, window: Window, notes: Notes) -> "TableState":
-        """Returns the state after a window was read, with the window's offsets and notes."""
+        """Returns the state after a window has been read, with the window's offsets and notes."""
         read = offsets_of(window)
         held = (self.held - notes.absent) | read
         gaps = (self.gaps | notes.gaps) - read
@@ -290,7 +296,7 @@ class TableState:
         return None
 
     def accept(self, run: str, reason: str) -> "TableState":
-        """Returns the state without remembered unmasked records, because somebody accepts them."""
+        """Returns the state without the remembered unmasked records, because somebody accepts them."""
         if not self.unmasked:
             return self
         paths = tuple(dict.fromkeys(one.path for one in self.unmasked))
@@ -303,13 +309,13 @@ class TableState:
 
     @property
     def _format(self) -> int:
-        """The oldest format whose versions are right about the table."""
+        """The oldest format whose versions read this table correctly."""
         if self.erased is not None:
             return FORMAT
         return FORMAT_OF_OWN_TABLES if self.taken_over is None else FORMAT_OF_TAKEN_OVER
 
     def to_text(self) -> str:
-        """Returns the text that a commit stores."""
+        """Returns the string that a commit stores."""
         data = {
             "format": self._format,
             "number": self.number,
@@ -349,10 +355,10 @@ class TableState:
 
     @classmethod
     def from_text(cls, text: str | None) -> "TableState | None":
-        """Reads a text of ``to_text``; returns None for texts of other writers.
+        """Parses a string of ``to_text``. Returns None for strings of other writers.
 
         Raises:
-            ValueError: The text is a state, but of a newer format, or damaged.
+            ValueError: The string is a state, but of a newer format, or damaged.
         """
         if not text or not text.startswith('{"' + KEY + '":'):
             return None
@@ -428,4 +434,4 @@ _READ_FROM_JSON: dict[str, Callable[[Any], Any]] = {
     "erased": _erased,
 }
 _READERS = {f.name: _READ_FROM_JSON.get(f.name, _as_it_is) for f in fields(TableState)}
-"""The reader of each key. A key that an older version did not write has its default; unknown keys are ignored."""
+"""The reader of each key. A key that an older version did not write gets its default; unknown keys are ignored."""

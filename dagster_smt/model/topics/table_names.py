@@ -1,4 +1,4 @@
-"""Names of tables from names of topics. Each name can be converted back, and none leads out of its folder.
+"""Table names from topic names. Each name can be converted back, and no name leads out of its folder.
 
 ``orders`` stays ``orders``; ``shop.orders`` becomes ``shop_2eorders`` in a catalog. An escape is an underscore and the
 two hex digits of a byte. An underscore that could be read as the beginning of an escape is escaped itself.
@@ -11,13 +11,13 @@ from dagster_smt.errors import Problem
 from dagster_smt.model.caseless import caseless
 
 TOPIC = "{topic}"
-"""What stands for the topic in the path or name of a sink."""
+"""The placeholder for the topic in the path or name of a sink."""
 PROGRESS = "_smt_progress"
-"""The table with the progress of a sink with ``{topic}``: it stands where the table of a topic of this name would."""
+"""The table with the progress of a sink with ``{topic}``. Its path is that of a table of a topic with this name."""
 DELETIONS = "__deleted"
-"""The end of the name of a table beside a table with keys (``tables.keyed.remembered_deletions``)."""
+"""The suffix of the name of the table that remembers deletions next to a table with keys."""
 MOST_CHARACTERS = 200
-"""Names of files have at most 255 bytes, and other tables are named after a table."""
+"""The maximum length of a table name. File names have at most 255 bytes, and other tables are named after a table."""
 _ESCAPE = re.compile(rb"_([0-9a-f]{2})")
 _IN_CATALOG = re.compile(rb"[A-Za-z0-9_]")
 _IN_PATH = re.compile(rb"[A-Za-z0-9_.-]")
@@ -26,7 +26,7 @@ _PART = re.compile(r"[^.`]*\{topic\}[^.`]*")
 
 
 def name_in_catalog(topic: str) -> str:
-    """Returns the name of a topic's table in a catalog: letters, digits and underscores, as every catalog takes them.
+    """Returns the name of a topic's table in a catalog: letters, digits and underscores, which every catalog accepts.
 
     Example:
         >>> name_in_catalog("shop.orders")
@@ -36,7 +36,9 @@ def name_in_catalog(topic: str) -> str:
 
 
 def name_in_path(topic: str) -> str:
-    """Returns the name of a topic's table as a folder: dots and hyphens are permitted too, but no dot at the beginning.
+    """Returns the name of a topic's table as a folder.
+
+    Dots and hyphens are also permitted, but no dot at the beginning.
 
     Example:
         >>> name_in_path("../shop.orders")
@@ -49,7 +51,7 @@ def name_in_path(topic: str) -> str:
 
 
 def topic_of_name(name: str) -> str:
-    """Returns the topic of a name of ``name_in_catalog`` or ``name_in_path``."""
+    """Returns the topic of a name that ``name_in_catalog`` or ``name_in_path`` returned."""
     return _ESCAPE.sub(lambda match: bytes.fromhex(match[1].decode()), name.encode()).decode(errors="surrogatepass")
 
 
@@ -59,7 +61,7 @@ def table_of_topic(template: str, topic: str) -> str:
     assert part is not None
     name = part[0].replace(TOPIC, name_in_catalog(topic))
     is_quoted = part.start() > 0 and template[part.start() - 1] == "`"
-    if not is_quoted and not _PLAIN.fullmatch(name):  # the name holds no backtick: see name_in_catalog
+    if not is_quoted and not _PLAIN.fullmatch(name):  # the name contains no backtick: see name_in_catalog
         name = "`" + name + "`"
     return template[: part.start()] + name + template[part.end() :]
 

@@ -1,4 +1,4 @@
-"""The note of a table that runs took over from a connector of Kafka Connect, or gave back to it."""
+"""The note about a table that runs took over from a connector of Kafka Connect, or gave back to the connector."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from dagster_smt.model.windows.offsets import OffsetSet
 class TakenOver:
     """A part of a table's state: the rows that a connector wrote.
 
-    These rows do not name their records, so no run can replace them one by one.
+    These rows do not identify their records, so no run can replace them one by one.
 
     Attributes:
         connector: The name of the connector.
         offsets: The offsets whose records the connector wrote.
-        millis: The time of the take-over, or of the return, in milliseconds since the epoch.
-        back: True if the table was given back to the connector: no run writes it until the next take-over.
+        millis: The time of the takeover, or of the return, in milliseconds since the epoch.
+        back: True if the table was given back to the connector: no run writes it until the next takeover.
     """
 
     connector: str

@@ -1,4 +1,4 @@
-"""The division of a window among the time partitions for which it was read."""
+"""Divides a window among the time partitions for which it was read."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

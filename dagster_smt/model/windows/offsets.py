@@ -30,7 +30,7 @@ def union(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
 
 
 def minus(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
-    """Returns the offsets of the first without those of the second."""
+    """Returns the offsets of the first that are not in the second."""
     left = list(union(one, ()))
     for start, end in union(other, ()):
         left = [part for a, b in left for part in ((a, min(b, start)), (max(a, end), b)) if part[0] < part[1]]
@@ -38,7 +38,7 @@ def minus(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
 
 
 def common(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
-    """Returns the offsets that both have."""
+    """Returns the offsets that are in both."""
     one = tuple(one)
     return minus(one, minus(one, other))
 
@@ -82,7 +82,7 @@ class OffsetSet:
                 yield Range(topic, partition, start, end)
 
     def coarse(self, most: int) -> "OffsetSet":
-        """Returns at most so many intervals, but at least one per topic-partition. The smallest holes are filled."""
+        """Returns at most ``most`` intervals, but at least one per topic-partition. The smallest holes are filled."""
         holes = []
         for place, intervals in self.parts.items():
             for left, right in pairwise(intervals):
@@ -101,7 +101,7 @@ class OffsetSet:
         return records
 
     def to_json(self) -> dict[str, dict[str, list[list[int]]]]:
-        """``{topic: {partition: [[start, end], …]}}``"""
+        """Returns the offsets as ``{topic: {partition: [[start, end], …]}}``."""
         data: dict[str, dict[str, list[list[int]]]] = {}
         for r in self.ranges():
             data.setdefault(r.topic, {}).setdefault(str(r.partition), []).append([r.start, r.end])
@@ -135,7 +135,7 @@ def offsets_of(window: Window | Iterable[Range]) -> OffsetSet:
 
 
 def by_topic(numbers: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]:
-    """Returns numbers of topic-partitions as ``{topic: {partition: number}}``, sorted."""
+    """Returns numbers per topic-partition as ``{topic: {partition: number}}``, sorted."""
     topics: dict[str, dict[str, int]] = {}
     for (topic, partition), number in sorted(numbers.items()):
         topics.setdefault(topic, {})[str(partition)] = number

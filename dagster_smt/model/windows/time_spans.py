@@ -1,7 +1,8 @@
 """Time spans that runs by time have read from a topic-partition, and the offset that each run reached.
 
-A record may be late: its timestamp lies in a span that was read before. The run of the next span has to read such a
-record. So that run begins at the offset where the previous run ended, not at the first record of its own time.
+A record may be late: its timestamp may belong to a span that has already been read. The run of the next span has to
+read such a record. That run therefore begins at the offset where the previous run ended, not at the first record of its
+own span.
 """
 
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from dagster_smt.model.windows.offsets import TopicPartition
 
 EVER = 2**63 - 1
-"""The end of a span without an end; its negative is the beginning of a span without a beginning."""
+"""The end of a span that is open at the end. Its negative is the beginning of a span that is open at the beginning."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -27,7 +28,7 @@ Spans = tuple[Span, ...]
 
 
 def with_span(spans: Spans, new: Span) -> Spans:
-    """Returns the spans with one more, which may touch or overlap others. The end offset of the later span counts."""
+    """Returns the spans with one more, which may touch or overlap others. The end offset of the later span applies."""
     merged: list[Span] = []
     for span in sorted((*spans, new)):
         if merged and span.since <= merged[-1].until:
@@ -38,7 +39,7 @@ def with_span(spans: Spans, new: Span) -> Spans:
 
 
 def _joined(one: Span, other: Span, new: Span) -> Span:
-    if one.until == other.until:  # the last span was read again: its new end offset counts
+    if one.until == other.until:  # the last span was read again: its new end offset applies
         end = new.end
     else:
         end = max(one, other, key=lambda span: span.until).end
@@ -57,7 +58,7 @@ def reached(spans: Spans, since: int) -> int | None:
 
 
 def spans_to_json(spans: Mapping[TopicPartition, Spans]) -> dict[str, dict[str, list[list[int]]]]:
-    """``{topic: {partition: [[since, until, end], …]}}``"""
+    """Returns the spans as ``{topic: {partition: [[since, until, end], …]}}``."""
     data: dict[str, dict[str, list[list[int]]]] = {}
     for (topic, partition), of_place in sorted(spans.items()):
         data.setdefault(topic, {})[str(partition)] = [[s.since, s.until, s.end] for s in of_place]

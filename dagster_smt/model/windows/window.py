@@ -27,7 +27,7 @@ class Range:
 
     @property
     def text(self) -> str:
-        """``orders-0 [0, 50)``"""
+        """Returns the range as ``orders-0 [0, 50)``."""
         return f"{self.topic}-{self.partition} [{self.start}, {self.end})"
 
 
@@ -42,7 +42,7 @@ def topics_of(items: Iterable[_OfTopic]) -> set[str]:
 
 
 def ends_of(ranges: Iterable[Range]) -> dict[tuple[str, int], int]:
-    """Returns the end of each topic-partition. Each has one range."""
+    """Returns the end of each topic-partition, each of which has one range."""
     return {r.place: r.end for r in ranges}
 
 
@@ -57,7 +57,7 @@ def not_empty(ranges: Iterable[Range]) -> list[Range]:
 
 
 def range_texts(ranges: Iterable[Range]) -> list[str]:
-    """``["orders-0 [0, 50)", "orders-1 [0, 48)"]``"""
+    """Returns the ranges as ``["orders-0 [0, 50)", "orders-1 [0, 48)"]``."""
     return [r.text for r in ranges]
 
 
@@ -94,7 +94,7 @@ class Window:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def to_json(self) -> dict[str, dict[str, list[int]]]:
-        """``{topic: {partition: [start, end]}}``; further ranges of a partition follow in the same list."""
+        """Returns ``{topic: {partition: [start, end]}}``. Further ranges of a partition follow in the same list."""
         data: dict[str, dict[str, list[int]]] = {}
         for r in sorted(self.ranges):
             data.setdefault(r.topic, {}).setdefault(str(r.partition), []).extend((r.start, r.end))
