@@ -1,6 +1,6 @@
 """Kafka Connect's single message transforms, run by Spark, orchestrated by Dagster.
 
-Users import everything from this package. A name loads its module when it is first used, so importing the package
+Users import everything from this package. A name loads its module only when it is first used, so importing the package
 loads neither PySpark, nor a Kafka client, nor Dagster.
 """
 
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     from dagster_smt.tables.topic_table import TableSource as TableSource
     from dagster_smt.tables.topic_table import TopicTable as TopicTable
 
-_PLACES = {  # the same names as above, for the interpreter; a test compares them
+_PLACES = {  # the same names as above, for Python itself; a test compares both lists
     "dagster_smt.chain": "Chain parse_chain",
     "dagster_smt.errors": "ConfigError EngineError PlanError Problem RecordsRejected SmtError TableError "
     "UnsupportedError",

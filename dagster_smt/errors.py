@@ -1,9 +1,8 @@
-"""Problems and errors: the statement of a problem, its place, and the remedy.
+"""Problems and errors: the statement of a problem, its location, and the remedy.
 
-Codes: 0xx shape of a configuration, 1xx names and paths, 2xx types and schemas, 3xx stages and predicates,
-4xx data of one record, 5xx tables, windows and sinks, 6xx environment, 7xx tables with keys and privacy, 8xx
-maintenance of tables, 9xx not supported, or a mistake in a class. A code is never reused:
-``docs/reference/problem-codes.md`` lists them.
+Codes: 0xx shape of a configuration, 1xx names and paths, 2xx types and schemas, 3xx stages and predicates, 4xx data of
+one record, 5xx tables, windows and sinks, 6xx environment, 7xx tables with keys and privacy, 8xx maintenance of tables,
+9xx not supported, or a mistake in a class. A code is never reused: ``docs/reference/problem-codes.md`` lists them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,14 +19,14 @@ SCHEMA_BUILDER_EXCEPTION = "org.apache.kafka.connect.errors.SchemaBuilderExcepti
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem, for the person who can fix it.
+    """A problem, described for the person who can fix it.
 
     Attributes:
         code: Stable identifier, ``SMT`` and three digits.
-        place: The place in the user's own spelling: file, alias, option, field.
-        statement: The fault. Never quotes the value of a field.
+        place: The location in the user's own spelling: file, alias, option, field.
+        statement: The fault. Never quotes a field value.
         hint: The remedy.
-        connect_class: The exception class that Kafka Connect raises for the same problem, if Connect has one.
+        connect_class: The exception class that Kafka Connect raises for the same problem, if there is one.
     """
 
     code: str
@@ -46,12 +45,12 @@ class Problem:
         return visible(head)
 
     def at(self, place: str) -> "Problem":
-        """Returns the same problem with ``place`` in front of its present place."""
+        """Returns the same problem with ``place`` in front of its present location."""
         return replace(self, place=f"{place} {self.place}".strip())
 
 
 class SmtError(Exception):
-    """The root of all errors of this package. An error carries one or more problems.
+    """The base class of all errors of this package. An error carries one or more problems.
 
     An error never shows its cause, because the message of the cause may quote values: see ``model/reports/causes.py``.
     """
@@ -66,7 +65,7 @@ class SmtError(Exception):
 
 
 class ConfigError(SmtError):
-    """An error in a chain, an option or a table specification. Nothing was read."""
+    """An error in a chain, an option or a table specification. Nothing has been read."""
 
 
 class PlanError(SmtError):
@@ -82,11 +81,11 @@ class DataError(SmtError):
 
 
 class TableError(SmtError):
-    """The error of a topic, window or sink that cannot be used as requested. Nothing was committed."""
+    """The error of a topic, window or sink that cannot be used as requested. Nothing has been committed."""
 
 
 class RecordsRejected(SmtError):
-    """The error of failed records under ``errors.tolerance=none``. Nothing was committed."""
+    """The error of failed records under ``errors.tolerance=none``. Nothing has been committed."""
 
 
 class EngineError(SmtError):
@@ -98,22 +97,24 @@ class ClassError(SmtError):
 
 
 class UnsupportedError(SmtError):
-    """The error of a feature that Connect has and this package does not support."""
+    """The error of a feature that Connect has but this package does not support."""
 
 
 def data_error(code: str, statement: str, hint: str = "", connect_class: str = DATA_EXCEPTION) -> DataError:
-    """Returns the error of one record; the evaluator adds the stage."""
+    """Returns the error of one record. The evaluator adds the stage."""
     return DataError(Problem(code, "", statement, hint, connect_class))
 
 
 _NOT_OF_A_RECORD = (MemoryError, ImportError, ConfigError, TableError, RecordsRejected, EngineError, ClassError)
-"""Errors of a machine, a configuration, an engine or a class. No record is to blame for them."""
+"""The errors that no record is to blame for: errors of a machine, a configuration, an engine or a class."""
 
 
 def problem_of_record(error: Exception) -> Problem:
-    """Returns the problem of a record, for any exception that its reading, evaluation or writing raised.
+    """Returns the problem of a record, for any exception that was raised while the record was read, evaluated or
+    written.
 
-    For an exception of other code the problem names only the class, because the exception's text may quote the record.
+    For an exception of other code, the problem names only the class, because the exception's message may quote the
+    record.
 
     Raises:
         Exception: ``error`` itself, if no record is to blame for it.
@@ -139,7 +140,10 @@ EXTRAS = {
     "cryptography": "privacy",
     "tink": "csfle", "hkdf": "csfle",
 }  # fmt: skip
-"""By module the extra of this package that installs it. Code locations load definitions without these."""
+"""Maps a module to the extra of this package that installs it.
+
+Code locations load definitions without these modules.
+"""
 
 
 @contextmanager
@@ -147,7 +151,7 @@ def needs_extras() -> Iterator[None]:
     """Turns a failed import of a module of ``EXTRAS`` into an error with a remedy.
 
     Raises:
-        UnsupportedError: SMT650, the block needs a module that is not installed.
+        UnsupportedError: SMT650 if the block needs a module that is not installed.
     """
     try:
         yield
@@ -159,7 +163,7 @@ def needs_extras() -> Iterator[None]:
 
 
 def not_installed(module: str) -> UnsupportedError:
-    """Returns the error of work that needs a module of ``EXTRAS`` which is not installed."""
+    """Returns the error for work that needs a module of ``EXTRAS`` that is not installed."""
     extra = EXTRAS[module]
     hint = f"pip install 'dagster_smt[{extra}]', or 'dagster_smt[all]', where runs execute"
     return UnsupportedError(Problem("SMT650", module, "the Python module is not installed here", hint))

@@ -1,3 +1,3 @@
-"""The version of this package, the only place that has it; the build reads it from here."""
+"""The version of this package. This is the only definition of it; the build reads it from here."""
 
 __version__ = "0.1.0"

@@ -1,18 +1,18 @@
-"""Names and texts from outside, on one line: for messages, logs and terminals."""
+"""Shows names and strings from outside on one line, for messages, logs and terminals."""
 
 import json
 import re
 import unicodedata
 
 _PARTITION = re.compile(r"([^/=]+=)[^/]+(?=/)")
-"""A folder of a partition, such as ``mail=anna@example.org/``."""
+"""The folder of a partition, such as ``mail=anna@example.org/``."""
 
 
 def visible(text: str) -> str:
-    r"""Returns the text with an escape for each character that does not print.
+    r"""Returns the string with an escape for each character that is not printable.
 
-    Line breaks, the escapes of terminals, marks that change the direction of writing and halves of characters could
-    forge lines or hide text. JSON's escapes replace them, such as ``\n`` and ``\u001b``.
+    Line breaks, terminal escapes, direction marks and surrogate halves could forge lines or hide text. JSON's escapes
+    replace them, such as ``\\n`` and ``\\u001b``.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -24,8 +24,8 @@ def _is_visible(char: str) -> bool:
 
 
 def without_partitions(path: str) -> str:
-    """Returns a path without the values in the names of its folders: ``day=…/part-0.parquet``.
+    """Returns a path without the values in its folder names: ``day=…/part-0.parquet``.
 
-    Tables that are partitioned by a column have the values of the column there.
+    If a table is partitioned by a column, its folder names contain the values of the column.
     """
     return _PARTITION.sub(r"\1…", path)

@@ -1,1 +1,1 @@
-"""Privacy: tags of fields, policies that decide by tag, the stages that follow, and the search for personal fields."""
+"""Privacy: field tags, policies that choose actions by tag, the resulting stages, and the search for personal fields."""

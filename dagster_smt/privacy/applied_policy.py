@@ -1,4 +1,4 @@
-"""A policy on one table: the tags of its topics, the decisions that follow, and their stages."""
+"""A policy on one table: the tags of its topics, the resulting decisions, and the resulting stages."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from dagster_smt.privacy.schema_tags import SchemaField, avro_fields, protobuf_f
 from dagster_smt.privacy.tags import Part, TaggedField, TopicTags, read_contract, read_tags, value_field
 
 MOST_GROUPS = 100
-"""Most groups of topics with decisions of their own: each is several stages of the chain."""
+"""The maximum number of topic groups with decisions of their own. Each group adds several stages to the chain."""
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,11 @@ class Subject:
     """The part of a topic table that a policy needs.
 
     Attributes:
-        topics: The names of the topics; empty if a pattern chooses them.
-        key, value: The formats.
-        declared: The declared schema of the values that the chain sees; None if the records bring their schemas.
+        topics: The names of the topics; empty if a topic pattern chooses them. key, value: The formats.
+        declared: The declared schema of the values that enter the chain; None if the schemas come with the records.
         added: Columns that the table adds to the value, such as the record's offset. They need no tag.
-        writes_keys: True if the sink holds the key of each record.
-        has_letters: True if records that fail become dead letters.
+        writes_keys: True if the sink contains the key of each record.
+        has_letters: True if failed records become dead letters.
     """
 
     topics: tuple[str, ...]
@@ -49,7 +48,7 @@ class AppliedPolicy:
         policy: The policy.
         subject: The table.
         groups: The decisions, by topics.
-        stages: The stages that follow.
+        stages: The resulting stages.
     """
 
     policy: Policy
@@ -58,7 +57,7 @@ class AppliedPolicy:
     stages: tuple[PolicyStage, ...]
 
     def on(self, chain: Chain) -> Chain:
-        """Returns a chain with the stages of the policy before its own."""
+        """Returns a chain with the stages of the policy in front of its own."""
         return under_policy(chain, self.stages)
 
     @property
@@ -67,7 +66,7 @@ class AppliedPolicy:
         return tuple(decision for group in self.groups for decision in group.decisions)
 
     def without(self, personal: Mapping[str, Sequence[str]]) -> "AppliedPolicy":
-        """Returns the policy that also holds some fields of the value back, because their values look personal.
+        """Returns a policy that additionally holds back some fields of the value, because their values look personal.
 
         Args:
             personal: The kinds of values in a sample, such as ``e-mail``, by the path of the field.
@@ -87,7 +86,7 @@ class AppliedPolicy:
 
 
 def apply_policy(policy: Policy, subject: Subject, *, asks_registry: bool = True) -> AppliedPolicy:
-    """Returns a policy on a table.
+    """Returns a policy applied to a table.
 
     Args:
         policy: The policy.
@@ -95,9 +94,9 @@ def apply_policy(policy: Policy, subject: Subject, *, asks_registry: bool = True
         asks_registry: False to skip sources that need a schema registry, for example while definitions load.
 
     Raises:
-        ConfigError: SMT765, an action cannot act on a field; SMT767, a source of tags does not fit the table; SMT768,
-            nobody has decided about keys, dead letters, or any field of a topic.
-        DataError, EngineError: A registry has no such subject, or does not respond.
+        ConfigError: SMT765 if an action cannot act on a field; SMT767 if a source of tags does not fit the table;
+            SMT768 if there is no decision about keys, dead letters, or any field of a topic. DataError, EngineError: A
+            registry has no such subject, or does not respond.
     """
     _check_letters(policy, subject)
     tags: list[TopicTags] = []
@@ -181,7 +180,7 @@ def _groups(policy: Policy, subject: Subject, tags: Sequence[TopicTags]) -> Iter
         for one in tags:
             if one.pattern == pattern:
                 fields.extend(one.fields)
-        # of several entries that match a topic the first counts, so that no field is changed twice
+        # if several entries match a topic, only the first applies, so that no field is changed twice
         own = f"{_none_of(before)}(?:{pattern})"
         yield _group(policy, subject, own, fields)
         before.append(pattern)
@@ -190,7 +189,7 @@ def _groups(policy: Policy, subject: Subject, tags: Sequence[TopicTags]) -> Iter
 
 
 def _none_of(patterns: Sequence[str]) -> str:
-    """Returns a regular expression that fails at the beginning of names that match another one as a whole."""
+    """Returns a regular expression that rejects names that one of the patterns matches as a whole."""
     if not patterns:
         return ""
     return f"(?!(?:{'|'.join(f'(?:{pattern})' for pattern in patterns)})$)"
@@ -231,7 +230,7 @@ def _of_columns(subject: Subject, fields: Sequence[TaggedField]) -> Iterator[Tag
 
 
 def _uncovered(decisions: Sequence[Decision]) -> Iterator[Decision]:
-    """Yields the decisions, without fields that have no tag and lie in a field that somebody has decided about."""
+    """Yields the decisions, except fields without a tag inside a field with a decision."""
     decided = []
     for d in decisions:
         if d.reason != NO_TAG and d.part != "headers" and d.path:
@@ -249,7 +248,7 @@ def _uncovered(decisions: Sequence[Decision]) -> Iterator[Decision]:
 
 
 def _check_decided(policy: Policy, subject: Subject, groups: Sequence[TopicDecisions]) -> None:
-    """Refuses a table of which nobody has decided about the keys, or about any field of a topic.
+    """Rejects a table if there is no decision about its keys, or about any field of a topic.
 
     Raises:
         ConfigError: SMT768.

@@ -1,4 +1,4 @@
-"""Paths of fields in a policy: the extended syntax, compared with the paths that records or schemas have."""
+"""Field paths in a policy: the extended syntax, compared with the paths in records or schemas."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ def path_steps(text: str, place: str) -> Steps:
     """Returns the steps of a path in the extended syntax.
 
     Raises:
-        ConfigError: SMT760, the text is not such a path.
+        ConfigError: SMT760 if the string is not such a path.
     """
     try:
         steps = extended_steps(text)
@@ -34,7 +34,7 @@ def covers(pattern: Sequence[Step], path: Sequence[Step]) -> bool:
     """Returns True if a path of a policy matches a field, or a struct, array or map around the field.
 
     Args:
-        pattern: The path of the policy; it may have patterns.
+        pattern: The path of the policy; it may contain patterns.
         path: The path of a field: names, and ``[*]`` for the elements of arrays and the values of maps.
     """
     if not pattern:
@@ -51,7 +51,7 @@ def covers(pattern: Sequence[Step], path: Sequence[Step]) -> bool:
 
 
 def _means(step: Step, name: Step) -> bool:
-    """Returns True if one step of a policy means one step of a field. Types are not compared."""
+    """Returns True if one step of a policy matches one step of a field. Types are not compared."""
     if isinstance(step, str):
         return step == name
     if isinstance(step, Match):
@@ -62,7 +62,7 @@ def _means(step: Step, name: Step) -> bool:
 
 
 def schema_paths(schema: Schema | None) -> Iterator[Steps]:
-    """Yields the path of each field that has no fields of its own. A schema that is not a struct has none."""
+    """Yields the path of each field that has no inner fields. A schema that is not a struct has no fields."""
     if schema is not None and schema.type is Type.STRUCT:
         yield from _below(schema, ())
 
@@ -78,7 +78,7 @@ def _below(schema: Schema, above: Steps) -> Iterator[Steps]:
 
 
 def value_paths(value: Any) -> Iterator[tuple[Steps, Any]]:
-    """Yields the path and the value of each field of parsed JSON that has no fields of its own."""
+    """Yields the path and the value of each field of parsed JSON that has no inner fields."""
     if isinstance(value, dict):
         yield from _values(value, (), 0)
 
@@ -95,10 +95,10 @@ def _values(value: Any, above: Steps, level: int) -> Iterator[tuple[Steps, Any]]
 
 
 def text_of(steps: Sequence[Step]) -> str:
-    """Returns a path as text."""
+    """Returns a path as a string."""
     return route_text(tuple(steps))
 
 
 def name_pattern(topic: str) -> str:
-    """Returns a regular expression, of Java and of Python, that matches only one name of a topic."""
+    """Returns a regular expression, for Java and for Python, that matches only this topic name."""
     return re.sub(r"[^A-Za-z0-9_]", lambda match: f"\\{match[0]}", topic)

@@ -18,7 +18,7 @@ from dagster_smt.privacy.policy import NO_TAG, Decision
 from dagster_smt.privacy.tags import Part
 
 MOST_NAMES = 200
-"""More names than this at one place are data, not fields: an object with user names as keys."""
+"""If one object has more names than this, the names are data and not fields: an object with user names as keys."""
 
 
 @dataclass
@@ -39,14 +39,14 @@ class FieldScan:
 
     @property
     def path(self) -> str:
-        """The path as text; for headers their name; empty for a whole key."""
+        """The path as a string; for headers, their name; empty for a whole key."""
         if self.part == "headers" and isinstance(self.steps[0], str):
             return self.steps[0]
         return text_of(self.steps)
 
     @property
     def personal(self) -> tuple[str, ...]:
-        """The kinds that are frequent enough for a proposal."""
+        """The kinds that occur often enough for a proposal."""
         likely = []
         for kind, count in self.kinds.items():
             if count >= KINDS[kind].share * self.values:
@@ -55,7 +55,7 @@ class FieldScan:
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags that are proposed: those of the values, else that of the name."""
+        """The proposed tags: the tags of the values, or else the tag of the name."""
         tags = dict.fromkeys(KINDS[kind].tag for kind in self.personal)
         names = [step for step in self.steps if isinstance(step, str)]
         if not tags and names and (tag := tag_of_name(names[-1])):
@@ -66,12 +66,11 @@ class FieldScan:
 def scan(samples: Iterable[Sample], key: Format, value: Format) -> list[FieldScan]:
     """Returns the fields of sampled records, in the order of their first appearance.
 
-    A name that itself looks personal, or one of more than ``MOST_NAMES`` names at a place, becomes ``[*]``: such an
-    object is a map, and its keys are data. The kinds of personal names count for the map.
+    A name that itself looks personal becomes ``[*]``, and so does each name of an object with more than ``MOST_NAMES``
+    names: such an object is a map, and its keys are data. The kinds of personal names are counted for the map.
 
     Args:
-        samples: The records.
-        key, value: Their formats.
+        samples: The records. key, value: The formats of their keys and values.
     """
     fields: dict[tuple[Part, Steps], FieldScan] = {}
     for _, steps in preview(Chain(()), samples, key, value):
@@ -106,7 +105,7 @@ def _contents(record: RecordSnapshot) -> Iterator[tuple[Part, Steps, Any]]:
 
 
 def _personal_names(steps: Steps) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yields the places of names that look personal, with the kinds of these names."""
+    """Yields the positions of names that look personal, with the kinds of these names."""
     for at, step in enumerate(steps):
         kinds = tuple(kinds_in(step)) if isinstance(step, str) else ()
         if kinds:
@@ -114,7 +113,7 @@ def _personal_names(steps: Steps) -> Iterator[tuple[int, tuple[str, ...]]]:
 
 
 def fields_only(steps: Steps) -> Steps:
-    """Returns a path with ``[*]`` for names that look personal themselves, because such names are keys of a map."""
+    """Returns a path with ``[*]`` in place of names that look personal, because such names are keys of a map."""
     field_steps = []
     for step in steps:
         field_steps.append(EVERY if isinstance(step, str) and any(kinds_in(step)) else step)
@@ -122,7 +121,7 @@ def fields_only(steps: Steps) -> Steps:
 
 
 def _without_data(fields: list[FieldScan]) -> list[FieldScan]:
-    """Joins the fields below a place with more than ``MOST_NAMES`` names."""
+    """Joins the fields of each object that has more than ``MOST_NAMES`` names."""
     names: dict[tuple[Part, Steps], set[Step]] = {}
     for one in fields:
         for at, step in enumerate(one.steps):
@@ -140,7 +139,7 @@ def _without_data(fields: list[FieldScan]) -> list[FieldScan]:
 
 
 def new_personal(fields: Iterable[FieldScan], decisions: Sequence[Decision]) -> dict[str, tuple[str, ...]]:
-    """Returns the fields of the value without a decision whose values look personal.
+    """Returns the fields of the value that have no decision and whose values look personal.
 
     Args:
         fields: The scanned fields.

@@ -1,6 +1,6 @@
-"""Patterns of personal values, and words in names of fields that suggest them.
+"""Patterns of personal values, and words in field names that suggest personal values.
 
-A pattern with a checksum (IBAN, card, codice fiscale, DNI) counts only values whose checksum is right.
+A pattern with a checksum (IBAN, card, codice fiscale, DNI) only matches values whose checksum is correct.
 """
 
 import re
@@ -22,7 +22,7 @@ _FISCALE_ODD = dict(zip("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
     (1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10,
      22, 25, 24, 23), strict=True))  # fmt: skip
 LONGEST = 10_000
-"""The most letters of a text that are searched."""
+"""The maximum number of characters of a string that are searched."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class PersonalKind:
 
     Attributes:
         tag: The tag that is proposed for a field with such values.
-        finds: Returns True if a text contains such a value.
+        finds: Returns True if a string contains such a value.
         share: The smallest share of a field's values for which the tag is proposed. 0: one value is enough.
     """
 
@@ -102,7 +102,7 @@ KINDS: dict[str, PersonalKind] = {
     "IP address": PersonalKind("PII.ip", _ip, 0.5),
     "national id": PersonalKind("PII.national_id", _national_id, 0.2),
 }
-"""The kinds by their names, which reports show."""
+"""The kinds by their names, as shown in reports."""
 
 _WORDS: dict[str, tuple[str, ...]] = {
     "PII.email": ("email", "mail", "e mail"),
@@ -117,11 +117,11 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "PII.location": ("latitude", "longitude", "geo", "lat", "lon"),
     "secret": ("password", "passwd", "secret", "token", "api key"),
 }
-"""Words in names of fields. Longer ones come first, so that ``ip address`` is no address."""
+"""Words in field names. Longer words come first, so that ``ip address`` is not taken for a postal address."""
 
 
 def kinds_in(text: str) -> Iterator[str]:
-    """Yields the kinds of personal values in a text."""
+    """Yields the kinds of personal values in a string."""
     text = text[:LONGEST]
     for name, kind in KINDS.items():
         if kind.finds(text):
@@ -129,12 +129,12 @@ def kinds_in(text: str) -> Iterator[str]:
 
 
 def is_personal(text: str) -> bool:
-    """Returns whether a text, such as the name of a field, looks like a personal value."""
+    """Returns True if a string, such as a field name, looks like a personal value."""
     return any(kinds_in(text))
 
 
 def tag_of_name(name: str) -> str:
-    """Returns the tag that the name of a field suggests; empty if it suggests none."""
+    """Returns the tag that a field name suggests; empty if it suggests none."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
     words = f" {re.sub(r'[^a-z0-9]+', ' ', spaced.lower()).strip()} "
     matches = []

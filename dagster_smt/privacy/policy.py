@@ -17,7 +17,7 @@ HOLD_BACK: Literal["hold back"] = "hold back"
 DROP, MASK = "drop", "mask"
 OWN_ACTIONS = (KEEP, HOLD_BACK, DROP, MASK)
 NO_TAG = "no tag"
-"""The reason of a decision about a field without a tag."""
+"""The reason for a decision about a field without a tag."""
 _KEYS = ("untagged", "looks_personal", "dead_letters", "rules", "actions", "tags")
 _SOURCES = ("file", "contract", "registry", "schema")
 _HINT = "docs/how-to/policy.md shows the file"
@@ -25,12 +25,12 @@ _HINT = "docs/how-to/policy.md shows the file"
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A transform that rules name.
+    """A transform that rules refer to by name.
 
     Attributes:
         name: The name in rules.
         type: The class of the transform; empty for the policy's own actions.
-        options: Its options, without the fields.
+        options: The transform's options, without the fields.
         fields: The option that takes the fields.
     """
 
@@ -42,7 +42,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class TagRule:
-    """``PII.email: pseudonymize``."""
+    """A rule such as ``PII.email: pseudonymize``."""
 
     pattern: str
     action: str
@@ -50,12 +50,12 @@ class TagRule:
 
 @dataclass(frozen=True, slots=True)
 class TagSource:
-    """A place that a policy reads tags from.
+    """A source from which a policy reads tags.
 
     Attributes:
         kind: ``file``, ``contract``, ``registry`` or ``schema``.
-        path: Of a file or contract.
-        options: Of a registry: its options, if they are not those of the topic's format.
+        path: For a file or contract, its path.
+        options: For a registry, its options, if they differ from those of the topic's format.
     """
 
     kind: str
@@ -68,7 +68,7 @@ class Decision:
     """The decision about a field, with its reason.
 
     Attributes:
-        topics: A regular expression for the topics of the field; empty: all topics of the table.
+        topics: A regular expression for the topics of the field; empty for all topics of the table.
         part: The part of the record.
         path: The path of the field.
         tags: The tags of the field.
@@ -89,14 +89,14 @@ class Policy:
     """A policy: actions on fields by their tags.
 
     Attributes:
-        rules: The rules. The first rule that matches a tag of a field decides about the field.
-        actions: The transforms that rules name, by name.
+        rules: The rules. The first rule that matches a tag of a field determines the action.
+        actions: The transforms that rules refer to, by name.
         untagged: The action on a field without a decision: ``hold back`` or ``keep``. A decision is a rule that
             matches, or an entry in a file of paths.
-        looks_personal: Of ``untagged: keep``: ``hold back`` to hold back an untagged field whose sampled values look
+        looks_personal: With ``untagged: keep``: ``hold back`` to hold back an untagged field whose sampled values look
             personal.
-        dead_letters: ``keep`` to allow dead letters, which hold original records; ``refuse`` to refuse tables that
-            have them.
+        dead_letters: ``keep`` to allow dead letters, which contain original records; ``refuse`` to reject tables with
+            dead letters.
         sources: The sources of the tags.
         name: The name of the file, for people.
     """
@@ -112,10 +112,10 @@ class Policy:
     def decide(self, topics: str, fields: Iterable[TaggedField]) -> tuple[Decision, ...]:
         """Returns the decision about each field.
 
-        A field that several sources list has all their tags.
+        A field that several sources list has the tags of all these sources.
 
         Args:
-            topics: The topics of the fields, as a regular expression; empty: all topics of the table.
+            topics: The topics of the fields, as a regular expression; empty for all topics of the table.
             fields: The fields.
         """
         together: dict[tuple[Part, Any], TaggedField] = {}
@@ -157,7 +157,7 @@ def read_policy(path: Path) -> Policy:
         tags: [{file: tags.yaml}]
 
     Raises:
-        ConfigError: SMT761, the file cannot be read; SMT764, it is no policy. With all problems.
+        ConfigError: SMT761 if the file cannot be read; SMT764 if it is not a policy. The error lists all problems.
     """
     data = read_yaml(path)
     if not isinstance(data, Mapping):
@@ -218,7 +218,7 @@ class _PolicyReader:
         return tuple(rules)
 
     def built_in(self, name: str, actions: dict[str, Action]) -> bool:
-        """Adds the action of a transform that has the action's name. Returns False if there is none."""
+        """Adds the action of a transform with the same name. Returns False if there is no such transform."""
         for cls in plugins.transforms().values():
             if cls.__name__.lower() == name.lower() and "fields" in cls.keys():
                 actions[name] = Action(name, cls.__name__)
@@ -286,7 +286,7 @@ def transform_class(action: Action, place: str) -> type[Transform]:
     """Returns the class of an action.
 
     Raises:
-        ConfigError: SMT764, there is no such class, or it has no such option for fields.
+        ConfigError: SMT764 if there is no such class, or if it has no such option for fields.
     """
     known = {cls.__name__: cls for cls in reversed(list(plugins.transforms().values()))} | plugins.transforms()
     cls = known.get(action.type)

@@ -1,7 +1,7 @@
-"""The stages of a policy. They come before the stages of the chain, so no stage of a chain sees a value to hide.
+"""The stages of a policy. They precede the stages of the chain, so no stage of the chain receives a value to hide.
 
-A stage that renames, copies or routes sees only the values that the policy has left. So neither a chain nor a run
-config that replaces the chain can carry a value past the policy.
+A stage that renames, copies or routes only receives the values that the policy has left. Therefore neither a chain nor
+a run config that replaces the chain can carry a value past the policy.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,22 +28,24 @@ from dagster_smt.transforms.kafka.mask_field import Mask
 from dagster_smt.transforms.kafka.replace_field import ReplaceField
 
 PREFIX = "policy_"
-"""The beginning of the aliases of a policy's stages."""
+"""The prefix of the aliases of a policy's stages."""
 HELD = f"{PREFIX}held"
-"""The beginning of the aliases of stages that name the fields which they hold back."""
+"""The prefix of the aliases of stages that name the fields that they hold back."""
 OTHER_HEADERS = "*"
-"""In the decisions about headers: all headers that have no decision of their own."""
+"""In the decisions about headers, this name means all headers that have no decision of their own."""
 EXTENDED_PATHS = {"field.syntax.version": EXTENDED}
 
 
 class PolicyMask(NestedPaths, Transform):
-    """Replaces values as ``MaskField`` does, and leaves null records and missing fields alone."""
+    """Replaces values as ``MaskField`` does, but leaves null keys and values and missing fields as they are."""
 
     connect_class = "dagster_smt.policy.Mask"
     purpose = "mask fields"
     null = "pass"
     fields: Annotated[NonEmptyNames, by_syntax()] = option("Fields to mask.")
-    replacement: NonEmptyText | None = option("The new value, instead of the type's zero.", None)
+    replacement: NonEmptyText | None = option(
+        "The new value. If it is not set, the new value is the zero of the type.", None
+    )
 
     def check(self) -> Iterator[tuple[str, str, str]]:
         return check_paths("fields", self.fields, self.path)
@@ -70,7 +72,7 @@ class PolicyStage(Stage):
 
     Attributes:
         action: The action of the policy.
-        topics: A regular expression for the topics of the stage; empty: all topics.
+        topics: A regular expression for the topics of the stage; empty for all topics.
         paths: The paths of the stage. For the stage that holds fields back, the paths that stay.
     """
 
@@ -110,11 +112,11 @@ class TopicDecisions:
     """The decisions for some topics of a table.
 
     Attributes:
-        topics: A regular expression for these topics; empty: all topics of the table.
+        topics: A regular expression for these topics; empty for all topics of the table.
         decisions: The decisions.
         added: Paths of the value that stay without a decision, such as a column of the record's offset.
         decided: False for topics that no source of tags lists.
-        drops_records: True to drop the records of these topics as a whole, because the sink would hold their keys.
+        drops_records: True to drop the records of these topics as a whole, because the sink would contain their keys.
     """
 
     topics: str
@@ -128,7 +130,7 @@ def stages_of(policy: Policy, groups: Sequence[TopicDecisions]) -> tuple[PolicyS
     """Returns the stages for decisions: drops first, then the stage that holds fields back, then the other actions.
 
     Raises:
-        ConfigError: SMT765, an action cannot act on a field. With all problems.
+        ConfigError: SMT765 if an action cannot act on a field. The error lists all problems.
     """
     makers = []
     for number, group in enumerate(groups):
@@ -146,7 +148,7 @@ def stages_of(policy: Policy, groups: Sequence[TopicDecisions]) -> tuple[PolicyS
 
 
 class _Maker:
-    """Makes the stages of one group."""
+    """Builds the stages of one group."""
 
     def __init__(self, policy: Policy, group: TopicDecisions, suffix: str):
         self.policy, self.group, self.suffix = policy, group, suffix
@@ -162,7 +164,7 @@ class _Maker:
         yield from self._headers()
 
     def _headers(self) -> Iterator[PolicyStage]:
-        """Yields the stages that drop headers: those with a tag, and those that nobody has decided about."""
+        """Yields the stages that drop headers: headers with a tag, and headers without a decision."""
         decisions = {}
         for d in self.group.decisions:
             if d.part == "headers":
@@ -204,7 +206,7 @@ class _Maker:
             yield self._holding_back(part, stay)
 
     def _is_only_untagged(self, decision: Decision) -> bool:
-        """Returns True if the list of what stays holds a field back already."""
+        """Returns True if the list of paths that stay already holds a field back."""
         return decision.reason == NO_TAG and self.policy.untagged == HOLD_BACK
 
     def _dropping(self, part: Part, alias: str, paths: list[str]) -> PolicyStage:
@@ -268,10 +270,10 @@ class _Maker:
 
 
 def under_policy(chain: Chain, stages: Sequence[PolicyStage]) -> Chain:
-    """Returns a chain with the stages of a policy before its own.
+    """Returns a chain with the stages of a policy in front of its own.
 
     Raises:
-        ConfigError: SMT766, a stage of the chain has an alias of the policy.
+        ConfigError: SMT766 if a stage of the chain has an alias that is reserved for the policy.
     """
     if not stages:
         return chain

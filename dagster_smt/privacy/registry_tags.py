@@ -1,4 +1,4 @@
-"""Tags of a schema registry: in the schemas of a subject, and in the metadata of its versions."""
+"""Tags in a schema registry: in the schemas of a subject, and in the metadata of its versions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -15,8 +15,8 @@ from dagster_smt.privacy.tags import Part, Tag, TaggedField, TopicTags
 def registry_tags(source: TagSource, topics: Sequence[str], formats: Mapping[Part, Format]) -> Iterator[TopicTags]:
     """Yields the tags of each topic.
 
-    For each field, the newest version that has the field counts. So a field that only older versions have keeps its
-    tags, because the topic still holds such records.
+    Each field gets the tags of the newest version that contains the field. A field that only occurs in older versions
+    therefore keeps its tags, because the topic still contains such records.
 
     Args:
         source: The source, with the options of its registry if it has its own.
@@ -24,9 +24,9 @@ def registry_tags(source: TagSource, topics: Sequence[str], formats: Mapping[Par
         formats: The formats of the keys and of the values.
 
     Raises:
-        ConfigError: SMT767, no side has a registry, or its subjects are not named after topics.
-        DataError: SMT442, the registry has no such subject.
-        EngineError: SMT636, the registry does not respond.
+        ConfigError: SMT767 if no side has a registry, or if its subjects are not named after topics.
+        DataError: SMT442 if the registry has no such subject.
+        EngineError: SMT636 if the registry does not respond.
     """
     sides = {}
     for part, form in formats.items():
@@ -81,7 +81,7 @@ def _of_version(version: SubjectVersion, place: str) -> list[SchemaField]:
 
 
 def _of_metadata(version: SubjectVersion, name: str) -> Iterator[str]:
-    """Yields the tags in the metadata of a version whose pattern means a field."""
+    """Yields the tags in the metadata of a version whose pattern matches a field."""
     if not version.tags:
         return
     with needs_extras():

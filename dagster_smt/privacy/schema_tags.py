@@ -1,4 +1,4 @@
-"""Tags in schemas: ``confluent:tags`` of Avro and JSON Schema, Confluent's field option of Protobuf."""
+"""Tags in schemas: ``confluent:tags`` in Avro and JSON Schema, Confluent's field option in Protobuf."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,9 +21,9 @@ class SchemaField:
 
     Attributes:
         steps: The path of the field.
-        name: Its full name, as the tags in a registry's metadata have it: ``shop.Order.email``.
-        tags: Its tags in the schema.
-        is_leaf: True if it has no fields of its own.
+        name: The full name, as used by the tags in a registry's metadata: ``shop.Order.email``.
+        tags: The field's tags in the schema.
+        is_leaf: True if the field has no inner fields.
     """
 
     steps: Steps
@@ -33,12 +33,13 @@ class SchemaField:
 
 
 def avro_fields(text: str, references: Sequence[str] = (), place: str = "avro") -> list[SchemaField]:
-    """Returns the fields of an Avro schema, in Connect's form: optional fields are no unions.
+    """Returns the fields of an Avro schema, as in Connect: an optional field is not a union.
 
-    A union of several types is one field. It has the tags of all fields inside, because a policy cannot address them.
+    A union of several types is one field. It has the tags of all fields inside the union, because a policy cannot
+    address these fields.
 
     Raises:
-        ConfigError: SMT763, the text is not such a schema.
+        ConfigError: SMT763 if the string is not such a schema.
     """
     walk = _Avro(place)
     for reference in references:
@@ -52,19 +53,19 @@ def json_fields(text: str, place: str = "json") -> list[SchemaField]:
     """Returns the fields of a JSON Schema. References to other documents have no fields.
 
     Raises:
-        ConfigError: SMT763, the text is not such a schema.
+        ConfigError: SMT763 if the string is not such a schema.
     """
     document = _json(text, place)
     return list(_JsonSchema(document, place).fields(document, (), "$", ()))
 
 
 def protobuf_fields(files: Sequence[bytes], message: str | Sequence[int], place: str) -> list[SchemaField]:
-    """Returns the fields of a Protobuf message, in Connect's form: a oneof is a struct.
+    """Returns the fields of a Protobuf message, as in Connect: a oneof is a struct.
 
-    Arguments as in ``protobuf_of``.
+    The arguments are those of ``protobuf_of``.
 
     Raises:
-        ConfigError: SMT273, the files are not a Protobuf schema.
+        ConfigError: SMT273 if the files are not a Protobuf schema.
     """
     pool, file = pool_of(files, place)
     return list(_message(message_of(pool, file, message, place), (), ()))
@@ -115,7 +116,7 @@ class _Avro:
             self.names_in(schema.get(inner), space, level + 1)
 
     def fields(self, schema: Any, above: Steps, around: tuple[str, ...], space: str = "") -> Iterator[SchemaField]:
-        """Yields the fields of a type. ``around``: the names of the records that contain it."""
+        """Yields the fields of a type. ``around``: the names of the records that contain the type."""
         schema, space = self._resolved(schema, space)
         kind = schema.get("type") if isinstance(schema, dict) else schema
         if kind in ("array", "map"):
@@ -125,7 +126,7 @@ class _Avro:
             return
         full, space = _full_name(schema, space)
         if full in around or len(around) > MAX_LEVELS:
-            return  # Connect has no schema of it
+            return  # Connect has no schema for this type
         for field in schema.get("fields") or ():
             yield from self._field(field, schema, full, above, (*around, full), space)
 
@@ -174,7 +175,7 @@ class _Avro:
 
 
 def _full_name(schema: Mapping[str, Any], space: str) -> tuple[str, str]:
-    """Returns the full name of a named type, and the namespace of what is in it."""
+    """Returns the full name of a named type, and the namespace of the types inside it."""
     name, space = str(schema.get("name", "")), str(schema.get("namespace", space))
     if "." in name:
         return name, name.rpartition(".")[0]
@@ -195,7 +196,7 @@ class _JsonSchema:
         self.document, self.place, self.count = document, place, 0
 
     def fields(self, schema: Any, above: Steps, name: str, around: tuple[str, ...]) -> Iterator[SchemaField]:
-        """Yields the fields of a schema. ``around``: the references that lead to it."""
+        """Yields the fields of a schema. ``around``: the references that lead to the schema."""
         if not isinstance(schema, dict) or len(around) > MAX_LEVELS:
             return
         reference = schema.get("$ref")
@@ -231,7 +232,7 @@ class _JsonSchema:
 
 
 def _message(descriptor: Any, above: Steps, around: tuple[str, ...]) -> Iterator[SchemaField]:
-    """Yields the fields of a message. ``around``: the names of the messages that contain it."""
+    """Yields the fields of a message. ``around``: the names of the messages that contain the message."""
     if descriptor.full_name in around or len(around) > MAX_LEVELS:
         return
     around = (*around, descriptor.full_name)
@@ -254,12 +255,12 @@ def _values(field: Any, steps: Steps, around: tuple[str, ...]) -> Iterator[Schem
         yield from _values(message.fields_by_name["value"], (*steps, EVERY), around)
         return
     if message.full_name.startswith(("google.", "confluent.")):
-        return  # Connect makes one value of it
+        return  # Connect converts it to one value
     yield from _message(message, (*steps, EVERY) if field.is_repeated else steps, around)
 
 
 def _is_synthetic(oneof: Any) -> bool:
-    """Returns True if a oneof stands for the word ``optional`` of proto3."""
+    """Returns True if a oneof stands for the keyword ``optional`` of proto3."""
     message = DescriptorProto()
     oneof.containing_type.CopyToProto(message)
     optional = {field.name for field in message.field if field.proto3_optional}

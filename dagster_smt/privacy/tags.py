@@ -1,4 +1,4 @@
-"""Tags of fields, and where they come from: a file of paths, a data contract, a schema, a registry."""
+"""Tags of fields, and their sources: a file of paths, a data contract, a schema, a registry."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,9 +33,8 @@ class Tag:
     def matches(self, pattern: str) -> bool:
         """Returns True if a rule's pattern matches this tag.
 
-        ``PII.*`` matches ``PII`` and each tag that begins with ``PII.``.
-
-        Capital letters do not matter: a tag in another spelling must not escape its rule.
+        ``PII.*`` matches ``PII`` and each tag that begins with ``PII.``. The comparison ignores case, so that a tag in
+        a different spelling cannot escape its rule.
         """
         name, pattern = self.name.lower(), pattern.lower()
         return fnmatchcase(name, pattern) or (pattern.endswith(".*") and name == pattern.removesuffix(".*"))
@@ -43,12 +42,12 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class TaggedField:
-    """A field that somebody has listed.
+    """A field that a source lists.
 
     Attributes:
         part: The part of the record.
-        path: The path of the field in this part; for headers their name. Empty: the whole key.
-        tags: Its tags; empty if the source lists the field without any.
+        path: The path of the field in this part; for headers, their name. Empty for the whole key.
+        tags: The tags; empty if the source lists the field without any.
         decided: True if the source says that a field without tags needs no rule.
         steps: The steps of the path.
     """
@@ -65,7 +64,7 @@ class TopicTags:
     """The fields of some topics.
 
     Attributes:
-        pattern: A regular expression, in Java's syntax, for whole names of topics.
+        pattern: A Java regular expression for whole topic names.
         fields: The fields.
         source: The source of the list.
     """
@@ -80,12 +79,12 @@ class TopicTags:
 
 
 def topic_matches(pattern: str, topic: str) -> bool:
-    """Returns True if a regular expression of Java matches a whole name."""
+    """Returns True if a Java regular expression matches a whole name."""
     return bool(compile_java(pattern).fullmatch(topic))
 
 
 def value_field(steps: Steps, path: str, tags: Sequence[str], source: str) -> TaggedField:
-    """Returns a field of a schema. A schema lists every field, so a field without tags is not decided."""
+    """Returns a field of a schema. A schema lists every field, so a field without tags counts as undecided."""
     return TaggedField("value", path, tuple(Tag(t, source) for t in tags), False, steps)
 
 
@@ -93,7 +92,7 @@ def read_yaml(path: Path) -> Any:
     """Returns the contents of a YAML file.
 
     Raises:
-        ConfigError: SMT761, the file cannot be read, or is not YAML.
+        ConfigError: SMT761 if the file cannot be read, or is not YAML.
     """
     try:
         return yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -110,7 +109,7 @@ def read_tags(path: Path) -> tuple[TopicTags, ...]:
     .. code-block:: yaml
 
         topics:
-          orders:                       # a regular expression for whole names of topics
+          orders:                       # a regular expression for whole topic names
             value:
               customer.email: [PII.email]
               id: []                    # decided: the field needs no tag
@@ -118,7 +117,8 @@ def read_tags(path: Path) -> tuple[TopicTags, ...]:
             headers: {user: [PII.name]}
 
     Raises:
-        ConfigError: SMT760, a path is wrong; SMT761, the file cannot be read; SMT762, the file has another form.
+        ConfigError: SMT760 if a path is wrong; SMT761 if the file cannot be read; SMT762 if the file has a different
+            form.
     """
     data = read_yaml(path)
     topics = data.get("topics") if isinstance(data, Mapping) else None
@@ -170,11 +170,11 @@ def _tags(texts: Any, place: str, source: str) -> tuple[Tag, ...]:
 def read_contract(path: Path) -> tuple[TopicTags, ...]:
     """Returns the tags of a data contract (Open Data Contract Standard, version 3).
 
-    Each object of the schema means the topic of its ``physicalName``, or of its ``name``. A property has its ``tags``
-    and, as a tag, ``classification.<its classification>``.
+    Each object of the schema stands for the topic of its ``physicalName``, or of its ``name``. A property has its
+    ``tags`` and, as a tag, ``classification.<its classification>``.
 
     Raises:
-        ConfigError: SMT761, the file cannot be read; SMT762, the file is not such a contract.
+        ConfigError: SMT761 if the file cannot be read; SMT762 if the file is not such a contract.
     """
     data = read_yaml(path)
     objects = data.get("schema") if isinstance(data, Mapping) else None

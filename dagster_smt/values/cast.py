@@ -1,7 +1,7 @@
 """Cast: Connect's conversions between primitive types (class ``Cast`` and ``Values.convertToString``).
 
-Integers keep their low bits, floats are truncated and saturate, texts are parsed as Java parses them, and dates become
-their encoded numbers (days, milliseconds). The time zone is always UTC (difference D3).
+Integers keep their low bits, floats are truncated and saturate, strings are parsed as in Java, and dates become their
+encoded numbers (days, milliseconds). The time zone is always UTC (difference D3).
 """
 
 import base64
@@ -50,7 +50,7 @@ class CastTo(ValueRule):
 
     @property
     def may_fail(self) -> bool:  # type: ignore[override]
-        """True if the kind has values without a result: texts that are not numbers, dates out of range, bytes."""
+        """True if the kind has values without a result: strings that are not numbers, dates out of range, bytes."""
         if self.kind == "string":
             return self.target not in (Type.STRING, Type.BOOLEAN)
         return self.kind in ("Date", "Time") or (self.kind == "bytes" and self.target is not Type.STRING)
@@ -78,7 +78,7 @@ class CastTo(ValueRule):
         return result
 
     def bind(self) -> Callable[[Any], Any]:
-        """Returns a shorter function for texts to floating point, the most frequent cast."""
+        """Returns a shorter function for casts of strings to floating point, the most frequent cast."""
         if self.kind != "string" or self.target is not Type.FLOAT64:
             return self.python
 
@@ -93,7 +93,7 @@ class CastTo(ValueRule):
         return convert
 
     def bind_many(self) -> Callable[[list[Any]], list[Any]]:
-        """Returns a faster function for texts to floating point:
+        """Returns a faster function for casts of strings to floating point.
 
         Python reads plain decimals as ``parseDouble`` does.
         """
@@ -127,7 +127,7 @@ class CastTo(ValueRule):
         return _double(number)
 
     def _invalid(self, value: int) -> bool:
-        """Returns whether a Date is not a whole day, or a Time is not within a day."""
+        """Returns True if a Date is not a whole day, or if a Time is not within a day."""
         if self.kind == "Date":
             return value % DAY != 0
         return not 0 <= value <= DAY
@@ -171,7 +171,7 @@ class CastTo(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True for decimals: Catalyst has neither decimals beyond 64 bits nor their Java texts."""
+        """True for decimals: Catalyst has neither decimals beyond 64 bits nor their spelling in Java."""
         return self.kind == "Decimal" and self.target is not Type.FLOAT64 and self.target is not Type.FLOAT32
 
     def failed(self, F: Any, result: Any, value: Any) -> Any:
@@ -212,7 +212,10 @@ def _double(number: Any) -> float:
 
 
 def date_text(milliseconds: int) -> str:
-    """Returns a date's text. As in ``Values.dateFormatFor``, the instant decides the format, not the logical type."""
+    """Returns a date as a string.
+
+    As in ``Values.dateFormatFor``, the format depends on the instant, not the logical type.
+    """
     if milliseconds < DAY:
         pattern = "HH:mm:ss.SSS'Z'"
     else:

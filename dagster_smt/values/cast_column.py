@@ -15,12 +15,12 @@ _SPARK = {
 }
 _BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64, "Time": 32, "Date": 32, "Timestamp": 64}
 _DAY = 86_400_000
-_ZEROS = (  # the digit zero of every script whose digits Java's parseInt takes; nine more follow each
+_ZEROS = (  # the digit zero of every script whose digits Java's parseInt accepts; nine more digits follow each of them
     "\u0660\u06f0\u07c0\u0966\u09e6\u0a66\u0ae6\u0b66\u0be6\u0c66\u0ce6\u0d66\u0de6\u0e50\u0ed0\u0f20\u1040\u1090"
     "\u17e0\u1810\u1946\u19d0\u1a80\u1a90\u1b50\u1bb0\u1c40\u1c50\ua620\ua8d0\ua900\ua9d0\ua9f0\uaa50\uabf0\uff10"
 )
 _PLAIN = "0123456789.+-eE"
-"""Characters of texts that Java and Spark read as the same decimal, or both refuse."""
+"""The characters of strings that Java and Spark either both read as the same decimal or both reject."""
 _DIGITS = "".join(chr(ord(zero) + n) for zero in _ZEROS for n in range(10))
 
 
@@ -97,7 +97,7 @@ def _parsed(F: Any, value: Any, target: Type) -> Any:
         fits = is_number & (F.length(short) <= 20)
         return F.when(fits, short).try_cast("decimal(20,0)").try_cast(_SPARK[target])
     blanks = F.regexp_replace(value, r"\A[\x00-\x20]+|[\x00-\x20]+\z", "")
-    plain = F.translate(value, _PLAIN, "") == F.lit("")  # saves most texts the slower regular expression
+    plain = F.translate(value, _PLAIN, "") == F.lit("")  # most strings then do not need the slower regular expression
     number = F.when(plain, value).when(blanks.rlike(rf"\A{FLOAT_PATTERN}\z"), blanks)
     return number.try_cast("float" if target is Type.FLOAT32 else "double")
 
@@ -111,10 +111,10 @@ def _text(F: Any, value: Any, kind: str) -> Any:
 
 
 def _date_text(F: Any, value: Any, kind: str) -> Any:
-    """Returns a date's text. As in ``Values.dateFormatFor``, the instant decides the format.
+    """Returns a date as a string. As in ``Values.dateFormatFor``, the format depends on the instant.
 
-    The text is built from numbers. Spark's own formats raise for days beyond its timestamps, write ``+10000`` for a
-    year of five digits, and depend on the session's time zone.
+    The string is built from numbers. Spark's own formats raise errors for days beyond its timestamps, write ``+10000``
+    for a year of five digits, and depend on the session's time zone.
     """
     if kind == "Date":
         millis = F.unix_date(value).cast("bigint") * _DAY
@@ -129,7 +129,7 @@ def _date_text(F: Any, value: Any, kind: str) -> Any:
     parts = [_part(F, of_day, 3_600_000, 24), _part(F, of_day, 60_000, 60), _part(F, of_day, 1000, 60), of_day % 1000]
     clock = F.format_string("%02d:%02d:%02d.%03dZ", *parts)
     text = F.when(millis < _DAY, clock).when(of_day == 0, date).otherwise(F.concat(date, F.lit("T"), clock))
-    return F.when(value.isNotNull(), text)  # format_string writes nulls as texts
+    return F.when(value.isNotNull(), text)  # format_string writes nulls as strings
 
 
 def _part(F: Any, of_day: Any, unit: int, count: int) -> Any:

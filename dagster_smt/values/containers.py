@@ -1,4 +1,4 @@
-"""Rules for whole arrays, maps and structs: one element, one field, other keys."""
+"""Rules for whole arrays, maps and structs: reading an element, reading a field, changing keys."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from dagster_smt.values.value_rule import PythonRule, ValueRule
 
 @dataclass(frozen=True, slots=True)
 class MapValue(ValueRule):
-    """The value of a key of a map; null if the map does not have the key."""
+    """Returns the value of a key of a map, or null if the map does not have the key."""
 
     key: str
 
@@ -26,7 +26,7 @@ class MapValue(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class ItemAt(ValueRule):
-    """An element of an array, counted from the end if negative; null if the array is shorter."""
+    """Returns an element of an array, counted from the end if negative, or null if the array is shorter."""
 
     number: int
 
@@ -41,7 +41,7 @@ class ItemAt(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class StructField(ValueRule):
-    """A field of a struct that is not part of the stage's input, such as a struct in an array."""
+    """Returns a field of a struct that is not part of the stage's input, such as a struct in an array."""
 
     name: str
     schema: Schema
@@ -57,7 +57,7 @@ class StructField(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class NewName:
-    """A new name for a field or key: fixed, or the old name with the first match of a pattern replaced (``$1``)."""
+    """A new name for a field or key: a fixed name, or the old name with a pattern's first match replaced (``$1``)."""
 
     text: str
     pattern: Match | None = None
@@ -73,7 +73,7 @@ class NewName:
 
 @dataclass(frozen=True, slots=True)
 class KeepKeys(ValueRule):
-    """A map reduced to the keys that are one of some names, or match one of some patterns anywhere."""
+    """Reduces a map to the keys that have a listed name, or of which one of the patterns matches some part."""
 
     which: tuple[Any, ...]
 
@@ -89,7 +89,7 @@ class KeepKeys(ValueRule):
         return too_long()
 
     def failed(self, F: Any, result: Any, value: Any) -> Any:
-        """Returns where a map that is not null has become null: a pattern took too long for one of its keys."""
+        """Returns True where a map has become null because a pattern took too long for one of its keys."""
         return result.isNull() & value.isNotNull()
 
     def python(self, value: Any) -> Any:
@@ -112,7 +112,7 @@ class KeepKeys(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class RenameKeys(PythonRule):
-    """Renames keys of a map. A key that gets the name of another key replaces that key."""
+    """Renames keys of a map. If a new name is already the name of another key, the renamed key replaces that key."""
 
     which: str | Match
     new: NewName

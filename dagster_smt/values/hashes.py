@@ -1,4 +1,4 @@
-"""Digests of texts."""
+"""Digests of strings."""
 
 import hashlib
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from dagster_smt.values.value_rule import ValueRule
 
 @dataclass(frozen=True, slots=True)
 class HashText(ValueRule):
-    """The digest of a text in UTF-8, in lower-case hexadecimal digits; null stays null.
+    """Returns the digest of a string in UTF-8, in lower-case hexadecimal digits; null stays null.
 
     Attributes:
         function: ``md5``, ``sha1`` or ``sha256``.

@@ -33,7 +33,7 @@ def mask_value(kind: str, replacement: str | None) -> Any:
         replacement: The configured replacement, or None for the kind's zero.
 
     Raises:
-        DataError: SMT403, the kind cannot be masked, or not with this replacement.
+        DataError: SMT403 if the kind cannot be masked, or cannot be masked with this replacement.
     """
     if replacement is not None:
         return _replacement(kind, replacement)

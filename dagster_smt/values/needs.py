@@ -1,4 +1,4 @@
-"""Rules that refuse values with a transform's own message, and with the exception class of Kafka's original."""
+"""Rules that reject values with a transform's own message, and with the exception class of Kafka's original."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ CLASS_CAST = "java.lang.ClassCastException"
 
 @dataclass(frozen=True, slots=True)
 class Needed(ValueRule):
-    """Refuses null. A second value is the surrounding key or value: if it is null, another rule refuses the record."""
+    """Rejects null. If the second value, the surrounding key or value, is null, another rule rejects the record."""
 
     code: str
     statement: str
@@ -40,7 +40,7 @@ class Needed(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Differs(ValueRule):
-    """True if a boolean is not the expected one; null counts as false."""
+    """Returns True if a boolean is not the expected one. Null is treated as false."""
 
     expected: bool
 
@@ -53,7 +53,7 @@ class Differs(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Unless(Needed):
-    """Refuses one text; null passes."""
+    """Rejects one string; null passes."""
 
     text: str = ""
 

@@ -1,7 +1,7 @@
-"""Java's numbers: narrowing, parsing, and texts.
+"""Java's numbers: narrowing, parsing, and spelling.
 
 Sources: Java Language Specification 5.1.3 (narrowing), ``Integer.parseInt``, ``Double.parseDouble``,
-``Double.toString`` (the shortest digits, as JDK 19 and later print them).
+``Double.toString`` (the shortest digits, as printed by JDK 19 and later).
 """
 
 import math
@@ -21,8 +21,10 @@ _FLOAT = re.compile(FLOAT_PATTERN)
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _TWO_TO_64 = Decimal(2**64)
 _MOST_BYTES = 4_096
-"""Most bytes of a decimal's unscaled value. The time to convert it grows with the square of its digits: a megabyte
-takes minutes."""
+"""The maximum size of a decimal's unscaled value, in bytes.
+
+The time to convert the value grows with the square of its digits: a megabyte takes minutes.
+"""
 _STARTS = "0123456789+-."
 _NO_DIGITS = str.maketrans("", "", "0123456789.-+eE")
 
@@ -81,7 +83,7 @@ def nearest_float32(exact: int | Decimal) -> float:
         return -math.inf
     if math.isinf(double) or double == exact:
         return to_float32(double)
-    # "round to odd": of the two doubles around the number, the one with the odd last bit cannot look like a tie
+    # "round to odd": of the two neighbouring doubles, the one whose last bit is odd cannot look like a tie
     if not struct.unpack("<q", struct.pack("<d", double))[0] & 1:
         double = math.nextafter(double, math.inf if exact > double else -math.inf)
     return to_float32(double)
@@ -90,7 +92,7 @@ def nearest_float32(exact: int | Decimal) -> float:
 def parse_big_decimal(text: str) -> Decimal | None:
     """Returns ``new BigDecimal(text)``, with digits of the whole BMP.
 
-    None if the text is not a number, or if exponent or scale exceed an int.
+    The result is None if the string is not a number, or if its exponent or scale exceeds an int.
     """
     match = _BIG_DECIMAL.fullmatch(text)
     if match is None or max(text) > "\uffff":
@@ -111,7 +113,7 @@ def scaled_decimal(unscaled: bytes, scale: int) -> Decimal:
     """Returns a decimal with an unscaled value of big-endian bytes, as in Java's ``BigInteger``.
 
     Raises:
-        DataError: SMT446, the decimal has so many digits that its conversion takes too long.
+        DataError: SMT446 if the decimal has so many digits that its conversion would take too long.
     """
     if len(unscaled) > _MOST_BYTES:
         statement = f"a decimal has more than {_MOST_BYTES} bytes, about {_MOST_BYTES * 12 // 5:,} digits"
@@ -163,20 +165,23 @@ def low_integer(value: Decimal) -> int:
 
 
 def parse_integer(text: str, bits: int) -> int | None:
-    """Returns ``Long.parseLong`` and similar: a sign and digits of the whole BMP, without blanks.
+    """Returns ``Long.parseLong`` and similar: a sign and digits of the whole BMP, without spaces.
 
-    None if the text is not an integer, or the integer is too large.
+    The result is None if the string is not an integer, or if the integer is too large.
     """
     if not _INTEGER.fullmatch(text) or max(text) > "\uffff":
         return None
-    value = int(text) if len(text) < 100 else Decimal(text)  # ``int`` refuses texts of thousands of digits
+    value = int(text) if len(text) < 100 else Decimal(text)  # ``int`` rejects strings of thousands of digits
     if -(1 << (bits - 1)) <= value < 1 << (bits - 1):
         return int(value)
     return None
 
 
 def parse_float(text: str) -> float | None:
-    """Returns ``Double.parseDouble``: it ignores blanks at the ends, and accepts suffixes and hexadecimal numbers."""
+    """Returns ``Double.parseDouble``.
+
+    It ignores whitespace at the ends, and accepts suffixes and hexadecimal numbers.
+    """
     if text and text[0] in _STARTS and text[-1] in "0123456789" and text.isascii() and "_" not in text:
         try:
             return float(text)
@@ -191,7 +196,7 @@ def parse_float(text: str) -> float | None:
 
 
 def plain_floats(texts: list[str]) -> list[float] | None:
-    """Returns ``parse_float`` of many texts; None unless all of them are plain decimals of finite numbers."""
+    """Returns ``parse_float`` of many strings; None unless all of them are plain decimals of finite numbers."""
     if "".join(texts).translate(_NO_DIGITS):
         return None
     try:
@@ -226,7 +231,7 @@ def parse_float32(text: str) -> float | None:
 
 
 def float_text(value: float, single: bool = False) -> str:
-    """Returns ``Double.toString``, or ``Float.toString`` for a value of 32 bits."""
+    """Returns ``Double.toString``, or ``Float.toString`` for a 32-bit value."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

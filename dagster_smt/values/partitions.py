@@ -11,9 +11,10 @@ _MOST = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class ChosenPartition(ValueRule):
-    """The number of a partition; null leaves the choice to the producer. Negative numbers are refused, as by producers.
+    """Returns the number of a partition. Negative numbers are rejected, as by producers.
 
-    The sink checks before it writes records whether the topic has the partition.
+    With null, the producer chooses the partition. The sink checks before it writes records whether the topic has the
+    partition.
     """
 
     may_fail = True

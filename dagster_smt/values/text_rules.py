@@ -1,6 +1,6 @@
-"""Rules for texts: Java's ``toString`` and Connect's ``Values.convertToString`` of values, and tests of texts.
+"""Rules for strings: Java's ``toString`` and Connect's ``Values.convertToString`` of values, and tests of strings.
 
-Dates are written in UTC (difference D3), and maps in the order of their entries here (D4).
+Dates are written in UTC (difference D3), and the entries of maps in their own order (D4).
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ def java_text(schema: Schema | None, value: Any) -> str:
         value: The value.
 
     Raises:
-        DataError: SMT455, the value holds bytes, whose text in Java is an address.
+        DataError: SMT455 if the value contains bytes, which Java writes as an address.
     """
     if value is None:
         return "null"
@@ -56,7 +56,7 @@ def java_text(schema: Schema | None, value: Any) -> str:
 
 
 def no_text() -> DataError:
-    """Returns the error of bytes that a stage uses as a text."""
+    """Returns the error of bytes that a stage needs as a string."""
     return data_error("SMT455", "bytes do not have the same text in every run", "leave the field out")
 
 
@@ -88,12 +88,12 @@ class ChangeEntries(PythonRule):
 
 
 def is_blank(text: str) -> bool:
-    """Returns ``String.isBlank``: unlike in Python, no-break spaces and U+0085 are not blanks."""
+    """Returns ``String.isBlank``. Unlike in Python, no-break spaces and U+0085 are not blank."""
     return all(char.isspace() and char not in "\u0085\u00a0\u2007\u202f" for char in text)
 
 
 def has_bytes(schema: Schema) -> bool:
-    """Returns whether values of a schema may hold bytes."""
+    """Returns True if values of a schema may contain bytes."""
     if schema.type is Type.BYTES:
         return schema.logical is None
     return any(map(has_bytes, schema.children))
@@ -101,14 +101,14 @@ def has_bytes(schema: Schema) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class JavaText(ValueRule):
-    """Java's ``toString`` of a value without bytes; null stays null."""
+    """Returns Java's ``toString`` of a value without bytes; null stays null."""
 
     schema: Schema
     returns: ClassVar[Schema | None] = _TEXT
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True unless Catalyst has Java's text for the value: texts, numbers and booleans."""
+        """True unless Catalyst can write the value as Java does. It can for strings, numbers and booleans."""
         return kind_of_schema(self.schema) not in _CATALYST
 
     def python(self, value: Any) -> str | None:
@@ -122,9 +122,9 @@ class JavaText(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class StructText(ValueRule):
-    """Java's ``toString`` of a struct; null stays null.
+    """Returns Java's ``toString`` of a struct; null stays null.
 
-    The arguments: an unused value, the struct, its fields' texts.
+    The arguments are an unused value, the struct, and its fields as strings.
     """
 
     names: tuple[str, ...]
@@ -138,13 +138,16 @@ class StructText(ValueRule):
 
     def column(self, F: Any, _: Any, struct: Any, *texts: Any) -> Any:
         pairs = zip(self.names, texts, strict=True)
-        parts = [F.concat(F.lit(f"{name}="), text) for name, text in pairs]  # null if the text is null
+        parts = [F.concat(F.lit(f"{name}="), text) for name, text in pairs]  # null if the string is null
         return F.when(struct.isNotNull(), F.concat(F.lit("Struct{"), F.concat_ws(",", *parts), F.lit("}")))
 
 
 @dataclass(frozen=True, slots=True)
 class LiteralText(ValueRule):
-    """``Values.convertToString`` of a value; null stays null, or becomes ``null`` inside a struct (``embedded``)."""
+    """Returns ``Values.convertToString`` of a value.
+
+    Null stays null; inside a struct (``embedded``), it becomes ``null``.
+    """
 
     schema: Schema
     embedded: bool = False
@@ -152,7 +155,10 @@ class LiteralText(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True unless Catalyst has the same text; inside a struct, it does not quote texts."""
+        """True unless Catalyst can write the value in the same way.
+
+        Inside a struct, Catalyst does not quote strings.
+        """
         kind = kind_of_schema(self.schema)
         return kind not in _CATALYST or (self.embedded and kind == "string")
 
@@ -172,7 +178,10 @@ class LiteralText(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class LiteralStructText(ValueRule):
-    """``Values.convertToString`` of a struct. The arguments: an unused value, the struct, its fields' texts."""
+    """Returns ``Values.convertToString`` of a struct.
+
+    The arguments are an unused value, the struct, and its fields as strings.
+    """
 
     names: tuple[str, ...]
     embedded: bool = False
@@ -198,7 +207,7 @@ class LiteralStructText(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class JoinTexts(ValueRule):
-    """Joined texts, with ``missing`` for each null."""
+    """Joins strings, with ``missing`` for each null."""
 
     delimiter: str
     missing: str
@@ -213,7 +222,7 @@ class JoinTexts(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class ChangeCase(PythonRule):
-    """A text in upper or lower case, by Unicode's rules without those of a language; null stays null."""
+    """Converts a string to upper or lower case, by Unicode's language-independent rules; null stays null."""
 
     upper: bool
 
@@ -227,7 +236,7 @@ class ChangeCase(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class CaseOfText(PythonRule):
-    """Java's text of a value without a schema, in upper or lower case; null stays null."""
+    """Returns Java's text of a value without a schema, in upper or lower case; null stays null."""
 
     upper: bool
 
@@ -239,7 +248,7 @@ class CaseOfText(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class Filled(Needed):
-    """Refuses null and the empty text."""
+    """Rejects null and the empty string."""
 
     def python(self, value: Any, *around: Any) -> Any:
         if not value:
@@ -252,7 +261,7 @@ class Filled(Needed):
 
 @dataclass(frozen=True, slots=True)
 class FilledOrNull(ValueRule):
-    """The text; null for the empty text."""
+    """Returns the string, or null if it is empty."""
 
     def python(self, text: str | None) -> str | None:
         return text or None
@@ -263,7 +272,7 @@ class FilledOrNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Otherwise(ValueRule):
-    """The first text; the second if the first is null or empty."""
+    """Returns the first string, or the second string if the first is null or empty."""
 
     def python(self, text: str | None, other: str | None) -> str | None:
         return text or other
@@ -274,7 +283,7 @@ class Otherwise(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class IsText(ValueRule):
-    """True if a text is equal to this text; null is not."""
+    """Returns True if a string is equal to ``text``. Null is not."""
 
     text: str
 
@@ -287,7 +296,7 @@ class IsText(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class IsOneOf(ValueRule):
-    """True if a text is one of these texts; null is not."""
+    """Returns True if a string is one of the listed strings. Null is not."""
 
     texts: tuple[str, ...]
 
@@ -300,7 +309,7 @@ class IsOneOf(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Finds(PythonRule):
-    """True if a part of the text matches (``Matcher.find``); null does not match."""
+    """Returns True if a part of the string matches (``Matcher.find``); null does not match."""
 
     pattern: str
 
@@ -313,7 +322,7 @@ class Finds(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class TextPasses:
-    """True if the text that a value has in a header passes a rule: a test of ``model.keeps``."""
+    """Returns True if the string of a value in a header passes a rule: a test of ``model.keeps``."""
 
     rule: "IsText | Finds | Matches"
 

@@ -10,7 +10,7 @@ from dagster_smt.model.schema import BOOLEAN, Schema, Type
 
 @dataclass(frozen=True, slots=True)
 class ValueRule:
-    """Base of the rules: properties that the evaluators need beside the two forms of a rule."""
+    """The base class of rules: properties that the evaluators need in addition to the two forms of a rule."""
 
     may_fail = False
     reads_values = False
@@ -21,7 +21,7 @@ class ValueRule:
     needs_python = False
     """True if Catalyst has no equal function: the Spark evaluator then runs the Python form in an Arrow UDF."""
     returns: ClassVar[Schema | None] = None
-    """The schema of the result, if the rule is an argument of another rule; None: the schema of the first argument."""
+    """The schema of the result, if the rule is an argument of another rule. None: the schema of the first argument."""
 
     def failure(self) -> Any:
         """Returns the error of a failing value, which is the same for every value."""
@@ -38,9 +38,8 @@ class ValueRule:
     def bind_many(self) -> Callable[[list[Any]], list[Any]]:
         """Returns a function of many values at once, for rules of one value.
 
-        A rule may override this with a faster one.
-
-        The function returns the results of ``bind`` for each value, and raises if ``bind`` raises for one of them.
+        The function returns the results of ``bind`` for each value, and raises an error if ``bind`` raises one for any
+        of them. A rule may override this method with a faster function.
         """
         one = self.bind()
         return lambda values: list(map(one, values))
@@ -48,7 +47,7 @@ class ValueRule:
 
 @dataclass(frozen=True, slots=True)
 class PythonRule(ValueRule):
-    """Base of the rules without a Catalyst form."""
+    """The base class of rules without a Catalyst form."""
 
     needs_python = True
 
@@ -62,7 +61,7 @@ class PythonRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class KeepNull(ValueRule):
-    """Replaces the first value by the second, unless the first is null."""
+    """Replaces the first value with the second, unless the first is null."""
 
     def python(self, value: Any, other: Any) -> Any:
         if value is None:
@@ -75,7 +74,7 @@ class KeepNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Default(ValueRule):
-    """Replaces null by the second value (``replace.null.with.default``)."""
+    """Replaces null with the second value (``replace.null.with.default``)."""
 
     def python(self, value: Any, default: Any) -> Any:
         if value is None:
@@ -88,7 +87,7 @@ class Default(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class DefaultUnder(ValueRule):
-    """Replaces a null first value by the third, if the second value (the parent) is not null."""
+    """Replaces a null first value with the third, if the second value (the parent) is not null."""
 
     def python(self, value: Any, parent: Any, default: Any) -> Any:
         if value is None and parent is not None:
@@ -96,13 +95,13 @@ class DefaultUnder(ValueRule):
         return value
 
     def column(self, F: Any, value: Any, parent: Any, default: Any) -> Any:
-        # The value stands here once: twice, a field that many stages copy would double Spark's plan with each of them.
+        # The value appears here only once. Otherwise each stage that copies a field would double Spark's plan.
         return F.coalesce(value, F.when(parent.isNotNull(), default))
 
 
 @dataclass(frozen=True, slots=True)
 class WhereNull(ValueRule):
-    """Replaces the first value by the third, if the second value (a struct) is null and its parent is not."""
+    """Replaces the first value with the third, if the second value (a struct) is null and its parent is not null."""
 
     def python(self, value: Any, struct: Any, default: Any, *parent: Any) -> Any:
         if struct is None and None not in parent:
@@ -118,7 +117,7 @@ class WhereNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Required(ValueRule):
-    """Refuses null, as Connect's ``Struct.put`` does for a required field. The second value is the parent struct."""
+    """Rejects null, as Connect's ``Struct.put`` does for a required field. The second value is the parent struct."""
 
     field: str = ""
     may_fail = True
@@ -144,9 +143,9 @@ class Required(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Validated(ValueRule):
-    """Refuses a struct with a null in a required field (``Struct.validate``), for records without a plan.
+    """Rejects a struct with a null in a required field (``Struct.validate``), for records without a plan.
 
-    On Spark the plan of the chain knows which fields may be null, and uses ``Required`` for them.
+    On Spark, the plan of the chain knows which fields may be null, and uses ``Required`` for them.
     """
 
     schema: Schema
@@ -178,7 +177,7 @@ def _validate(schema: Schema, value: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Refused(ValueRule):
-    """Refuses every value except null, because the stage cannot use values of this type."""
+    """Rejects every value except null, because the stage cannot use values of this type."""
 
     code: str = ""
     statement: str = ""
@@ -201,7 +200,7 @@ class Refused(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class IsNull(ValueRule):
-    """True if a value is null."""
+    """Returns True if a value is null."""
 
     returns: ClassVar[Schema | None] = BOOLEAN
 
@@ -214,7 +213,7 @@ class IsNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class WhereThere(ValueRule):
-    """The second value, a condition, if the first value is not null; else false."""
+    """Returns the second value, a condition, if the first value is not null; else false."""
 
     def python(self, value: Any, condition: Any) -> bool:
         return value is not None and bool(condition)
@@ -225,7 +224,7 @@ class WhereThere(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class NotNull(ValueRule):
-    """Refuses a null key or value, as Connect's transforms refuse tombstones that they cannot handle."""
+    """Rejects a null key or value, as Connect's transforms reject tombstones that they cannot handle."""
 
     purpose: str = ""
     may_fail = True

@@ -1,6 +1,6 @@
 """Rules for a record's headers: append, drop, search by name.
 
-In Python headers are ``list[Header]``. In Spark headers are ``array<struct<key, value>>``, and null means no headers.
+In Python, headers are ``list[Header]``. In Spark, headers are ``array<struct<key, value>>``, and null means no headers.
 A rule never changes the list in its argument. Connect's ``SimpleHeaderConverter`` defines the bytes of a header that a
 stage sets.
 """
@@ -33,7 +33,7 @@ def header_as_read(key: str, raw: bytes | None) -> Header:
 
 
 def header_bytes(header: Header) -> bytes | None:
-    """Returns the bytes of a header: as read, or as the header of a stage is written."""
+    """Returns the bytes of a header: the bytes that were read, or the bytes to write for a header from a stage."""
     if header.from_stage:
         return simple_header_bytes(header.schema, header.value)
     return header.raw
@@ -41,13 +41,13 @@ def header_bytes(header: Header) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class HeaderBytes(ValueRule):
-    """The bytes of a header for a value: ``Values.convertToString`` in UTF-8; null stays null."""
+    """Returns the bytes of a header for a value: ``Values.convertToString`` in UTF-8; null stays null."""
 
     schema: Schema | None
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True unless Catalyst has Java's text for the value: texts, whole numbers and booleans."""
+        """True unless Catalyst can write the value as Java does. It can for strings, whole numbers and booleans."""
         return self.schema is not None and kind_of_schema(self.schema) not in _CATALYST_KINDS
 
     def python(self, value: Any) -> bytes | None:
@@ -59,14 +59,17 @@ class HeaderBytes(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class AppendHeader(ValueRule):
-    """Appends a header whose value is the second argument. ``schema`` is the value's schema; None: schemaless."""
+    """Appends a header whose value is the second argument.
+
+    ``schema`` is the value's schema, or None if the value is schemaless.
+    """
 
     key: str
     schema: Schema | None
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True if ``HeaderBytes`` needs Python. Only the bytes need it: ``appended`` takes bytes from Python, too."""
+        """True if ``HeaderBytes`` needs Python. Only the bytes need it: ``appended`` also accepts bytes from Python."""
         return HeaderBytes(self.schema).needs_python
 
     def python(self, headers: list[Header], value: Any) -> list[Header]:
@@ -104,7 +107,7 @@ class AppendLiteral(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class DropNamed(ValueRule):
-    """Drops all headers of some names; the other headers keep their order."""
+    """Drops all headers with the listed names. The other headers keep their order."""
 
     names: tuple[str, ...]
 
@@ -117,7 +120,7 @@ class DropNamed(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class KeepNamed(ValueRule):
-    """Drops all headers except those of some names; the remaining headers keep their order."""
+    """Drops all headers except those with the listed names. The remaining headers keep their order."""
 
     names: tuple[str, ...]
 
@@ -130,7 +133,10 @@ class KeepNamed(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class HasOtherHeaderOrNull(ValueRule):
-    """True if the record has a header of another name, else null, as ledger entries count."""
+    """Returns True if the record has a header of a different name, else null.
+
+    Ledger entries count values that are not null.
+    """
 
     names: tuple[str, ...]
 
@@ -149,7 +155,7 @@ def _is_named(F: Any, header: Any, names: tuple[str, ...]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class HeaderValueRule(PythonRule):
-    """The value of the header at a position."""
+    """Returns the value of the header at a position."""
 
     number: int
 
@@ -159,7 +165,7 @@ class HeaderValueRule(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class HasHeaderRule(ValueRule):
-    """True if the record has a header of exactly this name."""
+    """Returns True if the record has a header of exactly this name."""
 
     name: str
 
@@ -172,8 +178,10 @@ class HasHeaderRule(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class HasHeaderOrNull(ValueRule):
-    """True if the record has a header of exactly this name, else null: ledger entries count values that are not
-    null."""
+    """Returns True if the record has a header of exactly this name, else null.
+
+    Ledger entries count values that are not null.
+    """
 
     name: str
 
@@ -186,7 +194,7 @@ class HasHeaderOrNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class LastHeader(ValueRule):
-    """The bytes of the last header of a name, as read or as written; null if the record has no such header."""
+    """Returns the bytes of the last header of a name, as read or as written; null if the record has no such header."""
 
     name: str
     returns: ClassVar[Schema | None] = Schema(Type.BYTES, optional=True)
@@ -204,7 +212,7 @@ class LastHeader(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class HeaderText(ValueRule):
-    """The bytes of a header as text; null stays null. ``name`` is the header's name."""
+    """Returns the bytes of a header as a string; null stays null. ``name`` is the header's name."""
 
     name: str
     may_fail = True

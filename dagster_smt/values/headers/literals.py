@@ -1,9 +1,9 @@
-"""Header values as text: Connect's ``Values.parseString`` and ``Values.convertToString``, which the default header
-converter ``SimpleHeaderConverter`` uses.
+"""Header values as strings: Connect's ``Values.parseString`` and ``Values.convertToString``.
 
-The text decides the type: the narrowest integer, else a float, a decimal, a boolean, null, a date of ISO 8601 in UTC,
-an array or a map. Any other text is a string. If text follows the first value, it is dropped or the whole text is a
-string, exactly as in Connect.
+Connect's default header converter ``SimpleHeaderConverter`` uses both. The spelling determines the type: the narrowest
+integer, else a float, a decimal, a boolean, null, a date of ISO 8601 in UTC, an array or a map. Anything else is a
+string. If more characters follow the first value, either they are dropped or the whole is a string, exactly as in
+Connect.
 """
 
 import base64
@@ -49,7 +49,7 @@ _TEMPORAL = {
 
 
 def parse_literal(text: str) -> Parsed:
-    """Returns the schema and value of a text; for the text ``null`` (None, None)."""
+    """Returns the schema and value of a string; for the string ``null``, returns (None, None)."""
     if not text:
         return STRING, text
     return _LiteralParser(text).parse(embedded=False)
@@ -73,11 +73,14 @@ def simple_header_bytes(schema: Schema | None, value: Any) -> bytes | None:
 
 
 class _NotParsable(Exception):
-    """Raised if a text is not an array, map or element: the text is then a string."""
+    """Raised if a string is not an array, map or element, and is therefore an ordinary string."""
 
 
 class _LiteralParser:
-    """A parser of one text. A delimiter is a token, unless a backslash precedes it; ``at`` is the next token."""
+    """A parser of one string.
+
+    A delimiter is a token, unless a backslash precedes it. ``at`` is the next token.
+    """
 
     def __init__(self, text: str):
         self.text, self.at = text, 0
@@ -100,9 +103,9 @@ class _LiteralParser:
         return self.text[start : self.at]
 
     def _take(self, expected: str) -> bool:
-        """Moves past a token if it comes next, and returns whether it does.
+        """Moves past a token if it comes next. Returns True if it does.
 
-        Blank tokens before it are skipped anyway.
+        Blank tokens before it are skipped in any case.
         """
         while self._more:
             end = self._end()
@@ -124,7 +127,7 @@ class _LiteralParser:
         return False
 
     def parse(self, *, embedded: bool) -> Parsed:
-        """Returns the next value: the whole text, or an element of an array or map."""
+        """Returns the next value: the whole string, or an element of an array or map."""
         if not self._more:
             return NULL
         if embedded and self._take('"'):
@@ -158,7 +161,7 @@ class _LiteralParser:
         return parsed or (STRING, self.text)
 
     def _split_temporal(self, token: str) -> Parsed | None:
-        """Returns a time or timestamp of five tokens: two colons and the texts around them."""
+        """Returns a time or timestamp of five tokens: two colons and the parts around them."""
         start = self.at
         for _ in range(4):
             if not self._more:
@@ -210,7 +213,7 @@ class _LiteralParser:
             value_schema, value = self.parse(embedded=True)
             key = as_key(key)
             is_boolean = isinstance(key, bool)
-            # a Python dict takes 1 and true for one key, unlike Java's maps
+            # a Python dict treats 1 and true as the same key, unlike Java's maps
             if booleans.setdefault(key, is_boolean) is not is_boolean:
                 break
             entries[key] = value
@@ -230,14 +233,14 @@ def _map_of(keys: "_Common", values: "_Common", entries: dict[Any, Any]) -> Pars
 
 
 class _Common:
-    """The common schema of all elements; ``schema`` is None if there is no element yet, or no common schema."""
+    """The common schema of all elements. ``schema`` is None if there is no element yet, or no common schema."""
 
     def __init__(self) -> None:
         self.schema: Schema | None = None
         self._clash = False
 
     def merge(self, latest: Schema | None) -> None:
-        """Widens the common schema for another element; null has no schema."""
+        """Widens the common schema for one more element. Null has no schema."""
         if latest is None or self._clash:
             return
         if self.schema is None:
@@ -247,7 +250,7 @@ class _Common:
         self._clash = self.schema is None
 
     def converter(self) -> Callable[[Any], Any]:
-        """Returns a function that converts an element to the common schema; it refuses null."""
+        """Returns a function that converts an element to the common schema. The function rejects null."""
         schema = self.schema
         if schema is None:
             return lambda value: value
@@ -302,7 +305,7 @@ def _temporal(token: str) -> Parsed | None:
 
 
 def _number(token: str) -> Parsed | None:
-    """Returns a number with its narrowest type. Fractions are floats of 32 bits if finite, even if digits get lost."""
+    """Returns a number with its narrowest type. Fractions are 32-bit floats if finite, even if digits get lost."""
     value = parse_big_decimal(token)
     if value is None:
         return None
@@ -324,7 +327,7 @@ def _number(token: str) -> Parsed | None:
 
 
 def literal_text(schema: Schema | None, value: Any, *, embedded: bool = False) -> str:
-    """Returns ``Values.convertToString``: texts inside arrays and maps (``embedded``) are quoted, dates are not."""
+    """Returns ``Values.convertToString``. Strings inside arrays and maps (``embedded``) are quoted, dates are not."""
     if value is None:
         return "null"
     if isinstance(value, str):

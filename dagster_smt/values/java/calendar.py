@@ -18,7 +18,7 @@ _MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 def day_number(year: int, month: int, day: int, *, julian: bool) -> int:
     """Returns the number of the day with a date, in one of the two calendars."""
-    shifted = year - (month <= 2)  # counts years that end with February, so that the leap day is the last
+    shifted = year - (month <= 2)  # years are counted to the end of February, so that the leap day is their last day
     of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
     if julian:
         return 365 * shifted + shifted // 4 + of_year - 719_470
@@ -27,7 +27,7 @@ def day_number(year: int, month: int, day: int, *, julian: bool) -> int:
 
 @lru_cache(maxsize=4096)
 def civil(day: int) -> tuple[int, int, int]:
-    """Returns (year, month, day of month) of a day, in the Julian calendar before the cutover."""
+    """Returns (year, month, day of month) of a day. Days before the cutover are in the Julian calendar."""
     if day >= CUTOVER:
         cycle, rest = divmod(day + 719_468, 146_097)
         years = (rest - rest // 1460 + rest // 36_524 - rest // 146_096) // 365
@@ -115,7 +115,7 @@ class Fields:
     """Calendar fields as a parser sets them, and their instant.
 
     Fields have the letters of SimpleDateFormat: ``G`` (0 is BC), ``y Y M`` (0 is January) ``d D w W F E`` (1 is Sunday)
-    ``H h a m s S``. If fields contradict each other, the fields set last decide, as ``Calendar`` documents.
+    ``H h a m s S``. If fields contradict each other, the most recently set fields win, as documented for ``Calendar``.
     """
 
     __slots__ = ("_count", "_order", "_values", "offset")
@@ -125,16 +125,16 @@ class Fields:
         self._order: dict[str, int] = {}
         self._count = 0
         self.offset = 0
-        """Milliseconds by which the local time is ahead of UTC."""
+        """The number of milliseconds by which the local time is ahead of UTC."""
 
     def set(self, field: str, value: int) -> None:
-        """Sets a field, which is then the field set last."""
+        """Sets a field, which is then the most recently set field."""
         self._values[field] = value
         self._count += 1
         self._order[field] = self._count
 
     def add_years(self, years: int) -> None:
-        """Adds years to the calendar year and to the week year, if they are set."""
+        """Adds years to the calendar year and to the week year, if these are set."""
         for field in self._values.keys() & {"y", "Y"}:
             self._values[field] += years
 
@@ -156,7 +156,7 @@ class Fields:
         return ((hours * 60 + values("m", 0)) * 60 + values("s", 0)) * 1000 + values("S", 0)
 
     def _date(self, extra: int) -> int:
-        """Returns the day, ``extra`` days later. The later day decides which calendar holds."""
+        """Returns the day, ``extra`` days later. The later day determines which calendar applies."""
         year = self._values.get("y", 1970)
         if self._values.get("G") == 0:
             year = 1 - year
@@ -182,7 +182,7 @@ class Fields:
             whole[field] = max(at[field], at["E"]) if at[field] and at["E"] else 0
         best = max(at["d"], at["D"], *whole.values())
         if not best:
-            # no week came with a day: Java then takes a week alone
+            # no week was set together with a day: Java then uses a week alone
             whole = {"W": at["W"], "F": max(at["F"], at["E"]), "w": at["w"]}
             best = max(whole.values())
             if not best:
@@ -211,7 +211,7 @@ def _valid_weekday(week: int, weekday: int) -> tuple[int, int]:
 
 
 def _resolved(year: int, values: Mapping[str, int], kind: str, extra: int) -> int:
-    """Returns the day that some fields determine, in the calendar that holds at that day."""
+    """Returns the day that some fields determine, in the calendar that applies to that day."""
     if year > CUTOVER_YEAR or (year == CUTOVER_YEAR and kind not in ("D", "w")):
         gregorian = extra + _day_in(year, values, kind, julian=False)
         if gregorian >= CUTOVER:

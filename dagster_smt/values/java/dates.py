@@ -1,8 +1,8 @@
 """``java.text.SimpleDateFormat`` in UTC and the locale ``en``: patterns, parsing, formatting.
 
-Parsing is lenient, as in Java: fields overflow into the next field, text after the last field is ignored, and blanks
-may precede a field. Unlike Java's, a formatter does not keep the zone of a text for later texts (difference D2). The
-formatter knows the common English zone names, each with the offset that Java 17 uses for it.
+Parsing is lenient, as in Java: fields overflow into the next field, text after the last field is ignored, and spaces
+may precede a field. In Java, a formatter keeps the zone of a string for later strings; here it does not (difference
+D2). The formatter knows the common English zone names, each with the offset that Java 17 uses for it.
 """
 
 import re
@@ -35,9 +35,9 @@ _CLOCK: dict[str, Callable[[int], Any]] = {
     "s": lambda of_day: of_day // 1000 % 60,
     "S": lambda of_day: of_day % 1000,
 }
-"""The letters of the time of day, as functions of the milliseconds of the day."""
+"""The letters of the time of day, as functions of the milliseconds since midnight."""
 _DIGITS = {"y": 4, "M": 2, "d": 2, "H": 2, "m": 2, "s": 2, "S": 3}
-"""The digits of fields for which one regular expression can read the whole text."""
+"""The number of digits of fields for which one regular expression can read the whole string."""
 _MOST_DAYS = 10_000
 _MOMENT_FIELDS = {"d": "day", "Y": "week_year", "D": "day_of_year", "w": "week_of_year", "W": "week_of_month",
                   "F": "weekday_in_month"}  # fmt: skip
@@ -108,9 +108,9 @@ _ISO_8601 = {
 
 @dataclass(frozen=True, slots=True)
 class _DatePart:
-    """A part of a pattern: a literal text (no letter), or a letter repeated ``count`` times.
+    """A part of a pattern: literal text (without a letter), or a letter that is repeated ``count`` times.
 
-    ``abuts``: a number follows directly, so that ``count`` limits the digits.
+    ``abuts`` is True if a number follows directly, so that ``count`` limits the number of digits.
     """
 
     letter: str
@@ -131,22 +131,22 @@ class DateFormat:
     parts: tuple[_DatePart, ...]
 
     def format(self, milliseconds: int) -> str:
-        """Returns the text of an instant."""
+        """Returns an instant as a string."""
         day, of_day = divmod(milliseconds, DAY)
         text = self._days.get(day) or self._of_day(day)
         return text % tuple([number(of_day) for number in self._clock])
 
     def format_all(self, instants: list[int]) -> list[str]:
-        """Returns the texts of many instants, faster than ``format`` for each."""
+        """Returns many instants as strings, faster than ``format`` for each of them."""
         texts = texts_of(instants, lambda day: self._days.get(day) or self._of_day(day), self._letters, _CLOCK)
         if texts is None:
             return list(map(self.format, instants))
         return texts
 
     def _of_day(self, day: int) -> str:
-        """Returns the text that all instants of a day share, with ``%`` for the time of day.
+        """Returns the string that all instants of a day share, with ``%`` for the time of day.
 
-        The text is cached, because most records fall on a few days.
+        The string is cached, because most records fall on a few days.
         """
         moment = Moment(day * DAY)
         texts = []
@@ -170,7 +170,7 @@ class DateFormat:
         return [part.letter for part in self.parts if part.letter in _CLOCK]
 
     def parse(self, text: str) -> int | None:
-        """Returns the instant at the beginning of a text, in milliseconds since the epoch; None without a match."""
+        """Returns the instant at the beginning of a string, in milliseconds since the epoch; None without a match."""
         match = self._digits.match(text) if self._digits is not None else None
         instant = None if match is None else _usual(match.groupdict())
         if instant is None:
@@ -179,9 +179,9 @@ class DateFormat:
 
     @cached_property
     def _digits(self) -> re.Pattern[str] | None:
-        """A regular expression for texts in which each field has exactly the pattern's digits.
+        """A regular expression for strings in which each field has exactly as many digits as in the pattern.
 
-        Only patterns of numbers alone have such an expression. It is a fast path for the lenient parser.
+        Only patterns that consist of numbers have such an expression. It is a fast path that avoids the lenient parser.
         """
         letters = [part.letter for part in self.parts if part.letter]
         fixed = all(_DIGITS.get(part.letter) == part.count for part in self.parts if part.letter)
@@ -202,7 +202,7 @@ class DateFormat:
 
     @cached_property
     def century_start(self) -> int:
-        """The start of the hundred years of two-digit years: 80 years before the first parsing."""
+        """The beginning of the hundred years of two-digit years: 80 years before the first parsing."""
         now = Moment(int(time.time() * 1000))
         day = day_number(now.year - 80, now.month, now.day, julian=False)
         return day * 86_400_000 + now.of_day
@@ -213,7 +213,7 @@ def date_format(pattern: str) -> DateFormat:
     """Compiles a pattern.
 
     Raises:
-        ConfigError: SMT022, unknown letters, too many ``X``, or an unclosed quote.
+        ConfigError: SMT022 for unknown letters, too many ``X``, or an unclosed quote.
     """
     parts, unknown, at = [], [], 0
     while at < len(pattern):
@@ -242,7 +242,7 @@ def date_format(pattern: str) -> DateFormat:
 
 
 def _quoted(pattern: str, start: int) -> tuple[str, int]:
-    """Returns the text in the quotes that open at ``start``, and the position after it; two quotes are one."""
+    """Returns the text in the quotes that open at ``start``, and the position after it. Two quotes stand for one."""
     if pattern.startswith("''", start):
         return "'", start + 2
     text, at = "", start + 1
@@ -263,7 +263,7 @@ def _refuse(pattern: str, what: str) -> ConfigError:
 
 
 def _fixed(part: _DatePart) -> str:
-    """Returns a part as a regular expression that refuses further digits of any script, and an exponent."""
+    """Returns a part as a regular expression. Neither a further digit of any script nor an exponent may follow."""
     if not part.letter:
         return re.escape(part.text)
     return f"(?P<{part.letter}>[0-9]{{{part.count}}})" + ("" if part.abuts else r"(?![\dE])")
@@ -289,7 +289,7 @@ def _percent(part: _DatePart) -> str:
 
 
 def _text(moment: Moment, part: _DatePart) -> str:
-    """Returns the text of a part that depends on the day only."""
+    """Returns a part that only depends on the day, as a string."""
     letter, count = part.letter, part.count
     if not letter:
         return part.text
@@ -324,7 +324,7 @@ def _number(moment: Moment, letter: str) -> int:
 
 
 class _DateReader:
-    """A reader of one text; ``at`` is the position of the next part."""
+    """A reader of one string. ``at`` is the position of the next part."""
 
     def __init__(self, text: str, form: DateFormat):
         self.text, self.form, self.at = text, form, 0
@@ -332,7 +332,7 @@ class _DateReader:
         self.ambiguous = False
 
     def read(self, part: _DatePart) -> bool:
-        """Reads the text of one part of the pattern; returns False if it does not match."""
+        """Reads one part of the pattern. Returns False if the string does not match."""
         if not part.letter:
             fits = self.text.startswith(part.text, self.at)
             self.at += len(part.text)
@@ -351,7 +351,7 @@ class _DateReader:
     def _name(self, part: _DatePart) -> bool:
         letter = "M" if part.letter == "L" else part.letter
         names, values = _NAMES[letter]
-        match = names.match(self.text, self.at)  # unlike before numbers, blanks are not allowed before names
+        match = names.match(self.text, self.at)  # spaces are allowed before numbers, but not before names
         if match is None:
             return False
         name = match[0].lower()
@@ -402,7 +402,7 @@ class _DateReader:
         return True
 
     def _offset(self, match: re.Match[str] | None) -> bool:
-        """Sets the offset from the sign, hours and minutes of a match; without a sign it is UTC."""
+        """Sets the offset from the sign, hours and minutes of a match. Without a sign, the offset is UTC."""
         if match is None:
             return False
         minutes = 60 * int(match[2]) + int(match[3] or 0) if match[1] else 0
@@ -412,7 +412,7 @@ class _DateReader:
 
 
 def _int(text: str) -> int:
-    """Returns ``Number.intValue`` as after ``DecimalFormat``: integers of 64 bits wrap, larger ones saturate."""
+    """Returns ``Number.intValue`` of a number from ``DecimalFormat``: 64-bit integers wrap, larger ones saturate."""
     if text in _NO_NUMBERS:
         return _NO_NUMBERS[text]
     if len(text) < 10 and "E" not in text:

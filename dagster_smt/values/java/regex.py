@@ -1,33 +1,33 @@
 """Java regular expressions, translated to the ``regex`` library, with the meaning of Java 17 (Unicode 13).
 
 The translator reads a pattern as ``java.util.regex.Pattern`` does: quantifiers, flags, classes, intersections, quotes,
-escapes, properties, scripts and blocks are allowed in the same places, and a pattern that Java refuses is refused.
+escapes, properties, scripts and blocks are allowed in the same places, and a pattern that Java rejects is rejected.
 ``\\d \\w \\s`` and POSIX classes are ASCII without the flag U; ``.``, ``^`` and ``$`` treat all of Java's line ends
 alike without the flag d. ``\\b`` is the boundary of Java before 19: its words consist of letters and digits of all
 scripts with their combining marks, and of the underscore. From Java 19 on, words are ASCII without the flag U.
 
-Patterns that cannot be translated exactly are refused by name when the configuration is read. They are never matched
-differently from Java. Refused are:
+Patterns that cannot be translated exactly are rejected when the configuration is read, with an error that names the
+construct. They are never matched differently from Java. The following constructs are rejected:
 
 - the flag c, ``\\b{g}``, and names in ``\\N{...}`` that contain a code point, such as names of ideographs;
 - a reference under the flags i and u, or under i in a pattern with Unicode properties or ``\\b``;
-- a reference to a group that is not closed yet, or to an unsure group (see below);
-- a look-behind with ``\\X``, with an atomic or possessive part, with an unlimited part beside other parts, or with an
+- a reference to a group that is not closed yet, or to an unreliable group (see below);
+- a look-behind with ``\\X``, with an atomic or possessive part, with an unlimited part next to other parts, or with an
   escaped character beyond ``\\uFFFF``;
 - a group that may be empty and is repeated at least twice, such as ``(a?|b){2}``, unless it is possessive;
 - an intersection with nothing on its right and a literal on its left, such as ``[a-zZ&&]``, which never matches in
   Java;
 - repetitions of tens of thousands of characters, and more than 100 nested groups.
 
-Unsure groups: in an atomic part, in a repeated part that may be empty, and in a repetition of repetitions, Java may
-leave in a group a text from an attempt that failed, or from an earlier repetition. The pattern itself is usable, but a
-replacement that uses such a group fails.
+Unreliable groups: after a failed attempt or an earlier repetition, Java may leave the former match in a group. That can
+happen in an atomic part, in a repeated part that may be empty, and in a repetition of repetitions. The pattern itself
+is usable, but a replacement that uses such a group fails.
 
-Two limits remain. Characters that were assigned or reclassified after Unicode 13 may have other properties here. And a
-text is a sequence of characters here, but of 16-bit units in Java: with characters beyond ``\\uFFFF``, a search, a
+Two limits remain. Characters that were assigned or reclassified after Unicode 13 may have other properties here. Also,
+a string is a sequence of characters here, but of 16-bit units in Java: with characters beyond ``\\uFFFF``, a search, a
 look-behind, or a reference under the flag i may see half a character in Java.
 
-Decision 32 says why this translator exists and why no part of it is cut.
+Decision 32 explains why this translator exists and why no part of it can be left out.
 """
 
 from dataclasses import dataclass
@@ -52,32 +52,35 @@ def _refuse(pattern: str, what: str) -> ConfigError:
 
 
 SECONDS = 5.0
-"""Most seconds for one text. Without a limit, a producer could stop a run with a text that makes a pattern backtrack:
-``(a+)+b`` needs years for sixty letters."""
+"""The maximum time for one string, in seconds.
+
+Without a limit, a producer could stop a run with a string that makes a pattern backtrack: ``(a+)+b`` needs years for
+sixty letters.
+"""
 _WORK, _SHORT = 100_000_000, 24
 _REPEATED_GROUP = regex.compile(r"\)[*+?{]")
 
 
 class JavaPattern:
-    """A compiled pattern. A text that takes too long fails its record."""
+    """A compiled pattern. A string that takes too long fails its record."""
 
     def __init__(self, compiled: Any):
         self.compiled, text = compiled, compiled.pattern
         repeats = sum(map(text.count, "*+?{"))
-        # a timeout makes a match slower than most matches are, so short texts are matched without it
+        # a timeout costs more time than most matches, so short strings are matched without it
         if _REPEATED_GROUP.search(text):
             self.harmless = _SHORT
         else:
             self.harmless = int(_WORK ** (1 / (repeats + 1)))
 
     def search(self, text: str) -> Any:
-        """Returns the first match in a text, or None."""
+        """Returns the first match in a string, or None."""
         if len(text) <= self.harmless:
             return self.compiled.search(text)
         return self._timed(self.compiled.search, text)
 
     def fullmatch(self, text: str) -> Any:
-        """Returns the match of a whole text, or None."""
+        """Returns the match of a whole string, or None."""
         if len(text) <= self.harmless:
             return self.compiled.fullmatch(text)
         return self._timed(self.compiled.fullmatch, text)
@@ -91,16 +94,17 @@ class JavaPattern:
 
 
 def too_long() -> DataError:
-    """Returns the error of a text for which a pattern needs more than ``SECONDS``."""
+    """Returns the error of a string for which a pattern needs more than ``SECONDS``."""
     statement = f"a regular expression needs more than {SECONDS:.0f} seconds for the text"
     hint = "rewrite the expression without nested repetitions; the dead letter contains the text"
     return data_error("SMT445", statement, hint, "")
 
 
 def may_take_long(pattern: str) -> bool:
-    """Returns whether a Java pattern repeats anything, so that its work may grow faster than the text.
+    """Returns True if a Java pattern repeats anything, so that its work may grow faster than the string.
 
-    Such a pattern runs in Python: Java has no time limit, and its stack overflows in long repetitions of groups.
+    Such a pattern runs in Python, because Java has no time limit, and its stack overflows in long repetitions of
+    groups.
     """
     return bool(set(pattern) & set("*+{")) or "\\X" in pattern
 
@@ -110,7 +114,7 @@ def compile_java(pattern: str) -> JavaPattern:
     """Compiles a Java pattern.
 
     Raises:
-        ConfigError: SMT021, the pattern is not a regular expression of Java, or cannot be translated exactly.
+        ConfigError: SMT021 if the pattern is not a Java regular expression, or cannot be translated exactly.
     """
     try:
         translated = translate(pattern)
@@ -120,17 +124,14 @@ def compile_java(pattern: str) -> JavaPattern:
     except RecursionError:
         raise _refuse(pattern, "too many nested groups") from None
     except regex.error as error:
-        raise _refuse(pattern, error.msg) from None  # without its position, which is that in the translated pattern
+        raise _refuse(pattern, error.msg) from None  # without its position, which refers to the translated pattern
     if translated.unsure:
         _unsure[compiled.pattern] = translated.unsure
     return JavaPattern(compiled)
 
 
 def expand(replacement: str, match: Any) -> str:
-    """Returns a replacement with its groups filled in, as ``Matcher.appendReplacement``:
-
-    ``$1``, ``${name}``, escapes.
-    """
+    """Returns a replacement with its groups and escapes filled in, as ``Matcher.appendReplacement`` does."""
     out, at = [], 0
     while at < len(replacement):
         char = replacement[at]
@@ -178,7 +179,7 @@ def _bad_replacement(what: str) -> DataError:
 
 @dataclass(frozen=True, slots=True)
 class Matches(PythonRule):
-    """True if the whole text matches (``Matcher.matches``); null does not match."""
+    """Returns True if the whole string matches (``Matcher.matches``); null does not match."""
 
     pattern: str
 
@@ -191,7 +192,7 @@ class Matches(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class MatchesOrNull(Matches):
-    """True if the whole text matches, else null."""
+    """Returns True if the whole string matches, else null."""
 
     def python(self, text: str | None) -> bool | None:  # type: ignore[override]
         return Matches.python(self, text) or None
@@ -199,7 +200,10 @@ class MatchesOrNull(Matches):
 
 @dataclass(frozen=True, slots=True)
 class ReplaceIfMatches(PythonRule):
-    """RegexRouter: if the whole text matches, replaces the first match, which may be shorter: ``a|ab`` in ``ab``."""
+    """If the whole string matches, replaces the first match, as RegexRouter does.
+
+    The first match may be shorter than the string: ``a|ab`` in ``ab``.
+    """
 
     pattern: str
     replacement: str

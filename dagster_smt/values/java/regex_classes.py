@@ -1,6 +1,6 @@
 """Sets of characters in Java's regular expressions: classes, properties, scripts, blocks, variants of case.
 
-Literal characters become ranges. A property stays a property of ``regex``, which tests it faster than a list of
+Literal characters become ranges. A property stays a property of ``regex``, which tests properties faster than lists of
 ranges. Java 17 has Unicode 13, and ``regex`` a newer version: characters that were assigned or reclassified after
 Unicode 13 may differ, all others agree. Blocks and scripts are those of Unicode 13.
 """
@@ -18,13 +18,13 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Chars:
-    """A set of characters: sorted ranges of code points, or the text between the brackets of a class of ``regex``."""
+    """A set of characters: sorted ranges of code points, or the part of a ``regex`` class between its brackets."""
 
     spans: tuple[Span, ...] = ()
     rule: str = ""
 
     def inside(self) -> str:
-        """Returns the text between the brackets of a class."""
+        """Returns the part of a class between its brackets."""
         return self.rule or "".join(_escaped(a) if a == b else f"{_escaped(a)}-{_escaped(b)}" for a, b in self.spans)
 
     def text(self) -> str:
@@ -76,7 +76,7 @@ def of_spans(spans: Iterable[Span]) -> Chars:
 
 
 def of(text: str) -> Chars:
-    """Returns the set of some characters; ``a-z`` in it is a range."""
+    """Returns the set of some characters. ``a-z`` in the string is a range."""
     parts = re.findall(r"(.)-(.)|(.)", text, re.DOTALL)
     return of_spans((ord(low or one), ord(high or one)) for low, high, one in parts)
 
@@ -97,7 +97,7 @@ def negate(one: Chars) -> Chars:
     """Returns the complement of a set."""
     if re.fullmatch(r"\\[pP]\{\w+\}", one.rule):
         return Chars(rule=one.rule.swapcase()[:2] + one.rule[2:])
-    if one.rule:  # ``regex`` matches every character with [^\P{L}\p{L}], so only positive properties are negated by ^
+    if one.rule:  # [^\P{L}\p{L}] matches every character in ``regex``, so ^ only negates positive properties
         simple = "^" not in one.rule and "\\P" not in one.rule and "--" not in one.rule
         return Chars(rule=f"[^{one.rule}]" if simple else rf"[\x00-\U0010ffff--[{one.rule}]]")
     edges = [-1, *(edge for span in one.spans for edge in span), LAST + 1]
@@ -119,7 +119,7 @@ def intersect(one: Chars, two: Chars) -> Chars:
 
 
 def upper(code: int) -> int:
-    """Returns ``Character.toUpperCase``: one character for one, so that ß stays."""
+    """Returns ``Character.toUpperCase``, which maps one character to one character, so that ß stays."""
     for text in (chr(code).upper(), chr(code).title()):
         if len(text) == 1:
             return ord(text)
@@ -127,7 +127,7 @@ def upper(code: int) -> int:
 
 
 def lower(code: int) -> int:
-    """Returns ``Character.toLowerCase``: one character for one; only İ has a longer lower case."""
+    """Returns ``Character.toLowerCase``, which maps one character to one character. Only İ has a longer lower case."""
     text = chr(code).lower()
     if len(text) == 1:
         return ord(text)
@@ -136,7 +136,7 @@ def lower(code: int) -> int:
 
 @cache
 def _cased() -> dict[int, int]:
-    """Returns every character with another case, and the character that Java compares instead."""
+    """Returns every character that has another case, with the character that Java compares instead."""
     chars = map(chr, range(LAST + 1))
     cased = (ord(c) for c in chars if c.upper() != c or c.lower() != c)
     codes = {}
@@ -158,8 +158,8 @@ def any_case(code: int, *, unicode: bool, alone: bool) -> Chars:
 
     Args:
         code: The literal character.
-        unicode: True if the flag u holds, too; without it only A to Z have cases.
-        alone: True if no other literal character precedes or follows the character: Java then compares ß with ß only.
+        unicode: True if the flag u is also set. Without it, only A to Z have cases.
+        alone: True if no other literal character precedes or follows the character. Java then matches ß only with ß.
     """
     if not unicode:
         other = ord(chr(code).swapcase()) if code < 0x80 else code
@@ -319,7 +319,7 @@ XPEO=OLD_PERSIAN XSUX=CUNEIFORM YEZI=YEZIDI YIII=YI ZANB=ZANABAZAR_SQUARE ZINH=I
 
 @cache
 def _blocks() -> dict[str, Chars]:
-    """Returns blocks by all their names: with blanks, without, or with underscores for blanks and hyphens."""
+    """Returns blocks by all their names: with spaces, without spaces, or with underscores for spaces and hyphens."""
     blocks = {}
     for entry in " ".join(_BLOCKS.split()).split("; "):
         name, _, ends = entry.rpartition(" ")
@@ -426,8 +426,8 @@ def prop(name: str, *, cases: bool, unicode: bool) -> Chars | None:
 
     Args:
         name: The text between the braces.
-        cases: True if the flag i holds: upper, lower and title case are then equal.
-        unicode: True if the flag U holds: POSIX names then mean Unicode properties.
+        cases: True if the flag i is set: upper, lower and title case are then equal.
+        unicode: True if the flag U is set: POSIX names then mean Unicode properties.
     """
     key, equals, value = name.partition("=")
     if equals:

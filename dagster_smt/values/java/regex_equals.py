@@ -1,6 +1,6 @@
-"""Java's ``Object.equals`` between a value and the value that ``Values.parseString`` reads from a text.
+"""Java's ``Object.equals`` between a value and the value that ``Values.parseString`` reads from a string.
 
-In Java the class counts: a Long is never equal to an Integer.
+In Java the class matters: a Long is never equal to an Integer.
 """
 
 import math
@@ -49,13 +49,13 @@ def identity(schema: Schema | None, value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def expected(text: str) -> Any:
-    """Returns the identity of a text's value; None for the text ``null``."""
+    """Returns the identity of the value that a string describes; None for the string ``null``."""
     schema, value = parse_literal(text)
     return identity(schema, _boxed(schema, value))
 
 
 def _boxed(schema: Schema | None, value: Any) -> Any:
-    """Returns a literal with a class for each number in arrays and maps whose elements have no common type."""
+    """Returns a literal in which each number has a class, inside arrays and maps whose elements have no common type."""
     inner = schema.values if schema else None
     if isinstance(value, list):
         return [_boxed(inner, item) for item in value]
@@ -72,11 +72,11 @@ def _boxed(schema: Schema | None, value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class EqualsLiteral(ValueRule):
-    """True if a value equals the value of a text; null equals nothing.
+    """Returns True if a value equals the value that a string describes; null equals nothing.
 
     Attributes:
         schema: The value's schema; None if it has none.
-        text: The text, as ``Values.parseString`` reads it.
+        text: The string that ``Values.parseString`` reads.
     """
 
     schema: Schema | None

@@ -2,8 +2,8 @@
 
 Both engines try the same alternatives in the same order. They differ in the groups after a failed attempt. Some parts
 are matched without backtracking: look-arounds, atomic and possessive parts, and repeated groups with a single way to
-match. If an attempt fails, Java keeps the text that a group got inside such a part, while ``regex`` restores the former
-text. The content of such a group is reliable only if every match sets the group again.
+match. If an attempt fails, Java keeps the match that a group got inside such a part, while ``regex`` restores the
+former match. The content of such a group is reliable only if every match sets the group again.
 """
 
 from collections.abc import Mapping
@@ -21,8 +21,8 @@ class CapturingGroup:
 
     Attributes:
         always: True if each match sets the group.
-        stale: True if Java may keep the group's text from a failed attempt.
-        late: True if Java sets the group once more when the match is complete, to its text at that position.
+        stale: True if Java may keep the group's match from a failed attempt.
+        late: True if Java sets the group once more when the match is complete, to its match at that position.
     """
 
     always: bool = True
@@ -36,13 +36,13 @@ class Node:
 
     Attributes:
         text: The part as an expression of ``regex``.
-        unit: True if a quantifier can follow the text without a group.
-        least: The fewest characters that the part matches.
-        most: The most characters, as Java counts them; None if Java does not know.
-        one_way: True if the part can match in one way only, in Java's analysis.
+        unit: True if a quantifier can follow the expression without a group.
+        least: The minimum number of characters that the part matches.
+        most: The maximum number of characters, as counted by Java; None if Java does not know it.
+        one_way: True if the part can match in only one way, according to Java's analysis.
         final: True if the part contains something that is matched without backtracking.
         breaks: True if the part contains ``\\R``, which has two ways to match, but one way in Java's analysis.
-        groups: The capturing groups in it.
+        groups: The capturing groups in the part.
     """
 
     text: str = ""
@@ -157,7 +157,7 @@ def repeat(node: Node, times: Quantifier) -> Node:
 
 
 def group(opening: str, body: Node, number: int | None, times: Quantifier | None) -> Node:
-    """Returns a group, capturing or not, with its quantifier if it has one."""
+    """Returns a group, capturing or not, with its quantifier if there is one."""
     own = {} if number is None else {number: CapturingGroup()}
     if times is None:
         if number is None and body.unit:
@@ -301,6 +301,6 @@ A9 AE 203C 2049 2122 2139 2194-2199 21A9-21AA 231A-231B 2328 2388 23CF 23E9-23F3
 
 
 def _pictures() -> Chars:
-    """Returns ``Extended_Pictographic`` of Unicode 13, which has more characters than later versions."""
+    """Returns ``Extended_Pictographic`` of Unicode 13, which has more characters than in later versions."""
     ends = (span.split("-") for span in _PICTURES.split())
     return of_spans((int(pair[0], 16), int(pair[-1], 16)) for pair in ends)

@@ -1,6 +1,7 @@
 """Parses a regular expression as Java 17 does, and writes it in the syntax of ``regex``.
 
-The text for ``regex`` contains the effect of every flag. So the flags of ``regex``, which differ from Java's, stay off.
+The expression for ``regex`` contains the effect of every flag. The flags of ``regex``, which differ from Java's,
+therefore stay off.
 """
 
 import re
@@ -14,8 +15,11 @@ from dagster_smt.values.java.regex_scanner import DECIMAL, CharReader, RefusedPa
 
 _SPECIAL = set("$.^([|)")
 _LONE = re.compile(r"\[\^(\w|\\x..|\\u.{4}|\\U.{8})\]")
-"""A class of all characters except one. ``regex`` has a fast path for it, which is wrong if two alternatives of a
-branch are such classes: they then match nothing. Doubling the character avoids the fast path."""
+"""A class of all characters except one.
+
+``regex`` has a fast path for such a class. If two alternatives of a branch are such classes, the fast path wrongly
+matches nothing. Doubling the character avoids it.
+"""
 _DEEPEST = 100
 _LONGEST = 50_000  # ``regex`` expands counted repetitions
 
@@ -27,7 +31,7 @@ class Translation:
     Attributes:
         text: The pattern.
         ascii_only: True if the pattern needs the flag ``ASCII``, for a reference to a group in any case.
-        unsure: Groups that may hold another text than in Java. The match of the whole pattern is the same.
+        unsure: The groups whose content may differ from Java's. The match of the whole pattern is the same.
     """
 
     text: str
@@ -39,7 +43,7 @@ def translate(pattern: str) -> Translation:
     """Translates a Java pattern.
 
     Raises:
-        RefusedPattern: Java refuses the pattern, or it cannot be translated exactly.
+        RefusedPattern: Java rejects the pattern, or it cannot be translated exactly.
     """
     reader = _PatternReader(pattern.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass"))
     try:
@@ -151,7 +155,7 @@ class _PatternReader(CharReader):
         return nodes.chain([nodes.of_chars(self.literal(char, alone=single)) for char in run])
 
     def escape(self, run: list[str]) -> str | Node:
-        """Returns a literal character or another part; the next character is the backslash."""
+        """Returns a literal character or another part. The next character is the backslash."""
         letter = self.chars[self.at + 1]
         if letter in "pP":
             if run:
@@ -192,7 +196,7 @@ class _PatternReader(CharReader):
     def numbered(self, number: int) -> int:
         """Returns the number of a reference.
 
-        A further digit belongs to it only if the pattern already has so many groups.
+        A further digit is part of the number only if the pattern already has that many groups.
         """
         while self.peek() in DECIMAL and number * 10 + int(self.peek()) <= self.groups:
             number = number * 10 + int(self.read())
@@ -208,7 +212,7 @@ class _PatternReader(CharReader):
         return self.names[name]
 
     def name(self) -> str | None:
-        """Returns the name of a group, and moves past the bracket after it; None if the text is not a name."""
+        """Returns the name of a group, and moves past the bracket after it; None if there is no valid name."""
         name = self.read()
         if not (name.isascii() and name.isalpha()):
             return None
@@ -219,7 +223,7 @@ class _PatternReader(CharReader):
         return None
 
     def reference(self, number: int) -> Node:
-        """Returns a reference to the text of a group; a group without a text never matches."""
+        """Returns a reference to the match of a group. A group without a match never matches."""
         if number > self.groups or number in self.open:
             self.early.add(number)
             return Node("(?!)", unit=True, most=None)
@@ -289,7 +293,7 @@ class _PatternReader(CharReader):
         return nodes.group(opening, body, number, self.quantifier())
 
     def _check_look_behind(self, opening: str, body: Node, start: int) -> None:
-        """Refuses a look-behind in which Java steps by half characters.
+        """Rejects a look-behind in which Java steps by halves of characters.
 
         Java does so unless the pattern itself contains, unescaped, a character beyond ``\\uFFFF``.
         """
@@ -303,7 +307,10 @@ class _PatternReader(CharReader):
             raise RefusedPattern("a look-behind for an escaped character beyond \\uFFFF")
 
     def opening(self) -> tuple[str, int | None]:
-        """Returns the beginning of a group, and its number if it captures; an empty text for ``(?i)``."""
+        """Returns the beginning of a group, and its number if it captures.
+
+        For ``(?i)``, the beginning is an empty string.
+        """
         start = self.at
         if self.next() != "?":
             return "(", self.capturing()
@@ -334,7 +341,7 @@ class _PatternReader(CharReader):
         return self.groups
 
     def inline_flags(self, start: int) -> str:
-        """Reads flags, and returns the beginning of their group; empty if they have no group."""
+        """Reads flags, and returns the beginning of their group, or an empty string if they have no group."""
         change: Callable[[frozenset[str], set[str]], frozenset[str]] = frozenset.union
         char = self.peek()
         while char in "imsdxuUc-":

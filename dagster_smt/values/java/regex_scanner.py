@@ -17,7 +17,7 @@ _CONTROLS = {"a": "\a", "e": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 class RefusedPattern(Exception):
-    """Raised for a pattern that Java refuses, or that cannot be translated exactly; the message names the construct."""
+    """Raised for a pattern that Java rejects, or that cannot be translated exactly. The message names the construct."""
 
 
 def _unquoted(pattern: str) -> list[str]:
@@ -62,7 +62,7 @@ def _first_quote(pattern: str) -> int:
 
 
 class Scanner:
-    """The characters of a pattern; under the flag x without blanks and comments."""
+    """The characters of a pattern; under the flag x, without whitespace and comments."""
 
     def __init__(self, pattern: str):
         self.chars = _unquoted(pattern)
@@ -71,7 +71,7 @@ class Scanner:
         self.flags: frozenset[str] = frozenset()
 
     def ended(self, char: str) -> bool:
-        """Returns whether a character is the end mark, and not a character of the pattern."""
+        """Returns True if a character is the end mark, and not a character of the pattern."""
         return char == "\0" and self.at >= self.end
 
     def peek(self) -> str:
@@ -100,7 +100,7 @@ class Scanner:
         return char
 
     def number(self, base: int, digits: set[str], least: int, most: int) -> int | None:
-        """Reads up to so many digits; returns None if there are too few."""
+        """Reads between ``least`` and ``most`` digits. Returns None if there are fewer."""
         number, count = 0, 0
         while count < most and self.peek() in digits:
             number, count = number * base + int(self.read(), base), count + 1
@@ -207,11 +207,11 @@ class CharReader(Scanner):
         return chars
 
     def clazz(self, consume: bool) -> Lazy:
-        """Returns a class; the next character is its bracket, or the last character of ``&&``."""
+        """Returns a class. The next character is its bracket, or the last character of ``&&``."""
         known: Lazy | None = None
         last: Lazy | None = None
         literals: list[classes.Span] = []
-        # the single characters so far: the list grows below, and the class is built when the pattern is complete
+        # the single characters so far: the list grows below, and the class is only built when the pattern is complete
         literal_class, used = partial(classes.of_spans, literals), False
         char, negated = self.next(), False
         if char == "^" and self.chars[self.at - 1] == "[":
@@ -257,7 +257,7 @@ class CharReader(Scanner):
         return right
 
     def _range(self, literals: list[classes.Span]) -> Lazy | None:
-        """Returns a character, range, escape or property in a class; None if it was added to the literals."""
+        """Returns a character, range, escape or property in a class; None if it has been added to the literals."""
         low = self._class_char()
         if isinstance(low, Chars):
             return partial(_same, low)
@@ -317,7 +317,7 @@ def _either(one: Lazy | None, two: Lazy) -> Lazy:
 
 
 def _both(one: Lazy | None, two: Lazy | None, last: Lazy | None) -> tuple[Lazy, Lazy | None]:
-    """Returns the intersection and its right part. If that part is missing, Java uses the last part before ``&&``."""
+    """Returns the intersection and its right part. If there is no right part, Java uses the last part before ``&&``."""
     if one is None:
         if two is None:
             raise RefusedPattern("an intersection of nothing")

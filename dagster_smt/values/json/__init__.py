@@ -1,1 +1,1 @@
-"""JSON texts: lazy decoding, and search by JSONPath."""
+"""JSON: lazy decoding, and search by JSONPath."""

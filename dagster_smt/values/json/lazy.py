@@ -1,14 +1,14 @@
-"""JSON without a schema, decoded lazily: only the parts that a chain reads.
+"""JSON without a schema, decoded lazily: only the parts that a chain reads are decoded.
 
-For example ``{"a": 1, "b": {"c": 2}}`` becomes a ``dict`` with two ``msgspec.Raw`` values. ``look(value, "b")`` decodes
-one level more, and replaces the raw value by the decoded object. Unread values are written back byte for byte
-(difference D5). An integral number is a Long (``int``), any other number a Double (``float``).
+For example, ``{"a": 1, "b": {"c": 2}}`` becomes a ``dict`` with two ``msgspec.Raw`` values. ``look(value, "b")``
+decodes one more level, and replaces the raw value with the decoded object. Unread values are written back byte for byte
+(difference D5). A number without a fraction is a Long (``int``), any other number a Double (``float``).
 
 Nesting: Connect reads 1,000 levels (Jackson's limit), and Python's default recursion limit is 1,000 frames. Records are
 rarely nested, so everything runs under the default limit first. Only if Python raises ``RecursionError`` does this
-module count the levels of the text, raise the limit of the process, and try again. The limit stays raised, because
-other code will write the same value later. Counting first keeps the stack bounded: no text beyond 1,000 levels gets
-that far.
+module count the levels of the JSON, raise the limit of the process, and try again. The limit stays raised, because
+other code will write the same value later. Counting first keeps the stack bounded: JSON with more than 1,000 levels is
+rejected before the limit is raised.
 """
 
 import math
@@ -33,7 +33,7 @@ _NOT_ZERO = re.compile(rb"-[0.]*[1-9]")
 _BLANKS = b" \t\r\n"
 _FRAMES = 10_000  # the caller's frames, and several for each of 1,000 levels
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""Errors of the JSON parser; ``not_json`` turns them into the record's error."""
+"""The errors of the JSON parser. ``not_json`` turns them into the record's error."""
 _KINDS = {
     ord('"'): "string",
     _OPEN_OBJECT: "map",
@@ -45,10 +45,10 @@ _KINDS = {
 
 
 def decode(text: bytes | msgspec.Raw) -> Any:
-    """Decodes one level of a JSON text.
+    """Decodes one level of JSON.
 
     Raises:
-        DataError: SMT411, not JSON; SMT412, a number that does not fit.
+        DataError: SMT411 if it is not JSON; SMT412 if a number does not fit its type.
     """
     view = memoryview(text)
     first = view[0] if view.nbytes else 0
@@ -81,13 +81,13 @@ def _checked(value: Any, text: memoryview) -> Any:
 
 
 MAX_DEPTH = 1000
-"""Most levels of nesting in JSON: the limit of Jackson, Connect's JSON reader."""
+"""The maximum number of nesting levels in JSON: the limit of Jackson, Connect's JSON reader."""
 _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _NO_BRACKETS = re.compile(rb"[^\[\]{}]+")
 
 
 def check_depth(text: bytes) -> None:
-    """Refuses JSON beyond Connect's limit of nesting, if Python's stack would hold it. (Else ``deeper`` refuses it.)
+    """Rejects JSON beyond Connect's nesting limit, if it fits into Python's stack. (Otherwise ``deeper`` rejects it.)
 
     Raises:
         DataError: SMT411.
@@ -97,10 +97,10 @@ def check_depth(text: bytes) -> None:
 
 
 def deeper(text: bytes, decode: Callable[[bytes], Any], error: Exception) -> Any:
-    """Decodes a text again with a larger stack, after a first attempt has failed.
+    """Decodes JSON again with a larger stack, after a first attempt has failed.
 
     Raises:
-        DataError: SMT411 or SMT412, the attempt failed for another reason, or the text exceeds Connect's limit.
+        DataError: SMT411 or SMT412 if the attempt failed for another reason, or if the JSON exceeds Connect's limit.
     """
     if not isinstance(error, RecursionError):
         raise not_json(error) from None
@@ -113,12 +113,12 @@ def deeper(text: bytes, decode: Callable[[bytes], Any], error: Exception) -> Any
 
 
 def make_room() -> None:
-    """Raises Python's recursion limit, so that the stack holds every nesting that Connect allows."""
+    """Raises Python's recursion limit, so that the stack is large enough for every nesting that Connect allows."""
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
 
 
 def with_room(function: Callable[[Any], Any], value: Any) -> Any:
-    """Returns a function's result for a nested value; calls it again with a larger stack if necessary."""
+    """Returns a function's result for a nested value. Calls the function again with a larger stack if necessary."""
     try:
         return function(value)
     except RecursionError:
@@ -135,7 +135,7 @@ def _refuse_depth(text: bytes) -> None:
 
 
 def kind_at(container: Any, key: Any) -> str:
-    """Returns the kind of the value of a key (``null`` for null). Texts, objects and arrays are not decoded for it."""
+    """Returns the kind of the value of a key (``null`` for null), without decoding strings, objects and arrays."""
     value = container[key]
     if type(value) is Raw:
         first = memoryview(value)[0]
@@ -155,7 +155,7 @@ TOO_LARGE = "SMT412"
 
 
 def not_json(error: Exception | None = None) -> DataError:
-    """Returns the error of a text that the JSON parser refused."""
+    """Returns the error of JSON that the parser rejected."""
     if isinstance(error, msgspec.ValidationError):
         return data_error(TOO_LARGE, "a number that a double cannot hold")
     if isinstance(error, RecursionError):
@@ -189,7 +189,7 @@ def look(container: Any, key: Any) -> Any:
     """
     value = container[key]
     if type(value) is Raw:
-        if memoryview(value)[0] == _QUOTE:  # a fast path, because most values are texts
+        if memoryview(value)[0] == _QUOTE:  # a fast path, because most values are strings
             try:
                 return _scalars.decode(value)
             except UNREADABLE as error:
@@ -210,12 +210,12 @@ def at(value: Any, steps: tuple[str, ...]) -> Any:
 
 
 def is_raw(value: Any) -> bool:
-    """Returns whether a value has not been decoded yet."""
+    """Returns True if a value has not been decoded yet."""
     return type(value) is Raw
 
 
 def is_object(value: Any) -> bool:
-    """Returns whether a value is an object, decoded or not."""
+    """Returns True if a value is an object, decoded or not."""
     return type(value) is dict or (type(value) is Raw and memoryview(value)[0] == _OPEN_OBJECT)
 
 

@@ -1,10 +1,11 @@
-"""Evaluation of JSONPath on a key or value, by the rules of Jayway's json-path 2.9.
+"""Evaluates JSONPath on a key or value, by the rules of Jayway's json-path 2.9.
 
 A missing field equals nothing, so it passes ``!=``, ``!==`` and ``nin``. Numbers are compared by value. A number and a
-text are compared as numbers if the field is a number, and as texts if the field is a text; ``===`` and ``!==`` take
-them for different. Only two numbers or two texts have an order. A regular expression is matched with the text of a
-number or boolean, with each element of an array, and with the empty text for any other value. Two inputs that crash
-json-path do not crash here: NaN and the infinities equal nothing, and an object in an array has the empty text.
+string are compared as numbers if the field is a number, and as strings if the field is a string. For ``===`` and
+``!==``, a number and a string always differ. Only two numbers or two strings have an order. A regular expression is
+matched with a string, with the text of a number or boolean, with each element of an array, and with the empty string
+for any other value. Two inputs that crash json-path do not crash here: NaN and the infinities equal nothing, and an
+object in an array is treated as the empty string.
 """
 
 import math
@@ -59,7 +60,7 @@ class _Stop(Exception):
 
 
 def _results(value: Any, steps: tuple[str | FilterStep, ...], sure: bool) -> Iterator[Any]:
-    """Yields the values at the end of the steps. ``sure``: no filter precedes, so every step must exist."""
+    """Yields the values at the end of the steps. ``sure``: no filter precedes the steps, so every step must exist."""
     if not steps:
         yield value
         return
@@ -85,7 +86,7 @@ def _elements(value: list[Any]) -> Iterable[Any]:
 
 
 def passes(test: Test, item: Any) -> bool:
-    """Returns whether an object, or an element of an array, passes the test of a filter."""
+    """Returns True if an object, or an element of an array, passes the test of a filter."""
     if isinstance(test, NotTest):
         return not passes(test.test, item)
     if isinstance(test, AllTests):
@@ -119,7 +120,7 @@ def _field(item: Any, names: Names) -> Any:
 
 
 def _number(value: Any) -> Decimal | None:
-    """Returns a number as the ``BigDecimal`` of its text; None for other values."""
+    """Returns a number as the ``BigDecimal`` of its spelling; None for other values."""
     if isinstance(value, float):
         if math.isfinite(value):
             return Decimal(float_text(value, isinstance(value, JavaFloat)))
@@ -181,8 +182,10 @@ def _same_kind(value: Any, literal: Literal) -> bool:
 
 
 def _order(value: Any, literal: Literal) -> int | None:
-    """Returns a negative number, 0 or a positive number for a field below, equal to or above a literal; None if they
-    have no order."""
+    """Returns a negative number, 0 or a positive number for a field below, equal to or above a literal.
+
+    The result is None if the two have no order.
+    """
     number = _number(value)
     if number is not None and isinstance(literal, Decimal):
         return (number > literal) - (number < literal)
@@ -193,7 +196,7 @@ def _order(value: Any, literal: Literal) -> int | None:
 
 
 def _units(text: str) -> bytes:
-    """Returns a text's 16-bit units as bytes, which have the order of Java's texts."""
+    """Returns a string's 16-bit units as bytes, which have the order of Java's strings."""
     return text.encode("utf-16-be", "surrogatepass")
 
 
@@ -222,7 +225,7 @@ class StructShape:
 
 
 def plain(schema: Schema, value: Any) -> Any:
-    """Returns a value with a schema as a value without one: objects, arrays, and numbers of their own class."""
+    """Returns a value with a schema as a value without one: objects, arrays, and numbers that keep their class."""
     if value is None:
         return None
     if schema.type is Type.STRUCT:
@@ -242,7 +245,10 @@ def plain(schema: Schema, value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Answer(PythonRule):
-    """The result of a path in a struct; null for a null struct. The arguments are the fields that the path reads."""
+    """Returns the result of a path in a struct; null for a null struct.
+
+    The arguments are the fields that the path reads.
+    """
 
     path: JsonPath
     shape: StructShape
@@ -260,7 +266,7 @@ class Answer(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """True if an object with a given field passes a test of this field: a test of ``model.keeps``."""
+    """Returns True if an object with a given field passes a test of this field: a test of ``model.keeps``."""
 
     test: Comparison | RegexMatch | Exists
 

@@ -1,4 +1,4 @@
-"""Coarser values: networks of addresses, beginnings of periods, multiples of numbers, beginnings of postcodes."""
+"""Makes values coarser: networks of addresses, beginnings of periods, multiples of numbers, beginnings of postcodes."""
 
 import ipaddress
 import math
@@ -20,14 +20,14 @@ _MOMENT = re.compile(
     "([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2})(?:([T ])([0-9]{2})(:[0-9]{2})(:[0-9]{2}(?:[.,][0-9]{1,9})?)?(.*))?)?)?",
     re.S,
 )
-"""Year, month, day, the mark before the time, hour, minute, second, zone."""
+"""Year, month, day, the separator before the time, hour, minute, second, zone."""
 _ZONE = re.compile(r"(?:Z|[+-][0-9]{2}:?(?:[0-9]{2})?)?")
 _ZERO = re.compile("[0-9]")
 
 
 @dataclass(frozen=True, slots=True)
 class Network(TextRule):
-    """Replaces an IP address by the first address of its network.
+    """Replaces an IP address with the first address of its network.
 
     Attributes:
         v4, v6: The numbers of bits that stay, for addresses of version 4 and 6.
@@ -57,7 +57,7 @@ class Network(TextRule):
 
 @dataclass(frozen=True, slots=True)
 class TextPeriod(TextRule):
-    """Replaces an ISO 8601 date or time by the beginning of its period. The form of the text and its zone stay.
+    """Replaces an ISO 8601 date or time with the beginning of its period. The form of the string and its zone stay.
 
     Attributes:
         period: A name in ``PERIODS``.
@@ -94,7 +94,7 @@ class TextPeriod(TextRule):
 
 @dataclass(frozen=True, slots=True)
 class DatePeriod(PythonRule):
-    """Replaces a Date or Timestamp by the beginning of its period, in UTC.
+    """Replaces a Date or Timestamp with the beginning of its period, in UTC.
 
     Attributes:
         period: A name in ``PERIODS``.
@@ -131,7 +131,7 @@ def _civil(days: int) -> tuple[int, int, int]:
 
 
 def _days(year: int, month: int) -> int:
-    """Returns the number of days since 1970 of the first day of a month."""
+    """Returns the first day of a month, as a number of days since 1970."""
     shifted = year - (month <= 2)
     era, of_era = divmod(shifted, 400)
     day_of_year = (153 * (month - 3 if month > 2 else month + 9) + 2) // 5
@@ -140,12 +140,12 @@ def _days(year: int, month: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class WholeMultiple(PythonRule):
-    """Replaces a whole number by the next lower multiple of a step.
+    """Replaces a whole number with the next lower multiple of a step.
 
     Attributes:
         step: The step.
-        type: The type of the number. A multiple below its smallest value becomes this value.
-        boxes: True if the result has the class of the type (``model.runtime``), as values without a schema do.
+        type: The type of the number. A multiple below the type's smallest value becomes this smallest value.
+        boxes: True if the result has the class of the type (``model.runtime``), as for values without a schema.
     """
 
     step: int
@@ -167,7 +167,7 @@ class WholeMultiple(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class FloatMultiple(PythonRule):
-    """Replaces a number by the next lower multiple of a step, or of ten to a negative power. NaN and infinities stay.
+    """Replaces a number with the next lower multiple of a step, or of a negative power of ten. NaN and infinities stay.
 
     Attributes:
         step: The step, if it is at least 1.
@@ -197,10 +197,10 @@ class FloatMultiple(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class DecimalMultiple(PythonRule):
-    """Replaces a decimal by the next lower multiple of a step. Its scale stays.
+    """Replaces a decimal with the next lower multiple of a step. Its scale stays.
 
     Attributes:
-        step: The step as a text.
+        step: The step, as a string.
     """
 
     step: str
@@ -217,7 +217,7 @@ class DecimalMultiple(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class Beginning(TextRule):
-    """Keeps the first letters and digits of a postcode, and drops the rest. A shorter text becomes empty.
+    """Keeps the first letters and digits of a postcode, and drops the rest. A shorter string becomes empty.
 
     Attributes:
         count: The number of letters and digits that stay.

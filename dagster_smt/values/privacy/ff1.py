@@ -1,7 +1,7 @@
 """FF1: format-preserving encryption over AES (NIST SP 800-38G, March 2016, algorithms 7 and 8).
 
-Ten digits are encrypted to ten digits. The digits are numerals of any radix, so a text of 16 letters has 16 numerals of
-radix 26. The names of variables are those of the standard.
+Ten digits are encrypted to ten digits. The digits are numerals of any radix: a string of 16 letters consists of 16
+numerals of radix 26. The variables are named as in the standard.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,13 +10,13 @@ from typing import Any
 from dagster_smt.errors import needs_extras
 
 LEAST_DOMAIN = 1_000_000
-"""The least number of texts of a length (Draft of SP 800-38G, Revision 1): fewer could be tried out."""
+"""The minimum number of different strings of a length (Draft of SP 800-38G, Revision 1). Fewer could be tried out."""
 _ROUNDS = 10
 _BLOCK = 16
 
 
 def least_length(radix: int) -> int:
-    """Returns the least length of texts with ``LEAST_DOMAIN`` texts."""
+    """Returns the minimum length at which there are ``LEAST_DOMAIN`` different strings."""
     length = 1
     while radix**length < LEAST_DOMAIN:
         length += 1
@@ -40,7 +40,7 @@ class FF1:
         self._aes = Cipher(AES(key), ECB())
 
     def encrypt(self, numerals: Sequence[int], tweak: bytes) -> list[int]:
-        """Returns as many numerals. Other tweaks give other results."""
+        """Returns the encrypted numerals, as many as the argument has. A different tweak gives a different result."""
         u, v, round_number = self._prepared(len(numerals), tweak)
         a, b = self._number(numerals[:u]), self._number(numerals[u:])
         for i in range(_ROUNDS):
@@ -49,7 +49,7 @@ class FF1:
         return self._numerals(a, u) + self._numerals(b, v)
 
     def decrypt(self, numerals: Sequence[int], tweak: bytes) -> list[int]:
-        """Returns the numerals that ``encrypt`` was called with."""
+        """Returns the numerals that were passed to ``encrypt``."""
         u, v, round_number = self._prepared(len(numerals), tweak)
         a, b = self._number(numerals[:u]), self._number(numerals[u:])
         for i in reversed(range(_ROUNDS)):
@@ -58,7 +58,10 @@ class FF1:
         return self._numerals(a, u) + self._numerals(b, v)
 
     def _prepared(self, n: int, tweak: bytes) -> tuple[int, int, Callable[[int, int], int]]:
-        """Returns the lengths of both halves, and the function of a round: its number, and one half, to ``y``."""
+        """Returns the lengths of both halves, and the function of a round.
+
+        It maps the round's number and one half to ``y``.
+        """
         u = n // 2
         v = n - u
         width = ((self.radix**v - 1).bit_length() + 7) // 8  # b of the standard, ⌈⌈v · log2(radix)⌉ / 8⌉
@@ -67,7 +70,7 @@ class FF1:
         head = b"\1\2\1" + self.radix.to_bytes(3, "big") + bytes((_ROUNDS, u % 256))
         head += n.to_bytes(4, "big") + len(tweak).to_bytes(4, "big")
         q = tweak + bytes((-len(tweak) - width - 1) % _BLOCK)
-        same = len(q) // _BLOCK * _BLOCK  # the blocks that all rounds have
+        same = len(q) // _BLOCK * _BLOCK  # the blocks that all rounds have in common
         start = _cbc_mac(aes, 0, head + q[:same])
         rest, size = int.from_bytes(q[same:], "big") << 8 * (width + 1), len(q) - same + width + 1
 

@@ -1,6 +1,6 @@
-"""Masks of a part of a text: the last or first characters stay, the domain of an address, or the groups of a pattern.
+"""Masks a string except for a part: its last or first characters, the domain of an address, or groups of a pattern.
 
-A text that does not have the expected form is masked as a whole, so that nothing is shown by mistake.
+A string that does not have the expected form is masked as a whole, so that nothing is shown by mistake.
 """
 
 import string
@@ -17,16 +17,16 @@ _ASCII = 0x80
 
 @dataclass(frozen=True, slots=True)
 class PartMask(TextRule):
-    """Masks a text except for a part.
+    """Masks a string except for a part.
 
     Attributes:
-        shows: ``last`` or ``first``: the last or first characters; ``domain``: the text from the last ``@`` on, and
+        shows: ``last`` or ``first``: the last or first characters; ``domain``: everything from the last ``@`` on, and
             the first ``count`` characters; ``groups``: the groups of the pattern.
         count: The number of characters that stay.
-        pattern: A regular expression of Java, for ``groups``.
-        character: The character of the mask.
-        length: The number of mask characters for each masked piece; 0: one for each character.
-        keeps_punctuation: True if blanks and punctuation stay, and do not count. Characters beyond ASCII are masked.
+        pattern: A Java regular expression, for ``groups``.
+        character: The mask character.
+        length: The number of mask characters for each masked piece; 0 for one per character.
+        keeps_punctuation: True if spaces and punctuation stay and are not counted. Characters beyond ASCII are masked.
     """
 
     shows: str
@@ -54,7 +54,7 @@ class PartMask(TextRule):
         return text[:shown] + self._masked(text[shown:])
 
     def _shown(self, text: str) -> int:
-        """Returns how many characters at the beginning stay; none if all that count would stay."""
+        """Returns the number of characters that stay at the beginning; 0 if all counted characters would stay."""
         if sum(map(self._counts, text)) <= self.count or not self.count:
             return 0
         shown = counted = 0
@@ -64,7 +64,7 @@ class PartMask(TextRule):
         return shown
 
     def _counts(self, character: str) -> bool:
-        """Returns whether a character counts, and is masked."""
+        """Returns True if a character is counted, and therefore masked."""
         return not self.keeps_punctuation or character in _LETTERS_AND_DIGITS or ord(character) >= _ASCII
 
     def _masked(self, text: str) -> str:

@@ -1,7 +1,8 @@
 """Finds e-mail addresses, telephone numbers, payment cards and bank accounts inside free text, and replaces them.
 
-Cards must pass the check of Luhn (ISO/IEC 7812). Bank accounts must pass the check of ISO 13616 (IBAN), and have the
-length of their country. Addresses and telephone numbers have no check digits, so their patterns decide.
+Cards must pass the Luhn check (ISO/IEC 7812). Bank accounts must pass the check of ISO 13616 (IBAN), and have the
+length of their country. E-mail addresses and telephone numbers have no check digits, so they are only found by their
+patterns.
 """
 
 import re
@@ -15,23 +16,23 @@ from dagster_smt.values.privacy.text_rule import TextRule
 KINDS = ("iban", "card", "email", "phone")
 """The kinds of values in the order of the search."""
 LEAST_DIGITS = {"iban": 2, "card": 12, "email": 0, "phone": 7}
-"""The least number of digits in a text with a value of a kind; texts with fewer need no search."""
+"""The minimum number of digits in a text with a value of a kind. A text with fewer digits need not be searched."""
 KIND = "<kind>"
-"""The part of a replacement that stands for the kind."""
+"""The placeholder for the kind in a replacement."""
 _LETTER = "A-Za-z\u0080-\U0010ffff"
 _LOCAL = "\\x00-\\x20\u0085\u00a0\u2028\u2029\u3000@<>()\\[\\],;:\"'"
 EMAIL = f"[^{_LOCAL}]{{1,64}}@(?:[{_LETTER}0-9-]{{1,63}}\\.){{1,8}}[{_LETTER}][{_LETTER}0-9-]{{1,62}}"
-"""An address whose domain has a dot. The language of Python's and Java's regular expressions is the same here."""
+"""An address whose domain contains a dot. The expression means the same in Python and Java."""
 _GAP = "[ ()./-]{0,2}"
 PHONES = (
     f"(?<![0-9A-Za-z+])(?:\\+|00)[ (]{{0,2}}[0-9](?:{_GAP}[0-9]){{6,14}}(?![0-9])",
     "(?<![0-9A-Za-z.,:-])(?!0[0-9][/-][0-9]{2}[/-][0-9]{4}(?![0-9]))\\(?0[1-9](?:[ ()/-]{0,2}[0-9]){5,13}(?![0-9])",
     "(?<![0-9A-Za-z.-])\\(?[2-9][0-9]{2}\\)?[ .-]{1,2}[2-9][0-9]{2}[ .-][0-9]{4}(?![0-9])",
 )
-"""International numbers, national numbers that begin with 0, and numbers of North America."""
+"""International numbers, national numbers that begin with 0, and North American numbers."""
 CARD_LENGTHS = range(12, 20)
 CARD_STARTS = "234568"
-"""First digits of cards: those of banks and merchandising. Times in milliseconds begin with 1."""
+"""The first digits of bank and merchandising cards. Times in milliseconds begin with 1."""
 _DIGITS = re.compile("[0-9]+(?:[ -][0-9]+)*")
 _ACCOUNT = re.compile("[A-Za-z]{2}[0-9]{2}")
 _IBAN_LENGTHS_TEXT = (
@@ -42,7 +43,7 @@ _IBAN_LENGTHS_TEXT = (
     "YE30"
 )
 IBAN_LENGTHS = {word[:2]: int(word[2:]) for word in _IBAN_LENGTHS_TEXT.split()}
-"""By country, the number of characters of an account (the registry of SWIFT)."""
+"""The number of characters of an account by country, from the registry of SWIFT."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ def _spans_replaced(text: str, spans: list[tuple[int, int]], replacement: str) -
 
 
 def cards_in(text: str) -> list[tuple[int, int]]:
-    """Returns where cards are: digits with single blanks or hyphens between groups, with the check digit of Luhn."""
+    """Returns the positions of cards: digit groups, separated by single spaces or hyphens, with a Luhn check digit."""
     spans = []
     for match in _DIGITS.finditer(text):
         groups = [
@@ -128,7 +129,7 @@ def cards_in(text: str) -> list[tuple[int, int]]:
 
 
 def _last_group(text: str, groups: list[tuple[int, int]], first: int) -> int | None:
-    """Returns the last group of the longest card that begins with a group; None if no card begins there."""
+    """Returns the last group of the longest card that begins with a group; None if no card begins with the group."""
     digits, best = "", None
     for number in range(first, len(groups)):
         start, end = groups[number]
@@ -141,7 +142,7 @@ def _last_group(text: str, groups: list[tuple[int, int]], first: int) -> int | N
 
 
 def luhn(digits: str) -> int:
-    """Returns the sum of Luhn, modulo 10; 0 for digits with a valid check digit."""
+    """Returns the Luhn sum of digits, modulo 10. It is 0 for digits with a valid check digit."""
     total = 0
     for place, digit in enumerate(reversed(digits)):
         number = int(digit)
@@ -152,7 +153,7 @@ def luhn(digits: str) -> int:
 
 
 def accounts_in(text: str) -> list[tuple[int, int]]:
-    """Returns where bank accounts (IBAN) are, with or without single blanks between their characters."""
+    """Returns the positions of bank accounts (IBAN), with or without single spaces between their characters."""
     spans, at = [], 0
     while match := _ACCOUNT.search(text, at):
         end = _end_of_account(text, match.start())
@@ -181,6 +182,6 @@ def _end_of_account(text: str, start: int) -> int | None:
 
 
 def iban_remainder(account: str) -> int:
-    """Returns the remainder of an account under ISO 7064; 1 for an account with valid check digits."""
+    """Returns the remainder of an account under ISO 7064. It is 1 for an account with valid check digits."""
     number = "".join(str(int(character, 36)) for character in account[4:] + account[:4])
     return int(number) % 97

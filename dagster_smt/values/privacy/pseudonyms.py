@@ -1,4 +1,4 @@
-"""Pseudonyms: a keyed digest of a text, in a chosen alphabet and length (RFC 2104, HMAC-SHA-256)."""
+"""Pseudonyms: a keyed digest of a string, in a chosen alphabet and length (RFC 2104, HMAC-SHA-256)."""
 
 import hmac
 import math
@@ -19,12 +19,12 @@ ALPHABETS = {
 }
 DIGEST_BITS = 256
 STANDARD_BITS = 128
-"""Bits of a pseudonym without a configured length."""
+"""The number of bits of a pseudonym without a configured length."""
 LEAST_BITS = 32
 
 
 def bits_of(alphabet: str, length: int) -> float:
-    """Returns the number of bits that texts of a length can tell apart."""
+    """Returns the number of bits of information in a string of a length."""
     return length * math.log2(len(ALPHABETS[alphabet]))
 
 
@@ -35,17 +35,17 @@ def standard_length(alphabet: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Pseudonym(TextRule):
-    """Replaces a text with a keyed digest.
+    """Replaces a string with a keyed digest.
 
-    The digest counts as a fraction between 0 and 1, and the pseudonym has its first digits in the base of the alphabet.
-    So a pseudonym in ``hex`` is the beginning of the digest as other tools print it.
+    The digest is read as a fraction between 0 and 1. The pseudonym consists of the fraction's first digits in the base
+    of the alphabet. A pseudonym in ``hex`` is therefore the beginning of the digest as other tools print it.
 
     Attributes:
         key: The key.
-        domain: Empty, or the name of a group of fields. Equal texts of two domains have different pseudonyms.
+        domain: Empty, or the name of a group of fields. Equal strings of two domains have different pseudonyms.
         alphabet: A name in ``ALPHABETS``.
         length: The number of characters.
-        shows_key: True if the key's id and a colon stand before the digest.
+        shows_key: True if the key's id and a colon precede the digest.
     """
 
     key: KeyReference

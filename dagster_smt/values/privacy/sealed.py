@@ -1,7 +1,7 @@
-"""Encryption of texts: AES-GCM (NIST SP 800-38D) and AES-SIV (RFC 5297), with the key's id in the text.
+"""Encryption of strings: AES-GCM (NIST SP 800-38D) and AES-SIV (RFC 5297), with the key's id in the result.
 
-An encrypted text is ``smt1:gcm:k1:…``: the version of this form, the mode, the id of the key, and Base64 for addresses
-without padding. The three words before it and the *context* are authenticated, so nobody can change them.
+An encrypted string is ``smt1:gcm:k1:…``: the version of this form, the mode, the id of the key, and URL-safe Base64
+without padding. The first three parts and the *context* are authenticated, so nobody can change them.
 """
 
 import base64
@@ -23,12 +23,12 @@ _NONCE = 12
 
 @dataclass(frozen=True, slots=True)
 class Sealing(TextRule):
-    """Encrypts a text.
+    """Encrypts a string.
 
     Attributes:
-        key: The key that writes.
-        mode: ``gcm``: equal texts differ after encryption; ``siv``: equal texts stay equal.
-        context: A text that is authenticated and not stored; opening needs the same one.
+        key: The key to write with.
+        mode: ``gcm``: equal strings differ after encryption; ``siv``: equal strings stay equal.
+        context: A string that is authenticated but not stored. Decryption needs the same context.
     """
 
     key: KeyReference
@@ -47,12 +47,12 @@ class Sealing(TextRule):
 
 @dataclass(frozen=True, slots=True)
 class Opening(TextRule):
-    """Decrypts a text of ``Sealing``. The text names its key.
+    """Decrypts a result of ``Sealing``, which names its key.
 
     Attributes:
         ring: The keys.
         context: The context of the encryption.
-        passes_others: True if a text that is not encrypted stays as it is.
+        passes_others: True if a string that is not encrypted stays as it is.
     """
 
     ring: KeyRing
@@ -101,7 +101,7 @@ def _not_authentic() -> DataError:
 
 
 def sealed(key: SecretKey, mode: str, data: bytes, associated: bytes) -> bytes:
-    """Returns encrypted bytes: nonce, text and tag of AES-GCM, or AES-SIV's vector and text."""
+    """Returns encrypted bytes: nonce, ciphertext and tag of AES-GCM, or vector and ciphertext of AES-SIV."""
     if mode == "siv":
         encrypted: bytes = _siv(key).encrypt(data, [associated])
         return encrypted

@@ -1,4 +1,4 @@
-"""The base of the rules of texts."""
+"""The base class of rules for strings."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,22 +11,22 @@ INTEGER_KINDS = ("int8", "int16", "int32", "int64")
 
 @dataclass(frozen=True, slots=True)
 class TextRule(PythonRule):
-    """A rule from texts to texts. A whole number counts as its decimal text. Null stays null.
+    """A rule that maps strings to strings. A whole number is treated as the string of its digits. Null stays null.
 
-    A rule with a key holds the reference to the key. Each process looks up the key itself, so neither an expression of
-    Spark nor a pickled function contains it.
+    A rule with a key contains only the reference to the key. Each process looks up the key itself, so neither a Spark
+    expression nor a pickled function contains the key.
     """
 
     returns: ClassVar[Schema | None] = STRING
     protection: ClassVar[str] = ""
-    """``seals``: a key opens the result; ``opens``: the rule opens such texts; empty: neither."""
+    """``seals``: a holder of the key can decrypt the result; ``opens``: the rule decrypts it; empty: neither."""
 
     def of_text(self, text: str) -> str:
-        """Returns the result for a text."""
+        """Returns the result for a string."""
         raise NotImplementedError
 
     def program(self) -> dict[str, Any] | None:
-        """Returns the rule as the Java lane reads it; None if only Python can run it."""
+        """Returns the rule in the form that the JVM lane reads; None if only Python can run the rule."""
         return None
 
     def python(self, value: Any) -> str | None:
@@ -41,5 +41,5 @@ class TextRule(PythonRule):
 
 
 def utf8(text: str) -> bytes:
-    """Returns a text in UTF-8. As in Java, half of a surrogate pair becomes a question mark."""
+    """Returns a string in UTF-8. As in Java, half of a surrogate pair becomes a question mark."""
     return text.encode("utf-8", "replace")

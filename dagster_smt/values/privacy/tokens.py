@@ -1,4 +1,4 @@
-"""Tokens: texts that FF1 encrypts to texts of the same form, with check digits that stay valid."""
+"""Tokens: strings that FF1 encrypts to strings of the same form, with check digits that stay valid."""
 
 import string
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ ALPHABETS = {
 }
 CHECKSUMS = ("none", "luhn", "iban")
 MOST = 1000
-"""The most characters of the alphabet in a text."""
+"""The maximum number of characters of the alphabet in a string."""
 _PUNCTUATION = frozenset(" " + string.punctuation)
 _ACCOUNT = frozenset(string.digits + string.ascii_letters)
 _MASK = PartMask("last", 0, "", "*", 0, True)
@@ -42,17 +42,18 @@ def _numerals_of(alphabet: str) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Token(TextRule):
-    """Replaces the characters of an alphabet by others of the alphabet; all other characters stay in their places.
+    """Replaces the characters of an alphabet with others of the alphabet. All other characters stay in their positions.
 
     Attributes:
         key: The key.
-        domain: The tweak, as text: equal texts of two domains have different tokens.
+        domain: The tweak, as a string: equal strings of two domains have different tokens.
         alphabet: A name in ``ALPHABETS``.
-        least: The least number of characters that are encrypted.
-        checksum: ``luhn``: the last digit is the check digit; ``iban``: country and check digits are an IBAN's.
-        keeps_all: True if letters and digits beyond the alphabet stay; otherwise only blanks and punctuation.
-        masks: True if a text that has no token is masked; otherwise it fails.
-        opens: True to turn tokens into texts.
+        least: The minimum number of characters that are encrypted.
+        checksum: ``luhn``: the last digit is the check digit; ``iban``: country and check digits are those of an IBAN.
+        keeps_all: True if letters and digits outside of the alphabet stay; otherwise only spaces and punctuation may
+            stay.
+        masks: True if a string for which there is no token is masked; otherwise it fails.
+        opens: True to turn tokens back into the original strings.
     """
 
     key: KeyReference
@@ -89,10 +90,10 @@ class Token(TextRule):
         return _with_luhn(self._encrypted(text, places[:-1]), places)
 
     def _places(self, text: str) -> list[int]:
-        """Returns where characters of the alphabet are.
+        """Returns the positions of characters of the alphabet.
 
         Raises:
-            DataError: SMT750, another character may not stay.
+            DataError: SMT750 if a different character may not stay.
         """
         numerals, places = _numerals_of(self.alphabet), []
         for place, character in enumerate(text):
@@ -165,7 +166,7 @@ class Token(TextRule):
 
 
 def _with_luhn(text: str, places: Sequence[int]) -> str:
-    """Returns a text whose last digit is the check digit of the digits before it."""
+    """Returns a string whose last digit is the check digit of the digits before it."""
     digits = "".join(text[place] for place in places[:-1])
     check = -luhn(digits + "0") % 10
     last = places[-1]
@@ -173,5 +174,5 @@ def _with_luhn(text: str, places: Sequence[int]) -> str:
 
 
 def _check_digits(account: str) -> str:
-    """Returns the two check digits that an account with any check digits should have (ISO 7064, 97-10)."""
+    """Returns the two check digits that an account should have, whatever its present check digits (ISO 7064, 97-10)."""
     return f"{98 - iban_remainder(account[:2] + '00' + account[_COUNTRY:]):02d}"

@@ -1,1 +1,1 @@
-"""Timestamps, dates and time zones: values and texts."""
+"""Timestamps, dates and time zones: values and their spelling."""

@@ -1,4 +1,4 @@
-"""Formats many instants at once: one text for each day, and the time of day with numpy's arrays."""
+"""Formats many instants at once: one string for each day, and the time of day with numpy's arrays."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -9,11 +9,11 @@ from dagster_smt.values.java.calendar import DAY
 _FIELD = re.compile(r"%(?:0(\d+)d|s|%)")
 _MOST_DAYS = 1000
 _MOST_DIGITS = {"H": 2, "K": 2, "m": 2, "s": 2, "S": 3}
-"""Most digits of the fields of the time of day."""
+"""The maximum number of digits of the fields of the time of day."""
 
 
 class _Layout(NamedTuple):
-    """The text of a day with zeros for the time of day, and their places: (first character, number of digits)."""
+    """The string of a day with zeros for the time of day, and the positions of the zeros: (first character, digits)."""
 
     text: str
     places: tuple[tuple[int, int], ...]
@@ -25,19 +25,19 @@ def texts_of(
     letters: Sequence[str],
     clock: dict[str, Callable[[Any], Any]],
 ) -> list[str] | None:
-    """Returns the texts of instants in milliseconds.
+    """Returns instants in milliseconds as strings.
 
     Args:
         instants: Whole numbers.
-        of_day: Returns the text of a day, with ``%02d`` for a field of the time of day.
+        of_day: Returns the string of a day, with ``%02d`` for a field of the time of day.
         letters: The letters of these fields.
         clock: Functions from the milliseconds of a day to the field of each letter.
 
     Returns:
-        The texts; None if the texts of the days differ in their layout, or have no fields, or fields without a fixed
-        width.
+        The strings; None if the strings of the days differ in their layout, or have no fields, or fields without a
+            fixed width.
     """
-    import numpy as np  # loaded here, because the interpreter does not need it
+    import numpy as np  # imported here, because the Python evaluator does not need it
 
     if not instants or not letters or not _MOST_DIGITS.keys() >= set(letters):
         return None

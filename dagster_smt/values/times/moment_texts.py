@@ -1,4 +1,4 @@
-"""Dates and times as texts, in the forms of people and databases, in UTC."""
+"""Dates and times as strings, in the forms that people and databases write, in UTC."""
 
 import re
 from datetime import date
@@ -6,7 +6,7 @@ from datetime import date
 _DAY = 86_400_000
 _EPOCH = date(1970, 1, 1).toordinal()
 _CYCLE, _CYCLE_DAYS = 400, 146_097
-"""Years and days after which the calendar repeats. Python has the years 1 to 9999, Connect's values go far beyond."""
+"""Years and days after which the calendar repeats. Python has the years 1 to 9999; Connect's values go far beyond."""
 _DATE = r"([+-]?\d{4,9})-(\d\d)-(\d\d)"
 _DAYS = re.compile(_DATE, re.ASCII)
 _CLOCK = re.compile(r"(\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?", re.ASCII)
@@ -16,7 +16,7 @@ _MOMENT = re.compile(
 
 
 def days_of(text: str) -> int | None:
-    """Returns the number of a day such as ``2020-01-31``; None for other texts."""
+    """Returns the number of a day such as ``2020-01-31``; None for other strings."""
     parts = _DAYS.fullmatch(text)
     if parts is None:
         return None
@@ -26,8 +26,8 @@ def days_of(text: str) -> int | None:
 def millis_of(text: str) -> int | None:
     """Returns the milliseconds of ``2020-01-01 12:00:00.123``, in UTC if it has no zone. The time of day is optional.
 
-    The result is None for other texts, and for times with more digits than milliseconds, because a column cannot hold
-    these digits, and this function does not truncate them.
+    The result is None for other strings, and for times with digits beyond milliseconds: a column cannot hold these
+    digits, and this function does not truncate them.
     """
     parts = _MOMENT.fullmatch(text)
     if parts is None:
@@ -51,7 +51,7 @@ def names_zone(text: str) -> bool:
 
 
 def clock_of(text: str) -> int | None:
-    """Returns the milliseconds of ``12:00:00.123``; None for other texts, and with digits beyond milliseconds."""
+    """Returns the milliseconds of ``12:00:00.123``; None for other strings, and with digits beyond milliseconds."""
     parts = _CLOCK.fullmatch(text)
     if parts is None or (parts[4] or "")[3:].strip("0"):
         return None
@@ -73,7 +73,7 @@ def _day_number(year: str, month: str, day: str) -> int | None:
 def moment_text(millis: int, *, day: bool, between: str = " ", zoned: bool = False) -> str:
     """Returns ``2020-01-01 12:00:00.123`` in UTC, or the day alone. Years beyond 0 to 9999 have a sign, as in Java.
 
-    ``zoned``: with a ``Z`` at the end, which Flink writes and requires for types with a time zone.
+    With ``zoned``, the string ends in ``Z``, which Flink writes and requires for types with a time zone.
     """
     days, within = divmod(millis, _DAY)
     cycles, rest = divmod(days, _CYCLE_DAYS)
@@ -86,7 +86,7 @@ def moment_text(millis: int, *, day: bool, between: str = " ", zoned: bool = Fal
 
 
 def clock_text(millis: int) -> str:
-    """Returns ``12:00:00.123`` of the milliseconds of a day, or ``12:00:00`` of whole seconds."""
+    """Returns the milliseconds of a day as ``12:00:00.123``, or whole seconds as ``12:00:00``."""
     seconds, fraction = divmod(millis, 1000)
     clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
     if fraction:

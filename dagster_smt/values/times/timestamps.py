@@ -1,4 +1,4 @@
-"""Rules of TimestampConverter: conversions between texts, numbers and dates, by way of the instant in milliseconds.
+"""Rules of TimestampConverter: conversions between strings, numbers and dates, via the instant in milliseconds.
 
 All zones are UTC (difference D3).
 """
@@ -16,7 +16,7 @@ from dagster_smt.values.value_rule import PythonRule, Refused, ValueRule
 
 TARGETS = {"string": STRING, "unix": Schema(Type.INT64), "Date": date(), "Time": time(), "Timestamp": timestamp()}
 PRECISIONS = {"nanoseconds": (1, 1_000_000), "microseconds": (1, 1000), "milliseconds": (1, 1), "seconds": (1000, 1)}
-"""Factors to milliseconds: multiply, divide."""
+"""The factors of a conversion to milliseconds: multiply, divide."""
 _WIDER = ("Date", "Timestamp")
 _LONG = (-(2**63), 2**63 - 1)
 _SPARK_DAYS = (-(2**31), 2**31 - 1)
@@ -29,8 +29,9 @@ class ConvertTime(ValueRule):
 
     Attributes:
         source, target: The kinds.
-        format: Pattern of texts, read and written.
-        precision: Unit of ``unix`` numbers. Conversions truncate toward zero and saturate, as Java's ``TimeUnit`` does.
+        format: The pattern for reading and writing strings.
+        precision: The unit of ``unix`` numbers. Conversions truncate toward zero and saturate, as Java's ``TimeUnit``
+            does.
     """
 
     source: str
@@ -40,12 +41,12 @@ class ConvertTime(ValueRule):
 
     @property
     def may_fail(self) -> bool:  # type: ignore[override]
-        """True for texts, which may not be dates, and for instants that Spark cannot hold."""
+        """True for strings, which may not be dates, and for instants that Spark cannot hold."""
         return self.source in ("string", "unix") or self.target == "Date" or (self.source, self.target) == _WIDER
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True for texts: Catalyst has neither SimpleDateFormat nor the Julian calendar."""
+        """True for strings: Catalyst has neither SimpleDateFormat nor the Julian calendar."""
         return "string" in (self.source, self.target)
 
     def failure(self) -> DataError:
@@ -65,14 +66,14 @@ class ConvertTime(ValueRule):
         return self._to_target(self._millis(value))
 
     def bind(self) -> Callable[[Any], Any]:
-        """Returns a faster function from whole milliseconds to texts, which looks the pattern up once."""
+        """Returns a faster function that converts whole milliseconds to strings. It looks the pattern up only once."""
         if self.target != "string" or self.source == "string" or PRECISIONS[self.precision] != (1, 1):
             return self.python
         text = date_format(self.format).format
         return lambda value: None if value is None else text(int(value))
 
     def bind_many(self) -> Callable[[list[Any]], list[Any]]:
-        """Returns a faster function from whole milliseconds to texts, which formats all of them together."""
+        """Returns a faster function that converts whole milliseconds to strings. It formats all of them together."""
         if self.target != "string" or self.source == "string" or PRECISIONS[self.precision] != (1, 1):
             return ValueRule.bind_many(self)
         texts = date_format(self.format).format_all
@@ -147,7 +148,7 @@ def _scaled_column(F: Any, value: Any, multiply: int, divide: int) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class NoTimestamp(Refused):
-    """Refuses a struct with a field whose type does not hold a timestamp."""
+    """Rejects a struct with a field whose type cannot be converted to a timestamp."""
 
     def failure(self) -> DataError:
         return data_error(self.code, self.statement, self.hint, CONNECT_EXCEPTION)
@@ -155,7 +156,7 @@ class NoTimestamp(Refused):
 
 @dataclass(frozen=True, slots=True)
 class RouteByTime(PythonRule):
-    """TimestampRouter: a new topic from the topic and the record's timestamp."""
+    """Returns the new topic of TimestampRouter, from the topic and the record's timestamp."""
 
     topic_format: str
     timestamp_format: str
@@ -178,7 +179,7 @@ class RouteByTime(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class RecordTime(ConvertTime):
-    """A value as the timestamp of a record. Both evaluators refuse a timestamp that Spark cannot hold."""
+    """Returns a value as the timestamp of a record. Both evaluators reject a timestamp that Spark cannot hold."""
 
     def python(self, value: Any) -> Any:
         instant = ConvertTime.python(self, value)

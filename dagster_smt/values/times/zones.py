@@ -1,6 +1,6 @@
-"""Offsets of time zones in seconds, as in ``java.time.zone.ZoneRules``, and texts of times with an offset.
+"""Offsets of time zones in seconds, as in ``java.time.zone.ZoneRules``, and times with an offset as strings.
 
-The rules come from the machine's tz database, or from the package ``tzdata`` if the machine has none.
+The rules come from the machine's tz database, or from the package ``tzdata`` if the machine has no such database.
 """
 
 import re
@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from dagster_smt.values.java.calendar import day_number
 
 _NO_ZONES = frozenset({"EST", "Factory", "GMT+0", "GMT-0", "HST", "MST", "ROC", "localtime", "posixrules"})
-"""Names in the database that are not a ``ZoneId`` of Java 17."""
+"""The names in the database that are not a ``ZoneId`` of Java 17."""
 _ALWAYS_UTC = frozenset({"UTC", "GMT", "UCT", "Zulu", "Universal", "Greenwich", "GMT0"})
 _OFFSET = re.compile(r"([+-])([0-9]{2}):([0-9]{2})(?::([0-9]{2}))?")
 _MOST = 18 * 3600
@@ -30,7 +30,7 @@ _LOWEST, _HIGHEST = (day_number(year, 1, 1, julian=False) * _DAY for year in (-_
 
 
 def fixed_offset(text: str) -> int | None:
-    """Returns ``ZoneOffset.of`` of a text such as ``+05:30`` or ``+05:30:00``; None for other texts."""
+    """Returns ``ZoneOffset.of`` of a string such as ``+05:30`` or ``+05:30:00``; None for other strings."""
     match = _OFFSET.fullmatch(text)
     if match is None:
         return None
@@ -44,12 +44,12 @@ def fixed_offset(text: str) -> int | None:
 
 
 def has_one_offset(text: str) -> bool:
-    """Returns whether a time zone has one offset for all times, as ``+05:30``, ``UTC`` or ``Etc/GMT+5``."""
+    """Returns True if a time zone has one offset for all times, such as ``+05:30``, ``UTC`` or ``Etc/GMT+5``."""
     return fixed_offset(text) is not None or text.removeprefix("Etc/") in _ALWAYS_UTC or text.startswith("Etc/GMT")
 
 
 def is_zone(text: str) -> bool:
-    """Returns whether Java has a time zone or an offset of this name."""
+    """Returns True if Java has a time zone or an offset of this name."""
     return fixed_offset(text) is not None or (text not in _NO_ZONES and text in available_timezones())
 
 
@@ -62,7 +62,10 @@ def _zone(name: str) -> ZoneInfo | timezone:
 
 
 def offset_of_local(zone: str, seconds: int) -> int:
-    """Returns the offset at a local time in seconds since 1970. While the clock changes, it is the offset before."""
+    """Returns the offset at a local time in seconds since 1970.
+
+    During a change of the clock, it is the earlier offset.
+    """
     return _seconds(_near(seconds).replace(tzinfo=_zone(zone)))
 
 
@@ -99,7 +102,7 @@ class OffsetTime:
     fraction: str
 
     def at(self, offset: int) -> "OffsetTime | None":
-        """Returns the same instant with another offset; None if it is beyond Java's years."""
+        """Returns the same instant with a different offset; None if it is beyond Java's years."""
         local = self.local - self.offset + offset
         if _LOWEST <= local < _HIGHEST:
             return OffsetTime(local, offset, self.fraction)
@@ -144,7 +147,7 @@ def _length(year: int, month: int) -> int:
 
 
 def date_time_text(time: OffsetTime) -> str:
-    """Returns the text of ``ISO_OFFSET_DATE_TIME``."""
+    """Returns a time as a string, as ``ISO_OFFSET_DATE_TIME`` does."""
     day = time.local // _DAY
     cycle = (day + 719_468) // 146_097
     date = _EPOCH + timedelta(days=day - (cycle - 4) * 146_097)  # the same date, moved by multiples of 400 years
@@ -159,7 +162,7 @@ def date_time_text(time: OffsetTime) -> str:
 
 
 def time_text(time: OffsetTime) -> str:
-    """Returns the text of ``ISO_OFFSET_TIME``."""
+    """Returns a time as a string, as ``ISO_OFFSET_TIME`` does."""
     minutes, second = divmod(time.local % _DAY, 60)
     fraction = f".{time.fraction}" if time.fraction else ""
     return f"{minutes // 60:02}:{minutes % 60:02}:{second:02}{fraction}{_offset_text(time.offset)}"
