@@ -110,8 +110,7 @@ _NOT_OF_A_RECORD = (MemoryError, ImportError, ConfigError, TableError, RecordsRe
 
 
 def problem_of_record(error: Exception) -> Problem:
-    """Returns the problem of a record, for any exception that was raised while the record was read, evaluated or
-    written.
+    """Returns the problem of a record, for any exception from reading, evaluating or writing the record.
 
     For an exception of other code, the problem names only the class, because the exception's message may quote the
     record.

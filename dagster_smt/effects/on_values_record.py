@@ -174,7 +174,7 @@ def _time_text(by: ByFieldTime, fields: dict[str, Any]) -> str:
         if isinstance(field, str):
             return field
         if field is not None:
-            statement = f"the field '{name}' is {kind_of(field)}, but it must be a text with a timestamp"
+            statement = f"the field '{name}' is {kind_of(field)}, but it must be a string with a timestamp"
             raise data_error("SMT463", statement, "first convert the field to string with TimestampConverter")
     names = ", ".join(f"'{name}'" for name in by.names)
     hint = "guard the stage with a predicate, or fill the field first"

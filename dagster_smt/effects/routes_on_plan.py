@@ -90,7 +90,7 @@ def _as_text(by: ByField, node: Node) -> Cell:
 def no_topic(by: ByField, kind: str) -> tuple[str, str, str]:
     """Returns the problem of a field that is not a string and cannot be converted to one."""
     if by.converts:
-        statement = f"only a text, number or boolean can be a topic, but {by.label} is {kind}"
+        statement = f"only a string, number or boolean can be a topic, but {by.label} is {kind}"
         return "SMT452", statement, "name another field"
-    statement = f"only a text can be a topic, but {by.label} is {kind}"
+    statement = f"only a string can be a topic, but {by.label} is {kind}"
     return "SMT452", statement, "convert the field first, for example with Cast to string"

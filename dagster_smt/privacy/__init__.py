@@ -1,1 +1,1 @@
-"""Privacy: field tags, policies that choose actions by tag, the resulting stages, and the search for personal fields."""
+"""Privacy: field tags, policies that choose actions by tag, the stages of a policy, and the personal field search."""

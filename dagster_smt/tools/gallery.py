@@ -130,7 +130,7 @@ def run(entry: GalleryChain) -> Result:
 
 
 def _line(chain: Chain, outcome: Outcome) -> str:
-    """Returns the sentence for a record that is not kept."""
+    """Returns the sentence for a record that was dropped or failed."""
     if outcome.status == DROPPED_STATUS:
         return f"dropped by {chain.stages[outcome.stage].alias}"
     if outcome.status == FAILED:
@@ -207,7 +207,7 @@ def _stages(chain: Chain, result: Result) -> str:
 
 
 def _did(chain: Chain, result: Result, index: int) -> Iterator[str]:
-    """Yields what a stage did, as the report of a run says it."""
+    """Yields the effects of a stage, as listed in the report of a run."""
     for number, entry in enumerate(ledger_entries(chain)):
         if entry.stage == index:
             records = 0

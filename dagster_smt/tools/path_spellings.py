@@ -1,4 +1,4 @@
-"""All spellings of field paths with their matches: data that the reference prints and the tests run."""
+"""All spellings of field paths with their matches. The reference prints this data, and the tests run it."""
 
 from dataclasses import dataclass
 
@@ -27,9 +27,9 @@ class Situation:
 
     Attributes:
         what: The situation, in words.
-        transform: Name of the transform.
-        options: The options of the transform; ``field.syntax.version`` is V2 unless it is set.
-        before, after: The value, as JSON. ``after`` is the statement of the refusal if it starts with ``refused: ``.
+        transform: The name of the transform.
+        options: The options of the transform; ``field.syntax.version`` is V2 unless it is set. before, after: The
+            value, as JSON. If ``after`` starts with ``refused: ``, the rest is the statement of an error.
         schema: The records: ``with`` a schema, ``without`` one, or ``both``.
     """
 
@@ -42,7 +42,7 @@ class Situation:
 
     @property
     def settings(self) -> dict[str, str]:
-        """The options, with the syntax of paths."""
+        """The options, with the path syntax."""
         return {"field.syntax.version": "V2", **self.options}
 
 
@@ -52,11 +52,13 @@ _DEEP = '{"mail":"a","who":{"mail":"b","pets":[{"mail":"c"}]}}'
 SPELLINGS = (
     Spelling("a.b", "the field whose name has a dot", '{"a.b":"x","a":{"b":"y"}}', '{"a.b":"*","a":{"b":"y"}}', "V1"),
     Spelling("a.b", "a field of a struct", '{"a.b":"x","a":{"b":"y"}}', '{"a.b":"x","a":{"b":"*"}}', "V2"),
-    Spelling("`a.b`", "backticks: the name as it is", '{"a.b":"x","a":{"b":"y"}}', '{"a.b":"*","a":{"b":"y"}}', "V2"),
+    Spelling(
+        "`a.b`", "backticks: the whole name is literal", '{"a.b":"x","a":{"b":"y"}}', '{"a.b":"*","a":{"b":"y"}}', "V2"
+    ),
     Spelling("a.`b.c`.d", "backticks around one step", '{"a":{"b.c":{"d":"x"}}}', '{"a":{"b.c":{"d":"*"}}}', "V2"),
-    Spelling("a`b", "a backtick inside a name needs nothing", '{"a`b":"x"}', '{"a`b":"*"}', "V2"),
+    Spelling("a`b", "a backtick inside a name needs no escape", '{"a`b":"x"}', '{"a`b":"*"}', "V2"),
     Spelling("``a``.b", "a name in backticks", '{"`a`":{"b":"x"}}', '{"`a`":{"b":"*"}}', "V2"),
-    Spelling(r"`a\`.b`", "a backtick before a dot, both in the name", '{"a`.b":"x"}', '{"a`.b":"*"}', "V2"),
+    Spelling(r"`a\`.b`", "a backtick before a dot, both part of the name", '{"a`.b":"x"}', '{"a`.b":"*"}', "V2"),
     Spelling("users[0].mail", "a field of the first element", _USERS, _USERS.replace('"a"', '"*"')),
     Spelling("users[-1].mail", "a field of the last element", _USERS, _USERS.replace('"b"', '"*"')),
     Spelling("users[7].mail", "an element that does not exist", _USERS, _USERS),
@@ -64,13 +66,19 @@ SPELLINGS = (
     Spelling("users[*].ids[0]", "arrays in arrays", _USERS, _USERS.replace('"x"', '"*"').replace('"z"', '"*"')),
     Spelling("attrs['a.b']", "the value under a key, or a field", '{"attrs":{"a.b":"x"}}', '{"attrs":{"a.b":"*"}}'),
     Spelling(
-        'attrs["it\'s"]', "either quote; a backslash escapes", '{"attrs":{"it\'s":"x"}}', '{"attrs":{"it\'s":"*"}}'
+        'attrs["it\'s"]',
+        "either quote; a backslash is the escape",
+        '{"attrs":{"it\'s":"x"}}',
+        '{"attrs":{"it\'s":"*"}}',
     ),
     Spelling(
         "attrs[*]", "every value of a map, every field", '{"attrs":{"a":"x","b":"y"}}', '{"attrs":{"a":"*","b":"*"}}'
     ),
     Spelling(
-        "*.mail", "the same as a step", '{"a":{"mail":"x"},"b":{"mail":"y"}}', '{"a":{"mail":"*"},"b":{"mail":"*"}}'
+        "*.mail",
+        "the same, written as a step",
+        '{"a":{"mail":"x"},"b":{"mail":"y"}}',
+        '{"a":{"mail":"*"},"b":{"mail":"*"}}',
     ),
     Spelling("['a'].b", "brackets at the start", '{"a":{"b":"x"}}', '{"a":{"b":"*"}}'),
     Spelling(
@@ -79,7 +87,7 @@ SPELLINGS = (
         _DEEP,
         '{"mail":"*","who":{"mail":"*","pets":[{"mail":"*"}]}}',
     ),
-    Spelling("who.**.mail", "the same below a field", _DEEP, '{"mail":"a","who":{"mail":"*","pets":[{"mail":"*"}]}}'),
+    Spelling("who.**.mail", "the same inside a field", _DEEP, '{"mail":"a","who":{"mail":"*","pets":[{"mail":"*"}]}}'),
     Spelling("who.**[0].mail", "the first element of every array", _DEEP, _DEEP.replace('"c"', '"*"')),
     Spelling(
         "/^(ssn|iban)$/i",
@@ -89,14 +97,14 @@ SPELLINGS = (
     ),
     Spelling(
         "**./mail$/",
-        "names that end so, at any depth",
+        "names with this ending, at any depth",
         '{"a":{"mail":"x","work_mail":"y","mailed":"z"}}',
         '{"a":{"mail":"*","work_mail":"*","mailed":"z"}}',
     ),
-    Spelling(r"/^a\/b$/", "a slash in a pattern has a backslash", '{"a/b":"x","a":"y"}', '{"a/b":"*","a":"y"}'),
+    Spelling(r"/^a\/b$/", "a slash in a pattern needs a backslash", '{"a/b":"x","a":"y"}', '{"a/b":"*","a":"y"}'),
     Spelling(
         "who.type(string)",
-        "the texts in a struct",
+        "the strings in a struct",
         '{"who":{"n":1,"s":"x","t":"y"}}',
         '{"who":{"n":1,"s":"*","t":"*"}}',
     ),
@@ -104,7 +112,7 @@ SPELLINGS = (
     Spelling("`a[0]`", "brackets in a name", '{"a[0]":"x","a":["y"]}', '{"a[0]":"*","a":["y"]}'),
     Spelling("`a*`.`**`", "stars in names", '{"a*":{"**":"x"}}', '{"a*":{"**":"*"}}'),
     Spelling("`/a/`", "slashes in a name", '{"/a/":"x","a":"y"}', '{"/a/":"*","a":"y"}'),
-    Spelling("a/b", "a slash inside a name needs nothing", '{"a/b":"x"}', '{"a/b":"*"}'),
+    Spelling("a/b", "a slash inside a name needs no escape", '{"a/b":"x"}', '{"a/b":"*"}'),
     Spelling("`type(string)`", "a name that looks like a selection", '{"type(string)":"x"}', '{"type(string)":"*"}'),
     Spelling("a[0]['b c'].`d.e`", "all together", '{"a":[{"b c":{"d.e":"x"}}]}', '{"a":[{"b c":{"d.e":"*"}}]}'),
 )
@@ -120,7 +128,7 @@ SITUATIONS = (
     Situation("a step leads into a value without fields", "MaskField", _MASK, '{"a":"x"}', '{"a":"x"}'),
     Situation("the field is null", "MaskField", _MASK, '{"a":{"b":null}}', '{"a":{"b":null}}'),
     Situation(
-        "a field and one inside it",
+        "a field and one of its inner fields",
         "ReplaceField",
         {"renames": "a:c,a.b:d"},
         '{"a":{"b":"x"}}',
@@ -141,7 +149,7 @@ SITUATIONS = (
         '{"a":{"c":1,"b":2}}',
     ),
     Situation(
-        "a new name that the struct has already",
+        "a new name that already exists in the struct",
         "ReplaceField",
         {"renames": "a.b:c"},
         '{"a":{"b":1,"c":2}}',
@@ -193,7 +201,7 @@ SITUATIONS = (
         '{"b":[{"c":1},{"c":3}]}',
     ),
     Situation(
-        "one element would get another type",
+        "one element would get a different type",
         "Cast",
         {"spec": "a[0]:string", "field.syntax.version": "extended"},
         '{"a":[1,2]}',
@@ -266,4 +274,4 @@ SITUATIONS = (
         '{"a":{"c":2}}',
     ),
 )
-"""Nested paths in every situation that the KIP leaves open."""
+"""Nested paths in all situations that the KIP leaves open."""

@@ -103,11 +103,14 @@ SHARED = {
     "SMT625": "run/spark_failures tables/kafka/client",
     "SMT634": "run/spark_failures tables/sources/kafka",
 }
-"""By code the modules that say the same thing in their own words. One comes in here only if it means that thing."""
+"""By code, the modules that state the same problem in their own words.
+
+Add a module only if it states the same problem.
+"""
 _PLACED = ("Problem", "config_problem")
-"""Functions that take a place between code and statement."""
+"""The functions that take a location between code and statement."""
 _READERS = ("tools/parity", "connect/survey", "tools/problem_codes")
-"""Modules that compare codes."""
+"""The modules that compare codes."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +232,7 @@ def codes_page() -> str:
     """Returns the reference page of problem codes."""
     lines = ["# Problem codes", ""]
     lines += ["Each code has one meaning and is never reused. `…` stands for a name, a path or a type. No"]
-    lines += ["problem quotes the value of a field. The message adds the place and a hint.", ""]
+    lines += ["problem quotes a field value. The message also contains the location and a hint.", ""]
     for area, codes in groupby(by_code().items(), key=lambda pair: pair[0][3]):
         lines += [f"## {area}xx: {AREAS[area]}", "", "| code | statement | module |", "|---|---|---|"]
         for code, places in codes:

@@ -30,38 +30,39 @@ from dagster_smt.tools.problem_codes import codes_page
 
 FOLDER, CASES = Path("docs/reference"), Path("tests/parity")
 _PATHS = """
-    {}. `field.syntax.version` selects the syntax of paths:
+    {}. `field.syntax.version` selects the path syntax:
 
-    - `V1` (the default): the name of a field of the top level, dots included.
+    - `V1` (the default): a top-level field name, dots included.
     - `V2` (KIP-821): dots separate steps. A step in backticks is a literal name. A backtick before a dot or at the end
       closes the step, unless a backslash precedes it. A step without its closing backtick is a configuration error.
     - `extended`: V2 and the steps below. The name is not Kafka's, so no later version of Kafka can give it another
       meaning.
 
-    In lists (`fields`, `include`, `renames`, `spec`) commas and colons inside backticks, brackets and patterns do not
-    separate. Lineage, masked columns, the schema diff, `explain`, `preview`, the catalog and messages spell paths in
-    the same way. They put a name into backticks if the syntax would otherwise read it differently, so `` `a.b` `` and
-    `a.b` are two fields.
+    In lists (`fields`, `include`, `renames`, `spec`), commas and colons inside backticks, brackets and patterns do not
+    separate items. Lineage, masked columns, the schema diff, `explain`, `preview`, the catalog and messages spell paths
+    in the same way. They put a name into backticks if the syntax would otherwise read the name differently. For
+    example, `` `a.b` `` and `a.b` are two fields.
 
-    If paths match a value and a part of it, the inner value changes first. Rebuilt structs keep name, version, doc,
-    parameters, optionality and default.
+    If paths match both a value and a part of this value, the inner value changes first. Rebuilt structs keep name,
+    version, doc, parameters, optionality and default.
 
     With a schema, the plan of the chain resolves the paths. `dagster-smt explain` and the ledger list the fields that a
-    pattern matches. A path without a match is a warning with the nearest names. A name step may go through a map with
-    string keys, which Kafka refuses (`strict_paths=kafka` refuses it, too). A change of the type of one value in a map
-    is impossible: a path that names the value is refused, and a deep scan skips it. Without a schema, an object is a
-    map and a struct. `type(...)` then tests the value: whole numbers are `int64`, other numbers `float64`, objects
-    `map` and `struct`.
+    pattern matches. A path without a match causes a warning with the nearest names. A name step may lead into a map
+    with string keys. Kafka rejects such a step, and so does `strict_paths=kafka`. The type of a single value in a map
+    cannot change: a path that names the value is rejected, and a deep scan skips the value.
 
-    A transform that needs one value, such as `ExtractField`, refuses a path that can match several. A path for a new
-    field (`InsertField`) may only consist of names.
+    Without a schema, an object is both a map and a struct. `type(...)` then tests the value: whole numbers are `int64`,
+    other numbers `float64`, objects `map` and `struct`.
+
+    A transform that needs one value, such as `ExtractField`, rejects a path that can match several values. A path for a
+    new field (`InsertField`) may only consist of names.
 """
 _NULLS = {
-    "pass": "A null key or value passes unchanged.",
-    "reject": "A null key or value is refused: the record fails.",
-    "apply": "A null key or value stays null, under the new schema; see above.",
+    "pass": "A null key or value passes through unchanged.",
+    "reject": "A null key or value is rejected: the record fails.",
+    "apply": "A null key or value stays null, under the new schema (see above).",
     "drop": "A record with a null key or value is dropped.",
-    "wrap": "A null key or value is transformed like any other; see above.",
+    "wrap": "A null key or value is transformed like any other (see above).",
 }
 
 
@@ -117,7 +118,7 @@ def _null(cls: type[Transform]) -> list[str]:
     if cls.on_null is Transform.on_null:
         text = _NULLS[cls.null]
     else:
-        text = "An option sets the treatment of a null key or value."
+        text = "An option determines the treatment of a null key or value."
     return ["## Null\n\n" + text.replace("key or value", side)]
 
 
@@ -203,10 +204,10 @@ def paths_page() -> str:
     for cls in own(Transform):
         if issubclass(cls, NestedPaths):
             names.append(f"`{cls.__name__}`")
-    who = f"These transforms take paths of fields: {', '.join(names[:-1])} and {names[-1]}"
+    who = f"These transforms accept field paths: {', '.join(names[:-1])} and {names[-1]}"
     lines = ["# Field paths", "", *textwrap.wrap(who + inspect.cleandoc(_PATHS).split("\n\n")[0][2:], 120)]
     lines += ["", inspect.cleandoc(_PATHS).partition("\n\n")[2], "", "## Forms", ""]
-    lines += ["The results of `MaskField` with `replacement=*`.", "", "| syntax | path | leads to | before | after |"]
+    lines += ["The results of `MaskField` with `replacement=*`.", "", "| syntax | path | matches | before | after |"]
     lines.append("|---" * 5 + "|")
     for form in SPELLINGS:
         options = {"fields": [form.path], "replacement": "*", "field.syntax.version": form.version}
@@ -237,15 +238,15 @@ def parity_page(report: ParityReport, vendors: ParityReport) -> str:
     head = [
         "# Parity with Kafka Connect 4.3.1",
         "",
-        "Recorded cases, run on the Python evaluator. A case counts in every transform and predicate it uses.",
-        "Only the Spark evaluator has D6 to D8 and D10; `dagster-smt parity --spark` runs the cases on it.",
+        "The table counts recorded cases, run on the Python evaluator, under each transform and predicate of a case.",
+        "D6 to D8 and D10 occur only on the Spark evaluator; `dagster-smt parity --spark` runs the cases there.",
         "",
     ]
     between = [
         "",
         "## Debezium 3.6.1 and Aiven 1.6.0",
         "",
-        "Recorded from the vendors' own classes on Kafka Connect 4.3.1; the predicate FieldValueMatches is younger",
+        "These cases were recorded from the vendors' own classes on Kafka Connect 4.3.1. FieldValueMatches is newer",
         "than Aiven 1.6.0. Confluent's classes are not public, so there are no recorded cases for them.",
         "",
     ]
@@ -254,7 +255,7 @@ def parity_page(report: ParityReport, vendors: ParityReport) -> str:
         rules.append(f"- **{d}** {reason}.")
     lines = [*head, *_matrix(report), *between, *_matrix(vendors), "", "## Deliberate differences", "", *rules, ""]
     lines += [
-        "If possible, the tests disable the rule of a difference and run the case again, which must then match Kafka.",
+        "If possible, the tests switch off a difference and run its case again. The result must then match Kafka's.",
         "[Decision 29](../decisions/0029-differences-from-the-vendors-have-rules.md) gives the reasons for D9 to D12.",
         "",
         "| deliberate | Kafka | Debezium, Aiven |",

@@ -67,7 +67,7 @@ class CastTo(ValueRule):
             "cast to string, or add a predicate that excludes records with other texts; with errors.tolerance=all "
             "such records become dead letters"
         )
-        return data_error("SMT404", f"{name} is a text that is not a valid {target}, or is out of range", hint)
+        return data_error("SMT404", f"{name} is a string that is not a valid {target}, or is out of range", hint)
 
     def python(self, value: Any) -> Any:
         if value is None:

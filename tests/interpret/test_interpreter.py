@@ -267,7 +267,7 @@ FAILURES = [
         [MASK, CAST],
         {"value": b'{"n":"x"}'},
         1,
-        "SMT404 transforms.cast (Cast$Value): 'n' is a text that is not a valid int8, or is out of range",
+        "SMT404 transforms.cast (Cast$Value): 'n' is a string that is not a valid int8, or is out of range",
     ),
     (
         "invalid inside",

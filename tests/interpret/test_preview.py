@@ -30,7 +30,7 @@ record 2
   maskfield            orders: {"n":"x","name":null}
   filter               (predicate: skipped)
   regexrouter          orders-x: {"n":"x","name":null}
-  cast                 SMT404 'n' is a text that is not a valid int8, or is out of range
+  cast                 SMT404 'n' is a string that is not a valid int8, or is out of range
 record 3
   input                SMT411 value.converter: the text is not valid JSON in UTF-8"""
 TYPED = """\

@@ -15,7 +15,7 @@ I8, I16, I32, I64, F32, F64, BOOL, TEXT = TARGETS
 INF, NAN = math.inf, math.nan
 DAY = 86_400_000
 MOMENT = JavaDate(1_556_204_536_123)
-RANGE = "the value is a text that is not a valid {}, or is out of range"
+RANGE = "the value is a string that is not a valid {}, or is out of range"
 REFUSED = object()
 
 CASES = [

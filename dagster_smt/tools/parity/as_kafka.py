@@ -1,7 +1,7 @@
 """Runs a case again on the Python evaluator, with one or several of the deliberate differences switched off.
 
-If a difference explains a result, the result without the difference must equal Kafka's exactly. So each mode here
-replaces one of our rules by Kafka's, and the judge compares the results with the recorded ones.
+If a difference explains a result, the result without the difference must equal Kafka's exactly. Therefore each mode
+here replaces one of our rules with Kafka's, and the judge compares the results with the recorded ones.
 """
 
 import json
@@ -45,7 +45,7 @@ class KafkaReplaceField(CodeTransform, ReplaceField):
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         group = struct_of(at.side_of(record), self.purpose)
         renames = dict(self.renames)
-        inverse = {renames[old]: old for old in hash_map_order(list(renames))}  # of two the last one of the hash map
+        inverse = {renames[old]: old for old in hash_map_order(list(renames))}  # of two, the last one in the hash map
         fields: dict[str, Node] = {}
         for name, child in group.fields:
             if not self._keeps(name):
@@ -144,7 +144,7 @@ class KafkaConverter(Converter):
     def write(self, schema: Schema | None, value: Any) -> dict[str, str] | None:
         try:
             return super().write(schema, value)
-        except UnicodeEncodeError:  # half a character, which Kafka writes as the escape that it was
+        except UnicodeEncodeError:  # half of a surrogate pair, which Kafka writes as the original escape
             if schema is None:
                 return {"schemaless": json.dumps(whole(value))}
             return {"unserialisable": "half a character"}
@@ -421,4 +421,4 @@ _MODES: tuple[tuple[str, Callable[[Case], Case | None]], ...] = (
     ("D2", _one_schema),
     ("D4", _hashed),
 )
-"""The differences that can be taken back, and how: None where a case has nothing to do with one."""
+"""The differences that can be switched off, each with a function that does so. It returns None for unrelated cases."""

@@ -32,7 +32,7 @@ from dagster_smt.values.numbers import float_text, to_float32
 SPARK = "spark"
 """Key of a result that marks it as the Spark evaluator's."""
 BYTES = "bytes"
-"""Key of a header that a stage made on Spark: its bytes."""
+"""Key of a header that a stage has set on Spark: its bytes."""
 
 Result = dict[str, Any]
 _LOGICAL = "org.apache.kafka.connect.data."
@@ -46,7 +46,7 @@ _GROUPS = (
         "SMT406",
     ),
 )
-"""What Java says of a replacement that names a group which the expression does not have."""
+"""Java's messages about a replacement that refers to a group that the expression does not have."""
 CRASHES = (
     ("HeaderFrom", "java.lang.NullPointerException", r"Field\.schema\(\)", "SMT102"),
     *((name, *group) for name in ("RegexRouter", "ByLogicalTableRouter", "EventRouter") for group in _GROUPS),
@@ -56,7 +56,7 @@ CRASHES = (
     ("TimestampRouter", "java.lang.NullPointerException", r"", "SMT407"),
     ("TimestampConverter", "java.lang.NullPointerException", r'"config\.format" is null', "SMT421"),
 )
-"""Transform, class and text of an exception of Java's own that Kafka throws, and the code of the problem it is here."""
+"""Java exceptions that Kafka throws: transform, class, and message; with the code of the problem in this package."""
 CONFIG_CRASHES = (
     ("ExtractField", "java.lang.IllegalArgumentException", r"fromIndex\(0\) > toIndex\(-1\)", "SMT014"),
     (
@@ -66,7 +66,7 @@ CONFIG_CRASHES = (
         "SMT013",
     ),
 )
-"""The same for what is refused here when the configuration is read."""
+"""The same for exceptions where this package rejects the configuration."""
 _MISLABELLED = (
     (
         "org.apache.kafka.connect.errors.DataException",
@@ -132,7 +132,7 @@ class Bridge:
         return False
 
     def crashes_into_config(self, want: Result, code: str) -> bool:
-        """Returns True if Kafka crashes on a record because of an option that this package refuses under this code."""
+        """Returns True if Kafka crashes on a record because of an option that this package rejects under this code."""
         if "error" not in want:
             return False
         for *crash, known in CONFIG_CRASHES:
@@ -166,7 +166,7 @@ class Bridge:
         return self._scale(number, a, b)
 
     def _spelling(self, number: int) -> Any:
-        """Returns whether two texts are spellings of one float by Java 17 and 19, and the chain prints floats."""
+        """Returns True if two strings are spellings of one float by Java 17 and 19, and the chain prints floats."""
         text_of_record = repr(self.case["records"][number])
 
         def same(want: Any, got: Any) -> bool:
@@ -197,9 +197,9 @@ class Bridge:
         return False
 
     def _same_java(self, want: dict[str, Any], got: Any) -> bool:
-        """Returns a value that JSON cannot carry, against one that it can.
+        """Returns True if a value that JSON cannot express equals a value that JSON can express.
 
-        The same value, if not the same scale or name.
+        The values must be the same; scale and name may differ.
         """
         if want["unserialisable"].startswith(_TOO_DEEP):
             return got is not None and _depth(next(iter(got.values()))) > 1000
@@ -216,7 +216,10 @@ class Bridge:
         return _same_number(*(_drop_names(java_schema_of(text), want["java"]) for text in (want_schema, schema)))
 
     def _mended(self, want: dict[str, Any], got: Any) -> list[str] | None:
-        """Returns the same value, under a schema that fits it: the original's does not, and so nothing can write it."""
+        """Returns D2 if the result has the same value, under a schema that fits.
+
+        The original's schema does not fit the value, so nothing can write its result.
+        """
         if "schema" not in want or fits(load(want["schema"]), want["java"]):
             return None
         with suppress(DataError):
@@ -248,7 +251,9 @@ class Bridge:
         return same or (data is not None and header[BYTES] is not None and unordered(data) == unordered(header[BYTES]))
 
     def _scale(self, number: int, want: Any, got: Any) -> list[str] | None:
-        """Decimals whose trailing zeros differ, and texts of such where the chain prints decimals of the record."""
+        """Explains decimals that differ in trailing zeros, and strings of such decimals in a chain that prints
+        decimals.
+        """
         text_of_record = str(self.case["records"][number])
         if "connect.data.Decimal" not in text_of_record:
             return None
@@ -266,7 +271,7 @@ class Bridge:
         return None
 
     def mislabelled(self, number: int, want: Result) -> bool:
-        """Returns True if Kafka fails on the name of a date that a Cast of the whole key or value has left."""
+        """Returns True if Kafka fails on the name of a date type that a Cast of the whole side left in the schema."""
         if "error" not in want or self.chain is None:
             return False
         error = want["error"]
@@ -296,7 +301,7 @@ _PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],]|[^"{}\[\],]+')
 
 
 def unordered(data: bytes) -> list[Any]:
-    """Returns the text of a header as nested lists, with the entries of maps sorted."""
+    """Returns a header as nested lists, with the entries of maps sorted."""
     stack: list[list[Any]] = [[[]]]
     opened = ""
     for piece in _PIECE.findall(data.decode(errors="replace")):
@@ -314,7 +319,7 @@ def unordered(data: bytes) -> list[Any]:
 
 
 def _fieldless(want: Any, got: Any) -> bool:
-    """Returns True if Connect gives a null the schema of a struct without fields (ExtractNewRecordState), unlike us."""
+    """Returns True if Connect, unlike us, gives a null the schema of a struct without fields (ExtractNewRecordState)."""
     both = isinstance(want, tuple) and isinstance(got, tuple) and want[0] == got[0] == "schema"
     if not both or want[2] is not None or got[2] is not None or want[1].get("fields") != []:
         return False
@@ -369,7 +374,7 @@ def _plain(java: Any) -> Any:
 
 
 def _drop_names(schema: Any, java: Any) -> Any:
-    """Returns a schema without the names of dates that its values are no dates of."""
+    """Returns a schema without the names of date types, where the values are not dates."""
     if not isinstance(schema, dict):
         return schema
     kind = next(iter(java)) if isinstance(java, dict) else ""
@@ -395,13 +400,13 @@ def _drop_names(schema: Any, java: Any) -> Any:
 
 
 def _same_number(want: Any, got: Any) -> bool:
-    """Decimals by value."""
+    """Returns True if two decimals have the same value."""
 
     def same(a: Any, b: Any) -> bool:
         both = isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b) == 2
         if not both or not isinstance(a[1], str) or not isinstance(b[1], str):
             return False
-        integers = a[0].startswith("int") and b[0].startswith("int")  # without a schema ours have one width
+        integers = a[0].startswith("int") and b[0].startswith("int")  # without a schema our integers have one width
         return (a[0] == b[0] == "decimal" and _equal_decimals(a[1], b[1])) or (integers and a[1] == b[1])
 
     return alike(want, got, same)

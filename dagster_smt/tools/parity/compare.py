@@ -1,7 +1,7 @@
 """Compares an answer with Kafka Connect's result (rules: ``tests/parity/README.md``, How to compare).
 
-Everything counts: 1 and 1.0 differ, and so do 0.0 and -0.0, or a number and its text. Only two things do not count,
-because Connect's JSON cannot express them: the order of keys, and the spelling of a number.
+Everything is compared: 1 and 1.0 differ, and so do 0.0 and -0.0, or a number and its string. Only two things are
+ignored, because Connect's JSON cannot express them: the order of keys, and the spelling of a number.
 """
 
 import json
@@ -116,7 +116,7 @@ def canonical_datum(datum: dict[str, Any] | None) -> Any:
 
 
 def java_schema_of(text: str) -> Any:
-    """Returns the schema of a value that JSON cannot carry: its defaults are in the form of such values, too."""
+    """Returns the schema of a value that JSON cannot express. Its defaults have the form of such values."""
     return canonical_schema(load(text), lambda schema, default: canonical_java(default))
 
 
@@ -136,7 +136,7 @@ class _Long(str):
 
 
 def free(value: Any) -> Any:
-    """Returns a comparable value without a schema: 1 and 1.0 differ, the order of keys does not count."""
+    """Returns a comparable value without a schema. 1 and 1.0 differ; the order of keys is ignored."""
     if isinstance(value, _Fraction):
         return ("double", repr(float(value)))
     if isinstance(value, dict):
@@ -188,7 +188,7 @@ def payload_of(schema: dict[str, Any] | None, value: Any) -> Any:
 
 
 def canonical_schema(schema: dict[str, Any] | None, default: Default = payload_of) -> Any:
-    """Returns a schema as a comparable value, in which the order of struct fields counts.
+    """Returns a schema as a comparable value, in which the order of struct fields matters.
 
     ``default`` makes its defaults comparable.
     """
@@ -213,7 +213,7 @@ def canonical_schema(schema: dict[str, Any] | None, default: Default = payload_o
 
 
 def canonical_java(java: Any) -> Any:
-    """Returns a comparable form of a value that JSON cannot carry."""
+    """Returns a comparable form of a value that JSON cannot express."""
     if not isinstance(java, dict):
         return java
     kind, value = next(iter(java.items()))

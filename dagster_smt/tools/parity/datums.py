@@ -1,4 +1,4 @@
-"""Records of the parity format (docs: ``tests/parity/README.md``) to and from our records."""
+"""Converts records of the parity format (see ``tests/parity/README.md``) to our records, and back."""
 
 import base64
 import gzip
@@ -49,7 +49,7 @@ class Converter:
         return self.plain.read(datum["schemaless"].encode(errors="surrogatepass"))
 
     def write(self, schema: Schema | None, value: Any) -> dict[str, Any] | None:
-        """Returns the datum of a value; ``unserialisable`` for a value that JSON cannot hold."""
+        """Returns the datum of a value; ``unserialisable`` for a value that JSON cannot express."""
         if isinstance(value, OwnStruct):
             datum = {"unserialisable": "the struct has another schema", "java": java_form(value.schema, value)}
             return datum if schema is None else {**datum, "schema": java_schema(schema)}
@@ -76,7 +76,7 @@ def java_schema(schema: Schema) -> str:
 
 
 def java_form(schema: Schema | None, value: Any) -> Any:
-    """Returns a value in the cases' form for values that JSON cannot hold."""
+    """Returns a value in the form that the cases use for values that JSON cannot express."""
     if isinstance(value, bytes):
         return {"bytes": base64.b64encode(value).decode()}
     if value is None or isinstance(value, str | bool):
@@ -149,7 +149,7 @@ def failure(problem: Problem, stage: str) -> dict[str, Any]:
 
 
 def read_record(data: dict[str, Any], converter: Converter) -> Record:
-    """Reads a record. Raises ``DataError`` whose place is the converter that refused the record."""
+    """Reads a record. Raises a ``DataError`` whose location is the converter that rejected the record."""
     record = Record(
         data["topic"], data["partition"], data["offset"], data["timestamp"], data["timestampType"], kind=data["kind"]
     )
@@ -170,14 +170,16 @@ def _read(datum: dict[str, str] | None, converter: Converter, place: str) -> tup
 
 
 def write_record(data: dict[str, Any], record: Record, converter: Converter) -> dict[str, Any]:
-    """Returns the answer for a record that passed."""
+    """Returns the answer for a record that passed the chain."""
     headers = [{"key": h.key, "value": converter.write(h.schema, h.value)} for h in record.headers]
     return {
         **data,
         "topic": record.topic,
         "partition": record.partition,
         "offset": record.offset,
-        "timestamp": None if record.timestamp is None else int(record.timestamp),  # a stage makes a date of it
+        "timestamp": None
+        if record.timestamp is None
+        else int(record.timestamp),  # a stage turns the timestamp into a date
         "key": converter.write(record.key_schema, record.key),
         "value": converter.write(record.value_schema, record.value),
         "headers": headers,
@@ -192,4 +194,4 @@ def parse_cases(lines: bytes) -> list[dict[str, Any]]:
     for line in lines.split(b"\n"):
         if line.strip():
             cases.append(json.loads(line))
-    return cases  # msgspec takes no lone surrogates
+    return cases  # msgspec does not accept lone surrogates

@@ -26,20 +26,22 @@ from dagster_smt.tools.parity.spark_limits import beyond_range, without_schemas
 from dagster_smt.tools.parity.zone_leaks import zone_leak
 
 REASONS = {
-    "D1": "Kafka ignores an option, or refuses it late or for a character in it; this package honours the option, or "
-    "refuses it at once",
+    "D1": "Kafka ignores an option, or rejects it late or because of a character; this package honours the option, "
+    "or rejects it immediately",
     "D2": "Kafka has a defect (a crash, a leak, a loss); this package returns a correct result or a coded problem",
     "D3": "all time zones are UTC",
     "D4": "the result depends on hash order, or is a value that JSON cannot express",
     "D5": "Kafka silently coerces or wraps a JSON value; this package keeps the spelling of the value (except a null "
-    "with a default), or refuses the value",
+    "with a default), or rejects the value",
     "D6": "the Spark evaluator keeps no schema for a null side, and headers are bytes",
     "D7": "the decimals of a Spark column have one scale",
     "D8": "Spark's dates and timestamps end earlier than Java's",
-    "D9": "the original takes a record's schema from a cache of earlier records; here every record counts by itself",
-    "D10": "data decides about a schema; for columns, the stage is refused, or names that come from data are left out",
-    "D11": "the record has several faults, and Kafka and this package report different ones",
-    "D12": "the original loses a value, or makes a value that nothing can hold; this package refuses the record",
+    "D9": "the original takes a record's schema from a cache of earlier records; here every record is treated on its "
+    "own",
+    "D10": "a schema depends on data; for tables of columns, the stage is rejected, or names that come from data are "
+    "left out",
+    "D11": "the record has several faults, and Kafka and this package report different faults",
+    "D12": "the original loses a value, or creates an impossible value; this package rejects the record",
 }
 _CONVERTER_REFUSALS = {"SMT401", "SMT411", "SMT412", "SMT414", "SMT416", "SMT417"}
 _LATE_REFUSALS = {"SMT411", "SMT412"}
@@ -50,8 +52,8 @@ def deliberate(case: dict[str, Any], answer: dict[str, Any]) -> str | None:
     """Returns the explanation of an answer that is not exactly equal.
 
     Returns:
-        The id of the intended difference; an empty text if only the spelling of numbers differs; None if
-        nothing explains the difference.
+        The id of the intended difference; an empty string if only the spelling of numbers differs; None if nothing
+            explains the difference.
     """
     if "results" not in case["expect"]:
         if "results" in answer and vendor_differences.takes_more(case, answer):
@@ -117,7 +119,7 @@ class Judge:
         return Bridge(self.case, self.chain)
 
     def refusal(self, problem: dict[str, Any]) -> str:
-        """Returns the reason for refusing a chain that Kafka runs."""
+        """Returns the reason for rejecting a chain that Kafka runs."""
         want = self.case["expect"]["results"]
         if want and all(self.bridge.crashes_into_config(w, problem["code"]) for w in want):
             return "D2"
@@ -132,8 +134,10 @@ class Judge:
         return ""
 
     def explain(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the ids of the differences that explain a result; empty if the result is equal, None if nothing
-        explains it."""
+        """Returns the ids of the differences that explain a result.
+
+        The list is empty if the result is equal. The result is None if nothing explains the difference.
+        """
         direct = self.bridge(number, want, got)
         if direct is not None:
             return direct
@@ -179,7 +183,10 @@ class Judge:
         return self.bridge(number, ours, got)
 
     def _by_name(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the reason for Kafka's reading by the name of a logical type: the value does not exist here."""
+        """Returns the reason for a value that Kafka read by the name of a logical type.
+
+        The value does not exist here.
+        """
         record = self.case["records"][number]
         if "error" not in got or got["error"]["code"] != "SMT414":
             return None
@@ -202,7 +209,7 @@ class Judge:
         return None
 
     def _from_coerced(self, number: int, got: Result) -> bool:
-        """Returns True if Kafka coerces a part of the record: one without a schema, or the part with the error."""
+        """Returns True if Kafka coerces a part of the record: a part without a schema, or the part with the error."""
         if "error" not in got:
             return kept_spelling(self.case, self.case["records"][number])
         parts = coerced(self.case, self.case["records"][number])
@@ -220,7 +227,7 @@ class Judge:
     def _cast_name(self, number: int, want: Result, got: Result) -> list[str] | None:
         """Returns the reason for a Cast of a whole date.
 
-        It leaves the date's name on the schema, and Kafka fails later.
+        The Cast leaves the date's name in the schema, and Kafka fails later.
         """
         if self.chain and self.bridge.mislabelled(number, want):
             return ["D2"]

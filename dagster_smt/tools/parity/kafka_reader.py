@@ -1,7 +1,7 @@
-"""Reads JSON as Kafka's ``JsonConverter``, with the coercions of Jackson's tree that we refuse (difference D5).
+"""Reads JSON as Kafka's ``JsonConverter`` does, with the coercions of Jackson's tree that we reject (difference D5).
 
-This reader follows the documentation of ``JsonNode.intValue`` and similar methods, not our own reader. With it, the
-judge decides whether D5 explains one of our refusals.
+This reader follows the documentation of ``JsonNode.intValue`` and similar methods, not our own reader. The judge uses
+it to determine whether D5 explains a rejected value.
 """
 
 import base64
@@ -33,10 +33,10 @@ class JacksonReader:
     coerced: bool = field(default=False)
     by_name: bool = False
     clean: str = ""
-    """The text that was read, as strict JSON: without what Jackson passes over."""
+    """The JSON that was read, in strict form: without the parts that Jackson skips."""
 
     def parse(self, data: str) -> Any:
-        """Returns the tree of a text, with fractions as ``Decimal``. Raises ``DataError`` if Jackson fails."""
+        """Returns the parsed JSON, with fractions as ``Decimal``. Raises ``DataError`` if Jackson fails."""
         check_depth(data.encode(errors="surrogatepass"))
         text = data.lstrip("\ufeff")
         plain = _ZEROS.sub(lambda m: m[0] if m[1] is None else m[1], text)
@@ -78,7 +78,7 @@ class JacksonReader:
         return value
 
     def free(self, tree: Any) -> Any:
-        """Returns the value of a tree without schema: whole numbers have 64 bits, others are doubles."""
+        """Returns the value of parsed JSON without a schema: whole numbers have 64 bits, other numbers are doubles."""
         if isinstance(tree, str):
             self._surrogates(tree)
             return tree
@@ -119,7 +119,7 @@ class JacksonReader:
         return wrap(wrap(int(tree), max(bits, 32)), bits)
 
     def typed(self, schema: Schema | None, tree: Any) -> Any:
-        """Returns the value of a tree under a schema."""
+        """Returns the value of parsed JSON under a schema."""
         if schema is None:
             return self.free(tree)
         if tree is None:
@@ -131,7 +131,7 @@ class JacksonReader:
         if schema.logical:
             return self._logical(schema, tree)
         if schema.mislabelled:
-            self.coerced = self.by_name = True  # it reads by the name, and what comes out fits neither
+            self.coerced = self.by_name = True  # Kafka reads by the name, and the result fits neither type
             raise _refused()
         if schema.type is Type.ARRAY:
             return self._array(schema, tree)
@@ -226,7 +226,7 @@ class JacksonReader:
 
 
 class WrittenReader(JacksonReader):
-    """Reads the output of a converter: infinities as texts, and types that have the name of another type."""
+    """Reads the output of a converter: infinities as strings, and types that have the name of a different type."""
 
     def typed(self, schema: Schema | None, tree: Any) -> Any:
         bare = schema.with_(name=None) if schema is not None and schema.mislabelled else schema

@@ -1,4 +1,4 @@
-"""Parity cases on Spark: records with schemas through the Spark evaluator, all others through ``mapInArrow``."""
+"""Parity cases on Spark: records with schemas run on the Spark evaluator, all others in ``mapInArrow``."""
 
 import json
 import re
@@ -47,7 +47,7 @@ RECORD_FRAME = pa.schema(
         ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
     ]
 )
-"""Records as Spark's source of Kafka gives them."""
+"""Records in the form of Spark's Kafka source."""
 _FRAME = RECORD_FRAME.append(pa.field("in_row", pa.int32()))
 _THREADS = 4  # most of the time goes into calls from Python to the driver and back
 _TYPES = {"CreateTime": 0, "LogAppendTime": 1}
@@ -56,13 +56,14 @@ _SIDES = ("key", "value")
 
 @dataclass
 class SparkAnswers:
-    """Answers cases with a Spark session; also counts which evaluator the records went through.
+    """Answers cases with a Spark session. Also counts which evaluator processed the records.
 
     Attributes:
         session: The Spark session.
-        lanes: The parser: True for the JVM lane, which may leave records, False for Python; None: both, in this order.
-        rest: False to leave records without a schema unanswered; their results are None.
-        typed, other: The number of records through the Spark evaluator, and through ``mapInArrow``.
+        lanes: The parser: True for the JVM lane, which may leave records, False for Python; None for both, in this
+            order.
+        rest: False to leave records without a schema unanswered; their results are None. typed, other: The number of
+            records processed by the Spark evaluator, and in ``mapInArrow``.
         unplanned: The reasons why batches of records with schemas could not use the Spark evaluator.
     """
 
@@ -97,7 +98,7 @@ class SparkAnswers:
         return [a.broken or {"results": a.results} for a in answers]
 
     def _attempt(self, answer: "_Answers") -> int:
-        """Answers as ``_typed``. An exception becomes the answer of its case, and the other cases continue."""
+        """Answers as ``_typed`` does. An exception becomes the answer of its case, and the other cases continue."""
         try:
             return self._typed(answer)
         except Exception as error:  # noqa: BLE001 - whatever Spark raises, it belongs to this case
@@ -105,7 +106,7 @@ class SparkAnswers:
             return 0
 
     def _typed(self, answer: "_Answers") -> int:
-        """Answers what the Spark evaluator can; returns the number of records."""
+        """Answers the records that the Spark evaluator supports. Returns their number."""
         done = 0
         for batch in answer.batches():
             try:
@@ -138,7 +139,9 @@ def on_spark(cases: list[tuple[Case, Chain]]) -> list[Answer | None]:
         return SparkAnswers(session)(cases)
     builder = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.memory", "3g")
-    builder = builder.config("spark.sql.ui.retainedExecutions", "1")  # thousands of plans, of megabytes some
+    builder = builder.config(
+        "spark.sql.ui.retainedExecutions", "1"
+    )  # there are thousands of plans, some of them with megabytes
     session = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     try:
         return SparkAnswers(session)(cases)
@@ -147,7 +150,7 @@ def on_spark(cases: list[tuple[Case, Chain]]) -> list[Answer | None]:
 
 
 def _run_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yields the Python evaluator on the cases of a partition."""
+    """Yields the results of the Python evaluator for the cases of a partition."""
     for batch in batches:
         cases = []
         for text in batch.column("text").to_pylist():
@@ -225,7 +228,7 @@ class _Answers:
         if datum is None or "envelope" not in datum:
             return _SideText(None, None)
         side = _SideText(*self.converter.split(datum["envelope"].encode()))
-        # Spark reads the payload as declared JSON, whose floats may be these texts; those of envelopes may not
+        # Spark reads the payload as declared JSON, whose floats may be these strings; floats of envelopes may not
         if _NOT_FINITE.search(side.payload or b""):
             return _SideText(None, None)
         return side
@@ -257,11 +260,11 @@ class _Batch:
         Args:
             session: The Spark session.
             answer: The case.
-            lanes: What parses; None: the JVM lane if the session has one, then Python.
+            lanes: The parsers; None for the JVM lane if the session has one, then Python.
 
         Raises:
             PlanError: Spark has no type for a schema.
-            UnsupportedError: The Spark evaluator does not do this.
+            UnsupportedError: The Spark evaluator does not support the case.
         """
         records = []
         for number, _ in self.rows:
@@ -316,7 +319,7 @@ class _Batch:
 
 
 def _micros(millis: int | None) -> int | None:
-    """Returns a timestamp as Spark holds it. Spark has 64 bits of microseconds, and ``datetime`` ends much earlier."""
+    """Returns a timestamp in Spark's form. Spark has 64 bits of microseconds, and ``datetime`` ends much earlier."""
     if millis is None or abs(millis) > MAX_MILLIS:
         return None
     return millis * 1000
@@ -349,7 +352,10 @@ def _plain(layout: Layout) -> Column:
 
 
 def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer | None:
-    """Returns the result of a row; None for a null side before a stage that refuses all nulls, as it has no plan."""
+    """Returns the result of a row.
+
+    The result is None for a null side before a stage that rejects all nulls, because such a side has no plan.
+    """
     if row["__status"] == DROPPED:
         return {"dropped": True}
     if row["__status"] != PASSED:
@@ -367,7 +373,7 @@ def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer | N
     after = {**before, **{name: values[name] for name in ("topic", "partition", "offset")}}
     after["timestamp"] = _timestamp(values, before, answer.chain)
     for name in _SIDES:
-        value = values[name] if name in state.sides else None  # a side that no record with a value has got through
+        value = values[name] if name in state.sides else None  # no record with a value for this side has passed
         if value is None:
             after[name] = None
         else:

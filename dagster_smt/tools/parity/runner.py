@@ -49,7 +49,7 @@ class ParityReport:
         return dict(sorted(counts_by_transform.items()))
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the report as ``dagster-smt parity --report json`` prints it."""
+        """Returns the report in the form of ``dagster-smt parity --report json``."""
         counts = {}
         for name in (EQUAL, DIFFERENT, DELIBERATE, UNSUPPORTED):
             counts[name] = self.count(name)
@@ -91,7 +91,7 @@ def run_files(paths: Iterable[Path], evaluate: Evaluate = on_python) -> ParityRe
 
 
 def run_cases(cases: Iterable[dict[str, Any]], evaluate: Evaluate = on_python) -> ParityReport:
-    """Runs cases. If ``evaluate`` returns None for a case, the case counts as unsupported."""
+    """Runs cases. If ``evaluate`` returns None for a case, the case is counted as unsupported."""
     make_room()  # cases may be nested as deeply as Connect allows
     cases = list(cases)
     parsed: list[Chain | dict[str, Any]] = [_parse(case) for case in cases]
@@ -116,7 +116,7 @@ def _parse(case: dict[str, Any]) -> Chain | dict[str, Any]:
 
 
 def verdict_of(case: dict[str, Any], answer: dict[str, Any] | None) -> Verdict:
-    """Returns the verdict on the answer to a case; None means that there is no answer."""
+    """Returns the verdict on the answer to a case. None means that the case has no answer."""
     verdict = Verdict(case["id"], UNSUPPORTED, transforms_of(case), mode_of(case))
     if answer is None or _unknown_class(case, answer):
         return verdict
@@ -146,7 +146,7 @@ def _judged(case: dict[str, Any], answer: dict[str, Any], verdict: Verdict) -> s
 
 
 def _unknown_class(case: dict[str, Any], answer: dict[str, Any]) -> bool:
-    """Returns a class of the case that Kafka has and this package does not."""
+    """Returns True if the case has a class that Kafka has and this package does not."""
     return "configError" not in case["expect"] and answer.get("configError", {}).get("code") == "SMT010"
 
 

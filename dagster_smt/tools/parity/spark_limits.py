@@ -1,5 +1,7 @@
-"""The distinctions that the Spark evaluator cannot make, and the results that it may return instead of Connect's (D6,
-D8)."""
+"""The distinctions that the Spark evaluator cannot make, and the results that it may return instead of Connect's.
+
+These are the differences D6 and D8.
+"""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,18 +18,18 @@ from dagster_smt.values.cast import DAY
 from dagster_smt.values.json.lazy import whole
 
 MAX_MILLIS = (2**63 - 1) // 1000
-"""The instants that Spark's timestamps reach: microseconds in 64 bits."""
+"""The limit of Spark's timestamps, which are microseconds in 64 bits, in milliseconds."""
 MAX_DAYS = 2**31 - 1
 _CODES = {"SMT414", "SMT422", "SMT426"}
 Result = dict[str, Any]
 
 
 def without_schemas(case: dict[str, Any], chain: Chain, number: int, got: Result) -> Iterator[Result]:
-    """D6: returns the possible results for a null side, whose null has the case's schema or no schema.
+    """D6: yields the possible results for a null side, whose null has the case's schema or no schema.
 
     Yields:
-        The results of the record in which every null side has the schema, and in which none has one; then the refusal
-        of a null that HoistField would put into a required field.
+        The results of the record in which every null side has the schema, and in which no null side has one. Then the
+            rejection of a null that HoistField would put into a required field.
     """
     converter = Converter(case.get("converter") or {})
     for with_schema in (True, False):
@@ -46,7 +48,7 @@ def without_schemas(case: dict[str, Any], chain: Chain, number: int, got: Result
 
 
 def _hoists_null(case: dict[str, Any], chain: Chain, number: int, stage: str) -> bool:
-    """Returns True if a HoistField meets a null that has another schema in Connect.
+    """Returns True if a HoistField receives a null that has a different schema in Connect.
 
     Here the null has the common schema.
     """
@@ -67,7 +69,7 @@ def _shown(case: dict[str, Any], side: str, converter: Converter) -> Schema | No
 
 
 def beyond_range(case: dict[str, Any], chain: Chain, number: int, got: Result) -> Iterator[Result]:
-    """D8: returns True if an instant is beyond Spark's range. The record is refused here, or has no timestamp.
+    """D8: yields the results for an instant beyond Spark's range. The record is rejected here, or has no timestamp.
 
     Yields:
         The results that are correct for Spark.
@@ -81,7 +83,7 @@ def beyond_range(case: dict[str, Any], chain: Chain, number: int, got: Result) -
 
 
 def _reaches(case: dict[str, Any], chain: Chain, number: int, stage: str) -> bool:
-    """Returns True if the record holds such an instant after the stage or converter."""
+    """Returns True if the record contains such an instant after the stage or converter."""
     names = [s.alias for s in chain.stages]
     part = replace(chain, stages=chain.stages[: names.index(stage) + 1] if stage in names else ())
     try:

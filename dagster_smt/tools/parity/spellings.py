@@ -1,9 +1,9 @@
-"""The texts of floating-point numbers before Java 19 (JDK-4511638), which are not always the shortest.
+"""The spelling of floating-point numbers before Java 19 (JDK-4511638), which is not always the shortest.
 
 The recorded results come from Java 17. Its ``Double.toString`` produces digits of the exact value one by one, and stops
 as soon as the rest is within the rounding error of the number. It compares whole numbers, but with a unit in the last
-place that is half as large at powers of two. So the text is sometimes not the shortest one: ``1.9999999999999998E23``
-for ``2.0E23``.
+place that is half as large at powers of two. For this reason the spelling is sometimes not the shortest one:
+``1.9999999999999998E23`` for ``2.0E23``.
 """
 
 import math
@@ -26,7 +26,7 @@ _SINGLE, _DOUBLE = _Width(23, 127, ("<f", "<I")), _Width(52, 1023, ("<d", "<Q"))
 
 
 def java17_text(value: float, single: bool = False) -> str:
-    """Returns ``Double.toString`` of Java 17, or ``Float.toString`` for a value of 32 bits."""
+    """Returns ``Double.toString`` of Java 17, or ``Float.toString`` for a 32-bit value."""
     if not math.isfinite(value) or value == 0:
         return float_text(value, single)
     mantissa, exponent, bits = _parts(abs(value), _SINGLE if single else _DOUBLE)
@@ -35,7 +35,7 @@ def java17_text(value: float, single: bool = False) -> str:
 
 
 def spellings(text: str) -> set[str]:
-    """Returns the texts that Java 17 may have printed for a float that later versions print as ``text``."""
+    """Returns the strings that Java 17 may have printed for a float that later versions print as ``text``."""
     try:
         value = float(text)
     except ValueError:
@@ -62,11 +62,11 @@ def _parts(value: float, width: _Width) -> tuple[int, int, int]:
 def _digits(mantissa: int, exponent: int, bits: int) -> tuple[list[int], int]:
     """Returns the digits and the position of the decimal point."""
     size = mantissa.bit_length()
-    top = size - 1 + exponent  # where the highest bit stands
+    top = size - 1 + exponent  # the position of the highest bit
     if exponent >= 0 and top <= 62:
         return _whole_digits(mantissa << exponent, top - bits)
     log = (mantissa / (1 << size - 1) - 1.5) * 0.289529654 + 0.176091259 + top * 0.301029995663981
-    point = math.floor(log)  # perhaps one too many
+    point = math.floor(log)  # may be one too high
     fives, tens = max(-point, 0), max(point, 0)
     # the number is rest / unit * 10 ** point, and known to +- error; they share no factor of two
     two_rest, two_unit, two_error = fives + exponent, tens, fives + top - bits - (mantissa == 1)
@@ -74,7 +74,7 @@ def _digits(mantissa: int, exponent: int, bits: int) -> tuple[list[int], int]:
     two_rest, two_unit, two_error = two_rest - common, two_unit - common, two_error - common
     five_bits = (5**fives).bit_length(), (5 ** (tens + 1)).bit_length()
     space = max(size + two_rest + five_bits[0], two_unit + 1 + five_bits[1])
-    width = 0  # of Java's integers, which overflow; 0: big ones
+    width = 0  # the width of Java's integers, which overflow; 0 for big integers
     if space < 32:
         width = 32
     elif space < 64:
@@ -96,7 +96,7 @@ def _stopped(rest: int, unit: int, error: int, point: int, width: int) -> tuple[
         else:
             digits.append(digit)
         if first and not -3 <= point < 8:
-            low = high = False  # in this form there has to be a digit behind the point
+            low = high = False  # this form needs a digit after the point
         first = False
     if high and (not low or 2 * rest > 10 * unit or (2 * rest == 10 * unit and digits[-1] % 2)):
         point += _round_up(digits)
@@ -104,7 +104,7 @@ def _stopped(rest: int, unit: int, error: int, point: int, width: int) -> tuple[
 
 
 def _within(rest: int, error: int, ten: int, width: int) -> tuple[bool, bool]:
-    """Returns whether the rest is too small to count, and whether it is too close to the next digit to count."""
+    """Returns two flags: the rest is too small to matter, and the rest is too close to the next digit to matter."""
     if not width:
         return rest < error, rest + error >= ten
     if error <= 0:  # it has overflowed
@@ -113,7 +113,7 @@ def _within(rest: int, error: int, ten: int, width: int) -> tuple[bool, bool]:
 
 
 def _round_up(digits: list[int]) -> int:
-    """Adds one to the last digit. Returns True if the number has a digit more."""
+    """Adds one to the last digit. Returns True if the number has one more digit than before."""
     while digits and digits[-1] == 9:
         digits.pop()
     if not digits:
@@ -124,7 +124,7 @@ def _round_up(digits: list[int]) -> int:
 
 
 def _whole_digits(value: int, beyond: int) -> tuple[list[int], int]:
-    """Returns a whole number of at most 63 bits; digits that the number's bits do not reach are rounded off."""
+    """Returns a whole number of at most 63 bits. Digits beyond the number's bits are rounded off."""
     if beyond > 1:
         drop = max(0, math.floor((beyond - 1) * math.log10(2)))
     else:

@@ -77,8 +77,7 @@ _REFUSED_LISTS = re.compile(r"Invalid (include|exclude) list format|value is inv
 
 
 def takes_more(case: Case, answer: Result) -> bool:
-    """D1: returns True if TimezoneConverter accepts a list that the original refuses because of characters in its
-    names.
+    """D1: returns True if TimezoneConverter accepts a list that the original rejects because of its characters.
 
     With other names in the list and in the records, the results must be the same.
     """
@@ -135,7 +134,7 @@ def _renamed_back(result: Result, odd: Mapping[str, str]) -> Result:
 
 
 def _without_schemas(results: list[Result]) -> list[Result]:
-    """Returns the results as Spark gives them: a null side has no schema (D6)."""
+    """Returns the results in the form of Spark: a null side has no schema (D6)."""
     without_schemas = []
     for result in results:
         without_schemas.append({"record": _nulls(result["record"])} if "record" in result else result)
@@ -166,17 +165,17 @@ UNKNOWN_ZONE = "SMT014"
 
 
 _NO_RULE = "nothing:nothing"
-"""A rule about a topic or table that no case has."""
+"""A rule for a topic or table that no case contains."""
 
 
 def _is_rule(item: str) -> bool:
-    """Returns True if a rule has three parts only behind a prefix."""
+    """Returns True if an item has at most two parts besides its prefix."""
     parts = item.strip().split(":")
     return len(parts) - (parts[0].lower() in ("source", "topic")) <= 2
 
 
 def _known_zone(zone: str) -> str:
-    """Returns a zone that the machine has: Java has some more, of one offset each."""
+    """Returns a zone that the machine has. Java has some more zones, each with a single offset."""
     hours = re.fullmatch(r"SystemV/[A-Z]{2,3}(\d+)", zone)
     if hours is not None:
         return f"-{int(hours[1]):02}:00"
@@ -186,9 +185,9 @@ def _known_zone(zone: str) -> str:
 
 
 def refused_at_once(case: Case, problem: Mapping[str, Any], is_right: Callable[[Case], bool]) -> bool:
-    """D1: returns True if a chain is refused for a time zone or a rule on which Debezium fails only at a conversion.
+    """D1: returns True if a chain is rejected for a time zone or rule on which Debezium fails only at a conversion.
 
-    In another zone and without the rule, the records that pass in the original must have the original's results.
+    In a different zone and without the rule, the records that pass in the original must have the original's results.
     """
     if problem["code"] not in ("SMT011", "SMT013", UNKNOWN_ZONE):
         return False
@@ -239,12 +238,12 @@ def _as_source(case: Case, alias: str) -> Case:
 
 
 def _texts_stay(case: Case, alias: str) -> Case:
-    """Texts of JSON are not expanded."""
+    """Returns the case without the expansion of JSON strings."""
     return _configured(case, {f"transforms.{alias}.table.expand.json.payload": "false"})
 
 
 def _named_in_capitals(case: Case, alias: str) -> Case | None:
-    """Returns the case with column names in capitals, as the row has them."""
+    """Returns the case with column names in capitals, as in the row."""
     changes: dict[str, str | None] = {}
     for name in ("id", "aggregateid", "payload", "aggregatetype"):
         option = {"id": "table.field.event.id", "aggregateid": "table.field.event.key"}.get(name)
@@ -258,7 +257,7 @@ def _named_in_capitals(case: Case, alias: str) -> Case | None:
 
 
 def _empty_source(case: Case, alias: str) -> Case | None:
-    """Returns the case with events whose source names no table."""
+    """Returns the case with events whose source does not name a table."""
     records = []
     for record in case["records"]:
         records.append({**record, "value": _with_text(record["value"], _TABLE, _OTHER_TABLE)})
@@ -269,7 +268,7 @@ _TABLE, _OTHER_TABLE = '"field":"table"', '"field":"another table"'
 
 
 def _with_text(datum: Any, old: str, new: str) -> Any:
-    """Returns a datum with a text of its envelope replaced."""
+    """Returns a datum with a string of its envelope replaced."""
     if not datum or "envelope" not in datum:
         return datum
     return {"envelope": datum["envelope"].replace(old, new)}
@@ -310,7 +309,7 @@ def uncrashed(case: Case, number: int, want: Result) -> Iterator[Result]:
 
 
 class _LossyJson(ExpandJson):
-    """Looks for values by the new names of fields, and joins the structs in an array at the top alone."""
+    """Looks for values by the new field names, and joins the structs in an array only at the top level."""
 
     def _struct(self, value: dict[str, Any], schema: Schema) -> dict[str, Any]:
         members = {}
@@ -349,7 +348,7 @@ def with_losses(chain: Chain) -> Chain:
 
 
 def _exchanged(chain: Chain, old: type[Transform], new: Callable[[], type[Transform]]) -> Chain:
-    """Returns a chain with another class in the place of one."""
+    """Returns a chain in which one class is replaced with another."""
     stages = []
     for stage in chain.stages:
         if type(stage.transform) is old:
@@ -361,9 +360,9 @@ def _exchanged(chain: Chain, old: type[Transform], new: Callable[[], type[Transf
 
 
 def left_as_text(case: Case, chain: Chain, number: int, want: Result, got: Result) -> bool:
-    """D2: returns True if a stage refuses a text that EventRouter left unchanged under the schema of a text.
+    """D2: returns True if a stage rejects a string that EventRouter left unchanged under the schema of a string.
 
-    The original leaves the text under the schema of a struct, which another stage refuses.
+    The original leaves the string under the schema of a struct, which another stage rejects.
     """
     if "error" not in want or "error" not in got or got["error"]["code"] != "SMT201":
         return False
@@ -410,7 +409,7 @@ def with_memory(chain: Chain) -> Chain:
 
 
 def remembers(case: Case) -> Case | None:
-    """D9: returns the case under a Debezium that caches new schemas by the old ones; None without its router."""
+    """D9: returns the case under a Debezium that caches new schemas under the old ones; None without its router."""
     routes = any(type_of(case, key.split(".")[1]) == "ByLogicalTableRouter" for key, _ in _options(case, "type"))
     if routes and len(case["records"]) > 1:
         return {"memory": True, **case}
@@ -425,7 +424,7 @@ _BY_SCHEMA = {"SMT102", "SMT111", "SMT470", "SMT471", "SMT472", "SMT474", "SMT48
 
 
 def refused_for_columns(case: Case, chain: Chain, number: int, got: Result) -> bool:
-    """D10: returns True if a stage refuses all records of a schema for columns with the same problem."""
+    """D10: returns True if a stage rejects all records of a schema for columns with the same problem."""
     if "error" not in got or got["error"]["code"] not in _BY_RECORD | _BY_SCHEMA:
         return False
     error = got["error"]
@@ -471,7 +470,7 @@ def _schemas(case: Case, record: Case, converter: Converter) -> Iterator[tuple[S
 def without_names(case: Case, chain: Chain, want: Result, got: Result) -> Result | None:
     """D10: returns a result without the names of schemas that depend on data.
 
-    None if the key or the value differ in anything else.
+    The result is None if the key or the value differs in anything else.
     """
     namers = []
     for s in chain.stages:
@@ -528,19 +527,18 @@ _FAULTS = {
     "HeaderToValue": {"SMT111", "SMT201", "SMT479", "SMT480", "SMT481"},
     "ByLogicalTableRouter": {"SMT111", "SMT201", "SMT470", "SMT472"},
 }
-"""The problems that the vendors' transforms have with the data, of which a record can have several."""
+"""The problems that the vendors' transforms have with the data. A record can have several of them."""
 
 
 def another_fault(case: Case, want: Result, got: Result) -> bool:
-    """D11: returns True if a stage refuses a record on both sides, for different faults."""
+    """D11: returns True if a stage rejects a record on both sides, for different faults."""
     if "error" not in want or "error" not in got or want["error"]["stage"] != got["error"]["stage"]:
         return False
     return got["error"]["code"] in _FAULTS.get(type_of(case, got["error"]["stage"]), ())
 
 
 def nowhere(case: Case, want: Result, got: Result) -> bool:
-    """D12: returns True if the original makes an impossible value or loses a value, and this package refuses the
-    record."""
+    """D12: returns True if the original creates an impossible value or loses one, and this package rejects the record."""
     if "record" not in want or "error" not in got:
         return False
     code, transform = got["error"]["code"], type_of(case, got["error"]["stage"])

@@ -234,4 +234,4 @@ class HeaderText(ValueRule):
 
     def failure(self) -> DataError:
         hint = "add a predicate to the stage, or fix the producer of the header"
-        return data_error("SMT460", f"the header '{self.name}' is not a text in UTF-8", hint)
+        return data_error("SMT460", f"the header '{self.name}' is not a UTF-8 string", hint)

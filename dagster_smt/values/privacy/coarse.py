@@ -49,7 +49,7 @@ class Network(TextRule):
         return str(type(address)(int(address) >> hidden << hidden))
 
     def failure(self) -> DataError:
-        return data_error("SMT745", "a text is not an IP address", "add a predicate, or clean the field first")
+        return data_error("SMT745", "a string is not an IP address", "add a predicate, or clean the field first")
 
     def program(self) -> dict[str, Any]:
         return {"name": "network", "v4": self.v4}
@@ -89,7 +89,7 @@ class TextPeriod(TextRule):
 
     def failure(self) -> DataError:
         hint = "use a form such as 2026-11-26 or 2026-11-26T07:30:00Z; TimestampConverter changes other forms"
-        return data_error("SMT746", "a text is not a date or time of ISO 8601", hint)
+        return data_error("SMT746", "a string is not an ISO 8601 date or time", hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ class Opening(TextRule):
 
     def failure(self) -> DataError:
         hint = "set on.plain.text=pass if some values were never encrypted"
-        return data_error("SMT747", "a text is not encrypted by Encrypt", hint)
+        return data_error("SMT747", "a string is not encrypted by Encrypt", hint)
 
     def other_failures(self) -> tuple[Any, ...]:
         return (_no_key(), _not_authentic())
@@ -92,12 +92,14 @@ class Opening(TextRule):
 
 
 def _no_key() -> DataError:
-    return data_error("SMT748", "a text names a key that the key ring does not have", "add the key to key.ring")
+    return data_error(
+        "SMT748", "an encrypted string names a key that the key ring does not have", "add the key to key.ring"
+    )
 
 
 def _not_authentic() -> DataError:
     hint = "check the keys of key.ring, context, and whether something changed the text"
-    return data_error("SMT749", "a text cannot be opened: another key, another context, or a changed text", hint)
+    return data_error("SMT749", "a string cannot be decrypted: a different key or context, or a changed string", hint)
 
 
 def sealed(key: SecretKey, mode: str, data: bytes, associated: bytes) -> bytes:

@@ -134,7 +134,7 @@ class Token(TextRule):
         return "".join(characters)
 
     def failure(self) -> DataError:
-        statement = f"a text has fewer than {self.least} or more than {MOST} characters of {self.alphabet}"
+        statement = f"a string has fewer than {self.least} or more than {MOST} characters of {self.alphabet}"
         hint = "nobody may guess a short token; set on.unfit=mask, or use Encrypt"
         return data_error("SMT744", f"{statement} to encrypt", hint)
 
@@ -142,11 +142,11 @@ class Token(TextRule):
         return (self._other_characters(), self._wrong_check_digits())
 
     def _other_characters(self) -> DataError:
-        statement = f"a text has characters that are neither of {self.alphabet} nor blanks and punctuation"
+        statement = f"a string has characters that are neither of {self.alphabet} nor spaces or punctuation"
         return data_error("SMT750", statement, "choose another alphabet, or set keep=all or on.unfit=mask")
 
     def _wrong_check_digits(self) -> DataError:
-        statement = f"the check digits of a text are wrong ({self.checksum})"
+        statement = f"the check digits of a string are wrong ({self.checksum})"
         return data_error("SMT751", statement, "set checksum=none or on.unfit=mask if some values are not valid")
 
     def program(self) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class ConvertTime(ValueRule):
             return data_error("SMT422", f"the instant is out of the range of Spark's {self.target}", hint)
         if not self.format:
             return data_error(
-                "SMT421", "a text cannot be read as a timestamp without a pattern", "set the option format"
+                "SMT421", "a string cannot be read as a timestamp without a pattern", "set the option format"
             )
         hint = "fix the option format, or add a predicate to the stage"
         return data_error("SMT420", f"the text does not match the date pattern '{self.format}'", hint)

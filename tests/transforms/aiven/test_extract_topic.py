@@ -12,7 +12,7 @@ TO = {"shows": "topic", "input_part": "value"}
 EMPTY = AT.format("SMT451", "the field 'f' is missing, null or empty, but the topic comes from there")
 EMPTY_WHOLE = AT.format("SMT451", "the key or value is missing, null or empty, but the topic comes from there")
 NULL = AT.format("SMT402", "a null key or value cannot be used for [extract the topic]")
-WRONG = "only a text, number or boolean can be a topic, but the field 'f' is {}"
+WRONG = "only a string, number or boolean can be a topic, but the field 'f' is {}"
 
 
 def plain(kind, payload):
@@ -55,9 +55,9 @@ CASES = (
     topic("no such field, skipped", FIELD | SKIP, envelope("a:string", '{"a":"x"}'), "orders"),
     # ExtractTopicTest: types, also when skipping
     refusal("an object", SKIP, "{}", AT.format(
-        "SMT452", "only a text, number or boolean can be a topic, but the key or value is map"), **TO),
+        "SMT452", "only a string, number or boolean can be a topic, but the key or value is map"), **TO),
     refusal("a struct", SKIP, envelope("f:string", '{"f":"x"}'), AT.format(
-        "SMT452", "only a text, number or boolean can be a topic, but the key or value is struct"), **TO),
+        "SMT452", "only a string, number or boolean can be a topic, but the key or value is struct"), **TO),
     refusal("no struct", FIELD | SKIP, plain("int8", 1), AT.format(
         "SMT201", "only a struct can be used for [extract the topic], but this is int8?"), **TO),
     refusal("no object", FIELD | SKIP, '"some"', AT.format(

@@ -16,7 +16,7 @@ EMPTY_PATH = AT.format("SMT451", "the field '$.f.g' is missing, null or empty, b
 EMPTY_WHOLE = AT.format("SMT451", "the key or value is missing, null or empty, but the topic comes from there")
 NULL = AT.format("SMT402", "a null key or value cannot be used for [extract the topic]")
 NO_FIELD = AT.format("SMT102", "there is no field 'f'")
-NO_TEXT = "only a text can be a topic, but {} is {}"
+NO_TEXT = "only a string can be a topic, but {} is {}"
 
 
 def plain(kind, payload):

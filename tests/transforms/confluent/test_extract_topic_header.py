@@ -15,7 +15,7 @@ H = {"field": "h"}
 SKIP = {"skip.missing.or.null": "true"}
 ONE = '[{"key":"h","value":"a"}]'
 LOST = AT.format("SMT451", "the header 'h' is missing, null or empty, but the topic comes from there")
-NO_TEXT = AT.format("SMT460", "the header 'h' is not a text in UTF-8")
+NO_TEXT = AT.format("SMT460", "the header 'h' is not a UTF-8 string")
 
 
 def topic(title, options, before, after, **more):

@@ -20,7 +20,7 @@ HOURS = {
 }
 NONE = AT.format("SMT462", "none of the fields 'timestamp', 'time', 'ts' holds a timestamp")
 NULL = AT.format("SMT402", "a null key or value cannot be used for [route by a timestamp in the message]")
-NO_TEXT = "the field 'ts' is {}, but it must be a text with a timestamp"
+NO_TEXT = "the field 'ts' is {}, but it must be a string with a timestamp"
 TYPED = "only a value without a schema can be used for [route by a timestamp in the message], but this is {}"
 
 

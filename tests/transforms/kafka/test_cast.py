@@ -38,7 +38,7 @@ CASES = (
         "no number",
         {"spec": "a:int8"},
         '{"a":" 42 "}',
-        AT.format("SMT404", "'a' is a text that is not a valid int8, or is out of range"),
+        AT.format("SMT404", "'a' is a string that is not a valid int8, or is out of range"),
     ),
     refusal("a list", {"spec": "int8"}, "[1]", AT.format("SMT204", "a value of type array cannot be cast")),
     # schemaless
@@ -130,7 +130,7 @@ CASES = (
         {"spec": "a:int8"},
         envelope('a:string="x"', '{"a":"1"}'),
         AT.format(
-            "SMT404", "the default value cannot be cast: 'a' is a text that is not a valid int8, or is out of range"
+            "SMT404", "the default value cannot be cast: 'a' is a string that is not a valid int8, or is out of range"
         ),
     ),
     refusal(

@@ -103,7 +103,7 @@ CASES = (
         "a text, but no format",
         UNIX,
         '{"f":"x"}',
-        AT.format("SMT421", "a text cannot be read as a timestamp without a pattern"),
+        AT.format("SMT421", "a string cannot be read as a timestamp without a pattern"),
     ),
     refusal(
         "no object",

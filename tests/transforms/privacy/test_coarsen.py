@@ -32,8 +32,8 @@ CASES = (
     becomes("no bits", IP | {"ipv4.bits": "0"}, "10.200.3.4", "0.0.0.0"),
     becomes("version 6", IP, "2001:db8:85a3:8d3:1319:8a2e:370:7348", "2001:db8:85a3::"),
     becomes("version 6, other bits", IP | {"ipv6.bits": "32"}, "2001:DB8:85a3::1", "2001:db8::"),
-    refusal("no address", IP, of("192.0.2"), AT.format("SMT745", "a text is not an IP address")),
-    refusal("leading zeros", IP, of("192.0.02.1"), AT.format("SMT745", "a text is not an IP address")),
+    refusal("no address", IP, of("192.0.2"), AT.format("SMT745", "a string is not an IP address")),
+    refusal("leading zeros", IP, of("192.0.02.1"), AT.format("SMT745", "a string is not an IP address")),
     refusal(
         "a number is no address", IP, of(7), AT.format("SMT743", "a value of type int64 cannot be made coarser as ip")
     ),
@@ -43,13 +43,13 @@ CASES = (
     becomes("a day", DATE | {"period": "day"}, "2026-11-26 07:30", "2026-11-26 00:00"),
     becomes("an hour", DATE | {"period": "hour"}, "2026-11-26T07:30:15.123+01:00", "2026-11-26T07:00:00.000+01:00"),
     becomes("a year stays", DATE, "2026", "2026"),
-    refusal("another form", DATE, of("26.11.2026"), AT.format("SMT746", "a text is not a date or time of ISO 8601")),
-    refusal("no month", DATE, of("2026-13-01"), AT.format("SMT746", "a text is not a date or time of ISO 8601")),
+    refusal("another form", DATE, of("26.11.2026"), AT.format("SMT746", "a string is not an ISO 8601 date or time")),
+    refusal("no month", DATE, of("2026-13-01"), AT.format("SMT746", "a string is not an ISO 8601 date or time")),
     refusal(
         "text behind",
         DATE,
         of("2026-11-26T07:30:00Z Ada"),
-        AT.format("SMT746", "a text is not a date or time of ISO 8601"),
+        AT.format("SMT746", "a string is not an ISO 8601 date or time"),
     ),
     Case("a Date", DATE, envelope("a:Date", f'{{"a":{20_783}}}'), envelope("a:Date", f'{{"a":{20_758}}}')),
     Case(

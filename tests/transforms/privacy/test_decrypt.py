@@ -15,7 +15,7 @@ RING = {"key.ring": "k1=${env:EXAMPLE_KEY}"}
 A = RING | {"fields": "a"}
 AT = "{} transforms.t (Decrypt$Value): {}"
 SEALED = json.loads(run_once(Encrypt, A | {"mode": "siv"}, '{"a":"x"}', typed=False))["a"]
-CLOSED = "a text cannot be opened: another key, another context, or a changed text"
+CLOSED = "a string cannot be decrypted: a different key or context, or a changed string"
 
 
 def of(text):
@@ -28,7 +28,7 @@ CASES = (
     Case("a null", A, of(None), of(None), touches=()),
     Case("a plain text passes", A | {"on.plain.text": "pass"}, of("plain"), of("plain")),
     Case("key.id does not matter", A | {"key.id": "k1", "key.encoding": "base64"}, of(SEALED), of("x")),
-    refusal("a plain text", A, of("plain"), AT.format("SMT747", "a text is not encrypted by Encrypt")),
+    refusal("a plain text", A, of("plain"), AT.format("SMT747", "a string is not encrypted by Encrypt")),
     refusal("another context", A | {"context": "c"}, of(SEALED), AT.format("SMT749", CLOSED)),
     refusal("a changed text", A, of(SEALED[:-1] + "A"), AT.format("SMT749", CLOSED)),
     refusal("a cut text", A, of(SEALED[:14]), AT.format("SMT749", CLOSED)),
@@ -38,7 +38,7 @@ CASES = (
         "another key id",
         A,
         of(SEALED.replace(":k1:", ":k2:")),
-        AT.format("SMT748", "a text names a key that the key ring does not have"),
+        AT.format("SMT748", "an encrypted string names a key that the key ring does not have"),
     ),
     refusal(
         "a changed text with a schema", A, envelope("a:string", of(SEALED[:-1] + "A")), AT.format("SMT749", CLOSED)

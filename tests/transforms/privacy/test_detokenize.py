@@ -33,7 +33,7 @@ CASES = (
     Case("the key of that id", A | {"key.id": "k1", "key.encoding": "base64"}, of(TOKEN), of("123456")),
     refusal("a number", A, '{"a":1234567}', AT.format("SMT742", "a value of type int64 cannot be detokenized")),
     refusal("no card", A | {"checksum": "luhn"}, of("4111-1111-1111-1112"),
-            AT.format("SMT751", "the check digits of a text are wrong (luhn)")),
+            AT.format("SMT751", "the check digits of a string are wrong (luhn)")),
     *common.rows(RING, TOKEN, "123456", "Detokenize$Value"),
 )  # fmt: skip
 

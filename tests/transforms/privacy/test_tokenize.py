@@ -18,9 +18,9 @@ RING = {"key.ring": "k1=${env:EXAMPLE_KEY}"}
 A = RING | {"fields": "a"}
 LUHN, IBAN, MASK = A | {"checksum": "luhn"}, A | {"checksum": "iban"}, A | {"on.unfit": "mask"}
 AT = "{} transforms.t (Tokenize$Value): {}"
-SHORT = AT.format("SMT744", "a text has fewer than 6 or more than 1000 characters of digits to encrypt")
-OTHERS = AT.format("SMT750", "a text has characters that are neither of digits nor blanks and punctuation")
-WRONG = "the check digits of a text are wrong ({})"
+SHORT = AT.format("SMT744", "a string has fewer than 6 or more than 1000 characters of digits to encrypt")
+OTHERS = AT.format("SMT750", "a string has characters that are neither of digits nor spaces or punctuation")
+WRONG = "the check digits of a string are wrong ({})"
 
 
 def of(text):
