@@ -319,7 +319,7 @@ def unordered(data: bytes) -> list[Any]:
 
 
 def _fieldless(want: Any, got: Any) -> bool:
-    """Returns True if Connect, unlike us, gives a null the schema of a struct without fields (ExtractNewRecordState)."""
+    """Returns True if Connect, unlike us, gives null the schema of a struct without fields (ExtractNewRecordState)."""
     both = isinstance(want, tuple) and isinstance(got, tuple) and want[0] == got[0] == "schema"
     if not both or want[2] is not None or got[2] is not None or want[1].get("fields") != []:
         return False

@@ -538,7 +538,7 @@ def another_fault(case: Case, want: Result, got: Result) -> bool:
 
 
 def nowhere(case: Case, want: Result, got: Result) -> bool:
-    """D12: returns True if the original creates an impossible value or loses one, and this package rejects the record."""
+    """D12: returns True if the original creates an impossible value or loses one; this package rejects the record."""
     if "record" not in want or "error" not in got:
         return False
     code, transform = got["error"]["code"], type_of(case, got["error"]["stage"])
