@@ -1,4 +1,4 @@
-"""The plan of a chain with foreign stages: made of the schemas that the records have after the chain."""
+"""Builds the plan of a chain with foreign stages from the schemas that the records have after the chain."""
 
 from collections.abc import Sequence
 
@@ -20,12 +20,12 @@ def plan_after(
     Args:
         chain: The chain.
         before: The schemas of the values before the chain.
-        forms: The schemas after the chain. Their order decides the order of the columns.
+        forms: The schemas after the chain. Their order determines the order of the columns.
         topics: The topics of the records.
-        last: The report of the last run. The plan has its columns if these records have none.
+        last: The report of the last run. Its columns are used if these records have no columns.
 
     Raises:
-        PlanError: SMT216, no record has a schema after the chain.
+        PlanError: SMT216 if no record has a schema after the chain.
     """
     entries = ledger_entries(chain)
     if not forms and last is not None and last.after is not None:

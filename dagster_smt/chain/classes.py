@@ -1,4 +1,4 @@
-"""Finds the transform or predicate that a class name in a chain means, or the problem of a name that means none."""
+"""Finds the transform or predicate for a class name in a chain, or the problem of a name without a class."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from dagster_smt.errors import Problem
 
 SIDES = ("Key", "Value")
 UNKNOWN_CLASS = "SMT010"
-"""The code of a class that nobody has."""
+"""The code for a class that does not exist."""
 
 
 @dataclass(frozen=True)
 class ClassMatch:
-    """The class that a name in a chain means.
+    """The class for a name in a chain.
 
     Attributes:
         cls: The class; None if there is a problem.
@@ -31,12 +31,12 @@ class ClassMatch:
 def find_class(
     type_: object, known: Mapping[str, type[Options]], place: str, plugin: str, as_kafka: bool = False
 ) -> ClassMatch:
-    """Returns the class that a full or short name means.
+    """Returns the class for a full or short name.
 
     Args:
         type_: The name as written.
         known: The classes by full name.
-        place: The place of the name, for problems.
+        place: The location of the name, for problems.
         plugin: ``transform`` or ``predicate``.
         as_kafka: True to accept only the names that Kafka accepts today (decision 8).
     """
@@ -44,7 +44,7 @@ def find_class(
         return ClassMatch(
             problem=config_problem("SMT009", place, "the type is missing", f"set the class of the {plugin}")
         )
-    text = str(type_)  # Kafka does not trim it
+    text = str(type_)  # Kafka does not trim the name
     if text in known and "$" in text:
         return ClassMatch(known[text])  # an inner class without sides, such as ExtractTopic$Header
     name = text.partition("$")[0]

@@ -1,4 +1,4 @@
-"""Warnings of a plan about results that a table of columns cannot have as Connect has them (decision 9)."""
+"""Warnings of a plan about results that a table of columns cannot store as Connect would (decision 9)."""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,7 +13,7 @@ from dagster_smt.values.cast import CastTo
 def column_warnings(stage: Stage, nodes: Iterable[Node | None]) -> Iterator[Problem]:
     """Yields the warnings for a stage whose results in columns differ from Connect's.
 
-    Difference D7: all decimals of a column have the column's scale, so their texts have all its decimal places.
+    Difference D7: all decimals of a column have the column's scale, so their strings have all its decimal places.
     """
     for node in nodes:
         for path, cell in _cells(node, ""):

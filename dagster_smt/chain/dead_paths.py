@@ -1,7 +1,8 @@
-"""Masks, drops and renames that can touch nothing, as the schema or the spelling of their paths shows.
+"""Masks, drops and renames that can touch nothing, according to the schema or the spelling of their paths.
 
-Connect runs such a stage silently, and the values that it should hide pass. A declared schema shows the mistake before
-a run reads anything. Without a schema, only a pattern that is read as a plain name shows it.
+Connect runs such a stage silently, and the values that the stage should hide pass through unchanged. A declared schema
+reveals the mistake before a run reads anything. Without a schema, the only sign is a pattern that is read as a plain
+name.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ _SWITCH = "if this is intended, set dead_paths to warn"
 
 
 def dead_paths_of(source: Any) -> tuple[Literal["error", "warn"], list[Problem]]:
-    """Returns a chain's setting for dead paths: the property ``dead.paths``, in YAML a key next to ``stages``."""
+    """Returns a chain's setting for dead paths: the property ``dead.paths``, or in YAML a key next to ``stages``."""
     if isinstance(source, Mapping):
         value = source.get(KEY, "error")
     else:
@@ -40,10 +41,10 @@ def refuse_dead_paths(plan: Plan, value: Schema | None = None) -> Plan:
 
     Args:
         plan: The plan.
-        value: The declared schema of the values, if the plan has no schema because the keys have none.
+        value: The declared schema of the values, if the plan has no schema because the keys have no schema.
 
     Raises:
-        PlanError: SMT303, SMT305, SMT308: a mask, drop or rename can touch nothing.
+        PlanError: SMT303, SMT305 or SMT308 if a mask, drop or rename can touch nothing.
     """
     problems = dead_paths(plan, value)
     if problems and plan.chain.dead_paths == "error":
@@ -54,7 +55,7 @@ def refuse_dead_paths(plan: Plan, value: Schema | None = None) -> Plan:
 def dead_paths(plan: Plan, value: Schema | None = None) -> tuple[Problem, ...]:
     """Returns the problems of masks, drops and renames that can touch nothing.
 
-    Arguments as in ``refuse_dead_paths``.
+    The arguments are those of ``refuse_dead_paths``.
     """
     stages = plan.chain.stages
     if plan.typed:
@@ -67,7 +68,7 @@ def dead_paths(plan: Plan, value: Schema | None = None) -> tuple[Problem, ...]:
     else:
         planned, problems = (), []
     for stage in stages:
-        # no schema has headers, so only the spelling of their paths can show a mistake
+        # headers are in no schema, so only the spelling of their paths can show a mistake
         effects = []
         for e in stage.transform.ledger():
             if stage not in planned or e.side == "headers":
@@ -77,11 +78,11 @@ def dead_paths(plan: Plan, value: Schema | None = None) -> tuple[Problem, ...]:
 
 
 def _without_keys(chain: Chain) -> Chain:
-    """Returns the stages that can be planned on values alone, up to the first stage that needs the key as well."""
+    """Returns the stages that can be planned on values alone, up to the first stage that also needs the key."""
     stages: list[Stage] = []
     for stage in chain.stages:
         if stage.foreign:
-            break  # what is behind it works on a schema that only the jar knows
+            break  # later stages work on a schema that only the jar knows
         if stage.side == "key" or (stage.predicate is not None and "key" in stage.predicate.reads):
             continue
         if "key" in stage.transform.reads:
@@ -91,7 +92,7 @@ def _without_keys(chain: Chain) -> Chain:
 
 
 def _patterns(stage: Stage, effects: Sequence[Entry]) -> Iterator[Problem]:
-    """Yields the problems of paths that seem to be patterns, but are read as plain names."""
+    """Yields the problems of paths that look like patterns, but are read as plain names."""
     version = getattr(stage.transform, "field_syntax_version", "")
     for effect in effects:
         if effect.relied_on and stage.relied_on and seems_pattern(effect.path, version):
@@ -119,19 +120,22 @@ def _in_schema(plan: Plan) -> Iterator[Problem]:
 
 
 def _acts(plan: StagePlan) -> bool:
-    """Returns True if the stage acts on some records and passes them.
+    """Returns True if the stage acts on some records and lets them through.
 
-    A stage that refuses all records hides everything.
+    A stage that rejects all records hides everything.
     """
     return plan.condition is not False and plan.after is not None
 
 
 def _dead(plan: Plan, acting: Sequence[StagePlan], path: str, effect: int) -> Iterator[Problem]:
-    """Yields the problem of an effect that touches nothing; no problem if an earlier stage has dropped its field."""
+    """Yields the problem of an effect that touches nothing.
+
+    An effect has no problem if an earlier stage dropped its field.
+    """
     stage = acting[0].stage
     sources = _reached(plan, stage, effect)
     if sources:
-        # alone, the stage would touch fields: an earlier stage has moved or dropped them
+        # on its own, the stage would touch fields: an earlier stage has moved or dropped them
         if any(_holds(step.before, sources) for step in acting):
             hint = "an earlier stage renames or moves the field: use its new name, or put this stage before that stage"
             yield Problem("SMT303", stage.place, f"no record has the field '{path}' any more", hint)
@@ -155,7 +159,7 @@ def _reached(plan: Plan, stage: Stage, effect: int) -> frozenset[str]:
     if alone.after is None or effect not in {touch.entry for touch in alone.after.touched}:
         return frozenset()
     after = dict(_cells(alone.after))
-    # cells are compared without their expressions, which differ even if a stage only takes a struct apart
+    # cells are compared without their expressions, which differ even if a stage only splits a struct into its fields
     changed = []
     for place, cell in _cells(record):
         if place not in after or _contents(after[place]) != _contents(cell):

@@ -17,7 +17,7 @@ _ROOTS = ("key", "value", "topic", "header")
 def mask_exceptions(source: Any) -> tuple[tuple[MaskException, ...], list[Problem]]:
     """Returns the exceptions of a chain.
 
-    Properties name the exceptions as they name transforms: ``mask.exceptions=a`` with ``mask.exceptions.a.fields`` and
+    Properties list the exceptions as they list transforms: ``mask.exceptions=a`` with ``mask.exceptions.a.fields`` and
     ``mask.exceptions.a.reason``. YAML has ``mask.exceptions: [{fields: [...], reason: ...}]`` next to ``stages``.
 
     Returns:
@@ -37,7 +37,10 @@ def mask_exceptions(source: Any) -> tuple[tuple[MaskException, ...], list[Proble
 
 
 def _entries(source: Any) -> Iterator[tuple[str, dict[str, Any] | None]]:
-    """Yields the place and the options of each exception; None for an exception that is not in the list of names."""
+    """Yields the location and the options of each exception.
+
+    The options are None if the exception is not in the list.
+    """
     if not isinstance(source, Mapping):
         return
     listing = source.get(KEY) or ""

@@ -15,7 +15,7 @@ def explain(plan: Plan, *, full: bool = True) -> str:
 
     Args:
         plan: The plan.
-        full: True for the whole schema after each stage, False for the changes of each stage only.
+        full: True for the whole schema after each stage, False for only the changes of each stage.
     """
     lines = _input(plan)
     for index, stage in enumerate(plan.chain.stages):
@@ -41,7 +41,7 @@ def _input(plan: Plan) -> list[str]:
 
 
 def _guard(stage: Stage) -> str:
-    """Returns the predicate of a stage, as the end of the stage's line."""
+    """Returns the predicate of a stage, for the end of the stage's line."""
     if stage.predicate is None:
         return ""
     if stage.negate:
@@ -61,7 +61,7 @@ def _entry(entry: LedgerEntry, missing: set[str]) -> list[str]:
 
 
 def _steps(steps: Sequence[Step], full: bool) -> list[str]:
-    """Returns the lines of a stage's steps. Only a record with several variants has several steps for one stage."""
+    """Returns the lines of a stage's steps. A stage has several steps only if a record has several variants."""
     lines = []
     for step in steps:
         if len(steps) > 1:
@@ -105,7 +105,7 @@ def _changes(before: dict[str, str], after: dict[str, str]) -> list[str]:
 
 
 def _parts(record: PlanRecord) -> dict[str, str]:
-    """Returns the schema and the sources of each part by its place: topic, fields of the key, fields of the value."""
+    """Returns the schema and the sources of each part by its name: topic, fields of the key, fields of the value."""
     parts = {}
     if isinstance(record.topic.expr, Const):
         parts["topic"] = str(record.topic.expr.value)

@@ -1,4 +1,4 @@
-"""Finds the classes of a chain that run from jars: those of ``smt_jars``, and with ``engine: connect`` all."""
+"""Finds the classes of a chain that run from jars: the classes of ``smt_jars``, or all with ``engine: connect``."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,21 +19,21 @@ _WAY = "or let it run from its jar: smt_jars (docs/how-to/run-any-transform.md)"
 
 @dataclass(frozen=True)
 class ForeignClasses:
-    """The jars of a chain, as far as a chain is read: no JVM starts, and nothing is fetched.
+    """The jars of a chain, as far as they are known while a chain is read: no JVM starts, and nothing is downloaded.
 
     Attributes:
         settings: The settings of the chain, with absolute paths.
-        plugins: The plug-ins of its jars.
+        plugins: The plugins of its jars.
     """
 
     settings: ForeignSettings = field(default_factory=ForeignSettings)
     plugins: tuple[Plugin, ...] = ()
 
     def class_name(self, match: ClassMatch, type_: object) -> str:
-        """Returns the full name of the class that runs from a jar; empty if a class of ours runs.
+        """Returns the full name of the class that runs from a jar; empty if one of our own classes runs.
 
         Args:
-            match: What the name means among our classes.
+            match: Our own class for the name.
             type_: The name as written.
         """
         if match.cls is not None and self.settings.engine == "connect":
@@ -44,12 +44,12 @@ class ForeignClasses:
             return ""
         if plugin_with(self.plugins, text) is not None:
             return text
-        # coordinates that nobody has fetched yet may have the class: whoever starts the JVM looks there
+        # coordinates that have not been fetched yet may contain the class, which is checked when the JVM starts
         unseen = any(not plugin.jars for plugin in self.plugins)
         return text if unseen else ""
 
     def hinted(self, problem: Problem, type_: object) -> Problem:
-        """Returns the problem of a class with this way in its hint, if nobody here knows the class."""
+        """Returns the problem of an unknown class with a hint at ``smt_jars``."""
         text = str(type_ or "")
         if problem.code != UNKNOWN_CLASS or not problem.statement.startswith("unknown"):
             return problem
@@ -69,9 +69,9 @@ def foreign_classes(
 
     Args:
         settings: The settings in the source of the chain.
-        base: The folder that relative paths of the source start from.
+        base: The folder to which relative paths of the source refer.
         more: More entries, relative to the current folder.
-        connect_version: Another version of Connect, or empty.
+        connect_version: A different version of Connect, or empty.
     """
     entries = [*absolute_entries(settings.jars, base), *absolute_entries(map(str, more), Path())]
     settings = replace(settings, jars=()).with_jars(entries, connect_version)
@@ -94,7 +94,7 @@ def absolute_entries(entries: Iterable[str], base: Path) -> list[str]:
 
 
 def foreign_plugin(plugin: str, name: str, options: Mapping[str, Any]) -> Options:
-    """Returns a foreign ``transform`` or ``predicate`` of a class, with its options as texts."""
+    """Returns a foreign ``transform`` or ``predicate`` of a class, with its options as strings."""
     texts = option_texts(options)
     if plugin == "transform":
         return foreign_transform(name, texts)

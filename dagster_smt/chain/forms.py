@@ -99,30 +99,30 @@ class FormsPlan(Plan):
 
     @cached_property
     def after(self) -> Schema | None:
-        """The fields of all schemas by name, for display. If a field has two types, the first one counts."""
+        """The fields of all schemas by name, for display. If a field has two types, the first one is shown."""
         return merged_schemas(self.values_after)
 
     @cached_property
     def key_after(self) -> Schema | None:
-        """The fields of all schemas of keys by name, as in ``after``."""
+        """The fields of all key schemas by name, as in ``after``."""
         return merged_schemas(self.keys_after)
 
     @cached_property
     def rows(self) -> Schema | None:
-        """See ``FormsPlan``."""
+        """The schema of the rows; see ``FormsPlan``."""
         return forms_apart(self.values_after)
 
     @cached_property
     def row_keys(self) -> Schema | None:
-        """The struct of the keys' schemas, as in ``rows``."""
+        """The struct of the key schemas, as in ``rows``."""
         return forms_apart(self.keys_after)
 
     def of_forms(self, values: Collection[int], keys: Collection[int], last: RunReport | None) -> Plan:
         """Returns the plan of one table.
 
         Args:
-            values, keys: The numbers of the schemas that its records have after the chain.
-            last: The report of the table's last commit. The plan has its columns if no record has any.
+            values, keys: The numbers of the schemas that the table's records have after the chain.
+            last: The report of the table's last commit. Its columns are used if no record has columns.
         """
         schemas = {self.values_after[number] for number in values}
         key_schemas = {self.keys_after[number] for number in keys}
@@ -141,7 +141,7 @@ class FormsPlan(Plan):
 
 
 def forms_apart(schemas: Sequence[Schema]) -> Schema | None:
-    """Returns a struct with a field for each schema; None if there is none."""
+    """Returns a struct with a field for each schema; None if there are no schemas."""
     if not schemas:
         return None
     fields = []
@@ -157,21 +157,21 @@ def plan_forms(
     topics: Sequence[str] = (),
     last: RunReport | None = None,
 ) -> Plan:
-    """Returns one plan for records of several forms. A form that the chain refuses does not stop the other forms.
+    """Returns one plan for records of several forms. A form that the chain rejects does not stop the other forms.
 
     Args:
         chain: The chain.
-        forms: The forms. Their order decides the order of the columns.
+        forms: The forms. Their order determines the order of the columns.
         topics: The topics of the records.
-        last: The report of the last run. The plan has its columns if these records have none.
+        last: The report of the last run. Its columns are used if these records have no columns.
 
     Returns:
-        A plan without steps. Its ``after`` raises PlanError if a field has two types, unless the chain keeps topics:
-        then the forms of different tables stay apart.
+        A plan without steps. Its ``after`` raises PlanError if a field has two types, unless the chain keeps topics: in
+            that case the forms of different tables stay apart.
 
     Raises:
-        PlanError: SMT212, there is no form; or the chain refuses every form.
-        UnsupportedError: SMT901, predicates make more than eight variants of one form.
+        PlanError: SMT212 if there is no form, or the chain rejects every form.
+        UnsupportedError: SMT901 if predicates result in more than eight variants of one form.
     """
     plans = [_plan_of_form(chain, form) for form in forms]
     passed = [plan for plan in plans if not plan.refused]
@@ -202,7 +202,7 @@ def plan_forms(
 def _plan_of_form(chain: Chain, form: Form) -> Plan:
     """Returns the plan of one form.
 
-    It lacks stages on schemaless keys, which need no schema and leave the value alone.
+    The plan lacks stages on schemaless keys, because they need no schema and leave the value as it is.
     """
     if form.free_key:
         stages = tuple(s for s in chain.stages if s.side != "key")
@@ -215,7 +215,7 @@ def _plan_of_form(chain: Chain, form: Form) -> Plan:
 
 
 def merged_schemas(schemas: Iterable[Schema | None]) -> Schema | None:
-    """Returns the fields of all schemas by name, for display. Of two types of a field it has the first."""
+    """Returns the fields of all schemas by name, for display. If a field has two types, the first one is shown."""
     merged: Schema | None = None
     for schema in dict.fromkeys(schemas):
         if merged is not None and schema is not None:
@@ -235,7 +235,7 @@ def _entries(plans: Sequence[Plan]) -> tuple[LedgerEntry, ...]:
 
 
 def _common_warnings(plans: Sequence[Plan]) -> tuple[Problem, ...]:
-    """Returns the warnings that every form has. Their hints may differ."""
+    """Returns the warnings that all forms have in common. Their hints may differ."""
     everywhere = set.intersection(*(set(map(_without_hint, plan.warnings)) for plan in plans))
     warnings = []
     for w in plans[0].warnings:

@@ -1,8 +1,8 @@
 """Plans: a chain applied to the schemas of the records.
 
-Only ``plan_stage`` applies a stage to a symbolic record. The Python evaluator calls it for each schema that it
-reads, the Spark evaluator through ``plan_chain``, which folds it over the chain. If the predicate of a stage depends
-on data and the stage changes the schema, the record has two variants from there on.
+Only ``plan_stage`` applies a stage to a symbolic record. The Python evaluator calls ``plan_stage`` for each schema that
+it reads. The Spark evaluator calls ``plan_chain``, which folds ``plan_stage`` over the chain. If the predicate of a
+stage depends on data and the stage changes the schema, the record has two variants from this stage on.
 """
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -35,14 +35,14 @@ class StagePlan:
     """The plan of one stage, for records of one schema.
 
     Attributes:
-        stage, index: The stage and its position.
-        before, after: The record before and after, if the stage acts. ``after`` is None if no record can pass.
+        stage, index: The stage and its position. before, after: The record before and after, if the stage acts.
+            ``after`` is None if no record can pass.
         condition: True or False if planning knows whether the stage acts, else an expression.
         failure: The reason why no record can pass.
         missing: Configured paths that the schema does not have.
         matches: By number of ledger entry, the fields that a pattern path matches.
         guarded: True if the stage skips records whose side is null, and changes more than that side.
-        undecided: True if the predicate fails. Records with a null side then fail, too.
+        undecided: True if the predicate fails. Records with a null side then also fail.
     """
 
     stage: Stage
@@ -58,9 +58,10 @@ class StagePlan:
 
     @cached_property
     def spares(self) -> PlanRecord | None:
-        """The record that passes a stage which refuses all other records.
+        """The record that passes a stage that rejects all other records.
 
-        Its side is null, and the transform leaves a null key or value alone. None if no record passes.
+        The side of this record is null, and the transform leaves a null key or value as it is. None if no record
+        passes.
         """
         side = self.stage.acts_on
         if (
@@ -71,16 +72,16 @@ class StagePlan:
         ):
             return None
         if len(self.stage.reads) > 1:
-            return None  # the stage may refuse the other side
+            return None  # the stage may reject the other side
         if self.stage.transform.on_null() == "apply" and "headers" in self.stage.transform.reads:
-            return None  # the stage may add headers to a record with a null side, and no plan has those
+            return None  # the stage may add headers to a record with a null side, and no plan has these headers
         if side == "key":
             return replace(self.before, key=None)
         return replace(self.before, value=None)
 
 
 def paths_missing_everywhere(plans: Sequence[StagePlan]) -> set[str]:
-    """Returns the configured paths that no plan's schema has."""
+    """Returns the configured paths that are missing in the schemas of all plans."""
     if not plans:
         return set()
     everywhere = {miss.path for miss in plans[0].missing}
@@ -111,14 +112,13 @@ class Plan:
     """The plan of a chain, for records of one schema.
 
     Attributes:
-        chain: The chain.
-        key, value: Input schemas; None if absent or schemaless.
+        chain: The chain. key, value: Input schemas; None if absent or schemaless.
         typed: True if the records have a schema.
         topics: The topics of the records, if known.
         steps: Stage plans in order; several per stage if there are variants. Empty if schemaless.
         results: The record after the chain, for each remaining variant.
         entries: The ledger entries, numbered by position.
-        warnings: Fields that no record can have, and other warnings.
+        warnings: Warnings about fields that no record can have, and other warnings.
         refused: The reasons why no record can pass the chain; empty if some records can.
     """
 
@@ -153,7 +153,7 @@ class Plan:
 
     @cached_property
     def key_after(self) -> Schema | None:
-        """Schema of the key after the chain, variants merged by name; None if no record has a key with a schema."""
+        """The schema of the key after the chain, with all variants merged by name; None if no key has a schema."""
         from dagster_smt.chain.schema_merge import merged_schema
 
         schemas = []
@@ -164,17 +164,17 @@ class Plan:
 
     @property
     def rows(self) -> Schema | None:
-        """The schema of the rows that an evaluator makes: ``after``, unless forms are kept apart (``chain.forms``)."""
+        """The schema of the rows from an evaluator: ``after``, unless forms are kept apart (``chain.forms``)."""
         return self.after
 
     @property
     def row_keys(self) -> Schema | None:
-        """The schema of the keys beside these rows."""
+        """The schema of the keys next to these rows."""
         return self.key_after
 
     @cached_property
     def lineage(self) -> dict[str, tuple[str, ...]]:
-        """For the path of each output column, the input fields that the column comes from.
+        """Maps the path of each output column to the input fields that the column comes from.
 
         A column after a stage from a jar may come from any field, so its source is the whole value.
         """
@@ -190,7 +190,7 @@ class Plan:
 
     @cached_property
     def key_lineage(self) -> dict[str, tuple[str, ...]]:
-        """For each field of the key after the chain, the input fields that the field comes from."""
+        """Maps each field of the key after the chain to the input fields that the field comes from."""
         sources_by_path: dict[str, set[str]] = {}
         for record in self.results.values():
             for path, cell in columns(record.key):
@@ -202,7 +202,7 @@ class Plan:
 
     @cached_property
     def masked(self) -> frozenset[str]:
-        """The output columns whose values a stage has masked, and no later stage has opened."""
+        """The output columns whose values a stage has masked, unless a later stage has opened them."""
         cells = []
         for record in self.results.values():
             for pair in columns(record.value):
@@ -220,7 +220,8 @@ class Plan:
 def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:
     """Returns every cell of a node with its path. The path of a root that is not a struct is ``(whole)``.
 
-    If a stage has changed the elements of an array or map, the result has the cells of an element: ``items[].sku``.
+    If a stage has changed the elements of an array or map, the result contains the cells of an element:
+    ``items[].sku``.
     """
     if node is None:
         return []
@@ -235,7 +236,7 @@ def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:
 
 
 def columns(node: Node | None) -> list[tuple[str, Cell]]:
-    """Returns the cells of a node as ``leaves`` does, and the fields of the structs that no stage took apart."""
+    """Returns the cells of a node as ``leaves`` does, and the fields of structs that no stage has split."""
     results = []
     for path, cell in leaves(node):
         results.extend(_inside("" if cell is node else path, cell))
@@ -270,7 +271,7 @@ def input_record(
         key, value: The schemas of the sides; None if absent or schemaless.
         topics: The topics of the records, if known.
         kind: ``sink`` or ``source``.
-        nullable: True if sides can be null although their schema is required.
+        nullable: True if sides can be null although their schema requires a value.
         marks: The marks of earlier stages on the sides.
     """
     topic: Expr = Const(topics[0], STRING) if len(topics) == 1 else Ref(("topic",))
@@ -295,7 +296,7 @@ def _side(name: str, schema: Schema | None, nullable: bool, marks: frozenset[str
 
 
 def ledger_entries(chain: Chain) -> tuple[LedgerEntry, ...]:
-    """Returns the ledger entries of all stages; the position of an entry is its number."""
+    """Returns the ledger entries of all stages. The position of an entry is its number."""
     entries = []
     for index, stage in enumerate(chain.stages):
         for e in stage.transform.ledger():
@@ -331,7 +332,7 @@ def plan_stage(
     """
     try:
         test = plan_test(stage.predicate, record) if stage.predicate else True
-    except DataError as error:  # the predicate fails for the only topic, and so for each record
+    except DataError as error:  # the predicate fails for the only topic, and therefore for each record
         return StagePlan(stage, index, record, None, True, _failure(stage, error), undecided=True)
     condition: Expr | bool = test != stage.negate if isinstance(test, bool) else test
     side: Side = "key" if stage.side == "key" else "value"
@@ -439,15 +440,16 @@ def plan_chain(
         chain: The chain.
         key: Schema of the keys; None if absent or schemaless.
         value: Schema of the values; None if schemaless.
-        topics: Topics of the records, if known. A single known topic settles predicates on the topic here.
-        typed: True if the records have a schema. A plan without a schema has only the ledger.
-        kind: ``sink`` for records read from Kafka, ``source`` for those of a source connector.
+        topics: Topics of the records, if known. With a single topic, planning already knows the results of predicates
+            on the topic.
+        typed: True if the records have a schema. A plan without a schema only has the ledger.
+        kind: ``sink`` for records read from Kafka, ``source`` for records of a source connector.
 
     Raises:
-        PlanError: Some stages refuse every record. The error has all those stages.
-        UnsupportedError: SMT901, predicates make more than eight variants.
+        PlanError: Some stages reject every record. The error contains all these stages.
+        UnsupportedError: SMT901 if predicates result in more than eight variants.
     """
-    if not typed or chain.has_foreign:  # nobody knows what a class does to a schema before it runs
+    if not typed or chain.has_foreign:  # the effect of a foreign class on a schema is unknown before it runs
         entries = ledger_entries(chain)
         return Plan(chain, None, None, False, tuple(topics), entries=entries, warnings=chain.warnings)
     plan = fold_chain(chain, key, value, topics=topics, kind=kind)
@@ -459,7 +461,7 @@ def plan_chain(
 def fold_chain(
     chain: Chain, key: Schema | None, value: Schema | None, *, topics: Sequence[str] = (), kind: str = "sink"
 ) -> Plan:
-    """Returns the plan as ``plan_chain`` does with ``typed``, also of a chain that no record can pass.
+    """Returns the plan as ``plan_chain`` does with ``typed``, even for a chain that no record can pass.
 
     The plan of such a chain has the reasons in ``refused``.
     """
@@ -474,16 +476,16 @@ def fold_chain(
 class _Fold:
     """Applies the stages one after the other, each to all variants of the record.
 
-    The difficult question is whether any record can pass the whole chain. A stage that always acts and fails blocks
-    its variant, but it may still pass a record whose key or value is null (``StagePlan.spares``). Such a record is no
-    reason to accept the chain: a chain that works only on tombstones is a mistake. So the fold plans on with the
-    record, and remembers in ``spared`` that its variants hold nothing else. The chain is refused if a stage failed
-    and all variants that remain are spared.
+    The difficult question is whether any record can pass the whole chain. A stage that always acts and fails blocks its
+    variant, but it may still let a record pass whose key or value is null (``StagePlan.spares``). Such a record is no
+    reason to accept the chain: a chain that works only on tombstones is a mistake. The fold therefore continues
+    planning with this record, and remembers in ``spared`` that its variants contain no other records. The chain is
+    rejected if a stage failed and all remaining variants are spared.
 
     Attributes:
         records: The variants that rows can be in before the next stage.
-        count: The number of variants so far, and so the number of the next variant.
-        blocked: True if a stage refuses all rows that reach it, except the rows of spared variants.
+        count: The number of variants so far, which is also the number of the next variant.
+        blocked: True if a stage rejects all rows that reach it, except the rows of spared variants.
         spared: Variants whose rows all have a null key or value.
     """
 
@@ -516,7 +518,7 @@ class _Fold:
                 raise UnsupportedError(Problem("SMT901", stage.place, statement, hint))
 
     def _step(self, variant: int, plan: StagePlan) -> dict[int, PlanRecord]:
-        """Adds the step of one variant, and returns the variants that this one becomes."""
+        """Adds the step of one variant, and returns the variants that follow from it."""
         if plan.condition is False:
             self.steps.append(Step(variant, plan, None, variant))
             return {variant: plan.before}
@@ -538,20 +540,20 @@ class _Fold:
             self.steps.append(Step(variant, plan, None, variant))
             return {variant: plan.before}
         after = next_record(plan.after)
-        # rows that the stage changed and rows that it skipped have the same columns: they stay one variant
+        # rows that the stage changed and rows that it skipped have the same columns, so they stay one variant
         if same_schemas(plan.before, after):
             self.steps.append(Step(variant, plan, variant, variant))
             return {variant: joined(plan.before, after)}
         if _spares_nulls(plan):
             self.steps.append(Step(variant, plan, variant, variant))
             return {variant: _nullable(after, plan.stage.acts_on)}
-        # data decides whether the stage acts, and the stage changes the schema: from here on there are two variants
+        # the stage acts depending on data, and it changes the schema: from here on there are two variants
         taken, self.count = self.count, self.count + 1
         self.steps.append(Step(variant, plan, taken, variant))
         return {variant: plan.before, taken: after}
 
     def limits(self) -> list[Problem]:
-        """Returns the warnings for results of columns that differ from Connect's."""
+        """Returns the warnings for results in columns that differ from Connect's."""
         sides_by_stage = []
         for s in self.steps:
             if s.plan.after is not None:
@@ -618,7 +620,7 @@ def _nullable(record: PlanRecord, side: str) -> PlanRecord:
 
 
 def same_schemas(before: PlanRecord, after: PlanRecord) -> bool:
-    """Returns True if a stage changes neither the schema of the key nor that of the value."""
+    """Returns True if a stage changes neither the schema of the key nor the schema of the value."""
     for a, b in ((before.key, after.key), (before.value, after.value)):
         if not ((a is None) == (b is None) and (a is None or b is None or a.schema == b.schema)):
             return False
@@ -626,7 +628,7 @@ def same_schemas(before: PlanRecord, after: PlanRecord) -> bool:
 
 
 def joined(before: PlanRecord, after: PlanRecord) -> PlanRecord:
-    """Returns one record for two records of the same schemas, with the sources of both."""
+    """Returns one record for two records with the same schemas. It has the sources of both."""
     if before.topic == after.topic:
         topic = after.topic
     else:

@@ -17,7 +17,7 @@ def config_problem(code: str, place: str, statement: str, hint: str = "") -> Pro
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Returns ``did you mean 'x'?``; without a similar name ``otherwise``, or else the known names."""
+    """Returns ``did you mean 'x'?``. Without a similar name, returns ``otherwise`` or else the known names."""
     names = list(known)
     lower = {}
     for n in names:
@@ -49,7 +49,7 @@ def syntax_hint(transform: Options, path: str, known: Iterable[str] | None = Non
     Args:
         transform: The stage's transform.
         path: The path as configured.
-        known: The names of the top level, if there is a schema.
+        known: The top-level names, if there is a schema.
     """
     version = getattr(transform, "field_syntax_version", "")
     if seems_pattern(path, version):
@@ -85,8 +85,8 @@ def build(
 
     Returns:
         The object (None if an option is wrong), the problems, and the warnings. If ``lenient``, unknown options are
-        warnings, because Kafka ignores them. Options of older versions of Kafka are accepted with a warning, but not if
-        ``as_kafka``: Kafka ignores them today.
+            warnings, because Kafka ignores them. Options of older versions of Kafka are accepted with a warning, except
+            if ``as_kafka``, because Kafka now ignores them.
     """
     options, renamed = (options, []) if as_kafka else _todays(cls, options, place)
     unknown = []
@@ -109,7 +109,10 @@ def build(
 
 
 def _todays(cls: type[Options], options: dict[str, Any], place: str) -> tuple[dict[str, Any], list[Problem]]:
-    """Returns the options under today's keys. If a chain has both keys, today's key wins, as it did in Kafka."""
+    """Returns the options under their present keys.
+
+    If a chain has both keys, the present key wins, as it did in Kafka.
+    """
     former = {}
     for old, new in cls.former_options:
         if old in options:
@@ -133,7 +136,7 @@ def _check(built: Options, place: str) -> list[Problem]:
     try:
         for option, statement, hint in built.check():
             problems.append(config_problem("SMT014", f"{place} {option}".strip(), statement, hint))
-    except ConfigError as error:  # the check has reported an unreadable path, and then needed that path
+    except ConfigError as error:  # the check reported an unreadable path, and then failed because it needed the path
         problems = problems or [p.at(place) for p in error.problems]
     return problems
 

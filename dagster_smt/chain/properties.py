@@ -1,10 +1,10 @@
-"""Java ``.properties`` files (``java.util.Properties.store``); ``model.properties`` reads them."""
+"""Writes Java ``.properties`` files (``java.util.Properties.store``); ``model.properties`` reads them."""
 
 from dagster_smt.model.properties import read_properties as read_properties
 
 
 def written_comment(text: str) -> str:
-    """Returns a text as one line of comment, whatever characters the text has."""
+    """Returns a string as one comment line, whatever characters the string contains."""
     return f"# {_escaped(text)}"
 
 
@@ -23,7 +23,7 @@ def _escaped(text: str, more: str = "") -> str:
 
 
 def _printable(char: str) -> str:
-    """Returns a character, or Java's escape of a character that does not print or that UTF-8 cannot encode."""
+    """Returns a character, or Java's escape if the character is not printable or cannot be encoded in UTF-8."""
     if char.isprintable() or ord(char) > 0xFFFF:
         return char
     return f"\\u{ord(char):04x}"

@@ -15,18 +15,18 @@ from dagster_smt.effects.text_transform import TextTransform
 from dagster_smt.model.reports.run_report import LedgerEntry
 
 HIDES = ("masked", "dropped")
-"""Actions that take values away."""
+"""The actions that remove values."""
 WHOLLY = "wholly"
 """The form of a drop, and of a mask that writes a constant: nothing of the value is left."""
 _PATH_OPTIONS = ("fields", "field.syntax.version", "strict_paths")
-"""Options that say which fields a stage masks, not how."""
+"""The options that determine which fields a stage masks, but not how."""
 
 
 def fingerprints(chain: Chain) -> tuple[str, ...]:
-    """Returns for each ledger entry sixteen hex digits, which stay the same as long as the entry means the same fields.
+    """Returns sixteen hex digits for each ledger entry. They stay the same as long as the entry means the same fields.
 
-    The digits depend on the path, its syntax, the predicate and the earlier stages: each can change which fields it
-        means.
+    The digits depend on the path, its syntax, the predicate and the earlier stages, because each of these can change
+    which fields the entry means.
     """
     digits: list[str] = []
     before: list[object] = []
@@ -35,7 +35,7 @@ def fingerprints(chain: Chain) -> tuple[str, ...]:
         for effect in stage.transform.ledger():
             text = json.dumps([before, own, effect.action, effect.path, effect.side])
             digits.append(hashlib.sha256(text.encode()).hexdigest()[:16])
-        if type(stage) is Stage:  # subclasses are stages of the topic table's columns, which rename nothing
+        if type(stage) is Stage:  # subclasses are stages for the topic table's columns, which rename nothing
             options = {}
             for key, value in stage.transform.configured().items():
                 options[key] = as_text(value)
@@ -44,12 +44,13 @@ def fingerprints(chain: Chain) -> tuple[str, ...]:
 
 
 def less_hidden(chain: Chain, defined: Chain) -> tuple[LedgerEntry, ...]:
-    """Returns the masks and drops of a definition's chain that another chain does not have.
+    """Returns the masks and drops of a definition's chain that another chain lacks.
 
-    A mask without its former predicate hides at least as much, so the result does not have it. The same holds for a
-    drop, and for a constant in the place of a mask that leaves a part of the value. Paths are compared as text: if the
-    chain hides the same fields under other paths, the result has the masks of the definition. If the chain opens
-    encrypted values or tokens, and the definition's chain does not, the result has all encryptions of the definition.
+    A mask without its former predicate hides at least as much as before, so the result does not contain the mask. The
+    same holds for a drop, and for a constant in place of a mask that leaves a part of the value. Paths are compared as
+    strings: if the chain hides the same fields under different paths, the result contains the masks of the definition.
+    If the chain opens encrypted values or tokens, and the definition's chain does not, the result contains all
+    encryptions of the definition.
     """
     present = set()
     for _, target, form, _ in _hidden(chain):
@@ -68,7 +69,7 @@ def less_hidden(chain: Chain, defined: Chain) -> tuple[LedgerEntry, ...]:
 
 
 def _hidden(chain: Chain) -> Iterator[tuple[int, tuple[str, ...], str, bool]]:
-    """Yields each mask and drop: its number, its target with its condition, its form, and whether a key opens it."""
+    """Yields each mask and drop: its number, its target with its condition, its form, and whether a key can open it."""
     for first, stage in zip(first_entries(chain), chain.stages, strict=True):
         form, seals = _form_of(stage), _has_rule(stage, "seals")
         for number, effect in enumerate(stage.transform.ledger(), first):
@@ -98,7 +99,7 @@ def _has_rule(stage: Stage, protection: Protection) -> bool:
 
 
 def _form_of(stage: Stage) -> str:
-    """Returns how a stage masks: ``WHOLLY``, or its class, and for texts also its options."""
+    """Returns how a stage masks: ``WHOLLY``, or its class, and for strings also its options."""
     masks = []
     for e in stage.transform.effects():
         if isinstance(e, Change) and e.action == "masked":
@@ -115,7 +116,7 @@ def _form_of(stage: Stage) -> str:
 
 def _target_of(stage: Stage, effect: Entry) -> tuple[str, ...]:
     transform, side = stage.transform, effect.side or stage.side
-    if effect.explicit and isinstance(transform, NestedPaths):  # the steps are the same in every syntax
+    if effect.explicit and isinstance(transform, NestedPaths):  # steps are comparable across syntaxes
         return side, str(transform.path(effect.path).steps)
     return side, effect.path if effect.explicit is False else str((effect.path,))
 
@@ -130,6 +131,6 @@ def _condition_text(stage: Stage) -> str:
 
 
 def _meaning(stage: Stage) -> list[str]:
-    """Returns the settings, besides its paths, that decide which fields and records a stage changes."""
+    """Returns the settings, other than its paths, that determine which fields and records a stage changes."""
     syntax = (getattr(stage.transform, name, "") for name in ("field_syntax_version", "strict_paths"))
     return [stage.connect_class, *map(str, syntax), _condition_text(stage)]

@@ -27,7 +27,7 @@ def merged_schema(nodes: Sequence[Node]) -> Schema | None:
 
 
 def merge(a: Schema, b: Schema, path: str, problems: list[Problem]) -> Schema:
-    """Returns two schemas as one, and adds a problem for each field that has two types."""
+    """Merges two schemas into one. Adds a problem for each field that has two types."""
     if a == b:
         return a
     if a.type is not b.type or a.logical != b.logical or (a.logical == "Decimal" and a.scale != b.scale):
@@ -49,7 +49,7 @@ def merge(a: Schema, b: Schema, path: str, problems: list[Problem]) -> Schema:
         if left is not None and right is not None:
             fields.append((name, merge(left, right, below(path, name), problems)))
         else:
-            # only some records have the field: the rows of the others have null
+            # only some records have the field; the rows of all other records have null
             fields.append((name, optional(left or right or a)))
     return a.with_(optional=null, fields=tuple(fields))
 

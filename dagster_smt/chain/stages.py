@@ -1,4 +1,4 @@
-"""Turns drafts of stages (names and options as written) into stages, and reports all problems in one pass."""
+"""Turns drafts of stages (names and options as written) into stages. Reports all problems in one pass."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -22,7 +22,7 @@ _STAGE_KEYS = ("alias", "type", "options", "predicate", "negate")
 _PREDICATE_KEYS = ("name", "type", "options")
 
 _PROVIDED = re.compile(r"\$\{(?:file|dir|directory|env|vault|secrets?|configmaps?|aws|azure|gcp|ssm)[\w.-]*:")
-"""The beginning of a reference, by the names that providers usually have."""
+"""The beginning of a reference, with the usual names of providers."""
 
 
 @dataclass
@@ -42,7 +42,7 @@ class StageDraft:
 
 
 def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[StageDraft], list[Problem]]:
-    """Returns the stages in ``transforms.*`` and ``predicates.*``, and their problems. It skips other keys."""
+    """Returns the stages in ``transforms.*`` and ``predicates.*``, and their problems. All other keys are skipped."""
     problems: list[Problem] = []
     aliases = _aliases(properties, "transforms", problems)
     names = _aliases(properties, "predicates", problems)
@@ -57,7 +57,7 @@ def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[StageDra
             alias, options.pop("type", None), options, None, options.pop("negate", None), f"transforms.{alias}"
         )
         if name is not None:
-            name = str(name)  # Kafka does not trim it
+            name = str(name)  # Kafka does not trim the name
             if name in names:
                 predicate_options = _below(properties, _PREDICATE, name, names)
             else:
@@ -71,7 +71,10 @@ def drafts_from_properties(properties: Mapping[str, Any]) -> tuple[list[StageDra
 
 
 def _no_list(properties: Mapping[str, Any]) -> Problem:
-    """Returns the problem of a mapping without ``transforms``; the hint names the key that seems to have the chain."""
+    """Returns the problem of a mapping without ``transforms``.
+
+    The hint names the key that seems to contain the chain.
+    """
     hint = "list the aliases: transforms=first,second"
     if "attributes" in properties:
         hint = "this file is a component: use the file that its 'chain' names"
@@ -83,7 +86,7 @@ def _no_list(properties: Mapping[str, Any]) -> Problem:
 def _predicate_problems(
     properties: Mapping[str, Any], names: Sequence[str], drafts: Sequence[StageDraft]
 ) -> list[Problem]:
-    """Returns the problems of predicates that no stage uses, which Kafka reads too, and of versions."""
+    """Returns the problems of predicates that no stage uses, which Kafka also reads, and of versions."""
     problems = []
     used = set()
     for draft in drafts:
@@ -113,7 +116,10 @@ def _aliases(properties: Mapping[str, Any], key: str, problems: list[Problem]) -
 
 
 def _below(properties: Mapping[str, Any], root: str, name: str, names: Sequence[str]) -> dict[str, Any]:
-    """Returns the options of an alias, without those of longer aliases with the same start (``a`` and ``a.b``)."""
+    """Returns the options of an alias.
+
+    They do not include options of longer aliases that begin with it (``a``, ``a.b``).
+    """
     prefix = f"{root}{name}."
     prefixes = []
     for other in names:
@@ -197,7 +203,7 @@ def _keys(data: Mapping[Any, Any], known: Sequence[str], place: str, problems: l
 
 
 def _name_predicates(drafts: Sequence[StageDraft]) -> list[Problem]:
-    """Returns names the predicates without a name, and returns the problems of names that mean two predicates."""
+    """Gives names to predicates without a name. Returns the problems of names that mean two predicates."""
     known: dict[str, tuple[Any, dict[str, Any]]] = {}
     problems = []
     for draft in sorted((d for d in drafts if d.predicate), key=lambda d: not (d.predicate and d.predicate[0])):
@@ -263,9 +269,9 @@ def _plain_names(draft: StageDraft) -> list[Problem]:
 
 
 def _references(draft: StageDraft, takes: Collection[str]) -> list[Problem]:
-    """Returns a problem for each option that refers to a configuration provider: the text itself would count.
+    """Returns a problem for each option that refers to a configuration provider, because it would be taken literally.
 
-    ``takes`` are the options of the transform that take references.
+    ``takes`` are the options of the transform that accept references.
     """
     options = {**draft.options, **(draft.predicate[2] if draft.predicate else {})}
     hint = "write the value itself: Connect resolves such references, and chains do not"
@@ -331,12 +337,12 @@ def _negate(draft: StageDraft) -> tuple[bool, list[Problem]]:
     if draft.predicate is None:
         hint = "name the predicate, or remove negate"
         return False, [config_problem("SMT302", draft.place, "'negate' without a 'predicate'", hint)]
-    # Connect trims the text for its check, but not for its use: ` true ` is accepted and means false
+    # Connect trims the string for its check, but not for its use: ` true ` is accepted and means false
     return str(draft.negate).lower() == "true", []
 
 
 def canonical(chain: Chain) -> dict[str, str]:
-    """Returns the flat properties of a chain; every value is a text."""
+    """Returns the flat properties of a chain. Every value is a string."""
     properties = {"transforms": ",".join(s.alias for s in chain.stages)}
     for stage in chain.stages:
         prefix = f"{_TRANSFORM}{stage.alias}."
@@ -363,7 +369,7 @@ def canonical(chain: Chain) -> dict[str, str]:
 
 
 def as_text(value: Any) -> str:
-    """Returns the value of an option as properties spell it."""
+    """Returns the value of an option in the spelling of properties."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):

@@ -1,6 +1,6 @@
-"""Vendors of transforms that connectors use, and the nearest transform here for some of their classes.
+"""Vendors of transforms that connectors use, and the nearest transform of this package for some of their classes.
 
-A hint never sends the user to a transform that silently does something else: it states the difference.
+A hint never sends the user to a transform that silently does something different: it states the difference.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ _VENDORS = {
     "org.apache.camel.kafkaconnector.": "Apache Camel",
     "com.redhat.insights.": "Red Hat Insights",
 }
-# By full class name: the nearest transform here, and the difference.
+# By full class name: the nearest transform of this package, and the difference.
 _CLOSE = {
     "io.confluent.connect.transforms.Flatten": f"{KAFKA}Flatten has the same option delimiter, but no "
     "behavior.on.nested.map",

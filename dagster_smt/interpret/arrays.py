@@ -11,7 +11,7 @@ _BEGINNING = (b"[", b" ", b"\t", b"\r", b"\n")
 def elements(text: bytes | None) -> list[bytes] | None:
     """Returns the elements of a JSON array, each as its own bytes.
 
-    Returns None if the text is not an array or not readable. The reader of the value then reports the problem.
+    Returns None if the JSON is not an array or not readable. The reader of the value then reports the problem.
     """
     if not text or not text.startswith(_BEGINNING):
         return None

@@ -1,11 +1,11 @@
 """Compiles expressions to functions: the Python form of a plan.
 
-For example ``Call(rule, (Ref(("value", "a")),))`` becomes a function that reads ``record.value["a"]`` and calls the
-rule. Compiling once saves the walk through the expression for each record.
+For example, ``Call(rule, (Ref(("value", "a")),))`` becomes a function that reads ``record.value["a"]`` and calls the
+rule. Compiling once avoids a walk through the expression for each record.
 
-Elements of arrays and maps: an expression inside an ``Each`` refers to the current element by a name. Functions take
-only the record, so the element cannot be an argument. Instead the loop and the functions inside share a *box*, a list
-of one item: the loop stores the current element in ``box[0]``, and the functions read it there.
+Elements of arrays and maps: an expression inside an ``Each`` refers to the current element by a name. Functions only
+receive the record, so the element cannot be an argument. Instead the loop and the functions inside share a *box*, a
+list of one item: the loop stores the current element in ``box[0]``, and the functions read it there.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -24,7 +24,7 @@ Items = Mapping[str, list[Any]]
 
 
 def expr_function(expr: Expr, items: Items = MappingProxyType({})) -> Function:
-    """Returns a function from the record before the stage to the value of an expression."""
+    """Returns a function that maps the record before the stage to the value of an expression."""
     if isinstance(expr, Const):
         value = expr.value
         return lambda record: value
@@ -92,7 +92,7 @@ def _any_item(expr: AnyItem, items: Items) -> Function:
 
 
 def _selector(select: Select) -> Callable[[Any], Collection[Any]]:
-    """Returns a function from an array or map to the selected indexes or keys."""
+    """Returns a function that maps an array or map to the selected indexes or keys."""
     if isinstance(select, Every):
         return lambda value: value.keys() if type(value) is dict else range(len(value))
     if isinstance(select, Index):
@@ -170,7 +170,7 @@ def _field_of_value(name: str) -> Function:
 
 
 def node_function(node: Node, items: Items = MappingProxyType({})) -> Function:
-    """Returns a function from the record before the stage to the value of a node."""
+    """Returns a function that maps the record before the stage to the value of a node."""
     if not isinstance(node, Group):
         return expr_function(node.expr, items)
     base = node.present.path if isinstance(node.present, Ref) else None

@@ -21,12 +21,12 @@ from dagster_smt.model.topics.format import Format
 
 TIMESTAMP = 1_556_204_536_123
 EXAMPLE_KEY = "EXAMPLE_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
-"""The variable that the examples of transforms with keys refer to, and its value: the bytes 0 to 31."""
+"""The variable to which the examples of transforms with keys refer, and its value: the bytes 0 to 31."""
 _PLAIN, _ENVELOPE = side_codec(Format()), side_codec(Format("envelope"))
 
 
 def set_example_key() -> None:
-    """Sets the variable that the examples refer to, in this process and in those that it starts."""
+    """Sets the variable to which the examples refer, in this process and in the processes that it starts."""
     os.environ.setdefault(*EXAMPLE_KEY)
 
 
@@ -61,12 +61,12 @@ def _codec(text: str) -> SideCodec:
 
 
 def is_envelope(value: Any) -> bool:
-    """Returns whether the JSON of an example is an envelope."""
+    """Returns True if the JSON of an example is an envelope."""
     return isinstance(value, dict) and value.keys() == {"schema", "payload"}
 
 
 def run_example(cls: type[Transform] | type[Predicate], example: Example) -> str | None:
-    """Returns the result of an example as text; None if the record is dropped."""
+    """Returns the result of an example as a string; None if the record is dropped."""
     record = example_record(example)
     if issubclass(cls, Predicate):
         return str(predicate_function(cls.model_validate(example.options))(record)).lower()
@@ -100,7 +100,10 @@ def _written(codec: SideCodec, schema: Schema | None, value: Any) -> str:
 
 
 def run_once(cls: type[Transform], options: dict[str, Any], before: str, *, typed: bool) -> str:
-    """Returns a transform's result for a JSON text, or ``refused: `` and the problem; ``typed``: with ``schema_of``."""
+    """Returns a transform's result for JSON, or ``refused: `` and the problem.
+
+    With ``typed``, the schema is ``schema_of``.
+    """
     chain = Chain((Stage("t", cls.model_validate(options), "value"),))
     if typed:
         form = Format("json_schema", schema_of(msgspec.json.decode(before)))
@@ -118,7 +121,7 @@ def run_once(cls: type[Transform], options: dict[str, Any], before: str, *, type
 
 
 def with_schema(cls: type[Transform], example: Example) -> str:
-    """Returns an example's changes to the schema of its input, as text; empty without changes to a struct."""
+    """Returns an example's changes to the schema of its input, as a string; empty if no struct changes."""
     if (example.input_part or example.shows) == "value":
         value = msgspec.json.decode(example.before)
     else:

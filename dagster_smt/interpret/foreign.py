@@ -1,7 +1,8 @@
 """Foreign stages in the Python evaluator. Adjacent stages run in the host together, one batch at a time.
 
 Three kinds of stages need the host: a foreign transform whose predicate the host can test; a foreign transform behind a
-predicate that only Python has; and a transform of ours behind a foreign predicate. Only stages of the first kind join.
+predicate that only Python has; and a transform of ours behind a foreign predicate. Only stages of the first kind run
+together.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,7 +28,7 @@ class ForeignRun:
     Attributes:
         chain: The chain.
         indexes: The stages.
-        classes: The places of their classes; None: the settings of the chain decide.
+        classes: The locations of their classes; None to use the settings of the chain.
         test: The predicate of the only stage, if Python tests it.
         apply: The transform of the only stage, if it is one of ours.
     """
@@ -54,7 +55,7 @@ class ForeignRun:
         return segment
 
     def run(self, records: list[Record]) -> dict[int, Lost]:
-        """Runs the stages on records, which are changed in place; returns the lost ones by position.
+        """Runs the stages on records, which are changed in place. Returns the lost records by position.
 
         Raises:
             EngineError: The host cannot run.
@@ -100,10 +101,10 @@ class ForeignRun:
             lost[number] = Lost(self.indexes[0], problem_of_record(error))
 
     def one(self, record: Record) -> object:
-        """Runs the stages on one record, as the function of a stage does; returns ``DROPPED`` for a dropped record.
+        """Runs the stages on one record, as the function of a stage does. Returns ``DROPPED`` for a dropped record.
 
         Raises:
-            DataError: A stage refuses the record.
+            DataError: A stage rejects the record.
         """
         loss = self.run([record]).get(0)
         if loss is None:
@@ -119,7 +120,7 @@ class ForeignRun:
 
 
 Functions = Callable[[int], tuple[Test | None, Apply]]
-"""Returns predicate and transform of a stage as Python runs them."""
+"""Returns the predicate and the transform of a stage as Python functions."""
 
 
 def foreign_runs(
@@ -129,8 +130,8 @@ def foreign_runs(
 
     Args:
         chain: The chain.
-        functions: Returns the function of a transform or predicate that Python runs.
-        classes: The places of the classes.
+        functions: Returns the functions of a predicate and a transform that Python runs.
+        classes: The locations of the classes.
         join: False to run each stage alone, as a preview does.
     """
     runs: dict[int, ForeignRun] = {}

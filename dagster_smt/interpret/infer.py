@@ -10,14 +10,14 @@ from typing import Any
 from dagster_smt.model.schema import Schema, Type, optional
 
 _UNKNOWN = Schema(Type.STRING, optional=True, version=-1)
-"""The schema of a field that was always null so far. The version marks it: inferred schemas have no version."""
+"""The schema of a field that has always been null so far. Its version marks it, because inferred schemas have none."""
 
 
 def inferred_schema(values: Iterable[bytes | None]) -> Schema | None:
-    """Returns the schema of some JSON values; None unless they are objects.
+    """Returns the schema of some JSON values; None unless the values are objects.
 
     A field is optional if it is missing or null in some records. If records differ, whole numbers and doubles become
-    doubles, and other combinations become text.
+    doubles, and other combinations become strings.
     """
     schema: Schema | None = None
     for value in values:
@@ -33,7 +33,7 @@ def inferred_schema(values: Iterable[bytes | None]) -> Schema | None:
 
 
 def _known(schema: Schema) -> Schema:
-    """Returns the schema with texts in place of unknown types."""
+    """Returns the schema with strings in place of unknown types."""
     if schema.type is Type.STRUCT:
         return schema.with_(fields=tuple((name, _known(child)) for name, child in schema.fields))
     return schema.with_(version=None, values=_known(schema.values) if schema.values is not None else None)

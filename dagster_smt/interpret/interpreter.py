@@ -27,9 +27,9 @@ class Outcome:
 
     Attributes:
         status: ``PASSED``, ``DROPPED_STATUS`` or ``FAILED``.
-        stage: Index of the stage that dropped or refused the record, or ``NO_STAGE``, ``KEY_CONVERTER``,
+        stage: Index of the stage that dropped or rejected the record, or ``NO_STAGE``, ``KEY_CONVERTER``,
             ``VALUE_CONVERTER``.
-        problem: The reason of a failure.
+        problem: The reason for a failure.
     """
 
     status: int = PASSED
@@ -51,7 +51,7 @@ class Batch:
     lost: dict[int, Outcome] = field(default_factory=dict)
 
     def left(self, records: list[Record]) -> list[Record]:
-        """Returns the records that are not lost."""
+        """Returns the records that have neither been dropped nor failed."""
         if self.lost:
             return [record for record in records if record.number not in self.lost]
         return records
@@ -59,9 +59,9 @@ class Batch:
 
 KEPT_OUTCOME = Outcome()
 AfterStage = Callable[[int, list[Record], dict[int, Outcome]], None]
-"""Receives the index of a stage, the records that are left after it, and the lost ones by position."""
+"""Receives the index of a stage, the records that are left after the stage, and the lost records by position."""
 NO_ROW = Outcome(DROPPED_STATUS, VALUE_CONVERTER)
-"""The result of a message without a row: the converter drops it, not a stage."""
+"""The result of a message without a row. The converter drops such a message, not a stage."""
 _CONVERTERS = {KEY_CONVERTER: "key.converter", VALUE_CONVERTER: "value.converter"}
 
 
@@ -75,8 +75,8 @@ def _codec(side: Literal["key", "value"], read: Format, written: Format) -> Side
 def _by_topic(written: Formats) -> int:
     """Returns the sides whose schemas are registered under subjects of the target topic.
 
-    If a record moves to another topic, these sides are written even if no stage has changed them, as Connect's
-    converters do: readers of that topic look for the schemas under its subjects.
+    If a record moves to another topic, these sides are written even if no stage has changed them, as by Connect's
+    converters. Readers of that topic look for the schemas under its subjects.
     """
     forms = ((KEY_DIRTY, written.key), (VALUE_DIRTY, written.value))
     bits = 0
@@ -92,7 +92,7 @@ NO_TOPIC = Problem(
     "the record was routed to a topic that cannot take records",
     "a topic's name has up to 249 letters, digits, dots, underscores and hyphens; internal topics take no records",
 )
-"""The problem does not contain the topic's name, which may be the value of a field."""
+"""The problem of a record with an invalid topic. It does not contain the topic, which may be a field value."""
 
 
 def _router(chain: Chain) -> int:
@@ -109,7 +109,7 @@ def _router(chain: Chain) -> int:
 
 
 def reads_keys(chain: Chain, key: Format) -> bool:
-    """Returns whether keys are decoded, as in Connect. Texts and bytes that no stage reads are not decoded."""
+    """Returns True if keys are decoded, as in Connect. Strings and bytes that no stage reads are not decoded."""
     stages_read = chain.reads_key or any("value" in s.transform.reads for s in chain.stages)
     return stages_read or key.kind not in ("string", "bytes")
 
@@ -118,10 +118,9 @@ class Interpreter:
     """A chain that is prepared to run on records.
 
     Args:
-        chain: The chain.
-        key, value: The formats in which the sides are read.
-        written: The formats in which the sides are written; None: the same formats.
-        classes: The places of the foreign stages' classes; None: the chain decides.
+        chain: The chain. key, value: The formats in which the sides are read.
+        written: The formats in which the sides are written; None for the same formats.
+        classes: The locations of the foreign stages' classes; None to use the settings of the chain.
         join: False to run each foreign stage alone, so that ``run_stepwise`` sees the records after each of them.
     """
 
@@ -162,7 +161,7 @@ class Interpreter:
         return batch.lost.get(0, KEPT_OUTCOME)
 
     def run_stepwise(self, records: list[Record], after: AfterStage) -> None:
-        """Runs the stages on records that have been read, and shows the records after each stage.
+        """Runs the stages on records that have been read, and passes the records after each stage to ``after``.
 
         Args:
             records: The records, whose ``number`` is the position. They are changed in place.
@@ -174,7 +173,10 @@ class Interpreter:
         return replace(problem, place=self.chain.stages[stage].place)
 
     def read(self, record: Record, key: bytes | None, value: bytes | None, *, keys: bool = True) -> Outcome:
-        """Decodes the sides of a record, which is then ready for the first stage; without ``keys`` only the value."""
+        """Decodes the sides of a record, which is then ready for the first stage.
+
+        Without ``keys``, decodes only the value.
+        """
         record.number, batch = 0, Batch([key] if keys else None, [value])
         self._mark_filled(self._read_all([record], batch), keys)
         record.headers_read = record.headers
@@ -217,7 +219,7 @@ class Interpreter:
         return batch
 
     def takes(self, topic: str | None) -> bool:
-        """Returns whether records can be written to a topic of this name."""
+        """Returns True if records can be written to a topic of this name."""
         takes = self.topics.get(topic)
         if takes is None:
             takes = not self.place or (topic is not None and takes_records(topic, self.place))
@@ -225,7 +227,7 @@ class Interpreter:
         return takes
 
     def _routed(self, records: list[Record], batch: Batch) -> list[Record]:
-        """Returns the records with a valid topic. A router may turn any text of a field into the topic."""
+        """Returns the records with a valid topic. A router may turn any field value into the topic."""
         takes, wrong = self.takes, []
         for record in records:
             if not takes(record.topic):
@@ -239,7 +241,7 @@ class Interpreter:
     def process(
         self, record: Record, key: bytes | None, value: bytes | None
     ) -> tuple[Outcome, bytes | None, bytes | None]:
-        """Runs the chain on one record, and returns its outcome and, if it is kept, the bytes of its sides."""
+        """Runs the chain on one record. Returns the outcome and, if the record is kept, the bytes of its sides."""
         record.number = 0
         batch = self.run_all([record], [key], [value])
         assert batch.keys is not None
@@ -264,7 +266,7 @@ class Interpreter:
         return batch.left(records)
 
     def _mark_filled(self, records: list[Record], keys: bool) -> None:
-        """Marks the sides in which the reader may have replaced a null by a default, so that they are written."""
+        """Marks the sides in which the reader may have replaced a null with a default, so that they are written."""
         filled = self.has_defaults
         if keys and self.key.fills_nulls:
             for record in records:
@@ -328,12 +330,12 @@ class Interpreter:
         return records
 
     def _for_all(self, number: int, apply_all: ApplyAll, records: list[Record], batch: Batch) -> None:
-        """Applies a stage to all records with one function call, which saves a call per record.
+        """Applies a stage to all records with one function call, which is faster than a call per record.
 
-        ``apply_all`` loops over an iterator of the records. If a record is dropped or fails, ``apply_all`` raises in
-        the middle of its loop. The iterator has then consumed exactly the records up to this one, so ``length_hint``,
-        which is exact for an iterator of a list, says how many records remain, and which record has failed. The next
-        call continues with the rest.
+        ``apply_all`` loops over an iterator of the records. If a record is dropped or fails, ``apply_all`` raises an
+        exception in the middle of its loop. The iterator has then consumed exactly the records up to this one.
+        ``length_hint``, which is exact for an iterator of a list, therefore shows how many records remain, and which
+        record has failed. The next call continues with the rest.
         """
         waiting = iter(records)
         while True:
@@ -344,7 +346,9 @@ class Interpreter:
                 record = records[-1 - length_hint(waiting)]
                 batch.lost[record.number] = self._dropped(number, record)
             except Exception as error:
-                if length_hint(waiting) == left:  # the call has read no record, so the next call would not either
+                if (
+                    length_hint(waiting) == left
+                ):  # the call has read no record, so the next call would not read one either
                     raise
                 record = records[-1 - length_hint(waiting)]
                 batch.lost[record.number] = self._failed(error, number, record)
@@ -371,6 +375,6 @@ class Interpreter:
     def _failed(self, error: Exception, where: int, record: Record) -> Outcome:
         problem = problem_of_record(error)
         if where >= 0:
-            record.touched &= self.earlier[where]  # entries of the failing stage do not count
+            record.touched &= self.earlier[where]  # entries of the failing stage are not counted
             return Outcome(FAILED, where, self._placed(problem, where))
         return Outcome(FAILED, where, problem.at(_CONVERTERS[where]))

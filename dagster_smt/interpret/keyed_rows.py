@@ -1,6 +1,6 @@
-"""The effects of previewed records on a table with keys, as one run over them has them. Needs no Spark.
+"""The effects of previewed records on a table with keys, as in one run over these records. Needs no Spark.
 
-The fold here shares no code with the run (``tables.keyed``): a test runs both on the same records and compares them.
+This fold shares no code with the run (``tables.keyed``). A test applies both to the same records and compares them.
 """
 
 import base64
@@ -38,10 +38,11 @@ class RowChange:
     """The effect of one record on the table.
 
     Attributes:
-        action: ``begin`` and ``close`` are of versions (mode ``scd2``); ``no row``: a deletion of a key without a row.
+        action: ``begin`` and ``close`` refer to versions (mode ``scd2``); ``no row``: a deletion of a key without a
+            row.
         columns: The columns whose values change.
-        incomplete: The columns that no event of the key holds.
-        note: The reason, if the table gets nothing of the record.
+        incomplete: The columns whose value no event of the key contains.
+        note: The reason, if the record changes nothing in the table.
     """
 
     action: Action
@@ -51,7 +52,7 @@ class RowChange:
 
     @property
     def text(self) -> str:
-        """``update: name``"""
+        """Returns a summary such as ``update: name``."""
         text = _TEXTS[self.action]
         if self.action in ("update", "begin"):
             text += f": {', '.join(self.columns)}" if self.columns else ": no column changes"
@@ -83,7 +84,8 @@ class TableChanges:
 
     Attributes:
         changes: The effect of each record, one after the other.
-        counts: The counts of one run over all of the records, by topic. A run makes one change of all events of a key.
+        counts: The counts of one run over all of the records, by topic. A run combines all events of a key into one
+            change.
     """
 
     changes: tuple[RowChange, ...]
@@ -96,7 +98,7 @@ def table_changes(previewed: Sequence[Previewed], keyed: KeyedRows, *, keeps_key
     Args:
         previewed: The records, in the order of their offsets.
         keyed: The options of the table.
-        keeps_key: False if the format of the record's key has no schema. Key columns then come from the value alone.
+        keeps_key: False if the format of the record's key has no schema. Key columns then come only from the value.
     """
     reader = _EventReader(keyed, keeps_key)
     read = [reader.event(record) for record in previewed]
@@ -121,14 +123,14 @@ def table_changes(previewed: Sequence[Previewed], keyed: KeyedRows, *, keeps_key
 
 @dataclass
 class _Event:
-    """A record that says something about a row.
+    """A record that determines a row.
 
     Attributes:
         sample: The record.
-        key: The key columns as texts.
-        row: The columns of the row; None: the event deletes it.
+        key: The key columns, as strings.
+        row: The columns of the row; None if the event deletes the row.
         sequence: The value of ``sequence_by``.
-        unchanged: The columns that the update left as they were.
+        unchanged: The columns that the update left unchanged.
     """
 
     sample: Sample
@@ -143,7 +145,7 @@ class _Event:
 
     @property
     def order(self) -> Order:
-        """The place of the event among the events of its key. An event without a sequence comes first."""
+        """The position of the event among the events of its key. An event without a sequence comes first."""
         rank: tuple[int, Any] = (0, 0)
         if isinstance(self.sequence, str):
             rank = (2, self.sequence)
@@ -160,7 +162,7 @@ class _EventReader:
     keeps_key: bool
 
     def event(self, previewed: Previewed) -> _Event | RowChange:
-        """Returns the event of a record, or the reason why the table gets nothing of the record."""
+        """Returns the event of a record, or the reason why the record changes nothing in the table."""
         last = previewed.last
         if last.record is None:
             return RowChange("refused") if last.failed else RowChange("dropped", note="the chain drops the record")
@@ -170,7 +172,7 @@ class _EventReader:
         record_key = _decoded(previewed.key) if self.keeps_key else None
         flag = value.pop(self.keyed.delete_flag, None) if value is not None else None
         is_deletion = value is None or str(flag).lower() == "true"
-        # the flag is taken out of the value first: it is no column of the table
+        # the flag is removed from the value first, because it is not a column of the table
         columns = self._key_columns(record_key, value or {})
         ignores = is_deletion and self.keyed.deletes == "ignore"
         if not columns or None in columns.values():
@@ -185,9 +187,10 @@ class _EventReader:
         return _Event(previewed.sample, tuple(map(_key_text, columns.values())), row, sequence, unchanged)
 
     def _key_columns(self, record_key: Any, value: Row) -> Row:
-        """Returns the key columns: those of the record's key, and where it has none of the value.
+        """Returns the key columns: from the record's key, or from the value if the key does not have the column.
 
-        A key that is no struct has no field of this name: the value's column comes first. Tombstones have only the key.
+        If the key is not a struct, it has no field of this name, and the value's column comes first. Tombstones only
+        have the key.
         """
         fields = record_key if isinstance(record_key, dict) else {}
         columns: Row = {}
@@ -214,14 +217,14 @@ class _EventReader:
 
 @dataclass
 class _KeyState:
-    """The row of a key while its events pass.
+    """The row of a key while its events are processed.
 
     Attributes:
         keyed: The options of the table.
-        row: The row, or the current version; None if the key has none.
-        missing: The columns of the row that no event holds.
+        row: The row, or the current version; None if the key has no row.
+        missing: The columns of the row whose value no event contains.
         is_deleted: True for a row that stays although it is deleted.
-        order: The place of the last event.
+        order: The position of the last event.
     """
 
     keyed: KeyedRows
@@ -253,7 +256,7 @@ class _KeyState:
         before, was_deleted = self.row, self.is_deleted
         known = before or {}
         self.row = {name: known.get(name) if name in event.unchanged else row[name] for name in row}
-        # a row without columns is of a deletion that came first
+        # a row without columns comes from a deletion that came first
         self.missing = event.unchanged & self.missing if known else event.unchanged
         self.is_deleted = False
         incomplete = tuple(sorted(self.missing))
@@ -280,7 +283,7 @@ class _Total:
 
 
 def _counts(events: Sequence[_Event], keyed: KeyedRows) -> dict[str, KeyCounts]:
-    """Returns the counts of one run over events, by topic, as ``tables.keyed.row_actions`` counts them."""
+    """Returns the counts of one run over events, by topic, as in ``tables.keyed.row_actions``."""
     totals: dict[str, _Total] = {}
     by_key: dict[Key, list[_Event]] = {}
     for event in events:
@@ -315,7 +318,7 @@ def _add_key(events: Sequence[_Event], keyed: KeyedRows, totals: Mapping[str, _T
 
 
 def _set_sequences(events: Iterable[_Event]) -> None:
-    """Gives tombstones the sequence of the event before them in their partition: a tombstone has no value."""
+    """Gives tombstones the sequence of the previous event in their partition, because a tombstone has no value."""
     last: dict[tuple[Key, tuple[str, int]], Any] = {}
     for event in sorted(events, key=lambda event: (event.partition, event.sample.offset)):
         place = event.key, event.partition
@@ -346,7 +349,7 @@ def _decoded(side: bytes | None) -> Any:
 
 
 def _exact(text: str) -> Decimal | str:
-    """Returns a number of JSON; the text of one whose exponent no ``Decimal`` has."""
+    """Returns a number of JSON, or its string if no ``Decimal`` can express its exponent."""
     try:
         return Decimal(text)
     except ArithmeticError:
@@ -354,7 +357,7 @@ def _exact(text: str) -> Decimal | str:
 
 
 def _key_text(value: Any) -> str:
-    """Returns a value of a key column as text: ``"7"`` of a key and ``7`` of a value are one key."""
+    """Returns a value of a key column as a string, so that ``"7"`` in a key and ``7`` in a value are the same key."""
     if isinstance(value, str):
         return value
     return json.dumps(value, default=str, sort_keys=True)

@@ -1,4 +1,4 @@
-"""Flattens a record to texts by path: every field of key and value, every header, the topic."""
+"""Flattens a record to values by path: every field of key and value, every header, the topic."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -10,16 +10,16 @@ from dagster_smt.model.schema_size import MAX_LEVELS
 
 
 class Number(str):
-    """A number as it is written in JSON."""
+    """A number as written in JSON."""
 
     __slots__ = ()
 
 
 def leaves(record: RecordSnapshot) -> dict[str, Any]:
-    """Returns values by path: texts, ``Number``s, booleans, None, and objects and arrays that are empty or below
-    ``MAX_LEVELS`` levels.
+    """Returns values by path: strings, ``Number``s, booleans, None, and some objects and arrays.
 
-    Paths are ``topic``, ``header[0] name``, ``key``, ``value.items[3].id``.
+    An object or array is a value itself if it is empty or nested more than ``MAX_LEVELS`` levels deep. Paths are
+    ``topic``, ``header[0] name``, ``key``, ``value.items[3].id``.
     """
     values: dict[str, Any] = {"topic": record.topic}
     for number, (name, value) in enumerate(record.headers):
@@ -31,13 +31,14 @@ def leaves(record: RecordSnapshot) -> dict[str, Any]:
 
 
 def parsed(text: str) -> Any:
-    """Returns parsed JSON with its numbers as they are written, or the text itself if it is not JSON.
+    """Returns parsed JSON with its numbers as written, or the string itself if it is not JSON.
 
-    Brackets that nest more deeply than Python parses are a text, too: any record may have them.
+    Brackets that are nested more deeply than Python can parse are also treated as a string, because any record may
+    contain them.
     """
     try:
         return json.loads(text, parse_float=Number, parse_int=Number)
-    except (ValueError, RecursionError):  # the second: brackets beyond what the parser reads
+    except (ValueError, RecursionError):  # RecursionError: too many nested brackets for the parser
         return text
 
 

@@ -25,7 +25,7 @@ GROUPS: Mapping[str, str] = {
     "object": "objects",
     "array": "arrays",
 }
-"""Kinds of values, and their groups in JSON. A column reads one group, or numbers that are partly texts."""
+"""Kinds of values, and their groups in JSON. A column reads one group, or numbers some of which are strings."""
 _MOST_DIGITS = 38
 _LONG = 2**63
 _DECIMAL_TEXT = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
@@ -34,15 +34,15 @@ _MICROS = re.compile(r"([.,]\d{3})\d+")
 
 @dataclass
 class Observation:
-    """The counts of one place in some values.
+    """The counts at one path in some values.
 
     Attributes:
         kinds: The number of values of each kind, including ``null``.
         fields: For objects: the counts of each field.
         items: For arrays: the counts of all items.
-        digits: For fractions, and for texts with decimals: how often each number of decimal places occurs.
-        millis: The number of whole numbers that are recent moments in milliseconds.
-        zoned: The number of moments with a zone.
+        digits: For fractions, and for strings with decimals: how often each number of decimal places occurs.
+        millis: The number of whole numbers that are recent timestamps in milliseconds.
+        zoned: The number of timestamps with a zone.
     """
 
     kinds: Counter[str] = field(default_factory=Counter)
@@ -175,7 +175,7 @@ BROKEN = object()
 def parsed(value: bytes) -> Any:
     """Returns a parsed JSON value with exact numbers, or ``BROKEN``.
 
-    A value with more than ``MAX_LEVELS`` levels is broken, because no column holds it.
+    A value with more than ``MAX_LEVELS`` levels is treated as broken, because no column can contain it.
     """
     try:
         data = json.loads(value, parse_float=Decimal, parse_constant=_no_json)

@@ -1,4 +1,4 @@
-"""Shows records before and after each stage. It shows values of fields, so it runs only on request."""
+"""Shows records before and after each stage. The output contains field values, so a preview runs only on request."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -32,13 +32,13 @@ class Sample:
 
     @property
     def place(self) -> str:
-        """``orders-0@17``."""
+        """The coordinates, such as ``orders-0@17``."""
         return f"{self.topic}-{self.partition}@{self.offset}"
 
 
 @dataclass(frozen=True)
 class RecordSnapshot:
-    """A record between two stages, with its sides and headers as texts."""
+    """A record between two stages, with its sides and headers as strings."""
 
     topic: str
     key: str | None
@@ -52,7 +52,7 @@ class StageResult:
 
     Attributes:
         stage: The stage's alias; ``input`` before the first stage.
-        record: The record after the stage; None if the stage skipped, dropped or refused it.
+        record: The record after the stage; None if the stage skipped, dropped or rejected the record.
         note: The reason if ``record`` is None: the predicate, a drop, or a problem.
         failed: True if the note is a problem.
     """
@@ -64,7 +64,7 @@ class StageResult:
 
     @property
     def is_skip(self) -> bool:
-        """True if the predicate of the stage does not hold for the record."""
+        """True if the predicate of the stage is false for the record."""
         return self.note == _SKIPPED
 
 
@@ -74,9 +74,8 @@ class Previewed:
 
     Attributes:
         sample: The record as stored.
-        steps: The record after each stage.
-        key, value: The sides after the chain, as JSON without a schema; None: the side is null, or the chain has not
-            kept the record.
+        steps: The record after each stage. key, value: The sides after the chain, as JSON without a schema. None if the
+            side is null, or if the chain has not kept the record.
     """
 
     sample: Sample
@@ -86,7 +85,7 @@ class Previewed:
 
     @property
     def last(self) -> StageResult:
-        """The last step that has run: stages whose predicate does not hold are skipped."""
+        """The last step that has run. Stages whose predicate is false are skipped."""
         return next(step for step in reversed(self.steps) if not step.is_skip)
 
 

@@ -1,7 +1,7 @@
 """Finds masked values that survive elsewhere in the output. It reports the fields, never the values.
 
-Each masked value is searched, as a whole word, in all other fields of the same record after the chain, in its key, its
-headers and its topic. Short texts and small numbers are not searched, because they occur everywhere.
+Each masked value is searched for, as a whole word, in all other fields of the same record after the chain, and in its
+key, headers and topic. Short strings and small numbers are not searched for, because they occur everywhere.
 """
 
 from collections import Counter
@@ -35,10 +35,9 @@ def residue(
 
     Args:
         chain: The chain.
-        samples: The records.
-        key, value: The formats of both sides.
-        is_data: Tells whether the name of a field is data, such as an e-mail address as a key. The result has ``[*]``
-            in the place of such a name.
+        samples: The records. key, value: The formats of both sides.
+        is_data: Returns True if a field name is data, such as an e-mail address as a key. The result has ``[*]`` in
+            place of such a name.
     """
     survivors: Survivors = Counter()
     masks = set()
@@ -88,7 +87,7 @@ def _removed(steps: list[StageResult], masks: set[str]) -> dict[str, str]:
 
 
 def _word(value: Any) -> str:
-    """Returns a value as a word to search; empty for values that are not searched."""
+    """Returns a value as a word to search for; empty for values that are not searched for."""
     if isinstance(value, Number):
         if sum(map(str.isdigit, value)) >= SHORTEST_NUMBER:
             return str(value)
@@ -107,7 +106,7 @@ def _texts(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _holds(text: str, word: str) -> bool:
-    """Returns whether a text contains a word without a letter or digit next to it."""
+    """Returns True if a string contains a word without a letter or digit next to it."""
     at = text.find(word)
     while at >= 0:
         end = at + len(word)

@@ -30,7 +30,7 @@ class Runner:
     """A stage that is prepared to run.
 
     Attributes:
-        test: Returns whether the stage acts on a record; None: it acts on every record.
+        test: Returns True if the stage acts on a record; None if it acts on every record.
         apply: Changes a record, or returns ``DROPPED``.
         apply_all: ``apply`` for many records, if the transform has a function for it.
     """
@@ -42,7 +42,7 @@ class Runner:
 
 
 def runners(chain: Chain) -> tuple[Runner, ...]:
-    """Prepares the stages of a chain. A foreign stage runs each record alone here; batches go to ``foreign_runs``."""
+    """Prepares the stages of a chain. Here a foreign stage runs each record alone; batches go to ``foreign_runs``."""
     results = []
     firsts = first_entries(chain)
     alone = foreign_runs(chain, lambda index: functions_of(chain, index), join=False)
@@ -66,7 +66,7 @@ def functions_of(chain: Chain, index: int) -> tuple[Callable[[Record], bool] | N
     if stage.transform.foreign:
         return test, _not_here
     if stage.predicate is not None and stage.predicate.foreign:
-        stage = replace(stage, predicate=None)  # the host has tested it, and no plan can
+        stage = replace(stage, predicate=None)  # the host has tested the predicate, and no plan can test it
     return test, _StageFunction(stage, index, first_entries(chain)[index]).function()
 
 
@@ -82,7 +82,10 @@ def _test(stage: Stage) -> Callable[[Record], bool] | None:
 
 
 def predicate_function(predicate: Predicate) -> Callable[[Record], bool]:
-    """Returns the test of a predicate. If it reads a side, it is planned per schema, and false if the side is null."""
+    """Returns the test of a predicate.
+
+    A predicate that reads a side is planned for each schema. It is false if the side is null.
+    """
     if not predicate.reads & {"key", "value"}:
         return _answer(plan_test(predicate, input_record(None, None)))
     value, plans = "value" in predicate.reads, Cache[tuple[int, str], tuple[Callable[[Record], bool], Schema]]()
@@ -121,9 +124,9 @@ def _answer(answer: Expr | bool) -> Callable[[Record], bool]:
 class _StageFunction:
     """The function of one stage, with a cache of compiled plans by the form of records.
 
-    A form is what a plan depends on: the schemas of both sides, whether a side is schemaless, and the transform's
-    variant. The key has the ``id`` of the schemas, because hashing a schema walks through all its fields. Each entry of
-    the cache holds its schemas, so that no other schema gets their ids.
+    A form is everything that a plan depends on: the schemas of both sides, whether a side is schemaless, and the
+    transform's variant. The cache key contains the ``id`` of the schemas, because hashing a schema walks through all
+    its fields. Each entry of the cache keeps its schemas alive, so that no other schema gets their ids.
     """
 
     def __init__(self, stage: Stage, index: int, first: int):
@@ -142,7 +145,10 @@ class _StageFunction:
             self.schemaless = side_function(transform, bits)
 
     def function(self) -> Apply:
-        """Returns the function that applies the stage. It is chosen once, because it runs for every record."""
+        """Returns the function that applies the stage.
+
+        The function is chosen once, because it runs for every record.
+        """
         if not self.stage.acts_on:
             return self._on_metadata()
         if self.schemaless is None:
@@ -170,7 +176,7 @@ class _StageFunction:
         return apply_all
 
     def _on_metadata(self) -> Apply:
-        """Returns the function of a transform that reads no side: one plan for all schemas.
+        """Returns the function of a transform that reads no side. One plan serves all schemas.
 
         The plan is built now, and not with the first record, so that a wrong class fails early.
         """
@@ -236,7 +242,7 @@ class _StageFunction:
         return apply
 
     def _null(self) -> Callable[[], object] | None:
-        """Returns the function for records whose side is null; None: they are handled like other records."""
+        """Returns the function for records whose side is null; None if they are handled like other records."""
         return {"pass": lambda: None, "reject": self._reject, "drop": lambda: DROPPED}.get(
             self.stage.transform.on_null()
         )
@@ -260,7 +266,7 @@ class _StageFunction:
         return self._function(record, free, variant)(record)
 
     def _function(self, record: Record, free: tuple[Side, ...], variant: Hashable) -> Apply:
-        """Returns the function for records of a form, which is planned once."""
+        """Returns the function for records of a form. It is planned once."""
         known = (id(record.key_schema), id(record.value_schema), record.kind, bool(free), variant)
         plan_of_form = self.plans.get(known)
         if plan_of_form is None:
@@ -274,7 +280,7 @@ class _StageFunction:
         return plan_of_form[0]
 
     def _unless_narrower(self, refuse: Apply, free: tuple[Side, ...], known: Hashable) -> Apply:
-        """Returns a function that refuses records, unless their variant needs less of the schema than ``known``."""
+        """Returns a function that rejects records, unless their variant needs less of the schema than ``known``."""
         narrower = self.narrower
         if narrower is None:
             return refuse
@@ -289,7 +295,7 @@ class _StageFunction:
 
 
 def _overridden(transform: Transform, name: str) -> Callable[[Record], Hashable] | None:
-    """Returns a method of a transform that is code, if its class overrides the method."""
+    """Returns a method of a transform implemented in code, if its class overrides the method."""
     if not isinstance(transform, CodeTransform) or getattr(type(transform), name) is getattr(CodeTransform, name):
         return None
     method: Callable[[Record], Hashable] = getattr(transform, name)
@@ -371,7 +377,7 @@ def _with_nulls(apply: Apply, after: PlanRecord) -> Apply:
 
 
 def _routing(route: Function, fixed: int, touches: list[tuple[int, Function]]) -> Apply:
-    """Returns the function of a plan that changes only the topic, a frequent case."""
+    """Returns the function of a plan that only changes the topic, a frequent case."""
     bit, touched = touches[0] if touches else (0, route)
 
     def apply(record: Record) -> None:
@@ -384,7 +390,7 @@ def _routing(route: Function, fixed: int, touches: list[tuple[int, Function]]) -
 
 
 def _remembered(route: Apply) -> Apply:
-    """Returns the function of a router that reads only the topic: it runs once per topic, and remembers its results."""
+    """Returns the function of a router that only reads the topic. It runs once per topic, and remembers its results."""
     known: Cache[str | None, tuple[str | None, int]] = Cache()
 
     def apply(record: Record) -> None:
@@ -402,7 +408,7 @@ def _remembered(route: Apply) -> Apply:
 
 
 def reads_topic_only(expr: Expr | None) -> bool:
-    """Returns whether an expression reads only the topic of a record."""
+    """Returns True if an expression only reads the topic of a record."""
     if isinstance(expr, Call):
         return all(map(reads_topic_only, expr.args))
     return expr is None or isinstance(expr, Const) or (isinstance(expr, Ref) and expr.path == ("topic",))

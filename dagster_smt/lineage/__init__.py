@@ -1,1 +1,1 @@
-"""Lineage: where a column comes from, what the stages did on the way, and which columns hold tagged values."""
+"""Lineage: the origin of each column, the stages that changed it, and the columns that contain tagged values."""

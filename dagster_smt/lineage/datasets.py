@@ -1,4 +1,4 @@
-"""Names of datasets by OpenLineage's specification: a namespace and a name."""
+"""Names of datasets according to OpenLineage's specification: a namespace and a name."""
 
 import re
 from collections.abc import Mapping
@@ -17,12 +17,12 @@ class DatasetName:
 
 
 def topic_dataset(servers: str, topic: str) -> DatasetName:
-    """Returns the name of a topic of a cluster. The first server stands for the cluster."""
+    """Returns the dataset name of a topic in a cluster. The first server stands for the cluster."""
     return DatasetName(f"kafka://{servers.split(',')[0].strip()}", topic)
 
 
 def path_dataset(path: str) -> DatasetName:
-    """Returns the name of a path: of a bucket, or of a file system of this machine."""
+    """Returns the dataset name of a path in a bucket, or in a file system of this machine."""
     match = _STORE.fullmatch(str(path))
     if match is not None:
         scheme = "s3" if match[1] in ("s3a", "s3n") else match[1]
@@ -32,7 +32,7 @@ def path_dataset(path: str) -> DatasetName:
 
 
 def table_dataset(name: str, catalogs: Mapping[str, str]) -> DatasetName:
-    """Returns the name of a table of a catalog.
+    """Returns the dataset name of a table in a catalog.
 
     Args:
         name: The name in Spark: ``lake.db.orders``.

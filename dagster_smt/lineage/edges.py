@@ -1,4 +1,4 @@
-"""The edges of column lineage: what became of a value, and the stages that made the difference."""
+"""The edges of column lineage: what happened to a value, and the stages that changed it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ class Edge:
         kind: ``identity``: the value is the same; ``transformation``: the value depends on the field; ``masking``: a
             stage hides the value; ``partly masked``: a stage hides the value in some records, or a part of it;
             ``opened``: a stage decrypts the value, or turns a token back, and no later stage hides the value;
-            ``unknown``: the schema came with the records, or a stage from a jar made the column; then ``field`` is
-            ``value``, the whole value.
+            ``unknown``: the schema came with the records, or a stage from a jar created the column. In the last case
+            ``field`` is ``value``, the whole value.
         stages: The aliases of the stages that changed the value, in order.
     """
 
@@ -43,7 +43,9 @@ class Edge:
 
 
 def edges_of(plan: Plan) -> tuple[Edge, ...]:
-    """Returns the edges of a plan with a schema, for the columns of the value. If variants differ, each has its edges.
+    """Returns the edges of a plan with a schema, for the columns of the value.
+
+    If variants differ, each has its own edges.
 
     Args:
         plan: The plan.
@@ -62,16 +64,20 @@ def edges_of(plan: Plan) -> tuple[Edge, ...]:
 
 
 def _edges_after_foreign(plan: Plan) -> Iterator[Edge]:
-    """Yields an edge for each column. A class of a jar may fill any column from any field, also from those it keeps."""
+    """Yields an edge for each column.
+
+    A class from a jar may fill any column from any field, even a field that it keeps.
+    """
     stages = tuple(stage.alias for stage in plan.chain.stages if stage.foreign)
     for path in plan.lineage:
         yield Edge(path, WHOLE_VALUE, "unknown", stages)
 
 
 def edges_of_report(report: RunReport, chain: Chain) -> tuple[Edge, ...]:
-    """Returns the edges of a run whose records brought their schemas. They name no stages.
+    """Returns the edges of a run whose schemas came with the records. These edges name no stages.
 
-    Nobody knows which stage masked a column. So a mask is certain only if no mask of the chain has a predicate.
+    The plan does not show which stage masked a column. A mask is therefore certain only if no mask of the chain has a
+    predicate.
 
     Args:
         report: The report of the run.
@@ -100,7 +106,7 @@ def _kind(cell: Cell, stages: Sequence[str], always: frozenset[str]) -> EdgeKind
             masked.add(place)
     if "" in masked and "" not in opened and always.intersection(stages):
         return "masking"
-    # in the elements of a map, the order of a mask and its opening is unknown
+    # in the elements of a map, the order of masking and opening is unknown
     if "" in masked or masked - opened:
         return "partly masked"
     if opened:
@@ -116,7 +122,7 @@ def _masks(stage: Stage) -> bool:
 
 
 def _always_masking(plan: Plan) -> frozenset[str]:
-    """Returns the stages that mask in every record: no predicate decides."""
+    """Returns the stages that mask in every record, because they have no predicate."""
     conditional = set()
     for step in plan.steps:
         if step.plan.condition is not True:
@@ -153,7 +159,7 @@ def _follow(step: Step, before: Stages, following: dict[int, dict[Place, tuple[s
 
 
 def _changed(before: PlanRecord, after: PlanRecord, alias: str, stages: Stages) -> Stages:
-    """Returns the stages of each field after a stage: those of its sources, and the stage if it changed the field."""
+    """Returns the stages of each field after a stage: those of its sources, and the stage itself if it made a change."""
     cells = list(_cells(before))
     results: dict[Place, tuple[str, ...]] = {}
     for place, cell in _cells(after):

@@ -1,6 +1,7 @@
 """OpenLineage events of runs: START, COMPLETE or FAIL, with column lineage, counts and the results of checks.
 
-The client is openlineage-python, of the extra ``lineage``. Events hold names, types, counts and codes, never a value.
+The client is openlineage-python, from the extra ``lineage``. Events contain names, types, counts and codes, never a
+value.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,18 +27,20 @@ SUBTYPES = {
 
 @dataclass(frozen=True)
 class OpenLineage:
-    """The target of the events of runs.
+    """The destination of the events of runs.
 
     Attributes:
         url: The address of a server, such as ``http://marquez:5000``; events go to ``api/v1/lineage``.
-        file: A file that gets a line of JSON for each event, instead of a server.
+        file: A file that receives a line of JSON for each event, instead of a server.
         api_key: The key of the server, as ``${env:NAME}``.
         namespace: The namespace of jobs.
-        catalogs: The namespaces of Spark's catalogs, if not their names: ``{"lake": "arn:aws:glue:…"}``.
-        timeout: The longest time for one event, in seconds.
+        catalogs: The namespaces of Spark's catalogs, if they differ from the catalogs' names: ``{"lake":
+            "arn:aws:glue:…"}``.
+        timeout: The maximum time for one event, in seconds.
 
     Raises:
-        ConfigError: SMT771, there is not exactly one of ``url`` and ``file``; SMT772, a key or login in clear text.
+        ConfigError: SMT771 if there is not exactly one of ``url`` and ``file``; SMT772 for a key or login in clear
+            text.
     """
 
     url: str = ""
@@ -75,7 +78,7 @@ class LineageRun:
         job: The name of the job: the asset or op.
         parent: The id and the job of the orchestrator's run.
         inputs: The topics.
-        output: The table; None if routers choose it.
+        output: The table; None if routers determine the table.
     """
 
     id: str
@@ -107,7 +110,7 @@ class RunOutput:
 
 
 class Emitter:
-    """Sends the events of one run. The caller catches errors of the transport."""
+    """Sends the events of one run. The caller handles transport errors."""
 
     def __init__(self, settings: OpenLineage, run: LineageRun):
         with needs_extras():
@@ -116,11 +119,11 @@ class Emitter:
         self.client = OpenLineageClient(config={"transport": _transport(settings)})
 
     def start(self) -> None:
-        """Sends START, with the topics that the run reads."""
+        """Sends START with the topics that the run reads."""
         self._send("START", [self._input(name) for name in self.run.inputs], self._outputs())
 
     def complete(self, written: RunOutput) -> None:
-        """Sends COMPLETE, with statistics and column lineage; and the results of checks as a job of their own."""
+        """Sends COMPLETE with statistics and column lineage. Sends the results of checks as a separate job."""
         inputs = []
         for name in self.run.inputs:
             inputs.append(self._input(name, written.read.get(name.name)))
@@ -129,7 +132,7 @@ class Emitter:
             self._send("COMPLETE", [self._checked(written.assertions)], [], job=f"{self.run.job}.checks")
 
     def fail(self, codes: Sequence[str], written: RunOutput | None = None) -> None:
-        """Sends FAIL, with the codes of the problems."""
+        """Sends FAIL with the codes of the problems."""
         from openlineage.client.facet_v2 import error_message_run
 
         facet = error_message_run.ErrorMessageRunFacet(", ".join(codes) or "failed", "python")

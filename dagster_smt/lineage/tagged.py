@@ -1,4 +1,4 @@
-"""Columns that hold the values of tagged fields: hidden or not, by which stage."""
+"""Columns that contain the values of tagged fields, and the stages that hide these values."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -21,10 +21,10 @@ class TaggedColumn:
     """A column with the value of a tagged field.
 
     Attributes:
-        column: The path of the column; in a table of records ``value.`` and the path of the field; empty if no column
-            holds the field, or nobody knows which.
+        column: The path of the column; in a table of records, ``value.`` and the path of the field. Empty if no column
+            contains the field, or if the column is unknown.
         field: The path of the field in the topic.
-        tags: Its tags.
+        tags: The tags of the field.
         state: ``unmasked``: the value as in the topic, or a value that a stage has opened; ``masked``; ``partly
             masked``: in some records, or in a part of the value; ``transformed``: the chain or the policy changed the
             value, which may still reveal something; ``unknown``: a stage from a jar may have put the value into any
@@ -51,8 +51,8 @@ def tagged_columns(
     Args:
         policy: The policy, with the decisions of a run.
         edges: The edges of the column lineage; empty if records have no schema.
-        has_columns: True if the table has columns, False if it holds records.
-        chain: The chain of the run. In a table of records, a stage of it may open what the policy sealed.
+        has_columns: True if the table has columns, False if it contains records.
+        chain: The chain of the run. In a table of records, one of its stages may open values that the policy sealed.
     """
     opening = tuple(stage.alias for stage in chain.stages if getattr(stage.transform, "opens", False))
     rows: dict[TaggedColumn, None] = {}
@@ -86,7 +86,7 @@ def _of_decision(
         yield TaggedColumn(edge.column, decision.path, tags, state, edge.stages)
     if own:
         return
-    # no column is traced to the field: it left the chain, or a stage from a jar hides where its columns come from
+    # no column is traced to the field: the chain dropped it, or a stage from a jar hides the origin of its columns
     foreign = next((edge.stages for edge in edges if _is_after_foreign(edge)), ())
     if decision.action in (DROP, HOLD_BACK) or (has_columns and not foreign):
         yield TaggedColumn("", decision.path, tags, "not in the table")
@@ -106,7 +106,7 @@ def _of_decision(
     else:
         state = "masked" if "masked" in actions else "transformed"
     column = "" if has_columns else _below_value(decision.path)
-    # a mask of the policy runs before the jar, so what the jar gets is masked; of anything else nothing is known
+    # a mask of the policy runs before the jar, so the jar receives masked values; all else is unknown
     if foreign and state != "masked":
         state = "unknown"
     if opening and any(_seals(s) for s in policy.stages if s.alias in stages):
@@ -115,7 +115,7 @@ def _of_decision(
 
 
 def _seals(stage: Stage) -> bool:
-    """Returns whether a key opens what a stage has written."""
+    """Returns True if a key can open the values that a stage has written."""
     for e in stage.transform.effects():
         if isinstance(e, Change) and e.rule.protection == "seals":
             return True
@@ -123,7 +123,7 @@ def _seals(stage: Stage) -> bool:
 
 
 def _is_after_foreign(edge: Edge) -> bool:
-    """Returns whether a stage from a jar made the column of an edge, from any part of the value."""
+    """Returns True if a stage from a jar created the column of an edge, from any part of the value."""
     return edge.kind == "unknown" and edge.field == WHOLE_VALUE and bool(edge.stages)
 
 
@@ -132,10 +132,13 @@ def _below_value(path: str) -> str:
 
 
 def _steps_of(field: str) -> tuple[Step, ...]:
-    """Returns the steps of a field of the value, as lineage has it: ``value.items[].sku``. None of other fields."""
+    """Returns the steps of a field of the value, in the form of lineage: ``value.items[].sku``.
+
+    Other fields have none.
+    """
     if field == "value":
         return ()
     if not field.startswith(("value.", "value[")):
-        return ("", "")  # no path of a policy means it
+        return ("", "")  # no path of a policy matches this field
     text = field.removeprefix("value").removeprefix(".").replace("[]", "[*]")
     return extended_steps(text)
