@@ -15,7 +15,7 @@ def number_codec(kind: str, *, little: bool = False) -> tuple[Callable[[bytes], 
         little: True if the lowest byte comes first. Kafka's serializers write the highest byte first.
 
     Returns:
-        Two functions. Both raise ``ValueError``: the bytes have another length, or the number does not fit.
+        Two functions. Both raise ``ValueError`` if the bytes have a different length, or if the number does not fit.
     """
     layout = struct.Struct(("<" if little else ">") + LETTERS[kind])
 
@@ -34,14 +34,14 @@ def number_codec(kind: str, *, little: bool = False) -> tuple[Callable[[bytes], 
 
 
 def read_boolean(data: bytes) -> bool:
-    """Reads as ``org.apache.kafka.common.serialization.BooleanDeserializer``; raises ``ValueError``."""
+    """Reads a boolean as ``org.apache.kafka.common.serialization.BooleanDeserializer`` does; raises ``ValueError``."""
     if data not in (b"\0", b"\1"):
         raise ValueError("the bytes are not a boolean, which is one byte, 0 or 1")
     return data == b"\1"
 
 
 def write_boolean(value: bool) -> bytes:
-    """Writes as ``org.apache.kafka.common.serialization.BooleanSerializer``."""
+    """Writes a boolean as ``org.apache.kafka.common.serialization.BooleanSerializer`` does."""
     if value:
         return b"\1"
     return b"\0"

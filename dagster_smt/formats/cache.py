@@ -15,8 +15,8 @@ MOST_NODES = 1_000_000
 class Cache(dict[K, V]):
     """A dict that is emptied before it exceeds ``LIMIT`` entries.
 
-    A key may be the ``id`` of a schema if the value holds the schema: no other object can then get the same id while
-    the entry exists.
+    A key may be the ``id`` of a schema if the value refers to the schema: no other object can then get the same id
+    while the entry exists.
     """
 
     def __setitem__(self, key: K, value: V) -> None:
@@ -26,7 +26,7 @@ class Cache(dict[K, V]):
 
 
 class TextCache(Cache[bytes, V]):
-    """A cache by texts of records, which is also emptied before its texts exceed ``MOST_BYTES``."""
+    """A cache with strings from records as keys. It is also emptied before its keys exceed ``MOST_BYTES``."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,12 +43,12 @@ class TextCache(Cache[bytes, V]):
 class BySchema(Generic[V]):
     """A cache of objects that are built once per schema.
 
-    Its key is the schema's ``id``: to hash or compare a schema costs more than a lookup may, as a large schema is
-    walked through. The entry holds the schema, so that the id stays valid. The cache is emptied before its schemas
-    exceed ``MOST_NODES`` fields, because large schemas take more memory.
+    Its key is the schema's ``id``, because hashing or comparing a large schema takes longer than a lookup may take. The
+    entry refers to the schema, so that the id stays valid. The cache is emptied before its schemas exceed
+    ``MOST_NODES`` fields, because large schemas take up more memory.
 
     Args:
-        make: Builds the object of a schema. If it raises, nothing is cached.
+        make: Builds the object of a schema. If it raises an error, nothing is cached.
     """
 
     def __init__(self, make: Callable[[Schema], V]):

@@ -17,14 +17,17 @@ Message = Mapping[str, Any]
 Take = Callable[[Message], Any]
 _SOURCE = {"source.timestamp": "ts_ms", "source.database": "db", "source.schema": "schema"}
 _NEEDED = {"c": "after", "r": "after", "u": "after", "d": "before"}
-"""The row that a message of Debezium must have, by ``op``."""
+"""The row that a Debezium message must have, by ``op``."""
 _SKIP = "let the connector skip such messages (Debezium: skipped.operations), or check the dead letter"
 _IDENTITY = "let the database send the row: in PostgreSQL with ALTER TABLE … REPLICA IDENTITY FULL"
 _CANAL = {"sql-type": "sqlType", "pk-names": "pkNames", "event-timestamp": "es", "ingestion-timestamp": "ts"}
 
 
 def change_reader(form: Format) -> Convert:
-    """Returns a function from a parsed message to the fields of the format's schema; it raises ``DataError``."""
+    """Returns a function that converts a parsed message to the fields of the format's schema.
+
+    It raises ``DataError``.
+    """
     assert form.schema is not None
     debezium = form.kind == "debezium-json"
     fields = [(name, _field(name, child, form)) for name, child in form.schema.fields]
@@ -58,7 +61,7 @@ def _canal(data: Any) -> Message:
         raise _no_message("Canal", "an object with 'type' and 'data'")
     rows = data["data"]
     if data.get("isDdl") is True or (isinstance(rows, list) and not rows) or (rows is None and _is_ddl(data["type"])):
-        raise DropRecord  # a message without rows; Flink skips it, too
+        raise DropRecord  # a message without rows, which Flink also skips
     if not isinstance(rows, list) or any(type(row) is not dict for row in rows):
         raise _no_message("Canal", "an array of rows as 'data'")
     if _is_ddl(data["type"]):
@@ -145,7 +148,7 @@ def _first(rows: Any) -> Any:
 def _converter(schema: Schema, form: Format, name: str) -> Convert:
     """Returns the converter of a declared type.
 
-    Any value becomes a text or a map of texts; moments are milliseconds.
+    Any value can become a string or a map of strings; timestamps are milliseconds.
     """
     if schema.logical == "Timestamp":
         return lambda data: JavaDate(_whole(data, schema, name))
@@ -178,7 +181,10 @@ def _text(data: Any) -> str:
 
 
 def _lenient(schema: Schema, form: Format, where: str) -> Convert:
-    """Returns ``reader`` for texts, as Canal writes all values: each text is read as the column's type."""
+    """Returns ``reader`` for strings, because Canal writes all values as strings.
+
+    Each string is read as the column's type.
+    """
     if schema.type is Type.STRUCT:
         children = [(name, child, _lenient(child, form, name)) for name, child in schema.fields]
 

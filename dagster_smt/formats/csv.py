@@ -20,7 +20,7 @@ from dagster_smt.values.times.moment_texts import clock_text, moment_text
 csv.field_size_limit(2**31 - 1)  # Python's limit of 131,072 characters protects against unclosed quotes in files
 _LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
 _END = "\r\n"
-"""The writer's line end: it makes the writer quote texts with a line end. A record is a line without its end."""
+"""The writer's line end, which makes the writer quote strings with a line end. A record is a line without its end."""
 
 
 def csv_codec(form: Format) -> tuple[Decode, Encode]:
@@ -58,7 +58,7 @@ def _cells(data: bytes, style: dict[str, Any]) -> list[str]:
 
 
 def _unescaped(text: str, escape: str) -> str:
-    """Returns the text with escaped letters, such as ``\\n``, replaced by their characters, as in Flink."""
+    """Returns the string with escaped letters, such as ``\\n``, replaced with their characters, as in Flink."""
     return re.sub(
         f"{re.escape(escape)}(.)", lambda match: escape + _LETTERS.get(match[1], match[1]), text, flags=re.DOTALL
     )

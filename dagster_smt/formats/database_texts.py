@@ -1,4 +1,4 @@
-"""Reads values that are texts in messages of databases and in lines of CSV, by the declared type of a column."""
+"""Reads values that are strings in database messages and in CSV lines, by the declared type of a column."""
 
 import math
 from collections.abc import Callable
@@ -17,12 +17,12 @@ _INFINITE = ("Infinity", "+Infinity", "-Infinity")
 
 
 def parsed_text(text: str, schema: Schema, where: str) -> Any:
-    """Returns a text as the JSON value that ``formats.json.reader`` expects for a type; decimals as ``NUMERIC``.
+    """Returns a string as the JSON value that ``formats.json.reader`` expects for a type; decimals as ``NUMERIC``.
 
-    Numbers have Java's syntax: ``1_000`` is refused.
+    Numbers have Java's syntax: ``1_000`` is rejected.
 
     Raises:
-        DataError: SMT414, the text is not of the type.
+        DataError: SMT414 if the string is not of the type.
     """
     value = _parsed(text, schema)
     if value is None:
@@ -47,7 +47,7 @@ def _parsed(text: str, schema: Schema) -> Any:
 
 
 def parsed_float(text: str, schema: Schema) -> float | None:
-    """Returns a text as a number of a float's type; None if the text is not a number, or too large."""
+    """Returns a string as a number of a float type; None if the string is not a number, or is too large."""
     parse = parse_float32 if schema.type is Type.FLOAT32 else parse_float
     number = parse(text)
     if number is not None and math.isinf(number) and text not in _INFINITE:
@@ -56,7 +56,7 @@ def parsed_float(text: str, schema: Schema) -> float | None:
 
 
 def text_reader(schema: Schema, form: Format, where: str) -> Convert:
-    """Returns ``formats.json.reader`` for texts: each text is read as the schema's type."""
+    """Returns ``formats.json.reader`` for strings: each string is read as the schema's type."""
     exactly = reader(schema.with_(optional=True, default=None), replace(form, decimal_format="NUMERIC"), where)
     if schema.type in FLOATS:
         return _float_reader(schema, exactly, where)

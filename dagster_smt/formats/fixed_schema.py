@@ -1,4 +1,4 @@
-"""Reads and writes Avro and Protobuf with one schema per topic: the records contain only values."""
+"""Reads and writes Avro and Protobuf with one schema per topic. The records contain only values."""
 
 import base64
 from collections.abc import Callable
@@ -21,10 +21,10 @@ Write = Callable[[Any], bytes]
 
 
 def described(form: Format) -> Avro | Protobuf | None:
-    """Returns the schema of a format: from its option ``schema`` or ``descriptor``, else from its columns; or None.
+    """Returns the schema of a format from its option ``schema`` or ``descriptor``, else from its columns, else None.
 
     Raises:
-        ConfigError: SMT273, the option is not a schema of the format; SMT274, the format refuses names of columns.
+        ConfigError: SMT273 if the option is not a schema of the format; SMT274 if the format rejects column names.
     """
     settings, columns = form.settings, form.schema and form.schema.with_(optional=False)
     if form.kind == "avro":
@@ -46,7 +46,7 @@ def descriptor_files(text: str) -> list[bytes]:
     """Returns the files of a set of descriptors in base64.
 
     Raises:
-        ConfigError: SMT273, the text is no such set.
+        ConfigError: SMT273 if the string is not such a set.
     """
     try:
         files = FileDescriptorSet.FromString(base64.b64decode(text, validate=True)).file
@@ -57,7 +57,10 @@ def descriptor_files(text: str) -> list[bytes]:
 
 
 class DescribedCodec:
-    """A codec for values of one schema. Without a schema it only writes, each record with the schema of the record."""
+    """A codec for values of one schema.
+
+    Without a schema it can only write, each record with the schema of the record.
+    """
 
     def __init__(self, form: Format):
         self.form, self.known = form, described(form)

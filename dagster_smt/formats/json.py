@@ -1,6 +1,6 @@
 """Converts JSON payloads with a schema to Python values and back, by the rules of ``JsonConverter``.
 
-Reading is strict where Connect coerces silently: a payload that does not fit its schema is refused (difference D5). A
+Reading is strict where Connect coerces silently: a payload that does not fit its schema is rejected (difference D5). A
 float field accepts an integer. As in Connect, unknown keys of a struct are dropped, and missing keys are null.
 """
 
@@ -37,7 +37,7 @@ Convert = Callable[[Any], Any]
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _MOST_DIGITS = 10_000
 NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-"""The texts of floats that JSON cannot write as numbers."""
+"""The strings for floats that JSON cannot write as numbers."""
 
 
 _EXAMPLES = {
@@ -46,7 +46,7 @@ _EXAMPLES = {
     "Timestamp": ("a moment such as 2020-01-31 12:00:00.123", "a number of milliseconds since 1970"),
     "Decimal": ("a number such as 1.25", "a number, or the base64 of Connect"),
 }
-"""The values that are read, by logical type: where they are texts, and in the form of Connect's converter."""
+"""The accepted values by logical type: as strings, and in the form of Connect's converter."""
 _WITH_TEXTS = ("json_schema", "debezium-json", "canal-json")
 _MILLISECONDS = "; with more digits than milliseconds declare the column STRING"
 
@@ -57,7 +57,7 @@ def misfit(schema: Schema, where: str, hint: str = "") -> DataError:
 
 
 def _hint(schema: Schema, form: Format) -> str:
-    """Returns the hint for a day, moment or decimal that does not fit: the option, and the values that it reads."""
+    """Returns the hint for a day, timestamp or decimal that does not fit: the option, and the values that it reads."""
     if form.kind not in _WITH_TEXTS or schema.logical not in _EXAMPLES:
         return ""
     texts, connect = _EXAMPLES[schema.logical]
@@ -69,7 +69,10 @@ def _hint(schema: Schema, form: Format) -> str:
 
 
 def reader(schema: Schema, form: Format, where: str = "") -> Convert:
-    """Returns a function from parsed JSON to the Python value of a schema; it raises ``DataError`` SMT414 or SMT401."""
+    """Returns a function that converts parsed JSON to the Python value of a schema.
+
+    The function raises ``DataError`` SMT414 or SMT401.
+    """
     convert = _read_type(schema, form, where)
     default = schema.default if form.replace_null_with_default else None
     may_be_null = schema.optional
@@ -112,7 +115,7 @@ def _read_type(schema: Schema, form: Format, where: str) -> Convert:
 
 
 def _refuse(schema: Schema, where: str) -> Convert:
-    """Returns a function that refuses every value. Connect's converter would read by the name, and ignore the type."""
+    """Returns a function that rejects every value. Connect's converter would read by the name, and ignore the type."""
 
     def refuse(data: Any) -> Any:
         raise misfit(schema, where)
@@ -133,7 +136,7 @@ def _read_integer(schema: Schema, where: str) -> Convert:
 
 def _read_float(schema: Schema, form: Format, where: str) -> Convert:
     single = schema.type is Type.FLOAT32
-    texts = {} if form.kind == "envelope" else NOT_FINITE  # Connect writes these texts, too, but reads them as 0.0
+    texts = {} if form.kind == "envelope" else NOT_FINITE  # Connect also writes these strings, but reads them as 0.0
 
     def read(data: Any) -> float:
         if type(data) not in (int, float, Decimal):
@@ -160,7 +163,7 @@ def rounded(value: float, single: bool) -> float:
 
     Raises:
         Inexact: The double is -0.0, which Connect reads from ``-1e-400`` but not from ``-0.0``; or the double is in the
-            middle between two numbers of 32 bits, while the written number may be closer to one of them.
+            middle between two 32-bit numbers, while the written number may be closer to one of them.
     """
     if not value and math.copysign(1, value) < 0:
         raise Inexact
@@ -177,7 +180,7 @@ def _base64(data: Any, schema: Schema, where: str, hint: str = "") -> bytes:
         if type(data) is not str:
             raise misfit(schema, where, hint)
         return base64.b64decode(data, validate=True)
-    except ValueError:  # binascii.Error is one
+    except ValueError:  # binascii.Error is a ValueError
         raise misfit(schema, where, hint) from None
 
 
@@ -202,7 +205,7 @@ def _read_logical(schema: Schema, form: Format, where: str) -> Convert:
 
 
 def moment_parser(schema: Schema, form: Format) -> Callable[[str], int | None] | None:
-    """Returns the function from texts of dates or times to Connect's numbers; None if dates and times are not texts."""
+    """Returns the function that converts date or time strings to Connect's numbers; None if they are not strings."""
     parsers = {"Date": days_of, "Time": clock_of, "Timestamp": millis_of}
     if form.text_standard:
         return parsers.get(schema.logical or "")
@@ -230,13 +233,13 @@ def _decimal_parser(schema: Schema, form: Format, where: str) -> Callable[[Any],
     def parse(data: Any) -> Decimal:
         if isinstance(data, int | float | Decimal) and not isinstance(data, bool):
             return big_decimal(Decimal(repr(data)) if isinstance(data, float) else Decimal(data))
-        if texts:  # base64 is not tried, because "1234" is base64, too: the meaning must not depend on the digits
+        if texts:  # base64 is not tried: "1234" is also base64, and the meaning must not depend on the digits
             number = parse_big_decimal(data) if type(data) is str else None
             if number is None:
                 raise misfit(schema, where, hint)
             return number
         bytes_ = _base64(data, schema, where, hint)
-        if not bytes_:  # Java's BigInteger refuses an empty array
+        if not bytes_:  # Java's BigInteger rejects an empty array
             raise misfit(schema, where, hint)
         return scaled_decimal(bytes_, scale)
 
@@ -300,7 +303,7 @@ def _read_struct(schema: Schema, form: Format, where: str) -> Convert:
 
 
 def writer(schema: Schema, form: Format, where: str = "") -> Convert:
-    """Returns a function from the Python value of a schema to data for the JSON encoder; raises SMT415."""
+    """Returns a function that converts the Python value of a schema to data for the JSON encoder. It raises SMT415."""
     convert = _write_type(schema, form, where)
     default = schema.default if form.replace_null_with_default else None
 
@@ -421,7 +424,7 @@ def _decimal_base64(value: Decimal, schema: Schema, where: str) -> str:
     unscaled = int(shifted)
     if unscaled != shifted:
         raise data_error("SMT415", f"'{where}' has more decimal places than its scale {schema.scale}")
-    # as Java's BigInteger.toByteArray: the fewest bytes with a sign bit
+    # as Java's BigInteger.toByteArray does: the fewest bytes with a sign bit
     length = (unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8 + 1
     return base64.b64encode(unscaled.to_bytes(length, "big", signed=True)).decode()
 

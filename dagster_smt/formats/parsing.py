@@ -1,4 +1,4 @@
-"""JSON texts of values with a schema: parsed whole, and converted, with exact numbers where the schema needs them."""
+"""JSON of values with a schema: parsed as a whole and converted, with exact numbers where the schema needs them."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ _exact_json = msgspec.json.Decoder(float_hook=json_decimal)
 
 
 def parse_json(data: bytes, exact: bool = False) -> Any:
-    """Parses a whole JSON text. Integers are exact; with ``exact`` fractions are, too (as ``Decimal``)."""
+    """Parses a whole JSON document. Integers are exact; with ``exact``, fractions are also exact (``Decimal``)."""
     check_depth(data)
     decode = (_exact_json if exact else _json).decode
     try:
@@ -26,9 +26,10 @@ def parse_json(data: bytes, exact: bool = False) -> Any:
 
 
 def converted(convert: Convert, data: bytes, exact: bool = False) -> Any:
-    """Parses a JSON text and converts it. The text is parsed again with exact fractions if the converter needs them.
+    """Parses JSON and converts it. If the converter needs exact fractions, the JSON is parsed a second time.
 
-    A number that no double can hold leads to the second parse, too: it may be in a field that the schema does not have.
+    A number that no double can hold also leads to the second parse, because it may be in a field that the schema does
+    not have.
     """
     room.reset()
     try:
@@ -43,7 +44,7 @@ def converted(convert: Convert, data: bytes, exact: bool = False) -> Any:
 
 
 def has_decimals(schema: Schema | None) -> bool:
-    """Returns whether a schema or a schema inside is a decimal, whose numbers must be read exactly."""
+    """Returns True if a schema or one of its inner schemas is a decimal, whose numbers must be read exactly."""
     if schema is None:
         return False
     return schema.logical == "Decimal" or any(map(has_decimals, schema.children))

@@ -16,7 +16,7 @@ Encode = Callable[[Schema | None, Any], bytes]
 def primitive_codec(form: Format) -> tuple[Decode, Encode]:
     """Returns the functions that read and write as ``ShortConverter`` and similar converters do.
 
-    Numbers are big-endian and have exactly the type's length. A value of another type is refused.
+    Numbers are big-endian and have exactly the type's length. A value of a different type is rejected.
     """
     kind = PRIMITIVES[form.kind]
     read, write = (read_boolean, write_boolean) if kind is Type.BOOLEAN else number_codec(form.kind)
@@ -38,7 +38,10 @@ def primitive_codec(form: Format) -> tuple[Decode, Encode]:
 
 
 def _fitting(value: Any, kind: Type, form: Format) -> Any:
-    """Returns a value of the converter's type; raises for others, as Connect raises ``DataException``."""
+    """Returns a value of the converter's type.
+
+    For other values, raises an error where Connect raises ``DataException``.
+    """
     if kind is Type.BOOLEAN:
         fits = type(value) is bool
     else:

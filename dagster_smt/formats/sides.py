@@ -44,13 +44,13 @@ _envelopes = msgspec.json.Decoder(_Envelope)
 
 
 class Read(Protocol):
-    """Returns (schema, value) of bytes. Registries have versions of schemas per source topic."""
+    """Returns (schema, value) of bytes. In a registry, schemas have versions per source topic."""
 
     def __call__(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]: ...
 
 
 class Write(Protocol):
-    """Returns the bytes of a value. Registries have subjects per target topic."""
+    """Returns the bytes of a value. In a registry, subjects depend on the target topic."""
 
     def __call__(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None: ...
 
@@ -59,8 +59,9 @@ class Write(Protocol):
 class SideCodec:
     """The functions that read and write a side.
 
-    ``fills_nulls``: true if both functions replace null by the default of its field. A side with such a field is
-    written even if no stage has changed it: else one topic would have nulls in some records, and defaults in others.
+    ``fills_nulls``: true if both functions replace null with the default of its field. A side with such a field is
+    written even if no stage has changed it. Otherwise, one topic would have nulls in some records and defaults in
+    others.
     """
 
     read: Read
@@ -108,7 +109,7 @@ def side_codec(form: Format, side: Literal["key", "value"] = "value") -> SideCod
 
 
 def has_defaults(schema: Schema) -> bool:
-    """Returns whether a schema or a schema inside has a default, which can replace a null."""
+    """Returns True if a schema or one of its inner schemas has a default, which can replace a null."""
     return schema.default is not None or any(map(has_defaults, schema.children))
 
 
@@ -131,7 +132,7 @@ def self_described(form: Format, side: Literal["key", "value"] = "value") -> Sel
 
 
 def schema_names(form: Format) -> Callable[[Sequence[bytes | None]], list[bytes | None]]:
-    """Returns a function to the headers that name the schemas of a registry's records; None for other records."""
+    """Returns a function from records to the headers that name their registry schemas; None for other records."""
     text = self_described(form).schema_text
 
     def name(data: bytes | None) -> bytes | None:
@@ -145,7 +146,7 @@ def schema_names(form: Format) -> Callable[[Sequence[bytes | None]], list[bytes 
 
 
 def _unread(data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
-    """Raises: without a schema, the format can only be written."""
+    """Raises an error: without a schema, the format can only be written."""
     raise data_error("SMT414", "the format has no schema for reading", "declare a schema")
 
 
@@ -200,7 +201,7 @@ class _DeclaredReader:
 
 
 class EnvelopeReader:
-    """A reader of envelopes, with a cache of readers by schema text."""
+    """A reader of envelopes, with a cache of readers by the JSON of the schema."""
 
     def __init__(self, form: Format):
         self.form = form
@@ -210,7 +211,7 @@ class EnvelopeReader:
     def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
         """Returns (schema, value) of an envelope.
 
-        A missing value is null without a schema; an empty text is not an envelope.
+        A missing value is null without a schema; an empty value is not an envelope.
         """
         if data is None:
             return None, None
@@ -220,22 +221,22 @@ class EnvelopeReader:
         return schema, converted(convert, payload, exact)
 
     def split(self, data: bytes) -> tuple[Schema | None, bytes]:
-        """Returns (schema, JSON text of the payload) of an envelope."""
+        """Returns (schema, JSON of the payload) of an envelope."""
         schema, _, _, payload = self._parts(data)
         return schema, payload
 
     def schema_text(self, data: bytes | None) -> bytes | None:
-        """Returns the JSON text of an envelope's schema; None if the record has no value."""
+        """Returns the JSON of an envelope's schema; None if the record has no value."""
         if data is None:
             return None
         return bounded_text(bytes(_envelope(data).schema))
 
     def schema(self, text: bytes, topic: str = "") -> Schema | None:
-        """Returns the schema of a JSON text; None if the text is ``null``."""
+        """Returns the schema in JSON; None if the JSON is ``null``."""
         return self._known(text)[0]
 
     def schema_id(self, text: bytes) -> str:
-        """Returns the name of a JSON text's schema, and the beginning of a digest, for reports."""
+        """Returns the name of a schema in JSON, and the beginning of a digest, for reports."""
         try:
             schema = self._known(text)[0]
         except Exception as error:  # noqa: BLE001 - its records become dead letters
@@ -266,7 +267,7 @@ class EnvelopeReader:
         except ConfigError as error:
             first = error.problems[0]
             raise DataError(replace(first, connect_class=first.connect_class or DATA_EXCEPTION)) from None
-        # schemas with one text are one object; the key is a text, because 1.0 and 1.00 are equal in Python, but not in
+        # schemas with the same JSON are one object; the key is a string: 1.0 and 1.00 are equal in Python, but not in
         # Connect
         canonical = encoder.encode(schema_to_json(schema, lambda s: repr(s.default)))
         schema = self.by_text.get(canonical) or schema
@@ -275,7 +276,7 @@ class EnvelopeReader:
 
 
 def bounded_text(text: bytes) -> bytes:
-    """Returns the text of a schema in a record, if it is not too long.
+    """Returns the JSON of a schema in a record, if it is not too long.
 
     Raises:
         DataError: SMT467.
@@ -302,13 +303,13 @@ def _envelope(data: bytes) -> _Envelope:
 
 
 def not_an_envelope() -> DataError:
-    """Returns the error of a text that is not an envelope."""
+    """Returns the error of a value that is not an envelope."""
     statement = "the text is not a JSON object with exactly 'schema' and 'payload'"
     return data_error("SMT417", statement, "set the format to json if the values have no schema")
 
 
 class _SideWriter:
-    """A writer of sides, with a cache of writers and JSON texts by schema."""
+    """A writer of sides, with a cache of writers and JSON by schema."""
 
     def __init__(self, form: Format):
         self.form = form
@@ -335,7 +336,7 @@ class _SideWriter:
         return encoder.encode({"schema": text, "payload": convert(value)})
 
     def write_change(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
-        """Returns a message about a new row, as Flink's formats write it."""
+        """Returns a message about a new row, as written by Flink's formats."""
         if value is None:
             return None
         if schema is None:
@@ -347,7 +348,7 @@ class _SideWriter:
         return encoder.encode({"data": [row], "type": "INSERT"})
 
     def write_text(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
-        """Returns a text as it is, and a value of another type from a stage as JSON (see decision 0002)."""
+        """Returns a string as it is, and a value of another type from a stage as JSON (see decision 0002)."""
         if value is None or isinstance(value, str):
             if value is None:
                 return None

@@ -159,7 +159,7 @@ def _follow(step: Step, before: Stages, following: dict[int, dict[Place, tuple[s
 
 
 def _changed(before: PlanRecord, after: PlanRecord, alias: str, stages: Stages) -> Stages:
-    """Returns the stages of each field after a stage: those of its sources, and the stage itself if it made a change."""
+    """Returns the stages of each field after a stage: those of its sources, and the stage if it changed the field."""
     cells = list(_cells(before))
     results: dict[Place, tuple[str, ...]] = {}
     for place, cell in _cells(after):

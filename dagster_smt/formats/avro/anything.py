@@ -1,4 +1,4 @@
-"""Avro of values without a Connect schema: ``AvroData.ANYTHING_SCHEMA``, a record that holds one value of any type.
+"""Avro of values without a Connect schema: ``AvroData.ANYTHING_SCHEMA``, a record with one value of any type.
 
 ``AvroConverter`` writes values without a schema in this form, and reads a record of exactly this schema as a value
 without a schema. This module has its own codec, because fastavro's recursion is unlimited: deeply nested bytes would
@@ -36,7 +36,7 @@ _SCHEMA = {
     "fields": [{"name": name, "type": ["null", _TYPES[name]], "default": None} for name in _FIELDS],
 }
 TEXT = json.dumps(_SCHEMA, separators=(",", ":"))
-"""The schema, as Avro prints it."""
+"""The schema, as printed by Avro."""
 _DOUBLE, _FLOAT = Struct("<d"), Struct("<f")
 _ABSENT, _PRESENT = b"\0", b"\2"
 _WHOLE = {"int8": "int", "int16": "int", "int32": "int", "int64": "long"}
@@ -44,7 +44,7 @@ _WHOLE = {"int8": "int", "int16": "int", "int32": "int", "int64": "long"}
 
 
 def is_anything(text: str) -> bool:
-    """Returns whether an Avro schema is this one (``Schema.equals``): docs and aliases do not count."""
+    """Returns True if an Avro schema is this one (``Schema.equals``). Docs and aliases are ignored."""
     try:
         return bool(_plain(parse_schema(json.loads(text), named_schemas={})) == _KNOWN)
     except Exception:  # noqa: BLE001 - a wrong schema is not this one; ``avro_of`` reports what is wrong with it
@@ -72,7 +72,7 @@ def read_anything(raw: bytes) -> Any:
     """Returns the value in a record's bytes (``AvroData.toConnectData`` without a schema): the first field that is set.
 
     Raises:
-        DataError: SMT416, the bytes do not fit the schema, or have more levels of nesting than Connect reads in JSON.
+        DataError: SMT416 if the bytes do not fit the schema, or have more nesting levels than Connect reads in JSON.
     """
     return with_room(_read, raw)
 
@@ -89,7 +89,7 @@ def _read(raw: bytes) -> Any:
 
 
 class _AnythingReader:
-    """A reader of Avro's binary encoding; ``at`` is the position of the next byte."""
+    """A reader of Avro's binary encoding. ``at`` is the position of the next byte."""
 
     def __init__(self, data: bytes):
         self.data, self.at = data, 0
@@ -123,7 +123,10 @@ class _AnythingReader:
         return as_key(key), self.value(depth)
 
     def items(self, read: Callable[[int], Any], depth: int) -> list[Any]:
-        """Returns the items of an array. A block begins with its number of items, and its size if that is negative."""
+        """Returns the items of an array.
+
+        A block begins with its number of items; if that is negative, its size follows.
+        """
         items: list[Any] = []
         while count := self.long():
             if count < 0:
@@ -154,10 +157,10 @@ class _AnythingReader:
 def write_anything(value: Any) -> bytes:
     """Returns a record's bytes for a value (``AvroData.fromConnectData`` without a schema).
 
-    Maps keep their order of keys.
+    Maps keep their key order.
 
     Raises:
-        DataError: SMT440, ``AvroData`` has no field for the type: bytes, decimals and dates.
+        DataError: SMT440 if ``AvroData`` has no field for the type: bytes, decimals and dates.
     """
     return bytes(with_room(_written, value))
 

@@ -1,16 +1,22 @@
-"""Detects Avro types whose values take no bytes, of which a few bytes of a record could describe any number."""
+"""Detects Avro types whose values take up no bytes.
+
+A few bytes of a record could describe any number of such values.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 _MOST = 16
-"""Most values without bytes in one item of an array or map: so many values may be read for one byte of a record."""
+"""The maximum number of values without bytes in one item of an array or map.
+
+So many may be read per byte of a record.
+"""
 
 
 @dataclass
 class Empty:
-    """Counts values without bytes in types. The types have a Connect schema, so no type contains itself.
+    """Counts the values without bytes in types. The types have a Connect schema, so no type contains itself.
 
     Attributes:
         names: The named types.
@@ -29,8 +35,8 @@ class Empty:
         return (whole and not keyed) or count > _MOST
 
     def of(self, avro: Any) -> tuple[int, bool]:
-        """Returns the number of values without bytes in a value of a type, and whether that value takes no bytes."""
-        if isinstance(avro, list):  # the number of the member takes a byte
+        """Returns the number of values without bytes in a value of a type, and True if it takes up no bytes itself."""
+        if isinstance(avro, list):  # the number of the member takes up a byte
             return max((self.of(member)[0] for member in avro), default=0), False
         if isinstance(avro, str):
             if avro in self.known:

@@ -1,8 +1,8 @@
 """Reads Avro as Confluent's ``AvroConverter`` does (``io.confluent.connect.avro.AvroData``).
 
 fastavro reads the bytes; this module turns logical types, unions and names into Connect's. The converter's defaults
-hold: Connect's metadata stays, enums become texts, a union of null and one type becomes that type, and any other union
-becomes a struct.
+apply: Connect's metadata stays, enums become strings, a union of null and one type becomes that type, and any other
+union becomes a struct.
 """
 
 import io
@@ -56,7 +56,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,), "array": (list,), "map": (dict,),
 }  # fmt: skip
 _WRONG = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, DataError)
-"""Errors of converting a default, which may be any JSON."""
+"""The errors of converting a default, which may be any JSON."""
 _SAME = (("int", "long"), ("float", "double"))
 
 
@@ -68,7 +68,7 @@ class Avro:
         schema: The Connect schema.
         read: A function from bytes to the value; raises ``DataError`` SMT416.
         source: The Avro schema, of which ``schema`` is the Connect schema.
-        names: The named types that it uses.
+        names: The named types that the schema uses.
     """
 
     schema: Schema
@@ -97,13 +97,13 @@ def avro_of(text: str, references: Sequence[str] = (), place: str = "avro", *, d
 
     Args:
         text: The schema as JSON.
-        references: The schemas that it refers to, each after the schemas that it refers to itself.
+        references: The schemas that it refers to. Each follows the schemas that it refers to itself.
         place: The schema's name in messages.
         declared: True if the schema comes from declared columns: decimals are then limited to their precision, which
             Connect does not check.
 
     Raises:
-        ConfigError: SMT273, the text is not an Avro schema, or too large, or Connect has no schema for it.
+        ConfigError: SMT273 if the string is not an Avro schema or is too large, or if Connect has no schema for it.
     """
     try:
         return with_room(lambda texts: _prepared(texts, _ConnectBuilder(place, declared)), (*references, text))
@@ -114,7 +114,7 @@ def avro_of(text: str, references: Sequence[str] = (), place: str = "avro", *, d
 
 
 def _prepared(texts: Sequence[str], builder: "_ConnectBuilder") -> Avro:
-    """Returns the last of some schemas; the others are schemas of names that it uses."""
+    """Returns the last of some schemas. The other schemas are those of names that it uses."""
     bare_names: dict[str, Any] = {}
     marked_names: dict[str, Any] = {}
     for text in texts:
@@ -141,7 +141,7 @@ def _prepared(texts: Sequence[str], builder: "_ConnectBuilder") -> Avro:
 
 
 def stamped(schema: Schema, version: int) -> Schema | None:
-    """Returns a schema with a version (``AvroData.toConnectSchema``); None if it already has another version."""
+    """Returns a schema with a version (``AvroData.toConnectSchema``); None if it already has a different version."""
     if version < 0 or schema.version == version:
         return schema
     if schema.version is not None:
@@ -150,9 +150,9 @@ def stamped(schema: Schema, version: int) -> Schema | None:
 
 
 def with_version(avro: Avro, version: int) -> Schema | None:
-    """Returns the Connect schema with its version in a registry; None for a logical type of another version.
+    """Returns the Connect schema with its version in a registry; None for a logical type of a different version.
 
-    ``connect.version`` takes precedence. A union of null and a type, or of one type, does not pass a version to its
+    ``connect.version`` takes precedence. A union of null and a type, or of one type, does not give a version to its
     member.
     """
     top = avro.top
@@ -179,7 +179,7 @@ def _take(items: int, width: int) -> None:
     """Takes room for the items of an array or map.
 
     Raises:
-        DataError: SMT459, the items are too many.
+        DataError: SMT459 if there are too many items.
     """
     if items > MAX_ITEMS:
         statement = f"an array or a map has more than {MAX_ITEMS} items"
@@ -188,17 +188,17 @@ def _take(items: int, width: int) -> None:
 
 
 def bare(data: Any) -> Any:
-    """Returns a schema without logical types: fastavro would turn their values into objects that lose information."""
+    """Returns a schema without logical types. With them, fastavro would return objects that lose information."""
     return _keyed(data, None)
 
 
 def _marked(data: Any) -> Any:
-    """Returns a schema with its logical types under a key of ours: fastavro refuses some that Connect writes."""
+    """Returns a schema with its logical types under a key of ours: fastavro rejects some of Connect's types."""
     return _keyed(data, _LOGICAL)
 
 
 def _keyed(data: Any, logical: str | None) -> Any:
-    """Returns a schema with another key for logical types; None: without them."""
+    """Returns a schema with a different key for logical types; None removes them."""
     if isinstance(data, list):
         return [_keyed(item, logical) for item in data]
     if not isinstance(data, dict):
@@ -268,7 +268,7 @@ class _ConnectBuilder:
         return schema, convert
 
     def bounded(self, schema: Schema) -> Schema:
-        """Returns the schema; raises if it is too large."""
+        """Returns the schema. Raises an error if it is too large."""
         reason = excess(schema)
         if reason is not None:
             raise self.refused(reason)
@@ -325,7 +325,7 @@ class _ConnectBuilder:
         return Schema(Type.ARRAY, values=schema), read
 
     def entries(self, entry: dict[str, Any]) -> tuple[Schema, Convert]:
-        """Returns a map whose keys are not texts; Connect writes such a map as an array of entries."""
+        """Returns a map whose keys are not strings. Connect writes such a map as an array of entries."""
         struct, convert = self.build(entry)
         self.refuse_endless(entry)
         fields, width = struct.by_name, struct.width
@@ -460,7 +460,7 @@ def _whole(value: Any) -> int | None:
 
 
 def _narrow(kind: Type) -> tuple[Schema, Convert]:
-    """Returns an integer of 8 or 16 bits, which Avro stores in 32.
+    """Returns an integer of 8 or 16 bits, which Avro stores in 32 bits.
 
     Connect would cut a larger number: 300 would be 44.
     """
@@ -498,7 +498,7 @@ def _decimal(avro: dict[str, Any], scale: int, precision: Any) -> tuple[Schema, 
 
 
 def _within_digits(schema: Schema, convert: Convert) -> Convert:
-    """Returns a converter that refuses numbers with more digits than the column declares."""
+    """Returns a converter that rejects numbers with more digits than the column declares."""
     precision = schema.precision or MAX_DIGITS
     limit = Decimal((0, (1,), precision - schema.scale))
 
@@ -531,7 +531,7 @@ def _nullable(convert: Convert) -> Convert:
 
 
 def entry_of(array: dict[str, Any], names: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Returns the record in an array if the record is the entry of a map whose keys are not texts; else None."""
+    """Returns the record in an array if it is the entry of a map whose keys are not strings; else None."""
     items = array["items"]
     record = names.get(items) if isinstance(items, str) else items
     if isinstance(record, dict) and _is_entry(record):

@@ -1,7 +1,7 @@
 """Writes Connect schemas and values as Avro, as ``io.confluent.connect.avro.AvroData`` does.
 
-The converter's defaults hold: the Avro schema contains Connect's metadata, enums that were read as texts are written
-as texts, and a union that was read as a struct becomes a union again.
+The converter's defaults apply: the Avro schema contains Connect's metadata, enums that were read as strings are written
+as strings, and a union that was read as a struct becomes a union again.
 """
 
 import io
@@ -57,7 +57,7 @@ def avro_out(schema: Schema) -> AvroOut:
     """Prepares a Connect schema for writing as Avro.
 
     Raises:
-        ConfigError: SMT274, all names that Avro refuses.
+        ConfigError: SMT274, for all names that Avro rejects.
     """
     builder = _AvroBuilder()
     avro = builder.build(schema)
@@ -73,7 +73,7 @@ def avro_out(schema: Schema) -> AvroOut:
 
 
 def avro_writer(schema: Schema, text: str) -> Callable[[Any], bytes]:
-    """Returns a function that writes values of a Connect schema with an Avro schema; it raises ``DataError`` SMT440."""
+    """Returns a function that writes values of a Connect schema with an Avro schema. It raises ``DataError`` SMT440."""
     parsed = parse_schema(bare(json.loads(text)), named_schemas={})
     convert = _converter(schema)
 
@@ -89,7 +89,7 @@ def avro_writer(schema: Schema, text: str) -> Callable[[Any], bytes]:
 
 
 def avro_problems(schema: Schema) -> list[Problem]:
-    """Returns a problem SMT274 for each name that Avro refuses."""
+    """Returns a problem SMT274 for each name that Avro rejects."""
     builder = _AvroBuilder()
     builder.build(schema)
     return list(dict.fromkeys(builder.problems))
@@ -112,7 +112,7 @@ class _AvroBuilder:
     unnamed: int = 0
 
     def build(self, schema: Schema, *, bare: bool = False) -> Any:
-        """Returns the Avro schema of a Connect schema; ``bare``: without the union that allows null."""
+        """Returns the Avro schema of a Connect schema. With ``bare``, the union that allows null is left out."""
         if schema.name == UNION:
             return [*(["null"] if schema.optional else []), *(self.build(c, bare=True) for _, c in schema.fields)]
         if schema.type is Type.STRUCT:
@@ -127,7 +127,7 @@ class _AvroBuilder:
         if bare or not schema.optional:
             return avro
         if schema.default is not None:
-            return [avro, "null"]  # Avro takes a default for a value of the first member
+            return [avro, "null"]  # in Avro, a default is a value of the first member
         return ["null", avro]
 
     def described(self, schema: Schema) -> Any:
@@ -202,7 +202,7 @@ class _AvroBuilder:
         return avro
 
     def entry(self, schema: Schema) -> dict[str, Any]:
-        """Returns the record of an array, which stands for a map whose keys are not texts."""
+        """Returns the record of an array that stands for a map whose keys are not strings."""
         assert schema.keys is not None and schema.values is not None
         if schema.name is None:
             names = {"name": "MapEntry", "namespace": _SPACE}
@@ -248,7 +248,7 @@ def _default(schema: Schema, value: Any) -> Any:
         pairs = []
         for k, v in value.items():
             pairs.append((_default(schema.keys, k), _default(schema.values, v)))
-        # maps of Avro have texts as keys; Connect writes other maps as arrays of entries
+        # Avro's maps have strings as keys; Connect writes other maps as arrays of entries
         texts = schema.keys.type is Type.STRING and not schema.keys.optional
         if texts:
             return dict(pairs)
@@ -261,7 +261,7 @@ def _default(schema: Schema, value: Any) -> Any:
 
 
 def _printed(avro: Any, space: str, seen: dict[str, Any]) -> Any:
-    """Returns a schema as Avro prints it: a named type in full at its first use, and by name at later uses."""
+    """Returns a schema as printed by Avro: a named type in full at its first use, and by name at later uses."""
     if isinstance(avro, list):
         return [_printed(member, space, seen) for member in avro]
     if not isinstance(avro, dict):
@@ -293,7 +293,7 @@ def _printed(avro: Any, space: str, seen: dict[str, Any]) -> Any:
 
 
 def _converter(schema: Schema) -> Convert | None:
-    """Returns a function from a value to the value that fastavro writes; None if both are the same."""
+    """Returns a function that converts a value to the value that fastavro writes; None if both are the same."""
     convert = _required_converter(schema)
     if convert is None or not schema.optional:
         return convert
@@ -326,7 +326,10 @@ def _logical(schema: Schema) -> Convert:
 
 
 def _unscaled(value: Decimal, scale: int, size: int | None) -> bytes:
-    """Returns an unscaled value in two's complement, as ``BigInteger.toByteArray``; ``size``: of a fixed type."""
+    """Returns an unscaled value in two's complement, as ``BigInteger.toByteArray`` does.
+
+    ``size`` is that of a fixed type.
+    """
     sign, digits, exponent = value.as_tuple()
     if not isinstance(exponent, int) or exponent != -scale:
         raise ValueError("another scale")
@@ -356,7 +359,7 @@ def _of_struct(schema: Schema) -> Convert | None:
 
 
 def _of_union(schema: Schema) -> Convert:
-    """Returns a function to the member that is set, with its type's name, so that fastavro does not guess the type."""
+    """Returns a function that returns the set member with its type's name, so that fastavro does not guess the type."""
     parts = []
     for name, child in schema.fields:
         parts.append((name, _avro_name(child), _converter(child)))

@@ -1,8 +1,8 @@
 """JSON Schema as Connect schemas, by the rules of Confluent's ``JsonSchemaData.toConnectSchema``.
 
-A document first becomes Connect's own schema JSON, which ``model.schema_json`` reads: so names, versions, defaults and
-logical types have one reader. Values are read as by Connect's converter of JSON, except maps whose keys are not texts,
-and unions.
+A document first becomes Connect's own schema JSON, which ``model.schema_json`` reads. Names, versions, defaults and
+logical types therefore have only one reader. Values are read as by Connect's JSON converter, except unions and maps
+whose keys are not strings.
 """
 
 import json
@@ -20,7 +20,7 @@ from dagster_smt.model.schema_size import MAX_LEVELS, excess
 from dagster_smt.model.topics.format import Format
 
 ONE_OF = "io.confluent.connect.json.OneOf"
-"""The name of the struct that stands for a union, and the beginning of its fields' names (``JsonSchemaData``)."""
+"""The name of the struct that stands for a union, and the prefix of its field names (``JsonSchemaData``)."""
 _NUMBERS = ("int8", "int16", "int32", "int64", "float32", "float64", "bytes")
 _PLAIN = {"boolean": "boolean", "string": "string", "integer": "int64", "number": "double"}
 _CONNECT = {"float32": "float", "float64": "double"}
@@ -46,7 +46,7 @@ class JsonSchema:
     Attributes:
         schema: The Connect schema.
         name: The title of the schema; None without one.
-        read: A function from JSON text to the value; it raises ``DataError``.
+        read: A function from JSON to the value; it raises ``DataError``.
     """
 
     schema: Schema
@@ -59,12 +59,12 @@ def json_schema_of(text: str, references: Mapping[str, str], form: Format, place
 
     Args:
         text: The document.
-        references: The texts of other documents, by the name that ``$ref`` has.
+        references: The texts of other documents, by the name in ``$ref``.
         form: The format of the values.
         place: The name of the schema in problems.
 
     Raises:
-        ConfigError: SMT273, the document is not JSON Schema, or this package cannot read a part of it.
+        ConfigError: SMT273 if the document is not JSON Schema, or if this package cannot read a part of it.
     """
     optional = form.settings.get("use.optional.for.nonrequired", "").lower() == "true"
     try:
@@ -94,7 +94,7 @@ class _NodeReader:
         self.documents, self.optional, self.place = documents, optional, place
 
     def read(self, node: Any, document: str, around: tuple[str, ...]) -> Node:
-        """Returns the schema JSON of a node; ``around`` has the references that lead to it."""
+        """Returns the schema JSON of a node. ``around`` contains the references that lead to the node."""
         if len(around) > MAX_LEVELS:
             raise ConfigError(_problem(self.place, f"it has more than {MAX_LEVELS} levels"))
         if not isinstance(node, dict):
@@ -122,7 +122,7 @@ class _NodeReader:
         return self.read(node, name, (*around, f"{name}#{pointer}"))
 
     def _union(self, node: Mapping[str, Any], branches: Sequence[Any], document: str, around: tuple[str, ...]) -> Node:
-        """Reads ``oneOf`` and ``anyOf``: null and a type are an optional type, several types a struct."""
+        """Reads ``oneOf`` and ``anyOf``. Null and one type become an optional type, several types become a struct."""
         others = []
         for branch in branches:
             if not (isinstance(branch, dict) and branch.get("type") == "null"):
@@ -183,7 +183,7 @@ class _NodeReader:
 
         schema = {"type": "map", "keys": keys, "values": values}
         if keys.get("type") == "string" and not keys.get("optional"):
-            keys["optional"] = True  # with required texts as keys, Connect's JSON has an object
+            keys["optional"] = True  # with required strings as keys, Connect's JSON has an object
         return schema, _unless_null(pairs)
 
     def _struct(self, node: Mapping[str, Any], document: str, around: tuple[str, ...]) -> Node:
@@ -202,7 +202,7 @@ class _NodeReader:
 
 
 def _branches(node: Mapping[str, Any]) -> Sequence[Any] | None:
-    """Returns the types of a union; None for another node. A list of types is a union, too."""
+    """Returns the types of a union; None for a different node. A list of types is also a union."""
     for word in ("oneOf", "anyOf"):
         if isinstance(node.get(word), list):
             return list(node[word])
@@ -220,7 +220,7 @@ def _branches(node: Mapping[str, Any]) -> Sequence[Any] | None:
 
 
 def _implied(node: Mapping[str, Any]) -> str | None:
-    """Returns the type of a node that names none: an enumeration of texts, or an object with properties."""
+    """Returns the type of a node that names no type: an enumeration of strings, or an object with properties."""
     values = node.get("enum")
     if values is None and "const" in node:
         values = [node["const"]]
@@ -232,7 +232,7 @@ def _implied(node: Mapping[str, Any]) -> str | None:
 
 
 def _sorted(properties: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Returns properties by ``connect.index``; those without one follow by name."""
+    """Returns properties by ``connect.index``. Properties without an index follow by name."""
 
     def order(entry: tuple[str, Any]) -> tuple[float, str]:
         index = entry[1].get("connect.index") if isinstance(entry[1], dict) else None
@@ -299,7 +299,7 @@ def _chosen(data: Any, choices: Sequence[tuple[str, Mapping[str, Any], Prepare |
         fits = isinstance(data, kinds) and not (isinstance(data, bool) and bool not in kinds)
         if fits and _has_fields(data, schema):
             return {name: prepare(data) if prepare else data}
-    return data  # the reader of the struct refuses it
+    return data  # the reader of the struct rejects it
 
 
 def _has_fields(data: Any, schema: Mapping[str, Any]) -> bool:

@@ -26,7 +26,7 @@ class JsonSchemaOut:
     Attributes:
         name: The schema's title; None without one.
         text: The document.
-        write: A function from a value to JSON text; it raises ``DataError``.
+        write: A function from a value to JSON; it raises ``DataError``.
     """
 
     name: str | None
@@ -96,7 +96,7 @@ def _has_texts_as_keys(schema: Schema) -> bool:
 
 
 def _entries(schema: Schema) -> Callable[[Any], Any] | None:
-    """Returns a function that turns Connect's pairs ``[key, value]`` into objects; None if there are no such maps."""
+    """Returns a function that converts Connect's pairs ``[key, value]`` to objects; None if there are no such maps."""
     if schema.type is Type.STRUCT:
         inner = {}
         for name, child in schema.fields:

@@ -1,6 +1,6 @@
-"""Protobuf's descriptors: pools of files, published files, options of fields, and message indexes.
+"""Protobuf's descriptors: pools of files, published files, field options, and message indexes.
 
-A registry stores its users' files, and expects that clients have Confluent's and Google's published files:
+A registry stores its users' files, and expects clients to have Confluent's and Google's published files:
 ``ProtobufSchema`` lists them (``KNOWN_DEPENDENCIES``). Message indexes are the path to a message in its file;
 ``MessageIndexes`` writes them before a value.
 """
@@ -24,7 +24,7 @@ TAG, TYPE, ENUM, UNION = (f"{CONNECT_PROTOBUF}.{name}" for name in ("Tag", "Type
 CONNECT_TYPE = "connect.type"
 VARIANT = "org.apache.kafka.connect.data.Variant"
 ENTRY = "Entry"
-"""The end of the name of a message that is the entry of a map."""
+"""The suffix of the name of a message that is the entry of a map."""
 LOCATIONS = {
     "confluent.type.Decimal": "confluent/type/decimal.proto",
     "confluent.type.Variant": "confluent/type/variant.proto",
@@ -45,7 +45,7 @@ _SHIPPED = {
     "google/type/timeofday.proto": "google.type.TimeOfDay hours:int32 minutes:int32 seconds:int32 nanos:int32",
 }
 META = "confluent/meta.proto"
-"""The file of Confluent's options, which texts of schemas use for fields."""
+"""The file of Confluent's options, which schemas use for fields."""
 _FIELD_META = 1088
 _GENERATED = re.compile(r"google/(protobuf|type)/[a-z_]+\.proto")
 _FAILED = "Couldn't build proto file into descriptor pool: "
@@ -57,10 +57,10 @@ def refused(place: str, statement: str, hint: str = "read the values as bytes, o
 
 
 def pool_of(files: Sequence[bytes], place: str) -> tuple[DescriptorPool, FileDescriptorProto]:
-    """Returns a pool of serialized files, each after the files that it imports, and the last file.
+    """Returns a pool of serialized files, and the last file. Each file follows the files that it imports.
 
     Raises:
-        ConfigError: SMT273, a file is not a file of Protobuf, or does not fit the others.
+        ConfigError: SMT273 if a file is not a Protobuf file, or does not fit the others.
     """
     pool, known = DescriptorPool(), set[str]()
     if not files:
@@ -170,7 +170,7 @@ def message_of(pool: DescriptorPool, file: FileDescriptorProto, message: str | S
     """Returns the descriptor of a message by its full name, or by its indexes in a file. No indexes: the first message.
 
     Raises:
-        ConfigError: SMT273, the file has no such message.
+        ConfigError: SMT273 if the file has no such message.
     """
     if isinstance(message, str):
         name = message
@@ -183,10 +183,10 @@ def message_of(pool: DescriptorPool, file: FileDescriptorProto, message: str | S
 
 
 def fields_in(descriptor: Any, known: dict[str, int]) -> int:
-    """Returns the number of fields of a message and of all messages in it; ``known``: the counts by full name."""
+    """Returns the number of fields of a message and of all messages inside it. ``known``: the counts by full name."""
     name = descriptor.full_name
     if name not in known:
-        known[name] = 0  # for a message that contains itself; the builder refuses it later
+        known[name] = 0  # for a message that contains itself; the builder rejects it later
         inner = []
         for part in descriptor.fields:
             if part.message_type is not None:
@@ -210,7 +210,7 @@ def read_indexes(data: bytes, start: int) -> tuple[tuple[int, ...], int]:
     """Returns the message indexes at a position, and the position after them.
 
     Raises:
-        DataError: SMT441, the bytes are not message indexes.
+        DataError: SMT441 if the bytes are not message indexes.
     """
     count, at = _varint(data, start)
     if not 0 <= count <= min(len(data) - at, MAX_LEVELS):
@@ -225,7 +225,7 @@ def read_indexes(data: bytes, start: int) -> tuple[tuple[int, ...], int]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Reads a number as Kafka's ``ByteUtils.readVarint``: zigzag, 32 bits in at most five bytes."""
+    """Reads a number as Kafka's ``ByteUtils.readVarint`` does: zigzag, 32 bits in at most five bytes."""
     value = 0
     for shift in range(0, 35, 7):
         if at >= len(data):

@@ -1,7 +1,7 @@
 """Protobuf's scalars, enums, and messages that are single values in Connect (``ProtobufData``'s converters).
 
 Connect has no unsigned numbers: 32-bit ones become INT64, and 64-bit ones become INT64 with the same bits. The
-parameter ``io.confluent.connect.protobuf.Type`` holds Protobuf's type. Values that Connect would cut are refused.
+parameter ``io.confluent.connect.protobuf.Type`` contains Protobuf's type. Values that Connect would cut are rejected.
 """
 
 import math
@@ -22,7 +22,7 @@ _MOST_DIGITS = 10_000
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _NARROW = {"int8": Type.INT8, "int16": Type.INT16}
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799
-"""The seconds from the year 1 to 9999, the range of ``Timestamps``."""
+"""The seconds of the years 1 to 9999, the range of ``Timestamps``."""
 _TOO_BIG = float.fromhex("0x1.ffffffp127")
 """The smallest double that becomes an infinity in 32 bits."""
 _NAMES = {number: name for name, number in SCALARS.items()}
@@ -45,7 +45,7 @@ class Kind:
         schema: The Connect schema.
         read: A function from the runtime's value to Connect's; None if both are the same.
         write: A function from Connect's value to the runtime's; raises ``DataError`` SMT440.
-        fill: For messages, instead of ``write``: a function that puts a value into the message; raises the same.
+        fill: For messages, instead of ``write``: a function that puts a value into the message; raises the same error.
     """
 
     schema: Schema
@@ -66,7 +66,7 @@ def unwritable(where: str, what: str) -> DataError:
 
 
 def scalar(field: Any, where: str, *, checked: bool) -> Kind:
-    """Returns the kind of a field's scalar type; ``checked``: the runtime has checked that texts are UTF-8."""
+    """Returns the kind of a field's scalar type. ``checked``: the runtime has checked that strings are UTF-8."""
     name = _NAMES[field.type]
     if name in _OTHERS:
         return _other(name, where, checked)
@@ -120,7 +120,7 @@ def _other(name: str, where: str, checked: bool) -> Kind:
 
 
 class _Symbols(dict[int, str]):
-    """Symbols by number. A record may have numbers that the schema does not know; Java derives a name for them."""
+    """Symbols by number. A record may contain numbers that the schema does not know; Java derives a name for them."""
 
     def __init__(self, enum: Any):
         super().__init__()
@@ -133,7 +133,7 @@ class _Symbols(dict[int, str]):
 
 
 def enumeration(enum: Any, where: str) -> Kind:
-    """Returns the kind of an enum: a text, with the enum's symbols in the parameters."""
+    """Returns the kind of an enum: a string, with the enum's symbols in the parameters."""
     numbers = {value.name: value.number for value in enum.values}
     parameters = {ENUM: enum.name, **{f"{ENUM}.{name}": str(number) for name, number in numbers.items()}}
 
@@ -182,7 +182,7 @@ def _decimal(params: Mapping[str, str], where: str) -> Kind:
 
 
 def _number(text: str | None) -> int | None:
-    """Returns ``Integer.parseInt``; None for other texts, which Connect ignores."""
+    """Returns ``Integer.parseInt``; None for other strings, which Connect ignores."""
     try:
         if text is not None and text.strip("+-0123456789") == "":
             value = int(text)
@@ -220,7 +220,7 @@ def _date(params: Mapping[str, str], where: str) -> Kind:
 
 
 def _time(params: Mapping[str, str], where: str) -> Kind:
-    """Returns the kind of ``google.type.TimeOfDay``. Connect refuses 24:00 and leap seconds."""
+    """Returns the kind of ``google.type.TimeOfDay``. Connect rejects 24:00 and leap seconds."""
 
     def read(message: Any) -> JavaDate:
         hours, minutes, seconds, nanos = message.hours, message.minutes, message.seconds, message.nanos
@@ -239,7 +239,7 @@ def _time(params: Mapping[str, str], where: str) -> Kind:
 
 
 def _timestamp(params: Mapping[str, str], where: str) -> Kind:
-    """Returns the kind of ``google.protobuf.Timestamp``, of the years 1 to 9999, as ``Timestamps`` checks."""
+    """Returns the kind of ``google.protobuf.Timestamp``, for the years 1 to 9999, as checked by ``Timestamps``."""
 
     def read(message: Any) -> JavaDate:
         seconds, nanos = message.seconds, message.nanos
@@ -272,7 +272,7 @@ LOGICAL: dict[str, tuple[dict[str, str], Callable[[Mapping[str, str], str], Kind
 
 
 def is_published(descriptor: Any, fields: Mapping[str, str]) -> bool:
-    """Returns whether a message has exactly the fields of the published message of its name."""
+    """Returns True if a message has exactly the fields of the published message with its name."""
     types = {field.name: field.type for field in descriptor.fields}
     types_of_class = {}
     for name, kind in fields.items():

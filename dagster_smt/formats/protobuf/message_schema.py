@@ -1,9 +1,9 @@
 """Builds the Protobuf schema of a struct, as ``ProtobufData.fromConnectSchema`` does.
 
 The syntax is proto3. Nested structs and enums become nested messages and enums, a map becomes a list of entries (with
-the bytes of a map), and defaults are left out. A field has the number of its parameter ``Tag``; the other fields are
-numbered from 1 in order. ``ProtobufData`` fails if a number is already taken, for example by a field that a stage has
-added. The next free number is used here.
+the bytes of a map), and defaults are left out. A field has the number of its parameter ``Tag``; fields without it are
+numbered from 1 in order. If a number is already taken, for example by a field that a stage has added, ``ProtobufData``
+fails. Here the next free number is used.
 """
 
 from collections.abc import Callable, Mapping
@@ -58,14 +58,14 @@ _HINT = "rename the field or the schema with ReplaceField or SetSchemaMetadata, 
 
 
 def descriptor_of(schema: Schema, name: str = f"{_DEFAULT_NAME}1") -> bytes:
-    """Returns the serialized file of Protobuf for a struct, which is the first message of the file.
+    """Returns the serialized Protobuf file for a struct, which is the first message of the file.
 
     Args:
         schema: The Connect schema.
-        name: The full name of the message if the schema has none.
+        name: The full name of the message if the schema has no name.
 
     Raises:
-        ConfigError: SMT274, Protobuf refuses a name, a number or a type.
+        ConfigError: SMT274 if Protobuf rejects a name, a number or a type.
     """
     if schema.type is not Type.STRUCT or is_union(schema):
         raise _refused(schema.label, "a message of Protobuf must be a struct")
@@ -77,7 +77,7 @@ def descriptor_of(schema: Schema, name: str = f"{_DEFAULT_NAME}1") -> bytes:
             file.package = package
         file.message_type.append(builder.message(short, schema))
         raw: bytes = file.SerializeToString(deterministic=True)
-    except ValueError:  # a text that is not Unicode, or a parameter that is not a number
+    except ValueError:  # a string that is not Unicode, or a parameter that is not a number
         raise _refused(short, "it has a name or a number that Protobuf refuses") from None
     try:
         pool_of([raw], "")
@@ -87,7 +87,7 @@ def descriptor_of(schema: Schema, name: str = f"{_DEFAULT_NAME}1") -> bytes:
 
 
 def is_union(schema: Schema) -> bool:
-    """Returns whether a struct is a oneof."""
+    """Returns True if a struct is a oneof."""
     return schema.type is Type.STRUCT and (schema.name or "").startswith(UNION)
 
 
@@ -184,10 +184,9 @@ class _DescriptorBuilder:
         return self.nested(parent, short, make)
 
     def nested(self, parent: DescriptorProto, name: str, make: Callable[[], DescriptorProto]) -> str:
-        """Adds a message to another, unless the other already has it. Two messages with one name must be equal.
+        """Adds a message to another, unless the other already has it. Two messages with the same name must be equal.
 
-        To compare them, ``make`` builds the message again, with the numbers of unnamed types that held at the first
-        time.
+        To compare them, ``make`` builds the message again, with the numbers that unnamed types had the first time.
         """
         at = (id(parent), name)
         existing = next((one for one in parent.nested_type if one.name == name), None)
@@ -203,7 +202,7 @@ class _DescriptorBuilder:
         return name
 
     def enum(self, parent: DescriptorProto, parameters: Mapping[str, str]) -> str:
-        """Adds an enum. Its symbols are in the order of their numbers, because proto3 requires 0 to be the first."""
+        """Adds an enum. Its symbols are ordered by their numbers, because proto3 requires 0 to be the first."""
         name = parameters[ENUM]
         prefix = f"{ENUM}."
         symbols = []

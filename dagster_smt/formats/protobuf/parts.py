@@ -26,7 +26,7 @@ class FieldCodec:
 
 
 def getter(descriptor: Any, kind: Kind) -> Take:
-    """Returns a function to the value of a field, which is Protobuf's default if the field is not set."""
+    """Returns a function that returns the value of a field, or Protobuf's default if the field is not set."""
     get, convert = attrgetter(descriptor.name), kind.read
     if convert is None:
         return get
@@ -34,7 +34,7 @@ def getter(descriptor: Any, kind: Kind) -> Take:
 
 
 def if_present(descriptor: Any, take: Take) -> Take:
-    """Returns a function to the value of a field if the field is set, else None."""
+    """Returns a function that returns the value of a field if the field is set, else None."""
     has, name = message_factory.GetMessageClass(descriptor.containing_type).HasField, descriptor.name
     return lambda message: take(message) if has(message, name) else None
 
@@ -56,13 +56,13 @@ def putter(descriptor: Any, kind: Kind) -> Fill:
 
 
 def struct_reader(parts: Sequence[FieldCodec]) -> Take:
-    """Returns a function from a message to a dict with all its fields."""
+    """Returns a function that converts a message to a dict with all its fields."""
     takes = tuple((part.name, part.take) for part in parts)
     return lambda message: {name: take(message) for name, take in takes}
 
 
 def struct_writer(parts: Sequence[FieldCodec], where: str) -> Fill:
-    """Returns a function that puts a dict into a message; null leaves a field unset."""
+    """Returns a function that puts a dict into a message. Null leaves a field unset."""
     puts = tuple((part.name, part.put) for part in parts)
 
     def fill(message: Any, value: Any) -> None:
@@ -77,7 +77,7 @@ def struct_writer(parts: Sequence[FieldCodec], where: str) -> Fill:
 
 
 def list_reader(name: str, kind: Kind) -> Take:
-    """Returns a function from a repeated field to a list."""
+    """Returns a function that converts a repeated field to a list."""
     get, convert, width = attrgetter(name), kind.read, kind.schema.width
 
     def read(message: Any) -> list[Any]:
@@ -110,7 +110,7 @@ def list_writer(name: str, kind: Kind, where: str) -> Fill:
 
 
 def map_reader(name: str, keys: Kind, values: Kind) -> Take:
-    """Returns a function from a map of Protobuf to a dict."""
+    """Returns a function that converts a Protobuf map to a dict."""
     get, key, value = attrgetter(name), keys.read or _same, values.read or _same
     width = values.schema.width
 
@@ -123,9 +123,9 @@ def map_reader(name: str, keys: Kind, values: Kind) -> Take:
 
 
 def entries_reader(name: str, key: Take, value: Take, width: int) -> Take:
-    """Returns a function from a list of entries to a dict.
+    """Returns a function that converts a list of entries to a dict.
 
-    Of two equal keys the later entry counts; missing keys and values have Protobuf's defaults.
+    If two entries have equal keys, the later entry wins. Missing keys and values have Protobuf's defaults.
     """
     get = attrgetter(name)
 
@@ -138,7 +138,7 @@ def entries_reader(name: str, key: Take, value: Take, width: int) -> Take:
 
 
 def map_writer(name: str, keys: Kind, values: Kind, where: str) -> Fill:
-    """Returns a function that puts a dict into a map of Protobuf.
+    """Returns a function that puts a dict into a Protobuf map.
 
     A null value becomes Protobuf's default, as in ``ProtobufData``.
     """
@@ -160,7 +160,7 @@ def map_writer(name: str, keys: Kind, values: Kind, where: str) -> Fill:
 
 
 def entries_writer(name: str, key: Fill, value: Fill, where: str) -> Fill:
-    """Returns a function that puts a dict into a list of entries. An entry with a null value has only its key."""
+    """Returns a function that puts a dict into a list of entries. An entry with a null value only has its key."""
 
     def put(message: Any, pairs: Any) -> None:
         entries = getattr(message, name)

@@ -1,10 +1,10 @@
 """Reads and writes Protobuf as Confluent's ``ProtobufConverter`` does (``ProtobufData``).
 
 The runtime reads the bytes; this module turns names, oneofs, maps and logical types into Connect's. The converter's
-defaults hold (``ProtobufDataConfig``): every field is optional and has its number as the parameter ``Tag``; an enum is
-a text; a oneof ``x`` is a struct ``x_0`` with the one field that is set; Google's wrappers are structs within a message
-and plain values at the root. In proto3, a field without ``optional`` that is not a message is never null: if it is
-missing, it has Protobuf's default, 0, "" or an empty list. Unknown fields are skipped.
+defaults apply (``ProtobufDataConfig``): every field is optional and has its number as the parameter ``Tag``; an enum is
+a string; a oneof ``x`` is a struct ``x_0`` with the one field that is set; Google's wrappers are structs within a
+message and plain values at the root. In proto3, a field without ``optional`` that is not a message is never null: if it
+is missing, it has Protobuf's default, 0, "" or an empty list. Unknown fields are skipped.
 """
 
 from collections.abc import Callable, Sequence
@@ -85,13 +85,14 @@ def protobuf_of(files: Sequence[bytes], message: str | Sequence[int], place: str
     """Prepares a message of a Protobuf schema.
 
     Args:
-        files: Serialized ``FileDescriptorProto``, each after the files that it imports. The last file contains the
+        files: Serialized ``FileDescriptorProto``. Each follows the files that it imports. The last file contains the
             message. Published files of Confluent and Google may be missing.
         message: The message's full name, or its indexes.
         place: The schema's name in messages.
 
     Raises:
-        ConfigError: SMT273, the files are not a Protobuf schema, or too large, or Connect has no schema for them.
+        ConfigError: SMT273 if the files are not a Protobuf schema or are too large, or if Connect has no schema for
+            them.
     """
     try:
         return with_room(lambda files: _prepared(files, message, place), files)
@@ -165,7 +166,7 @@ class _KindBuilder:
     syntaxes: dict[str, str] = field(default_factory=dict)
 
     def root(self, descriptor: Any) -> Kind:
-        """Returns the kind of a whole record. A wrapper is the value in it."""
+        """Returns the kind of a whole record. A wrapper becomes the value inside it."""
         if descriptor.full_name not in _WRAPPERS or [part.name for part in descriptor.fields] != ["value"]:
             return self.message(descriptor, "")
         (part,) = descriptor.fields
@@ -185,7 +186,7 @@ class _KindBuilder:
         prefix = f"{where}." if where else ""
         proto = DescriptorProto()
         descriptor.CopyToProto(proto)
-        # protoc puts each 'optional' field of proto3 into a oneof of its own, which Connect does not show
+        # protoc puts each 'optional' field of proto3 into its own oneof, which Connect does not show
         lone = {part.name for part in proto.field if part.proto3_optional}
         unions = []
         for one in descriptor.oneofs:
@@ -199,7 +200,7 @@ class _KindBuilder:
         for child in descriptor.fields:
             if child.name not in inside:
                 parts.append(self.part(child, prefix + child.name, nullable=child.name in lone or self.proto2(child)))
-        # the same message may stand beside itself, but not inside itself
+        # a message may appear next to itself, but not inside itself
         self.open.discard(name)
         if len({part.name for part in parts}) < len(parts):
             raise self.refused(f"'{name}' has a oneof and a field with the same name in Connect")
@@ -210,7 +211,7 @@ class _KindBuilder:
         return Kind(schema, struct_reader(parts), fill=struct_writer(parts, where))
 
     def part(self, proto_field: Any, where: str, *, nullable: bool) -> FieldCodec:
-        """Returns a field outside of oneofs; ``nullable``: it is declared ``optional``."""
+        """Returns a field outside of oneofs. ``nullable``: the field is declared ``optional``."""
         if proto_field.is_repeated and proto_field.type == MESSAGE and _is_entry(proto_field.message_type):
             return self.map(proto_field, where)
         kind = self.kind(proto_field, where)
@@ -317,14 +318,14 @@ class _KindBuilder:
 
 
 def _is_entry(descriptor: Any) -> bool:
-    """Returns whether Connect reads a repeated message as the entries of a map."""
+    """Returns True if Connect reads a repeated message as the entries of a map."""
     names = [part.name for part in descriptor.fields]
     alike = names == ["key", "value"] and not any(part.is_repeated for part in descriptor.fields)
     return alike and descriptor.name.endswith(ENTRY)
 
 
 def _map_name(entry: str) -> str:
-    """Returns Connect's name of a map: the field's name, derived back from protoc's name of the entry."""
+    """Returns Connect's name for a map: the field's name, derived from protoc's name for the entry."""
     name = entry.removesuffix(ENTRY)
     chars = []
     for c in name[1:]:

@@ -1,7 +1,7 @@
 """Reads Protobuf schemas from a registry: serialized descriptors, or text, which ``protoc`` compiles.
 
 Confluent's registry returns descriptors on request (``ProtobufSchema.formattedString``). Other registries return the
-text that Java's producers have registered. ``protoc`` is part of the package grpcio-tools, the extra ``protoc``.
+source text that Java's producers have registered. ``protoc`` is part of the package grpcio-tools, the extra ``protoc``.
 """
 
 import base64
@@ -37,24 +37,24 @@ extend google.protobuf.FieldOptions { Meta field_meta = 1088; }
 extend google.protobuf.EnumOptions { Meta enum_meta = 1088; }
 extend google.protobuf.EnumValueOptions { Meta enum_value_meta = 1088; }
 """
-"""The options that Confluent's texts use for fields. ``protoc`` refuses unknown options."""
+"""The options that Confluent's schemas use for fields. ``protoc`` rejects unknown options."""
 
 
 def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: str = "protobuf") -> list[bytes]:
     """Returns the files of a registry's schema.
 
     Args:
-        text: The file with the messages: its serialized ``FileDescriptorProto`` in base64, or the text itself.
-        references: Pairs of a name in imports and a file, each after the files that it refers to itself.
+        text: The file with the messages: its serialized ``FileDescriptorProto`` in base64, or the source text itself.
+        references: Pairs of a name in imports and a file. Each follows the files that it refers to itself.
         place: The schema's name in messages.
 
     Returns:
-        Serialized ``FileDescriptorProto``, each after the files that it imports. References have their names in
+        Serialized ``FileDescriptorProto``. Each follows the files that it imports. References have their names in
         imports: Confluent's registry calls every file ``default`` (``ProtobufSchema.DEFAULT_NAME``).
 
     Raises:
-        ConfigError: SMT273, the text is not Protobuf.
-        EngineError: SMT637, the schema is text, and ``protoc`` is not installed.
+        ConfigError: SMT273 if the text is not Protobuf.
+        EngineError: SMT637 if the schema is source text, and ``protoc`` is not installed.
     """
     known, texts = {}, {}
     for name, reference in references:
@@ -81,7 +81,7 @@ def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: st
 
 
 def _serialized(text: str, name: str) -> FileDescriptorProto | None:
-    """Returns the file in a text of base64, with ``name`` unless it is empty; None if the text is source text."""
+    """Returns the file from a base64 string, with ``name`` unless it is empty; None if the string is source text."""
     try:
         file = FileDescriptorProto.FromString(base64.b64decode(text, validate=True))
     except (ValueError, DecodeError):
@@ -126,8 +126,8 @@ def _compiled(texts: tuple[tuple[str, str], ...], known: tuple[bytes, ...], plac
 def _protoc(folder: Path, texts: Mapping[str, str], known: Sequence[bytes], place: str) -> bytes:
     """Runs ``protoc``, and returns its set of descriptors.
 
-    A registry's names could attack the process. So its files are in a folder of their own, where Python does not search
-    for modules, and have absolute paths, which cannot be options.
+    A registry's names could attack the process. Its files are therefore in a folder of their own, where Python does not
+    search for modules, and have absolute paths, which cannot be options.
     """
     root, imports, out = folder / "files", folder / "known.desc", folder / "out.desc"
     paths = [root / name for name in texts]
@@ -154,14 +154,14 @@ def _write(path: Path, text: str, place: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    except (OSError, UnicodeEncodeError):  # a name too long, or a folder that is a file, too
+    except (OSError, UnicodeEncodeError):  # a name that is too long, or a folder that is also a file
         raise refused(
             place, "its files cannot be stored in a folder", "register its references with other names"
         ) from None
 
 
 def _imported(texts: Mapping[str, str]) -> Iterable[FileDescriptorProto]:
-    """Returns the published files that texts import. Files in the folder take precedence over them."""
+    """Returns the published files that texts import. Files in the folder take precedence over the published files."""
     imports = []
     for text in texts.values():
         imports.extend(_IMPORT.findall(text))
@@ -174,7 +174,7 @@ def _imported(texts: Mapping[str, str]) -> Iterable[FileDescriptorProto]:
 
 
 def _first_mistake(output: str) -> str:
-    """Returns the first message of ``protoc`` with a place in the text, after warnings and logs."""
+    """Returns the first message of ``protoc`` that names a position in the text, after warnings and logs."""
     lines = []
     for line in output.splitlines():
         if line.strip() and "warning:" not in line:

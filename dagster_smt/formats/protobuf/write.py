@@ -1,8 +1,8 @@
 """Writes values of any Connect struct as Protobuf, as ``ProtobufData.fromConnectData`` does.
 
-A schema that did not come from Protobuf, or that a chain has changed, differs from the schema that its message has when
-it is read. So null is written as the field's default, and the name of a oneof comes from the name of its schema, not
-from the name of its field.
+A schema that did not come from Protobuf, or that a chain has changed, differs from the schema that the message has when
+it is read again. For this reason null is written as the field's default, and the name of a oneof comes from the name of
+its schema, not from the name of its field.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ class ProtobufOut:
     """A Connect schema as Protobuf, with its writer.
 
     Attributes:
-        file: The serialized file of Protobuf. The struct is its first message.
+        file: The serialized Protobuf file. The struct is its first message.
         name: The message's full name.
         write: A function from a value to bytes; raises ``DataError`` SMT440.
     """
@@ -39,10 +39,10 @@ def protobuf_out(schema: Schema, name: str = "ConnectDefault1") -> ProtobufOut:
 
     Args:
         schema: The Connect schema of a struct.
-        name: The full name of the message if the schema has none.
+        name: The full name of the message if the schema has no name.
 
     Raises:
-        ConfigError: SMT274, Protobuf refuses a name, a number or a type.
+        ConfigError: SMT274 if Protobuf rejects a name, a number or a type.
     """
     file = descriptor_of(schema, name)
     write, convert = protobuf_of([file], (0,)).write, _struct(schema)
@@ -52,7 +52,7 @@ def protobuf_out(schema: Schema, name: str = "ConnectDefault1") -> ProtobufOut:
 
 
 def _converter(schema: Schema) -> Convert | None:
-    """Returns a function from a value to a value of the message's schema; None if both are the same."""
+    """Returns a function that converts a value to a value of the message's schema; None if both are the same."""
     if schema.type is Type.STRUCT:
         return _struct(schema)
     inner = _converter(schema.values) if schema.values is not None else None

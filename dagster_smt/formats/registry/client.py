@@ -1,7 +1,7 @@
 """The client of a schema registry: schemas by id, and ids by schema.
 
 It uses the client of ``confluent-kafka``, for every registry with Confluent's REST interface. That client caches
-schemas, so that a process requests each schema once.
+schemas, so that a process requests each schema only once.
 """
 
 import time
@@ -31,15 +31,15 @@ _BEARER = {
     "bearer.auth.identity.pool.id": "",
 }
 _SECONDS = 30
-"""Most seconds for one answer of the registry, from the request to the last byte."""
+"""The maximum time for one answer of the registry, from the request to the last byte, in seconds."""
 _MOST_BYTES = 10_000_000
-"""Most bytes of one answer, and of the texts of a schema with all its references."""
+"""The maximum size, in bytes, of one answer, and of a schema with all its references."""
 _MOST_REFERENCES = 1000
-"""Most references of a schema, including references of references. Each is a request to the registry."""
+"""The maximum number of references of a schema, including references of references. Each is a separate request."""
 _LARGEST_ID = 2**31 - 1
 """The largest id of a schema: Confluent's clients and registries use Java's ``int``."""
 _REFUSED = (400, 409, 422)
-"""The status codes of a registry that refuses a schema."""
+"""The status codes of a registry that rejects a schema."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class RegistrySchema:
     """A schema in a registry.
 
     Attributes:
-        text: Avro and JSON Schema as JSON; Protobuf as the file's descriptor in base64, or as text if the registry has
-            no other form.
+        text: Avro and JSON Schema as JSON; Protobuf as the file's descriptor in base64, or as source text if the
+            registry has no other form.
         references: (name, text) of each reference, after the references that it has itself.
         rules: The rules that consumers apply.
-        tags: The tags in the metadata of the schema: a pattern of full names of fields, and the tags.
+        tags: The tags in the metadata of the schema: a pattern for full field names, and the tags.
     """
 
     text: str
@@ -61,15 +61,15 @@ class RegistrySchema:
 
 
 def schema_by_id(options: Options, number: int, kind: SchemaKind) -> RegistrySchema:
-    """Returns the schema of an id.
+    """Returns the schema with an id.
 
     Raises:
-        DataError: SMT441, the registry has no such schema, or the schema is of another kind; SMT273, its references
-        form a
-            circle, or are too many.
-        EngineError: SMT636, the registry does not answer; SMT582, an option refers to a secret that is missing here.
+        DataError: SMT441 if the registry has no such schema, or the schema is of a different kind; SMT273 if its
+            references form a circle, or are too many.
+        EngineError: SMT636 if the registry does not answer; SMT582 if an option refers to a secret that is missing
+            here.
     """
-    if number > _LARGEST_ID:  # a record can claim any; registries answer such a request in various ways
+    if number > _LARGEST_ID:  # a record can claim any id; registries answer such a request in various ways
         raise _unknown(number, "no registry gives such an id")
     form = "serialized" if kind == "PROTOBUF" else None
 
@@ -97,7 +97,7 @@ class SubjectVersion:
         number: The version.
         kind: The kind of the schema.
         schema: The schema.
-        tags: The tags in the metadata of the version: a pattern of full names of fields, and the tags.
+        tags: The tags in the metadata of the version: a pattern for full field names, and the tags.
     """
 
     number: int
@@ -107,11 +107,11 @@ class SubjectVersion:
 
 
 def versions_of(options: Options, subject: str) -> tuple[SubjectVersion, ...]:
-    """Returns the versions of a subject, the oldest first, including deleted versions, which records still have.
+    """Returns the versions of a subject, the oldest first. They include deleted versions, which records may still use.
 
     Raises:
-        DataError: SMT442, the registry has no such subject; SMT273, as ``schema_by_id``.
-        EngineError: SMT636, the registry does not answer.
+        DataError: SMT442 if the registry has no such subject; SMT273, as in ``schema_by_id``.
+        EngineError: SMT636 if the registry does not answer.
     """
 
     def ask(client: Any) -> list[SubjectVersion]:
@@ -144,11 +144,11 @@ def _tags(schema: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
 def version_of(options: Options, number: int, subject: str, kind: SchemaKind) -> int:
     """Returns the version of a schema under a subject (``AbstractKafkaAvroDeserializer.schemaVersion``).
 
-    A version in the schema's own metadata takes precedence. Deleted versions count, as in the converter.
+    A version in the schema's own metadata takes precedence. Deleted versions are included, as in the converter.
 
     Raises:
-        DataError: SMT441, the subject does not have the schema; the converter fails, too.
-        EngineError: SMT636, the registry does not answer.
+        DataError: SMT441 if the subject does not have the schema. The converter also fails in this case.
+        EngineError: SMT636 if the registry does not answer.
     """
 
     def error_of(status: int) -> DataError:
@@ -196,11 +196,11 @@ def schema_id(
         text: The schema.
         kind: The schema's kind.
         register: True to register the schema if the subject does not have it.
-        parts: More parts of the schema, as the client of ``confluent-kafka`` names them: ``metadata``, ``rule_set``.
+        parts: More parts of the schema, with the names of ``confluent-kafka``'s client: ``metadata``, ``rule_set``.
 
     Raises:
-        DataError: SMT442, the registry refuses the schema, or does not have it.
-        EngineError: SMT636, the registry does not answer.
+        DataError: SMT442 if the registry rejects the schema, or does not have it.
+        EngineError: SMT636 if the registry does not answer.
     """
     with needs_extras():
         from confluent_kafka.schema_registry import Schema as SchemaWithId
@@ -222,7 +222,7 @@ class Contract:
     Attributes:
         rules: The rules that producers apply.
         source: The schema, with the tags of its metadata.
-        parts: Its rules and metadata, as the client of ``confluent-kafka`` has them.
+        parts: The rules and metadata of the schema, in the form of ``confluent-kafka``'s client.
     """
 
     rules: tuple[RegistryRule, ...] = ()
@@ -231,10 +231,10 @@ class Contract:
 
 
 def contract_of(options: Options, subject: str) -> Contract:
-    """Returns what producers under a subject must do. Without a version, nothing.
+    """Returns the duties of producers under a subject. Without a version, there are none.
 
     Raises:
-        EngineError: SMT636, the registry does not answer.
+        EngineError: SMT636 if the registry does not answer.
     """
     with needs_extras():
         from confluent_kafka.schema_registry.error import SchemaRegistryError
@@ -265,7 +265,7 @@ def _response(
     known: tuple[int, ...],
     use: str = "",
 ) -> Any:
-    """Returns an answer of the registry; ``error_of`` returns the error of a status in ``known``."""
+    """Returns an answer of the registry. ``error_of`` returns the error for a status in ``known``."""
     with needs_extras():
         from confluent_kafka.schema_registry.error import SchemaRegistryError
 
@@ -288,8 +288,8 @@ def _response(
 def _client(options: Options, use: str) -> Any:
     """Returns a client for one use.
 
-    Uses have separate clients, because a client caches schemas by id regardless of their format, and deleted versions,
-    too.
+    Each use has its own client, because a client caches schemas by id regardless of their format. It also caches
+    deleted versions.
     """
     from confluent_kafka.schema_registry import SchemaRegistryClient
 
@@ -314,7 +314,7 @@ def client_settings(options: Options) -> dict[str, Any]:
 
 
 def bounded_client(make: Callable[[dict[str, Any]], Any], settings: dict[str, Any]) -> Any:
-    """Returns a client of the registry that refuses long answers."""
+    """Returns a client of the registry that rejects long answers."""
     client = make(settings)
     session = client._rest_client.session  # private, because the library cannot limit the size of an answer
     session.headers["Accept-Encoding"] = "identity"
@@ -323,7 +323,10 @@ def bounded_client(make: Callable[[dict[str, Any]], Any], settings: dict[str, An
 
 
 def _bound(response: Any) -> None:
-    """Reads the body of an answer up to a limit. Compressed bodies are refused: they could expand to any size."""
+    """Reads the body of an answer up to a limit.
+
+    Compressed bodies are rejected, because they could expand to any size.
+    """
     if response.headers.get("Content-Encoding", "identity") != "identity":
         raise ValueError("a compressed answer")
     chunks: Iterator[bytes] = response.iter_raw()
@@ -334,7 +337,7 @@ def _bound(response: Any) -> None:
             raise _too_long()
         if time.monotonic() > end:
             raise TimeoutError
-    response._content = bytes(body)  # where ``read`` would store the body
+    response._content = bytes(body)  # the attribute in which ``read`` would store the body
 
 
 def _refuse_long(text: str, others: Mapping[str, str]) -> None:
@@ -347,7 +350,7 @@ def _too_long() -> DataError:
 
 
 def _collect(client: Any, schema: Any, texts: dict[str, str], form: str | None, around: tuple[str, ...]) -> None:
-    """Collects the texts of a schema's references; ``around``: the names of the references that lead to the schema."""
+    """Collects the texts of a schema's references. ``around``: the names of the references that lead to the schema."""
     for reference in schema.references or ():
         if reference.name in around:
             raise _unusable("its references form a circle")
@@ -377,7 +380,7 @@ def _refused(subject: str, status: int) -> DataError:
 
 
 def no_protoc() -> EngineError:
-    """Returns the error of Protobuf as text without ``protoc``: SMT637."""
+    """Returns the error for Protobuf source text without ``protoc``: SMT637."""
     statement = "the registry returns Protobuf as text, but protoc is not installed"
     hint = "install dagster_smt[protoc], which adds the package grpcio-tools, on the driver and on Spark's workers"
     return EngineError(Problem("SMT637", "protobuf-confluent", statement, hint))

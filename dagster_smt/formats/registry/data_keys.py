@@ -1,4 +1,4 @@
-"""The keys of encrypted fields: a registry has data keys (DEK), which a key of a service encrypts (KEK).
+"""The keys of encrypted fields: a registry stores data keys (DEK), which are encrypted by a key of a service (KEK).
 
 The registry, the data keys and the services are those of ``confluent-kafka``, and the ciphers are Tink's.
 """
@@ -25,10 +25,10 @@ _ALGORITHM = "encrypt.dek.algorithm"
 _EXPIRY = "encrypt.dek.expiry.days"
 _ALTERNATES = "encrypt.alternate.kms.key.ids"
 _VERSION = 5
-"""The number of bytes before a text whose rule rotates keys: a zero, and the version of the key."""
+"""The number of bytes before an encrypted value whose rule rotates keys: a zero, and the version of the key."""
 _MOST_UNKNOWN = 100
 _DAY = 86_400
-"""Seconds."""
+"""A day, in seconds."""
 _PACKAGE = "confluent_kafka.schema_registry.rules.encryption"
 _DRIVERS = {
     "local-kms": ("localkms.local_driver", "LocalKmsDriver"),
@@ -52,10 +52,10 @@ class _Writer:
 
 
 class DataKeys:
-    """The data keys of one rule under one subject. Each key is requested and decrypted once.
+    """The data keys of one rule under one subject. Each key is requested and decrypted only once.
 
     A record names the version of its key, so anybody could cause a request for each record. After ``_MOST_UNKNOWN``
-    versions that the registry does not have, further versions are refused without a request.
+    versions that the registry does not have, further versions are rejected without a request.
     """
 
     def __init__(self, options: Options, rule: RegistryRule, subject: str):
@@ -69,15 +69,15 @@ class DataKeys:
         self.unknown: set[int] = set()
 
     def opened(self, sealed: bytes, is_text: bool) -> bytes:
-        """Returns a field's text in UTF-8, or its bytes.
+        """Returns a decrypted field: a string in UTF-8, or bytes.
 
         Args:
             sealed: The encrypted field.
-            is_text: True if the field is a text: it is then in Base64.
+            is_text: True if the field is a string. The encrypted field is then in Base64.
 
         Raises:
-            DataError: SMT753, the field does not open, or ``kms.keys`` does not allow its key.
-            EngineError: SMT636, the registry does not answer; SMT736, the service does not decrypt the data key.
+            DataError: SMT753 if the field cannot be decrypted, or if ``kms.keys`` does not allow its key.
+            EngineError: SMT636 if the registry does not answer; SMT736 if the service does not decrypt the data key.
         """
         if is_text:
             try:
@@ -112,15 +112,16 @@ class DataKeys:
         return decrypt
 
     def sealed(self, plain: bytes, is_text: bool) -> bytes:
-        """Returns a field encrypted with the latest data key, as ``opened`` takes it.
+        """Returns a field encrypted with the latest data key, in the form that ``opened`` accepts.
 
         Args:
-            plain: The field's text in UTF-8, or its bytes.
-            is_text: True if the field is a text.
+            plain: The field: a string in UTF-8, or bytes.
+            is_text: True if the field is a string.
 
         Raises:
-            DataError: SMT753, the registry does not have the key encryption key, or ``kms.keys`` does not allow it.
-            EngineError: SMT636, SMT736, as ``opened``.
+            DataError: SMT753 if the registry does not have the key encryption key, or if ``kms.keys`` does not allow
+                it.
+            EngineError: SMT636 and SMT736, as in ``opened``.
         """
         if self.writer is None or time.time() > self.writer.until:
             self.writer = self._latest()
@@ -137,7 +138,7 @@ class DataKeys:
         return lambda sealed: cryptor.decrypt(key, sealed, b"")
 
     def _latest(self) -> _Writer:
-        """Returns the latest data key, or a new one if there is none, or if it has expired."""
+        """Returns the latest data key. If there is none, or if it has expired, returns a new one."""
         cryptor, kek, data_key = self._asked(-1 if self.rotates else 1, deleted=False)
         days = float(self.days) if self.rotates else 0
         if data_key is None or (days and time.time() > (data_key.ts or 0) / 1000 + days * _DAY):
@@ -165,7 +166,10 @@ class DataKeys:
         return data_key
 
     def _asked(self, version: int, *, deleted: bool = True) -> tuple[Any, Any, Any]:
-        """Returns the cipher, the key encryption key, and a data key; -1 is the latest one. None: there is none."""
+        """Returns the cipher, the key encryption key, and a data key; -1 is the latest data key.
+
+        None if there is no such key.
+        """
         with needs_extras():
             from confluent_kafka.schema_registry.rules.encryption.dek_registry.dek_registry_client import DekAlgorithm
             from confluent_kafka.schema_registry.rules.encryption.encrypt_executor import Cryptor
@@ -184,7 +188,7 @@ class DataKeys:
         return cryptor, kek, self._answer(ask, (404,))
 
     def _answer(self, ask: Callable[[Any], Any], nothing: tuple[int, ...]) -> Any:
-        """Returns an answer of the registry of keys; None for the statuses of ``nothing``."""
+        """Returns an answer of the key registry; None for the statuses in ``nothing``."""
         with needs_extras():
             from confluent_kafka.schema_registry.error import SchemaRegistryError
 
@@ -210,13 +214,13 @@ def _client(options: Options) -> Any:
 
 
 def _decrypted(options: Options, kek: Any, data_key: Any) -> bytes:
-    """Returns a data key, which the key management service decrypts."""
+    """Returns a data key that the key management service has decrypted."""
     sealed = data_key.get_encrypted_key_material_bytes() or b""
     return _by_service(options, kek, lambda service: service.decrypt(sealed, b""))
 
 
 def _by_service(options: Options, kek: Any, use: Callable[[Any], bytes]) -> bytes:
-    """Returns what the key management service makes of a data key.
+    """Returns the result of the key management service for a data key.
 
     A key may have alternates, such as its copies in other regions.
     """
@@ -231,7 +235,7 @@ def _by_service(options: Options, kek: Any, use: Callable[[Any], bytes]) -> byte
     for key_id in (kek.kms_key_id or "", *filter(None, map(str.strip, alternates))):
         address = f"{kek.kms_type}://{key_id}"
         if not _is_allowed(address, settings.get(KMS_KEYS, "")):
-            # The registry names the key, so whoever may write there could otherwise stop every run of the table.
+            # The registry names the key, so anyone who may write there could otherwise stop every run of the table.
             raise _not_allowed(kek.name, address)
         try:
             return use(_driver(kek.kms_type).new_kms_client({**properties, **config}, address).get_aead(address))
@@ -245,7 +249,7 @@ def _by_service(options: Options, kek: Any, use: Callable[[Any], bytes]) -> byte
 
 
 def _is_allowed(address: str, prefixes: str) -> bool:
-    """Returns whether ``kms.keys`` allows a key. A prefix ends at a part of the address, not inside of a name."""
+    """Returns True if ``kms.keys`` allows a key. A prefix must end at a part of the address, not inside a name."""
     for prefix in map(str.strip, prefixes.split(",")):
         if prefix and (address == prefix or (prefix[-1] in "/:" and address.startswith(prefix))):
             return True

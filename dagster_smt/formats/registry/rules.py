@@ -1,8 +1,9 @@
 """The rules of schemas in a registry: what producers and consumers do with each record (Confluent's data contracts).
 
-A rule of type ``ENCRYPT`` encrypts the fields with some tags when a record is written, and decrypts them when it is
-read (client-side field level encryption). ``CEL`` and ``CEL_FIELD`` check or change records. This package applies none
-of them by itself, so a schema with such a rule is refused, unless the option ``rules`` says what becomes of its fields.
+A rule of type ``ENCRYPT`` encrypts the fields with certain tags when a record is written, and decrypts them when it is
+read (client-side field level encryption). ``CEL`` and ``CEL_FIELD`` check or change records. This package does not
+apply any of these rules by default. A schema with such a rule is therefore rejected, unless the option ``rules``
+determines the treatment of its fields.
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ Mode = Literal["READ", "WRITE"]
 ENCRYPT = "ENCRYPT"
 _BOTH = "WRITEREAD"
 _SHOWN = 100
-"""The most characters of a rule's name in a message."""
+"""The maximum number of characters of a rule's name in a message."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +26,11 @@ class RegistryRule:
 
     Attributes:
         name: The rule's name.
-        type: ``ENCRYPT``, ``CEL``, ``CEL_FIELD``, or the type of an executor of somebody else.
-        tags: The rule concerns fields with one of these tags; without tags, all fields.
+        type: ``ENCRYPT``, ``CEL``, ``CEL_FIELD``, or the type of a third-party executor.
+        tags: The rule applies to fields with one of these tags; without tags, to all fields.
         parameters: Pairs of a name and a value, such as ``encrypt.kek.name``; also the properties of the schema.
-        of_bytes: True if the rule concerns the bytes of the record instead of its fields (``encodingRules``).
-        may_fail: True if a record stays as it is where the rule fails (``onFailure`` is ``NONE``).
+        of_bytes: True if the rule applies to the bytes of the record instead of its fields (``encodingRules``).
+        may_fail: True if a record on which the rule fails stays as it is (``onFailure`` is ``NONE``).
     """
 
     name: str
@@ -41,12 +42,12 @@ class RegistryRule:
 
     @property
     def is_encryption(self) -> bool:
-        """True for the encryption of fields."""
+        """True for field encryption."""
         return self.type == ENCRYPT and not self.of_bytes
 
     @property
     def words(self) -> str:
-        """The rule in messages."""
+        """The rule, as worded in messages."""
         return f"the rule '{self.name[:_SHOWN]}' ({self.type[:_SHOWN]})"
 
 
@@ -81,7 +82,7 @@ def _applied(rules: Any, mode: Mode, properties: Mapping[str, str], *, of_bytes:
 
 
 def _action(text: str, mode: Mode) -> str:
-    """Returns the action of a mode; ``ERROR,NONE`` has one for writing and one for reading."""
+    """Returns the action of a mode. ``ERROR,NONE`` has one action for writing and one for reading."""
     actions = text.split(",")
     return actions[0] if mode == "WRITE" else actions[-1]
 
@@ -90,7 +91,7 @@ def check_read(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], num
     """Checks that records with a schema can be read under the option ``rules``.
 
     Raises:
-        DataError: SMT752, a rule is not applied, and the option does not say that its fields stay as they are.
+        DataError: SMT752 if a rule is not applied, and the option does not say that its fields stay as they are.
     """
     choice = settings.get(RULES, "refuse")
     for rule in rules:
@@ -112,7 +113,8 @@ def check_write(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], su
         seals: True if this package can encrypt fields in the format.
 
     Raises:
-        DataError: SMT752, producers apply a rule, for example encrypt fields, and this package would not.
+        DataError: SMT752 if producers apply a rule, such as the encryption of fields, that this package would not
+            apply.
     """
     choice = settings.get(RULES, "refuse")
     if choice == "sealed":

@@ -1,8 +1,7 @@
-"""Opens and encrypts fields inside the bytes of an Avro record: before the record is read, or after it is written.
+"""Decrypts and encrypts fields inside the bytes of an Avro record: before the record is read, or after it is written.
 
-The bytes are walked along the schema. Texts and bytes of encrypted fields are replaced, and everything between is
-copied, so no value changes on the way. The tags of a field are in the schema (``confluent:tags``) or in the metadata of
-the schema.
+The bytes are walked along the schema. Encrypted strings and bytes are replaced, and everything between them is copied,
+so no other value changes. The tags of a field are in the schema (``confluent:tags``) or in the metadata of the schema.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,14 +14,14 @@ from dagster_smt.formats.registry.rules import RegistryRule
 from dagster_smt.model.schema_size import room
 
 Tags = tuple[tuple[str, tuple[str, ...]], ...]
-"""Pairs of a pattern of full names of fields, and the tags of these fields."""
+"""Pairs of a pattern for full field names, and the tags of these fields."""
 _INLINE = "confluent:tags"
 _WIDTHS = {"null": 0, "boolean": 1, "float": 4, "double": 8}
 _MOST_BYTES_OF_LONG = 10
 
 
 class _Place(NamedTuple):
-    """A text or bytes that a rule concerns: where its length begins, and where its data begin and end."""
+    """A string or bytes to which a rule applies: where its length begins, and where its data begin and end."""
 
     start: int
     begin: int
@@ -31,17 +30,17 @@ class _Place(NamedTuple):
 
 
 _Walk = Callable[[bytes, int, list[_Place]], int]
-"""Walks over a value from a place on: adds what a rule concerns, and returns where the value ends."""
+"""Walks over a value from a position on. Adds what a rule applies to, and returns the position after the value."""
 
 
 Change = Callable[[bytes, bool], bytes]
-"""Returns the new data of a field; the second argument is true for texts."""
+"""Returns the new data of a field. The second argument is true for strings."""
 
 
 def opener(
     avro: Avro, rules: Iterable[RegistryRule], tags: Tags, keys: Callable[[RegistryRule], DataKeys]
 ) -> Callable[[bytes], bytes]:
-    """Returns a function from the bytes of a record to the same bytes with opened fields.
+    """Returns a function that decrypts fields in the bytes of a record, and returns the changed bytes.
 
     Args:
         avro: The schema.
@@ -69,7 +68,7 @@ def opener(
 def sealer(
     avro: Avro, rules: Iterable[RegistryRule], tags: Tags, keys: Callable[[RegistryRule], DataKeys]
 ) -> Callable[[bytes], bytes]:
-    """Returns a function from the bytes of a record to the same bytes with encrypted fields; see ``opener``."""
+    """Returns a function that encrypts fields in a record's bytes, and returns the changed bytes; see ``opener``."""
     steps = []
     for rule in rules:
         steps.append((_walk_of(avro, rule, tags), keys(rule).sealed))
@@ -83,7 +82,7 @@ def sealer(
 
 
 def fields_of(avro: Avro, rule: RegistryRule, tags: Tags) -> dict[str, tuple[str, ...]]:
-    """Returns the full names of the fields that a rule concerns, with all their tags."""
+    """Returns the full names of the fields to which a rule applies, with all their tags."""
     names: dict[str, tuple[str, ...]] = {}
 
     def concerns(name: str, field: Mapping[str, Any]) -> bool:
@@ -121,7 +120,7 @@ def _walk_of(avro: Avro, rule: RegistryRule, tags: Tags) -> _Walk:
 
 
 def _concerns(rule: RegistryRule, name: str, field: Mapping[str, Any], tags: Tags) -> bool:
-    """Returns whether a rule concerns a field; ``name``: the full name of the record, a dot, and the field's name."""
+    """Returns True if a rule applies to a field. ``name``: the full name of the record, a dot, and the field's name."""
     return not rule.tags or not _tags_of(name, field, tags).isdisjoint(rule.tags)
 
 
@@ -137,22 +136,22 @@ def _tags_of(name: str, field: Mapping[str, Any], tags: Tags) -> set[str]:
 
 
 def seals_all(avro: Avro, rule: RegistryRule, tags: Tags) -> bool:
-    """Returns whether all values of the fields that a rule concerns are texts or bytes, and so can be encrypted."""
+    """Returns True if all fields to which a rule applies contain strings or bytes, and can therefore be encrypted."""
     walks = _Walks(avro.names, lambda name, field: _concerns(rule, name, field, tags))
     walks.of(avro.source, concerned=False)
     return not walks.has_others
 
 
 def with_fields(avro: Avro, concerns: Callable[[str, Mapping[str, Any]], bool]) -> _Walk:
-    """Returns the walk over values of a schema, for the fields that ``concerns`` is true for."""
+    """Returns the walk over values of a schema, for the fields for which ``concerns`` is true."""
     return _Walks(avro.names, concerns).of(avro.source, concerned=False)
 
 
 class _Walks:
-    """A builder of walks. Records share the walk of their name.
+    """A builder of walks. Records with the same name share a walk.
 
     Attributes:
-        has_others: True if a rule concerns values that are neither texts nor bytes.
+        has_others: True if a rule applies to values that are neither strings nor bytes.
     """
 
     def __init__(self, names: Mapping[str, Any], concerns: Callable[[str, Mapping[str, Any]], bool]):
@@ -161,7 +160,7 @@ class _Walks:
         self.has_others = False
 
     def of(self, schema: Any, *, concerned: bool) -> _Walk:
-        """Returns the walk of a schema; ``concerned``: whether a rule concerns the field around it."""
+        """Returns the walk of a schema. ``concerned``: True if a rule applies to the surrounding field."""
         if isinstance(schema, list):
             return _union([self.of(branch, concerned=concerned) for branch in schema])
         if isinstance(schema, str):
@@ -220,7 +219,7 @@ def _union(branches: list[_Walk]) -> _Walk:
 
 
 def _blocks(item: _Walk) -> _Walk:
-    """Returns the walk of an array or a map: blocks of items, each after their number."""
+    """Returns the walk of an array or a map. Its blocks of items begin with the number of items."""
 
     def walk(data: bytes, at: int, places: list[_Place]) -> int:
         while True:
@@ -261,7 +260,7 @@ def _wide(width: int) -> _Walk:
 
 
 def _long(data: bytes, at: int) -> tuple[int, int]:
-    """Returns a number in Avro's variable length, and where the number ends."""
+    """Returns a number in Avro's variable-length encoding, and the position after the number."""
     number = 0
     for place in range(_MOST_BYTES_OF_LONG):
         byte = data[at + place]

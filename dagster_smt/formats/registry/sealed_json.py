@@ -1,8 +1,8 @@
-"""Opens encrypted fields inside the text of a JSON value, before the value is read.
+"""Decrypts fields inside the text of a JSON value, before the value is read.
 
-The text is walked along its JSON Schema. Only objects and arrays around encrypted texts are taken apart: everything
-else is copied as it is, so no number changes on the way. Which texts a rule concerns follows Confluent's clients
-(``json_schema.transform``): the tags are those of the nearest property around the text.
+The JSON is walked along its JSON Schema. Only objects and arrays around encrypted strings are decoded. Everything else
+is copied as it is, so no number changes. The strings to which a rule applies are chosen as by Confluent's clients
+(``json_schema.transform``), by the tags of the nearest property around the string.
 """
 
 import json
@@ -21,7 +21,7 @@ _INLINE = "confluent:tags"
 _ROOT = "$"
 Change = Callable[[bytes, bool], bytes]
 Walk = Callable[[msgspec.Raw, Change], msgspec.Raw]
-"""Returns a value with changed texts; the second argument changes a text."""
+"""Returns a value with changed strings. The second argument changes a string."""
 _decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _decode_text = msgspec.json.Decoder(str).decode
@@ -35,17 +35,17 @@ def json_opener(
     tags: Tags,
     keys: Callable[[RegistryRule], DataKeys],
 ) -> Callable[[bytes], bytes]:
-    """Returns a function from the text of a value to the same text with opened fields.
+    """Returns a function that decrypts fields in the JSON of a value, and returns the changed JSON.
 
     Args:
         text: The JSON Schema.
-        references: The texts of other documents, by the name that ``$ref`` has.
+        references: The texts of other documents, by the name in ``$ref``.
         rules: The rules, in the order in which consumers apply them.
         tags: The tags in the metadata of the schema.
         keys: Returns the keys of a rule.
 
     Raises:
-        DataError: SMT753, a union has several types that a value with encrypted fields could have.
+        DataError: SMT753 if a value with encrypted fields could have several types of a union.
     """
     documents = {}
     for name, other in {**references, "": text}.items():
@@ -72,7 +72,7 @@ def json_opener(
 
 
 class _JsonWalks:
-    """A builder of walks for one rule. A walk is None where the rule concerns nothing inside."""
+    """A builder of walks for one rule. A walk is None where the rule applies to nothing inside."""
 
     def __init__(self, documents: Mapping[str, Any], rule: RegistryRule, tags: Tags):
         self.documents, self.rule, self.tags = documents, rule, tags
@@ -83,9 +83,9 @@ class _JsonWalks:
         Args:
             node: The schema.
             document: The document of the schema, for references.
-            path: The full name of the nearest property around, such as ``$.customer.mail``.
-            concerned: True if the rule concerns that property; None outside of properties.
-            level: The number of schemas around.
+            path: The full name of the nearest surrounding property, such as ``$.customer.mail``.
+            concerned: True if the rule applies to that property; None outside of properties.
+            level: The number of surrounding schemas.
         """
         if not isinstance(node, dict) or level > 4 * MAX_LEVELS:
             return None
@@ -112,10 +112,10 @@ class _JsonWalks:
     def _of_union(
         self, branches: Sequence[Any], document: str, path: str, concerned: bool | None, level: int
     ) -> Walk | None:
-        """Returns the walk of the one branch that a rule concerns. Null needs no walk.
+        """Returns the walk of the one branch to which a rule applies. Null needs no walk.
 
         Confluent's clients validate a value against each branch. Here, a union in which several types contain encrypted
-        fields is refused, because the wrong type would leave a field encrypted, or open another one.
+        fields is rejected, because the wrong type would leave a field encrypted, or decrypt a different field.
         """
         walks = []
         for branch in branches:
@@ -180,7 +180,7 @@ class _JsonWalks:
 
 
 def _unions(node: Mapping[str, Any]) -> list[Sequence[Any]]:
-    """Returns the unions of a node. A list of types is one, too."""
+    """Returns the unions of a node. A list of types is also a union."""
     unions = []
     for word in ("oneOf", "anyOf"):
         if isinstance(node.get(word), list):
@@ -192,7 +192,7 @@ def _unions(node: Mapping[str, Any]) -> list[Sequence[Any]]:
 
 
 def _json_kind(node: Any) -> str:
-    """Returns the kind of JSON that a schema describes; integers and numbers are one kind."""
+    """Returns the kind of JSON that a schema describes. Integers and numbers are one kind."""
     if not isinstance(node, dict):
         return ""
     kind = node.get("type", "object" if "properties" in node else "")
@@ -217,7 +217,7 @@ def _first(value: msgspec.Raw) -> bytes:
 
 def _text(value: msgspec.Raw, change: Change) -> msgspec.Raw:
     if _first(value) != b'"':
-        return value  # null, or a value that the reader refuses
+        return value  # null, or a value that the reader rejects
     return msgspec.Raw(_encode(change(_decode_text(value).encode(), True).decode()))
 
 

@@ -1,7 +1,8 @@
-"""Opens encrypted fields inside the bytes of a Protobuf message, before the message is read.
+"""Decrypts fields inside the bytes of a Protobuf message, before the message is read.
 
-Which fields a rule concerns follows Confluent's clients (``protobuf.transform``): texts and bytes, single or repeated,
-with a tag of the rule in the field's options or in the metadata of the schema. The entries of a map of texts stay.
+The fields to which a rule applies are chosen as by Confluent's clients (``protobuf.transform``): strings and bytes,
+single or repeated, with a tag of the rule in the field's options or in the metadata of the schema. The entries of a map
+of strings stay as they are.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,7 +19,7 @@ from dagster_smt.formats.registry.rules import RegistryRule
 from dagster_smt.formats.registry.sealed_json import Change, Tags
 
 _STRING, _BYTES = 9, 12
-"""Numbers of types in ``FieldDescriptorProto``."""
+"""The numbers of types in ``FieldDescriptorProto``."""
 
 
 def protobuf_opener(
@@ -28,7 +29,7 @@ def protobuf_opener(
     tags: Tags,
     keys: Callable[[RegistryRule], DataKeys],
 ) -> Callable[[bytes], bytes]:
-    """Returns a function from the bytes of a message to the same message with opened fields.
+    """Returns a function that decrypts fields in the bytes of a message, and returns the changed bytes.
 
     Args:
         files, message: As in ``protobuf_of``.
@@ -63,14 +64,14 @@ def protobuf_opener(
 
 
 class _Fields:
-    """The fields that a rule concerns, by the full name of their message."""
+    """The fields to which a rule applies, by the full name of their message."""
 
     def __init__(self, rule: RegistryRule, tags: Tags):
         self.rule, self.tags = rule, tags
         self.known: dict[str, tuple[list[Any], list[Any]]] = {}
 
     def change(self, message: Any, change: Change) -> None:
-        """Changes the texts and bytes of a message, and of the messages inside."""
+        """Changes the strings and bytes of a message, and of the messages inside it."""
         concerned, inner = self._of(message.DESCRIPTOR)
         for field in concerned:
             if not (field.has_presence and not message.HasField(field.name)):
@@ -80,7 +81,7 @@ class _Fields:
                 self.change(one, change)
 
     def _of(self, descriptor: Any) -> tuple[list[Any], list[Any]]:
-        """Returns the fields of a message that the rule concerns, and the fields with messages."""
+        """Returns the fields of a message to which the rule applies, and the fields with messages."""
         known = self.known.get(descriptor.full_name)
         if known is None:
             fields = list(descriptor.fields)

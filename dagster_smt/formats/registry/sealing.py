@@ -1,7 +1,7 @@
-"""Encrypts fields of Avro records under a subject whose producers do so, so that their consumers open them.
+"""Encrypts fields of Avro records under a subject whose producers do so, so that its consumers can decrypt them.
 
-The schema that is written is derived from Connect's schema, so it has no tags. It is registered with the rules of the
-latest version and with the tags of the fields in its metadata.
+The written schema is derived from Connect's schema, so it has no tags. It is registered with the rules of the latest
+version, and with the tags of the fields in its metadata.
 """
 
 from collections.abc import Callable
@@ -22,11 +22,11 @@ def _same(data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class SubjectSealing:
-    """The way in which records of a schema are written under a subject.
+    """Describes how records of a schema are written under a subject.
 
     Attributes:
         parts: More parts of the schema, for its registration.
-        seal: A function from the bytes of a record to the same bytes with encrypted fields.
+        seal: A function that encrypts fields in the bytes of a record, and returns the changed bytes.
     """
 
     parts: dict[str, Any] = field(default_factory=dict)
@@ -40,12 +40,12 @@ def sealing_of(options: Options, subject: str, text: str, contract: Contract) ->
         options: The format's options.
         subject: The subject.
         text: The Avro schema of the records.
-        contract: What producers under the subject do.
+        contract: The duties of producers under the subject.
 
     Raises:
-        DataError: SMT752, the schema lacks a field that producers encrypt, or has it with another type: it could have
-            another name now, and its values would be written in clear text. SMT273, the latest schema of the subject
-            cannot be read.
+        DataError: SMT752 if the schema lacks a field that producers encrypt, or has the field with a different type.
+            The field might have a new name, and its values would be written in clear text. SMT273 if the latest schema
+            of the subject cannot be read.
     """
     source = contract.source
     old = _avro(source.text, [reference for _, reference in source.references], f"the latest schema of {subject}")

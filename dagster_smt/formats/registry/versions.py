@@ -1,4 +1,4 @@
-"""Schemas of a registry by the id in a record, with their version under the subject of the record."""
+"""Schemas of a registry by the id in a record, with their version under the record's subject."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ KeyOrValue = Literal["key", "value"]
 Opened = Callable[[bytes], bytes]
 """Returns a value with decrypted fields."""
 Opening = Callable[[str], Opened]
-"""Returns the function that opens values under a subject."""
+"""Returns the function that decrypts values under a subject."""
 HEADER = 5
 """The number of bytes before an Avro value."""
 KINDS: dict[str, SchemaKind] = {"avro-confluent": "AVRO", "protobuf-confluent": "PROTOBUF", "json-confluent": "JSON"}
@@ -51,7 +51,7 @@ def subject_of(settings: Mapping[str, str], side: KeyOrValue, topic: str, name: 
         name: The full name of the schema's record; None if the schema is not a record.
 
     Raises:
-        DataError: SMT442, the strategy needs a name (``RecordNameStrategy.getRecordName``).
+        DataError: SMT442 if the strategy needs a name (``RecordNameStrategy.getRecordName``).
     """
     strategy = settings.get("subject.name.strategy", "TopicNameStrategy")
     if "subject" in settings:
@@ -74,8 +74,8 @@ class SchemaWithId:
         schema: The Connect schema, without the version in the registry; None if its values have no schema in Connect.
         read: A function from bytes to the value.
         name: The full name of the record; None for other types.
-        with_version: Returns ``schema`` with a version; None if the schema already has another version.
-        opening: Returns the function that opens encrypted fields in the bytes of a subject; None if no field is opened.
+        with_version: Returns ``schema`` with a version; None if the schema already has a different version.
+        opening: Returns the function that decrypts fields in the bytes of a subject; None if no field is decrypted.
     """
 
     schema: Schema | None
@@ -85,7 +85,7 @@ class SchemaWithId:
     opening: "Opening | None" = None
 
     def reading(self, form: Format, side: KeyOrValue, topic: str) -> Callable[[bytes], Any]:
-        """Returns ``read`` for the records of a topic, whose encrypted fields are opened before."""
+        """Returns ``read`` for the records of a topic. Encrypted fields are decrypted first."""
         if self.opening is None:
             return self.read
         read, opened = self.read, self.opening(subject_of(form.settings, side, topic, self.name))
@@ -96,8 +96,8 @@ def registered_schema(form: Format, header: bytes) -> SchemaWithId:
     """Returns the schema in the header of a value.
 
     Raises:
-        DataError: SMT441, the registry does not have the schema; SMT273, Connect has no schema for it; SMT752, the
-            schema has a rule that is not applied.
+        DataError: SMT441 if the registry does not have the schema; SMT273 if Connect has no schema for it; SMT752 if
+            the schema has a rule that is not applied.
     """
     kind, number = KINDS[form.kind], number_of(header)
     source = schema_by_id(tuple(form.settings.items()), number, kind)
@@ -174,8 +174,8 @@ def versioned(registered: SchemaWithId, form: Format, header: bytes, side: KeyOr
     fail. Without a topic there is no subject, and no version.
 
     Raises:
-        DataError: SMT441, the subject of the topic does not have the schema; SMT442, the subject needs a name; SMT273,
-            the schema is a logical type, which always has version 1.
+        DataError: SMT441 if the subject of the topic does not have the schema; SMT442 if the subject needs a name;
+            SMT273 if the schema is a logical type, which always has version 1.
     """
     if not topic:
         return registered.schema
@@ -194,7 +194,7 @@ def registered_avro(form: Format, number: int, side: KeyOrValue, topics: Sequenc
     """Returns the Avro schema with an id, for records of some topics. Its version is that of the first topic's subject.
 
     Returns:
-        The schema; None if its values have no Connect schema, or encrypted fields that are opened.
+        The schema; None if its values have no Connect schema, or have encrypted fields that are decrypted.
 
     Raises:
         DataError: The records of a topic cannot be read.
@@ -203,7 +203,7 @@ def registered_avro(form: Format, number: int, side: KeyOrValue, topics: Sequenc
     check_read(form.settings, source.rules, number)
     registered, avro = _avro(source, form, number)
     if registered.opening is not None:
-        return None  # only Python opens fields
+        return None  # only Python decrypts fields
     schemas = []
     for topic in topics:
         schemas.append(versioned(registered, form, header_of(number), side, topic))

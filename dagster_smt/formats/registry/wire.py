@@ -54,8 +54,8 @@ class _TopicSchema:
 class RegistryReader:
     """A reader of records with a schema's id. It caches every answer of the registry, including errors.
 
-    An attacker could write a different unusable id into each record, and so cause a request for each. After
-    ``_MOST_REFUSED`` unusable schemas, further unknown ids become dead letters without a request.
+    An attacker could write a different unusable id into each record, and thereby cause a request for each of them.
+    After ``_MOST_REFUSED`` unusable schemas, further unknown ids become dead letters without a request.
     """
 
     def __init__(self, form: Format, side: KeyOrValue = "value"):
@@ -87,7 +87,7 @@ class RegistryReader:
         return self._entry(text, topic).schema
 
     def schema_id(self, text: bytes) -> str:
-        """Returns the schema's id in a header, as text for reports."""
+        """Returns the schema's id in a header, as a string for reports."""
         return str(number_of(text))
 
     def _entry(self, header: bytes, topic: str) -> _TopicSchema:
@@ -104,7 +104,7 @@ class RegistryReader:
             statement = f"{_MOST_REFUSED} other schemas of the topic cannot be used, so this one is not requested"
             hint = "check the producer; after it is fixed, redrive the failed records"
             raise data_error("SMT468", statement, hint)
-        place = "", header  # an error of the schema itself holds for every topic
+        place = "", header  # an error of the schema itself applies to every topic
         try:
             schema = self._schema(header)
             place = topic, header
@@ -124,10 +124,10 @@ class RegistryReader:
 class RegistryWriter:
     """A writer of values with a schema.
 
-    It registers schemas, and caches their ids. Avro has a schema for schemaless values.
+    It registers schemas, and caches their ids. Avro also has a schema for schemaless values.
 
-    Subjects are those of Confluent's serializers: ``<topic>-key`` and ``<topic>-value``, or as ``subject`` or
-    ``subject.name.strategy`` sets them.
+    Subjects are those of Confluent's serializers, ``<topic>-key`` and ``<topic>-value``, unless ``subject`` or
+    ``subject.name.strategy`` sets different ones.
     """
 
     def __init__(self, form: Format, side: KeyOrValue):
