@@ -357,7 +357,7 @@ def test_a_rebuilt_struct_keeps_what_describes_it(stage, fields, default):
 
 def test_a_default_that_cannot_follow_is_refused():
     schema = OUTER.with_(fields=(("a", DESCRIBED.with_(default={"b": "x", "c": 2})),))
-    with pytest.raises(PlanError, match=r"SMT205 .*: the default value cannot be changed: 'a.b' is a text"):
+    with pytest.raises(PlanError, match=r"SMT205 .*: the default value cannot be changed: 'a.b' is a string"):
         plan_chain(chain_of(Cast, {"spec": "a.b:int8"} | V2), None, schema, typed=True)
 
 
