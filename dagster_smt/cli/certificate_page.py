@@ -1,4 +1,4 @@
-"""A certificate as one self-contained page, for light and dark screens and for paper."""
+"""Renders a certificate as one self-contained page, for light and dark screens and for paper."""
 
 from collections.abc import Iterable
 

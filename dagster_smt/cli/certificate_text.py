@@ -1,4 +1,4 @@
-"""A certificate as Markdown, for reports, pull requests and terminals."""
+"""Renders a certificate as Markdown, for reports, pull requests and terminals."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -38,7 +38,9 @@ def _parts(certificate: Certificate) -> Iterator[str]:
 
 
 def of_kinds(certificate: Certificate) -> Iterator[tuple[str, list[list[Finding]]]]:
-    """Yields the different and the deliberate findings, each with a title. Findings of a group differ in the way."""
+    """Yields the differences and the intended differences, each with a title. The findings in a group differ only in
+    their evaluator or lane.
+    """
     different = [finding for finding in certificate.findings if not finding.decision]
     deliberate = [finding for finding in certificate.findings if finding.decision]
     if different:
@@ -55,7 +57,7 @@ def _groups(findings: list[Finding]) -> list[list[Finding]]:
 
 
 def ways_of(group: list[Finding]) -> str:
-    """Returns the names of the ways of a group."""
+    """Returns the names of the evaluators and lanes in a group."""
     return ", ".join(finding.way for finding in group)
 
 

@@ -1,4 +1,6 @@
-"""The command ``certify``: a chain in Kafka Connect's own classes and in this package, on the user's records."""
+"""The command ``certify``: runs a chain on the user's records, in Kafka Connect's own classes and in this package, and
+compares the results.
+"""
 
 import argparse
 import json
@@ -57,7 +59,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _certify(arguments: argparse.Namespace) -> int:
-    """Returns 0 for equal chains, 1 for different ones, 2 if they cannot be compared."""
+    """Returns 0 if the results are equal, 1 if they differ, 2 if they cannot be compared."""
     try:
         certificate = _certificate(arguments)
         _give(certificate, arguments)
@@ -92,7 +94,7 @@ def _samples(arguments: argparse.Namespace) -> list[Sample]:
 
 
 def _formats(arguments: argparse.Namespace) -> tuple[Format, Format]:
-    """Returns the formats of keys and values: as the arguments say, else as the converters of a connector say."""
+    """Returns the formats of keys and values, from the arguments or else from a connector's converters."""
     table, schema = read_table(arguments.table, arguments.schema), read_schema(arguments.schema)
     if table is not None:
         return table.key, table.value
@@ -105,7 +107,7 @@ def _formats(arguments: argparse.Namespace) -> tuple[Format, Format]:
 
 
 def _properties(path: Path) -> Mapping[str, Any]:
-    """Returns the properties of a chain's file; empty for a list of stages."""
+    """Returns the properties in a chain's file; empty for a list of stages."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".json":
         data = json.loads(text)
@@ -130,7 +132,7 @@ def _format(side: str, kind: str | None, properties: Mapping[str, Any], default:
 
 @contextmanager
 def _more_ways(chain: Chain, *, no_spark: bool) -> "Iterator[MoreWays | None]":
-    """Yields Spark's ways, if PySpark is installed."""
+    """Yields Spark's evaluators and lanes, if PySpark is installed."""
     if no_spark or find_spec("pyspark") is None:
         yield None
         return
@@ -142,7 +144,7 @@ def _more_ways(chain: Chain, *, no_spark: bool) -> "Iterator[MoreWays | None]":
 
 
 def _give(certificate: "Certificate", arguments: argparse.Namespace) -> None:
-    """Prints the certificate, or writes it to a file and prints the verdict."""
+    """Prints the certificate; or writes it to a file, and prints the verdict."""
     form = arguments.format
     if form is None:
         form = _FORMS.get(arguments.out.suffix.lower(), "markdown") if arguments.out else "markdown"

@@ -111,7 +111,7 @@ def _explain(arguments: argparse.Namespace) -> int:
     chain = parse_chain(arguments.chain, smt_jars=arguments.smt_jars, connect_version=arguments.connect_version)
     for warning in check_options(chain):
         say(f"warning {warning}")
-    chain = replace(chain, dead_paths="warn")  # it shows them
+    chain = replace(chain, dead_paths="warn")  # the command shows dead paths as warnings
     schema = read_schema(arguments.schema)
     policy = policy_on(arguments.policy, schema, table, arguments.topic)
     chain = policy.on(chain) if policy is not None else chain
@@ -138,7 +138,7 @@ def _explain(arguments: argparse.Namespace) -> int:
 
 
 def _decisions(policy: AppliedPolicy) -> None:
-    """Prints what a policy decides about each field, and what becomes of all other fields."""
+    """Prints the decisions of a policy about each field, and the treatment of all other fields."""
     say(f"decisions of {policy.policy.name}")
     rows = [("topics", "field", "action", "reason")]
     for one in policy.decisions:
@@ -150,7 +150,9 @@ def _decisions(policy: AppliedPolicy) -> None:
 
 
 def _ways(plan: Plan, table: TopicTable | None) -> list[str]:
-    """Returns the ways of the records into each kind of sink, as far as a session and the records do not decide."""
+    """Returns the evaluators and lanes for the records of each kind of sink, as far as they do not depend on a session
+    or on the records.
+    """
     value, key = Format(), "json"
     if table is not None:
         value, key = table.value, table.key.kind
@@ -158,7 +160,7 @@ def _ways(plan: Plan, table: TopicTable | None) -> list[str]:
         value = Format("json_schema", schema=plan.value)
     lines = []
     out = kept_out(plan.chain, key) if value.kind == "json" else None
-    in_jvm = None  # the session decides
+    in_jvm = None  # it depends on the session
     if not runs_in_jvm(plan.chain, Format("string") if table is None else table.key, value):
         in_jvm = False
     in_lane = value.kind == "json" and out is None
@@ -175,11 +177,11 @@ def _ways(plan: Plan, table: TopicTable | None) -> list[str]:
 
 
 def _tables(plan: Plan, place: str) -> Iterator[str]:
-    """Yields the tables of a sink with ``{topic}``, as far as the plan knows the topics.
+    """Yields the tables of a sink with ``{topic}``, for the topics that the plan knows.
 
     Raises:
         ConfigError: SMT730, the template is wrong.
-        PlanError: SMT731, SMT732, a topic can have no table.
+        PlanError: SMT731, SMT732, a topic cannot have a table.
     """
     if not place:
         return
@@ -263,7 +265,7 @@ def _options(cls: type[Options], *, full: bool) -> None:
 
 
 def _without_links(text: str) -> str:
-    """Returns a text of the reference without the links to other pages."""
+    """Returns a text of the reference, without its links to other pages."""
     return _LINK.sub(r"\1", text)
 
 

@@ -1,4 +1,6 @@
-"""The command ``import``: connectors of Kafka Connect become components, with a report per transform and option."""
+"""The command ``import``: writes connectors of Kafka Connect as components, with a report on each transform and
+option.
+"""
 
 import argparse
 import json
@@ -99,7 +101,7 @@ def _import(arguments: argparse.Namespace) -> int:
 
 
 def _imported(arguments: argparse.Namespace) -> list[Imported]:
-    """Returns all connectors with their components, whose folders have different names."""
+    """Returns all connectors with their components. The folders of the components have different names."""
     source: dict[str, Any] = {"kafka": {"bootstrap_servers": arguments.bootstrap_servers}}
     if arguments.files:
         source = {"files": str(Path(arguments.files).absolute())}
@@ -129,7 +131,9 @@ def _imported(arguments: argparse.Namespace) -> list[Imported]:
 
 
 def _name_apart(component: ConnectorComponent, others: list[Imported]) -> None:
-    """Gives a folder another name if one of the others has it: ``a.b`` and ``a-b`` are both ``a_b``."""
+    """Gives a folder a different name if another folder already has its name: ``a.b`` and ``a-b`` both become
+    ``a_b``.
+    """
     folders = {item.component.folder for item in others}
     name, number = component.folder, 2
     while component.folder in folders:
@@ -141,7 +145,9 @@ def _name_apart(component: ConnectorComponent, others: list[Imported]) -> None:
 
 
 def _written(imported: list[Imported], arguments: argparse.Namespace) -> list[Problem]:
-    """Writes and reports all components. Returns a problem for each that exists already; the others are written."""
+    """Writes and reports all components. Returns a problem for each component that already exists; all others are
+    written.
+    """
     exists = []
     for item in imported:
         print_report(item.connector, item.component, as_json=arguments.json)
@@ -163,7 +169,7 @@ def _written(imported: list[Imported], arguments: argparse.Namespace) -> list[Pr
 
 
 def _look(arguments: argparse.Namespace) -> "Look | None":
-    """Returns the reader of the last records; None if the command reads no records."""
+    """Returns the reader of the last records; None if the command is not to read records."""
     if not arguments.sample:
         return None
     from dagster_smt.tables.proposal.look import Look

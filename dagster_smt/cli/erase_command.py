@@ -1,4 +1,4 @@
-"""The command ``erase``: erases persons from the tables of a code location, without a launch of Dagster."""
+"""The command ``erase``: erases people from the tables of a code location, without a launch of Dagster."""
 
 import argparse
 import sys
@@ -54,7 +54,7 @@ def _erase(arguments: argparse.Namespace) -> int:
 
 
 def _source(arguments: argparse.Namespace) -> "SubjectSource":
-    """Returns the place of the ids. No option takes an id, because the list of processes shows options."""
+    """Returns the location of the ids. No option accepts an id, because the process list shows options."""
     from dagster_smt.tables.erasure.subjects import SubjectSource
     from dagster_smt.tables.topic_table import TableSource
 

@@ -1,4 +1,6 @@
-"""``explain --html``: a plan as one self-contained page: warnings, stages, and the lineage of the columns."""
+"""``explain --html``: renders a plan as one self-contained page, with warnings, stages, and the lineage of the
+columns.
+"""
 
 from collections.abc import Iterable, Sequence
 from html import escape as escaped_markup
@@ -23,7 +25,7 @@ path.masked { stroke: #cf222e; } text.masked { fill: #cf222e; } text.gone { fill
 
 
 def escape(text: str) -> str:
-    """Returns a text for the page: with its lines, without markup and without characters that do not print."""
+    """Escapes a text for the page: keeps its lines, escapes markup, and replaces characters that cannot be printed."""
     return escaped_markup("\n".join(map(visible, text.split("\n"))))
 
 
@@ -98,7 +100,9 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _ways(plan: Plan) -> str:
-    """Returns a drawing: fields before the chain on the left, columns after it on the right, and lines between them."""
+    """Returns a drawing with the fields before the chain on the left, the columns after it on the right, and lines
+    between them.
+    """
     if not plan.typed:
         return ""
     ways = {}

@@ -1,4 +1,4 @@
-"""Rows as aligned text."""
+"""Formats rows as aligned text."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from dagster_smt.visible import visible
 
 
 def grid(rows: Sequence[Sequence[object]], left: int = 1) -> str:
-    """Returns rows as text in columns.
+    """Formats rows as text in columns.
 
     Args:
         rows: The head and the rows; None is shown as a dash.

@@ -1,4 +1,4 @@
-"""The command ``parity``: cases recorded from Kafka Connect, run here."""
+"""The command ``parity``: runs cases that were recorded from Kafka Connect in this package."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""The command ``preview``: records before and after each stage, with the changes marked."""
+"""The command ``preview``: shows records before and after each stage, with the changes highlighted."""
 
 import argparse
 import json
@@ -50,7 +50,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def _add_table_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of a table with keys, which are those of the sink."""
+    """Adds the options of a table with keys, which have the same names as the options of the sink."""
     group = parser.add_argument_group(
         "a table with keys", "what each record does to its row (docs: The row as it is now)"
     )
@@ -73,7 +73,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _table_of(arguments: argparse.Namespace) -> TableSink:
-    """Returns the sink with the options of the command; where it is does not matter.
+    """Returns the sink with the options of the command. The location of the sink does not matter.
 
     Raises:
         ConfigError: SMT700, options that do not fit together.
@@ -89,7 +89,7 @@ def _preview(arguments: argparse.Namespace) -> int:
 
     chain = parse_chain(arguments.chain, smt_jars=arguments.smt_jars, connect_version=arguments.connect_version)
     check_options(chain)
-    chain = replace(chain, dead_paths="warn")  # it shows them
+    chain = replace(chain, dead_paths="warn")  # the command shows dead paths as warnings
     schema = read_schema(arguments.schema)
     path = Path(arguments.records)
     if path.is_dir() or (not path.exists() and ":" in arguments.records):
@@ -164,7 +164,7 @@ def lines_of(sample: Sample, steps: list[StageResult]) -> Iterator[Text]:
 
 
 def _line(text: str, style: str = "") -> Text:
-    """Returns one line of a text from outside."""
+    """Returns one line of a text that comes from outside."""
     return Text(visible(text), style=style)
 
 
@@ -190,7 +190,7 @@ def _changes(before: RecordSnapshot, after: RecordSnapshot) -> Iterator[Text]:
 
 
 def _texts(record: RecordSnapshot) -> dict[str, str]:
-    """Returns the parts of a record as JSON, with the spelling of numbers; topic and headers as they are."""
+    """Returns the parts of a record as JSON, which keeps the spelling of numbers. Topic and headers stay unchanged."""
     plain = ("topic", "header[")
     texts = {}
     for path, value in leaves(record).items():

@@ -1,6 +1,6 @@
-"""The command ``privacy``: which columns of a table hold the values of tagged fields, and since which run.
+"""The command ``privacy``: shows which columns of a table contain the values of tagged fields, and since which run.
 
-It reads the event log of Dagster, and no record.
+The command reads Dagster's event log, but no record.
 """
 
 import argparse
@@ -30,8 +30,8 @@ class RunColumns:
     Attributes:
         run: The id of the run.
         time: The time of the materialization, in seconds.
-        partition: Its partition; empty without partitions.
-        columns: The tagged columns, as ``TaggedColumn.to_json`` makes them.
+        partition: The partition; empty if the asset has no partitions.
+        columns: The tagged columns, in the form that ``TaggedColumn.to_json`` returns.
     """
 
     run: str
@@ -58,7 +58,7 @@ def _privacy(arguments: argparse.Namespace) -> int:
 
 
 def _history(asset: str) -> list[RunColumns]:
-    """Returns what the materializations of an asset say, the newest first.
+    """Returns the tagged columns in the materializations of an asset, the newest first.
 
     Raises:
         ConfigError: SMT770, no run of the asset has reported tagged columns.
@@ -82,7 +82,8 @@ def _history(asset: str) -> list[RunColumns]:
 
 
 def columns_since(history: Iterable[RunColumns]) -> list[tuple[str, ...]]:
-    """Returns the columns of the newest run of each partition, each with the first run of its state.
+    """Returns the columns of the newest run of each partition, each with the first run that reported the column in its
+    current state.
 
     Args:
         history: The tagged columns of materializations, the newest first.
@@ -138,6 +139,6 @@ def _written(rows: Sequence[tuple[str, ...]], form: str) -> str:
 
 
 def _safe(cell: str) -> str:
-    """Returns a cell that no spreadsheet takes for a formula: names of fields come from producers."""
+    """Returns a cell that no spreadsheet interprets as a formula, because field names come from producers."""
     text = visible(cell)
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) else text

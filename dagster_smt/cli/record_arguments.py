@@ -1,4 +1,4 @@
-"""Sample records from a file, from file topics, or from a broker."""
+"""Reads sample records from a file, from file topics, or from a broker."""
 
 from pathlib import Path
 
@@ -38,11 +38,11 @@ def of_file(path: Path, topic: str, limit: int, *, whole: bool) -> list[Sample]:
 
 
 def of_topic(place: str, config: Path | None, topic: str, limit: int, start: int | None) -> list[Sample]:
-    """Returns the last records of a topic's partitions, or records from an offset on.
+    """Returns the last records of a topic's partitions, or the records from an offset onwards.
 
     Raises:
         ConfigError: SMT042, the command has no topic.
-        TableError: As of ``samples``.
+        TableError: See ``samples``.
     """
     topics = topics_at(place, config)
     if not topic:

@@ -1,4 +1,4 @@
-"""The command ``scan``: proposes tags of fields from sampled records. It prints counts, never a value."""
+"""The command ``scan``: proposes tags for fields, based on sampled records. It prints counts, but never a value."""
 
 import argparse
 from pathlib import Path
@@ -63,6 +63,6 @@ def _row(one: FieldScan) -> tuple[str, str, str, str]:
 def _write(path: Path, topic: str, fields: list[FieldScan], records: int) -> None:
     before = None
     if path.exists():
-        read_tags(path)  # a file that is wrong is not overwritten
+        read_tags(path)  # so that an invalid file is not overwritten
         before = read_yaml(path)
     path.write_text(tags_file(topic, fields, records, before), encoding="utf-8")

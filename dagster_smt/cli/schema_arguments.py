@@ -1,4 +1,4 @@
-"""Schemas and topic tables from the command line."""
+"""Reads schemas and topic tables from command-line arguments."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ def read_table(path: Path | None, schema: str | None) -> TopicTable | None:
     """Returns the topic table of a ``CREATE TABLE`` statement in a file. The source of the topics does not matter.
 
     Raises:
-        ConfigError: The statement has problems; SMT270, the command has a schema, too.
+        ConfigError: The statement has problems; SMT270, the command also has a schema.
     """
     if path is None:
         return None
@@ -33,7 +33,9 @@ def read_table(path: Path | None, schema: str | None) -> TopicTable | None:
 
 
 def read_schema(text: str | None) -> Schema | None:
-    """Returns a schema from a DDL string, from a ``.sql`` file with one, or from a ``.json`` file with a schema."""
+    """Returns a schema from a DDL string, from a ``.sql`` file with a DDL string, or from a ``.json`` file with a
+    schema.
+    """
     if not text:
         return None
     path = Path(text)
@@ -57,10 +59,10 @@ def read_schema(text: str | None) -> Schema | None:
 
 
 def policy_on(path: Path | None, schema: Schema | None, table: TopicTable | None, topic: str) -> AppliedPolicy | None:
-    """Returns the policy of a file, on the topic of a command. None without a file.
+    """Applies the policy in a file to the topic of a command. Returns None if there is no file.
 
     Raises:
-        ConfigError: The policy is wrong, or does not fit.
+        ConfigError: The policy is wrong, or does not fit the topic.
     """
     if path is None:
         return None
@@ -75,11 +77,11 @@ def policy_on(path: Path | None, schema: Schema | None, table: TopicTable | None
 
 
 def planned(chain: Chain, schema: Schema | None, table: TopicTable | None, topic: str = "") -> Plan:
-    """Returns the plan of a chain, for values with a schema (None: without), or for the rows of a topic table.
+    """Returns the plan of a chain. The values have a schema (None: no schema), or are rows of a topic table.
 
     Raises:
-        PlanError: No record can pass the chain; or a mask, drop or rename can touch nothing, and the chain does not
-            allow that.
+        PlanError: No record can get through the chain; or a mask, drop or rename can touch nothing, and the chain does
+            not permit that.
     """
     topics = (topic,) if topic else ()
     if table is not None:

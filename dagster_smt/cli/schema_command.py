@@ -1,4 +1,4 @@
-"""The command ``schema``: a topic table, proposed from the last records of a topic."""
+"""The command ``schema``: proposes a topic table, based on the last records of a topic."""
 
 import argparse
 from dataclasses import replace
@@ -12,7 +12,7 @@ from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.topics.format import REGISTERED
 
 _SECONDS = 10.0
-"""For one question to a broker: somebody waits."""
+"""The time limit in seconds of one request to a broker. It is short, because somebody is waiting."""
 
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:

@@ -1,4 +1,4 @@
-"""The report of a shadow run as one self-contained page, for light and dark screens and for paper."""
+"""Renders the report of a shadow run as one self-contained page, for light and dark screens and for paper."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +10,7 @@ PAGE = "shadow.html"
 
 
 def shadow_page(report: ShadowReport) -> str:
-    """Returns the report as HTML. It has no value of an option or a field."""
+    """Returns the report as HTML. It contains no value of an option or a field."""
     title = f"{'Certificate' if report.same else 'Differences'}: shadow run of {escape(report.connector)}"
     parts = [f"<h1>{title}</h1>", _verdict(report), _differences(report), "<h2>What was compared</h2>"]
     parts += [_table((), facts_of(report)), "<h2>Offsets</h2>"]

@@ -1,4 +1,6 @@
-"""The commands ``shadow`` and ``takeover``: compare runs with a connector, and let them continue its table."""
+"""The commands ``shadow`` and ``takeover``: compare runs with a connector, and let the runs continue the connector's
+table.
+"""
 
 import argparse
 import sys
@@ -195,10 +197,10 @@ def _opened(arguments: argparse.Namespace) -> "Iterator[tuple[Any, list[TakeOver
 
 
 def _component_folder(connector: Connector, arguments: argparse.Namespace) -> Path:
-    """Returns the folder of the component, which this function imports if it is not there.
+    """Returns the folder of the component. If the folder does not exist, the function imports the component.
 
     Raises:
-        ConfigError: SMT785, a part of the connector is not done.
+        ConfigError: SMT785, a part of the connector is not supported.
     """
     from dagster_smt.cli.topic_commands import topics_at
     from dagster_smt.tables.proposal.look import Look

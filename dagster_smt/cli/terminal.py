@@ -1,4 +1,6 @@
-"""Safe output on a terminal: names of topics and fields may contain escapes, which terminals execute."""
+"""Safe output on a terminal. Names of topics and fields may contain escape sequences, which a terminal would
+execute.
+"""
 
 import sys
 from typing import TextIO
@@ -7,10 +9,10 @@ from dagster_smt.visible import visible
 
 
 def say(text: str = "", file: TextIO | None = None) -> None:
-    """Prints a text with its lines, and an escape for each character that does not print."""
+    """Prints the lines of a text. Characters that cannot be printed are replaced by escapes."""
     print(shown(text), file=file or sys.stdout)
 
 
 def shown(text: str) -> str:
-    """Returns the lines of a text, with an escape for each character that does not print."""
+    """Returns the lines of a text, in which escapes replace characters that cannot be printed."""
     return "\n".join(map(visible, text.split("\n")))

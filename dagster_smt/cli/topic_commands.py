@@ -1,4 +1,4 @@
-"""The commands about topics, of a broker or of files: ``topics`` lists them, ``append`` adds records."""
+"""The commands for topics of a broker or of files: ``topics`` lists them, ``append`` adds records to them."""
 
 import argparse
 import base64
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 _SERVERS = re.compile(r"[\w.-]+:\d+(,[\w.-]+:\d+)*|\[[0-9a-fA-F:]+\]:\d+")
 _FIELDS = ("key", "value", "timestamp", "headers")
 _COORDINATES = ("topic", "partition", "offset", "timestampType")
-"""Fields of a record that only reading sets. The topic that the record is written to sets them again."""
+"""Fields of a record that are set only when it is read. When the record is written to a topic, that topic sets them
+again.
+"""
 _MOST_PROBLEMS = 10
 _HEAD = ("topic", "partition", "earliest", "end", "records", "committed", "lag")
 
@@ -69,16 +71,17 @@ def _partitions(text: str) -> int:
 def topics_at(
     place: str, config: Path | None = None, partitions: int | None = None, *, folder: bool | None = None
 ) -> "FileTopics | KafkaTopics":
-    """Returns the topics of a text: of a broker if the text is ``host:port`` and not a folder.
+    """Returns the topics that an argument names. They are on a broker if the argument is ``host:port`` and not a
+    folder.
 
     Args:
         place: A folder, or brokers.
         config: Properties of Kafka's clients.
         partitions: The number of partitions of a new topic on a broker; None to create no topic.
-        folder: True for a folder, False for brokers; None if the text decides.
+        folder: True for a folder, False for brokers; None to determine it from ``place``.
 
     Raises:
-        ConfigError: An option or a secret that ``KafkaTopics`` refuses.
+        ConfigError: ``KafkaTopics`` does not accept an option or a secret.
     """
     from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
     from dagster_smt.tables.topic_table import FileTopics
@@ -109,9 +112,10 @@ def topics_at(
 
 
 def _referred(key: str, value: str) -> str:
-    """Returns a property that specs take: they refuse a secret in plain text and take a reference to the environment.
+    """Returns a property in the form that specs accept. They reject a secret in plain text, but accept a reference to
+    an environment variable.
 
-    A definition with a secret in it would be shown in the UI; a file of the user's own on the command line is not.
+    Dagster's UI would show a secret in a definition, but not a secret in a user's own file on the command line.
     """
     from dagster_smt.model.secrets import shows_secret
 
@@ -223,7 +227,7 @@ def read_records(path: Path, *, bare: bool = False) -> "list[NewRecord]":
         bare: True if each line is a value, False if it is a record.
 
     Raises:
-        TableError: SMT540, for the first lines that are not records, with the field.
+        TableError: SMT540, for the first lines that are not records. Each problem names the field.
     """
     records, problems = [], []
     for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
@@ -272,7 +276,9 @@ def _record(line: bytes, bare: bool) -> "NewRecord":
 
 
 def _bytes(value: Any, side: str) -> bytes | None:
-    """Returns the bytes of one side of a line: a text as it is, ``{"base64": ...}`` decoded, other values as JSON."""
+    """Converts one side of a line into bytes. A string is encoded, ``{"base64": ...}`` is decoded, and other values are
+    written as JSON.
+    """
     if value is None or isinstance(value, str):
         if value is None:
             return None

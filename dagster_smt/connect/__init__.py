@@ -1,4 +1,4 @@
-"""From Kafka Connect to this package: connectors read, surveyed, and written as components."""
+"""From Kafka Connect to this package: reads connectors, surveys them, and writes them as components."""
 
 from dagster_smt.connect.component import ANY_CLUSTER as ANY_CLUSTER
 from dagster_smt.connect.component import ConnectorComponent as ConnectorComponent

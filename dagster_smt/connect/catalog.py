@@ -1,7 +1,8 @@
-"""The catalog of connectors: classes, the target of their records in this package, and rules about options.
+"""The catalog of connectors: their classes, the targets of their records in this package, and rules about their
+options.
 
-The catalog is data: one file for each family of connectors in ``catalogs/``, with links to the vendors' pages. Texts
-may refer to a sentence of ``catalogs/sentences.yaml``: ``{STORE}``.
+The catalog is data: one file for each family of connectors in ``catalogs/``, with links to the vendors' pages. A string
+may refer to a sentence in ``catalogs/sentences.yaml``: ``{STORE}``.
 """
 
 import re
@@ -16,8 +17,9 @@ import yaml
 from dagster_smt.connect.option_rules import OUTCOMES, OptionRule
 
 Goal = Literal["table", "topic", "topics"]
-"""The place where a component writes the records of a connector: a table; a topic, which the connector reads; or, for
-sources, a table of the topics that the connector writes."""
+"""The target to which a component writes the records of a connector: a table; a topic, which the connector reads; or,
+for sources, a table of the topics that the connector writes.
+"""
 
 _FOLDER = Path(__file__).with_name("catalogs")
 _SENTENCES = "sentences.yaml"
@@ -46,8 +48,8 @@ class Catalog:
     Attributes:
         classes: The known classes, by their names in ``connector.class``.
         goals: The target of the records, by family.
-        sources: The pages that each family's rules follow, by family.
-        rules: The rules, in order; those of every connector come first.
+        sources: The pages on which the rules of each family are based, by family.
+        rules: The rules in order. Rules for all connectors come first.
     """
 
     classes: Mapping[str, ConnectorClass]
@@ -58,7 +60,7 @@ class Catalog:
 
 @cache
 def catalog() -> Catalog:
-    """Returns the catalog of the files in ``catalogs/``."""
+    """Returns the catalog from the files in ``catalogs/``."""
     sentences = _read(_FOLDER / _SENTENCES)
     classes: dict[str, ConnectorClass] = {}
     goals: dict[str, Goal] = {}

@@ -1,4 +1,6 @@
-"""The chain of a component: the connector's transforms with current option names, and its list of fields."""
+"""The chain of a component: the connector's transforms with current option names, and a stage for the connector's list
+of fields.
+"""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +25,7 @@ _MODES = {
     ("none", "true"): ("tombstone", ""),
     ("none", "false"): ("tombstone", "; a deletion gives one null, not two"),
 }
-"""The present mode for ``delete.handling.mode`` and ``drop.tombstones`` of Debezium 2 and earlier."""
+"""Maps ``delete.handling.mode`` and ``drop.tombstones`` of Debezium 2 and earlier to the present mode."""
 _REFERENCE = re.compile(r"\$\{[\w.-]+:[^}]*\}")
 """References that Connect's configuration providers resolve: ``${file:/secrets:password}``."""
 
@@ -35,8 +37,8 @@ class WrittenChain:
     Attributes:
         connector: The connector with the component's chain.
         stages: A verdict on each transform of the connector.
-        ignored: Properties that Kafka ignores; they are comments in the chain's file.
-        options: A verdict on each of the connector's properties of transforms and predicates.
+        ignored: Properties that Kafka ignores. The chain's file contains them as comments.
+        options: A verdict on each of the connector's properties for transforms and predicates.
         extra: The stages after the connector's transforms.
     """
 
@@ -59,8 +61,8 @@ def written_chain(
     Args:
         connector: The connector.
         extra: Stages after the connector's transforms.
-        smt_jars: Jars for classes that this package does not have.
-        to_topics: True if the component writes topics, among which transforms may choose.
+        smt_jars: Jars with classes that this package does not contain.
+        to_topics: True if the component writes topics, so that transforms may choose the topic.
     """
     today, renamed = _in_todays_words(connector)
     safe, hidden = _without_secrets(today)
@@ -80,7 +82,7 @@ def _aliases(connector: Connector) -> list[str]:
 
 
 def _in_todays_words(connector: Connector) -> tuple[Connector, list[OptionVerdict]]:
-    """Replaces options of Debezium 2 and earlier by the present option."""
+    """Replaces options of Debezium 2 and earlier with the present options."""
     config, verdicts = dict(connector.config), []
     for alias in _aliases(connector):
         head = f"transforms.{alias}."
@@ -108,7 +110,7 @@ def _in_todays_words(connector: Connector) -> tuple[Connector, list[OptionVerdic
 
 
 def _replaced(config: dict[str, str], old: list[str], name: str, value: str) -> dict[str, str]:
-    """Returns the properties with one property instead of others."""
+    """Returns the properties in which one property replaces several others."""
     properties: dict[str, str] = {}
     for key, text in config.items():
         if key == old[0]:
@@ -119,7 +121,7 @@ def _replaced(config: dict[str, str], old: list[str], name: str, value: str) -> 
 
 
 def _without_secrets(connector: Connector) -> tuple[Connector, list[OptionVerdict]]:
-    """Replaces secrets by the name of a variable, which the transform does not resolve."""
+    """Replaces secrets with the name of a variable, which the transform does not resolve."""
     config, verdicts = dict(connector.config), []
     for key, value in connector.chain.items():
         name = _own_name(key, connector)
@@ -167,7 +169,9 @@ def _with_stages(connector: Connector, extra: Sequence[ExtraStage]) -> Connector
 
 
 def _free(name: str, kind: str, others: Sequence[str], config: Mapping[str, str]) -> str:
-    """Returns a name, with underscores as long as a transform or predicate of the connector has it."""
+    """Returns a name, followed by as many underscores as needed to differ from the connector's transforms or
+    predicates.
+    """
     while name in others or any(key.startswith(f"{kind}.{name}.") for key in config):
         name += "_"
     return name
@@ -194,7 +198,7 @@ def _option(
             owners.append(a)
     if not owners:
         return OptionVerdict(key, "not needed", "Kafka ignores it, too: a comment in the chain")
-    # an alias may contain dots: transforms.a.b.type belongs to the stage a.b, although there is a stage a
+    # an alias may contain dots: transforms.a.b.type belongs to the stage a.b, even if there is also a stage a
     alias = max(owners, key=len)
     name = key.removeprefix(f"transforms.{alias}.")
     if name == "type" and not to_topics and (routes := _routes(alias, connector)):
@@ -239,5 +243,5 @@ def _routes(alias: str, connector: Connector) -> str:
 
 
 def is_looked_up(value: str) -> bool:
-    """Returns True if a value has a reference that Connect resolves."""
+    """Returns True if a value contains a reference that Connect resolves."""
     return _REFERENCE.search(value) is not None

@@ -1,4 +1,4 @@
-"""Writes a connector as a component: ``defs.yaml`` and the file of its chain."""
+"""Writes a connector as a component: ``defs.yaml`` and the file with its chain."""
 
 import json
 import re
@@ -42,9 +42,9 @@ from dagster_smt.tables.proposal.look import Look, TopicSamples
 
 CHAIN_FILE = "chain.properties"
 ANY_CLUSTER = "${env:KAFKA_SERVERS}"
-"""The servers if nobody names any: an environment variable that each run reads."""
+"""The servers if nothing names any: an environment variable that each run reads."""
 _LONGEST_NAME = 100
-"""Characters of a folder's name; file systems take 255 bytes."""
+"""The largest number of characters in a folder's name. File systems accept 255 bytes."""
 _OFFSET_RESET = "consumer.override.auto.offset.reset"
 
 
@@ -54,13 +54,13 @@ class ConnectorComponent:
 
     Attributes:
         folder: The name of the component's folder.
-        attributes: The attributes in ``defs.yaml``; texts of the connector are templates.
+        attributes: The attributes in ``defs.yaml``. Strings from the connector are written as templates.
         chain: The chain, as properties text.
         notes: Unknown or assumed settings.
         stages: A verdict on each transform.
         options: A verdict on each option of the connector, in the order of its file.
         proposals: Settings that a user may add to ``defs.yaml``.
-        schema: The columns of the topics' last records; None if nobody read them.
+        schema: The columns of the topics' last records; None if the records were not read.
         patch: The changes to a connector that stays in use without its transforms; None for other connectors.
         connector_class: The class of the connector, or its name in Confluent Cloud.
     """
@@ -84,7 +84,7 @@ class ConnectorComponent:
 
     @property
     def differs(self) -> bool:
-        """True if a part of the component is not as in the connector."""
+        """True if a part of the component differs from the connector."""
         other = any(v.verdict == "differs" for v in (*self.stages, *self.notes))
         return other or any(v.verdict == "changed" for v in self.options)
 
@@ -96,7 +96,7 @@ class ConnectorComponent:
 
     @property
     def files(self) -> dict[str, str]:
-        """The other files of the component: names and texts."""
+        """The other files of the component: their names and texts."""
         files = {CHAIN_FILE: self.chain} if self.attributes else {}
         if self.schema is not None and self.schema.statement:
             files[self.schema.file] = self.schema.statement
@@ -105,11 +105,11 @@ class ConnectorComponent:
         return files
 
     def save(self, root: Path, more: Mapping[str, str] | None = None) -> Path:
-        """Writes the folder of the component below a root, and returns the folder.
+        """Writes the folder of the component under a root, and returns the folder.
 
         Args:
-            root: The folder for the component's folder.
-            more: Other files: names and texts.
+            root: The folder in which the component's folder is created.
+            more: Other files: their names and texts.
 
         Raises:
             FileExistsError: The folder already has a ``defs.yaml``.
@@ -134,18 +134,18 @@ def written_component(
     worker: Worker = NO_WORKER,
     group: str = "",
 ) -> ConnectorComponent:
-    """Returns a component that does a connector's work: a table, or topics that the connector reads.
+    """Returns a component that does a connector's work. It writes a table, or topics that the connector reads.
 
     Args:
         connector: The connector.
         source: The source of the topics, as in ``defs.yaml``; templates in it are rendered.
         lake: The folder or URI for the table; templates in it are rendered.
         look: Reads the last records of the topics; None to read no records.
-        smt_jars: Jars for classes that this package does not have.
-        into: ``table`` or ``topic``, for sinks; empty: the catalog decides by the connector's class.
+        smt_jars: Jars with classes that this package does not contain.
+        into: ``table`` or ``topic``, for sinks. If empty, the catalog determines the target from the connector's class.
         worker: The worker's properties.
-        group: The group of the assets, for a whole cluster; empty: Dagster's default. Components of a group get a
-            schedule or a sensor.
+        group: The group of the assets, for a whole cluster. If empty, Dagster's default applies. Components of a group
+            get a schedule or a sensor.
     """
     name = folder_name(connector.label)
     connector = worker.with_usual_providers(connector)
@@ -172,7 +172,7 @@ def written_component(
 
 @dataclass
 class _Parts:
-    """The parts that the component of a table shares with the component of topics."""
+    """The parts that a component of a table and a component of topics have in common."""
 
     name: str
     connector: Connector
@@ -195,7 +195,7 @@ def folder_name(name: str) -> str:
 
 
 def _untouched(name: str, connector: Connector) -> ConnectorComponent:
-    """Returns no component for a connector whose work needs none: it has no transforms, and keeps its store."""
+    """Returns an empty component for a connector that needs none, because it has no transforms and keeps its store."""
     text = "the connector has no transforms: it stays as it is (--into table writes a table)"
     decided = [*of_options_that_stay(connector)]
     if connector.class_name in catalog().classes:
@@ -207,9 +207,9 @@ def _untouched(name: str, connector: Connector) -> ConnectorComponent:
 
 
 def _of_topics(parts: _Parts) -> ConnectorComponent:
-    """Returns a component that writes topics, which the connector reads without its transforms."""
+    """Returns a component that writes topics. The connector reads these topics without its transforms."""
     connector = parts.connector
-    unknown = any(v.verdict == "not supported" for v in survey(connector))  # a class of a jar may choose the topic
+    unknown = any(v.verdict == "not supported" for v in survey(connector))  # a class in a jar may choose the topic
     rest = beside(connector, parts.name.lower(), unknown or bool(routers(connector)))
     chain = written_chain(connector, [rest.stage], parts.smt_jars, to_topics=True)
     properties = _properties(chain.connector, chain.ignored)
@@ -276,7 +276,7 @@ def _of_table(parts: _Parts, goal: Goal, lake: str, samples: TopicSamples | None
 
 
 def _in_group(written: ConnectorComponent, group: str) -> None:
-    """Puts the assets into a group, and gives a component that has no pace of its own a sensor."""
+    """Puts the assets into a group. A component without a schedule or sensor gets a sensor."""
     if not written.attributes:
         return
     if "schedule" not in written.attributes and "lag_sensor" not in written.attributes:
@@ -292,7 +292,7 @@ def _schema(
     properties: str,
     samples: TopicSamples | None,
 ) -> SchemaProposal | None:
-    """Returns the proposed columns of JSON without a schema; None for other formats."""
+    """Returns the proposed columns for JSON without a schema; None for other formats."""
     if samples is None or value["kind"] != "json" or not connector.is_sink:
         return None
     return proposed_schema(f"{name}.sql", topics, properties, samples)
@@ -319,7 +319,7 @@ def _sink(connector: Connector, lake: str, name: str, kind: str, settings: Table
 
 
 def _proposals(connector: Connector, source: dict[str, Any], worker: Worker) -> list[str]:
-    """Returns settings to add, such as a start at the offsets of the connector's consumer group."""
+    """Returns settings that a user may add, such as a start at the offsets of the connector's consumer group."""
     if not connector.is_sink:
         return []
     group = connector.config.get("consumer.override.group.id", "").strip() or f"connect-{connector.name}"

@@ -21,7 +21,7 @@ from dagster_smt.model.secrets import without_login
 
 _SECONDS = 30
 _LONGEST_ANSWER = 256 * 2**20
-"""Bytes of an answer: thousands of connectors have a few megabytes."""
+"""The largest number of bytes in a response. The response for thousands of connectors has a few megabytes."""
 _YAML = (".yaml", ".yml")
 _SUFFIXES = (".json", ".properties", *_YAML)
 _EXPANDED = "/connectors?expand=info&expand=status"
@@ -29,10 +29,11 @@ _PLUGINS = "/connector-plugins?connectorsOnly=false"
 
 
 def connectors_at(source: str) -> list[Connector]:
-    """Returns the connectors of a file, of the files in a folder, or of a REST address.
+    """Returns the connectors in a file, in the files of a folder, or at a REST address.
 
     Raises:
-        ConfigError: SMT018, there is no connector; SMT002 or SMT003, a file cannot be read; SMT020, no answer.
+        ConfigError: SMT018, there is no connector; SMT002 or SMT003, a file cannot be read; SMT020, the worker does not
+            respond.
     """
     if is_address(source):
         return read_connectors(_response(source), without_login(source))
@@ -110,7 +111,7 @@ class Cluster:
     Attributes:
         place: The address, without a login.
         version: The version of Kafka Connect; empty if unknown.
-        plugins: The versions of installed plug-ins, by class.
+        plugins: The versions of the installed plugins, by class.
     """
 
     place: str
@@ -119,7 +120,7 @@ class Cluster:
 
 
 def cluster_at(address: str) -> Cluster:
-    """Returns the description of a worker's cluster. If the worker does not list its plug-ins, ``plugins`` is empty."""
+    """Returns the description of a worker's cluster. If the worker does not list its plugins, ``plugins`` is empty."""
     place, version, plugins = without_login(address), "", {}
     try:
         about = _response(address, "/")
@@ -134,10 +135,10 @@ def cluster_at(address: str) -> Cluster:
 
 
 def _response(address: str, path: str = _EXPANDED) -> Any:
-    """Returns the answer of a Connect REST API to a question.
+    """Returns the response of a Connect REST API to a request.
 
     Raises:
-        ConfigError: SMT020, no answer, or none of a worker.
+        ConfigError: SMT020, there is no response, or it does not come from a worker.
     """
     try:
         return answered(address, path)
@@ -147,19 +148,20 @@ def _response(address: str, path: str = _EXPANDED) -> Any:
 
 
 def answered(address: str, path: str, method: str = "GET", body: Any = None) -> Any:
-    """Returns the answer of a Connect REST API. A login in the address is sent as basic authentication.
+    """Returns the response of a Connect REST API. A login in the address is sent as basic authentication.
 
     Args:
         address: The address of the API.
-        path: The path below the address.
-        method: The method of HTTP.
-        body: The JSON data to send; None sends none.
+        path: The path relative to the address.
+        method: The HTTP method.
+        body: The JSON data to send; None to send no data.
 
     Returns:
-        The JSON data of the answer; None if the answer is empty.
+        The JSON data of the response; None if the response is empty.
 
     Raises:
-        OSError, ValueError, RecursionError, HTTPException: There is no answer, or the answer is not a worker's.
+        OSError, ValueError, RecursionError, HTTPException: There is no response, or the response does not come from a
+            worker.
     """
     parts = urllib.parse.urlsplit(address)
     plain = parts._replace(netloc=parts.netloc.rpartition("@")[2])
@@ -175,11 +177,13 @@ def answered(address: str, path: str, method: str = "GET", body: Any = None) -> 
 
 
 ANSWER_ERRORS = (OSError, ValueError, RecursionError, HTTPException)
-"""What ``answered`` raises."""
+"""The errors that ``answered`` raises."""
 
 
 class _SameOrigin(urllib.request.HTTPRedirectHandler):
-    """Follows redirects to other paths only: urllib would send name and password to whatever host an answer names."""
+    """A handler that follows redirects only to the same origin. urllib would send the user name and password to any
+    host that a response names.
+    """
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
@@ -191,11 +195,11 @@ class _SameOrigin(urllib.request.HTTPRedirectHandler):
 
 
 class _ElsewhereError(OSError):
-    """An answer redirects to another origin."""
+    """Raised if a response redirects to another origin."""
 
 
 class _TooLongError(OSError):
-    """An answer has more bytes than one of a Connect worker."""
+    """Raised if a response has more bytes than a response of a Connect worker can have."""
 
 
 def _origin(address: str) -> tuple[str, str, int | None]:
@@ -212,7 +216,7 @@ def _read(answer: IO[bytes]) -> Any:
 
 
 def reason_of(error: Exception) -> str:
-    """Returns the reason of a missing answer, as text."""
+    """Returns the reason for a missing response, in words."""
     if isinstance(error, urllib.error.HTTPError):
         return f"it answers {error.code}"
     if isinstance(error, _ElsewhereError):

@@ -1,4 +1,4 @@
-"""The topics that a component reads: those of a sink connector, or those that a source connector writes."""
+"""The topics that a component reads: the topics of a sink connector, or the topics that a source connector writes."""
 
 import re
 from typing import Any
@@ -17,7 +17,7 @@ def topics_of(connector: Connector, notes: list[TransformVerdict]) -> dict[str, 
 
     Args:
         connector: The connector.
-        notes: Gets a line about the topics of a source.
+        notes: Receives a line about the topics of a source.
     """
     if connector.is_sink and connector.topics:
         return {"topics": list(connector.topics)}
@@ -44,7 +44,9 @@ def _written(connector: Connector) -> tuple[dict[str, Any], str]:
 
 
 def _mirrored(connector: Connector) -> str:
-    """Returns a pattern of the names that MirrorMaker gives topics in the target cluster: ``west.orders``."""
+    """Returns a pattern for the names that MirrorMaker gives to topics in the target cluster, such as
+    ``west.orders``.
+    """
     config = connector.config
     names = "|".join(connector.topics) or ".*"
     if config.get("replication.policy.class", "").endswith(_IDENTITY):

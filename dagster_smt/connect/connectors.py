@@ -1,4 +1,4 @@
-"""Connectors as Kafka Connect's REST API and its users write them: many in one file, or one."""
+"""Reads connectors as Kafka Connect's REST API and its users write them: many in one file, or one."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,8 +15,9 @@ class Connector:
     Attributes:
         name: The name of the connector.
         config: The properties.
-        state: The state in ``GET /connectors?expand=status``; empty if unknown.
-        table: One table of several that a connector writes: its part of the connector; empty: the whole connector.
+        state: The state from ``GET /connectors?expand=status``; empty if unknown.
+        table: The name of one of several tables that a connector writes, if this object describes only the part for
+            this table. Empty if it describes the whole connector.
     """
 
     name: str
@@ -26,7 +27,9 @@ class Connector:
 
     @property
     def label(self) -> str:
-        """The name in reports and of the folder of the component: ``orders``, or ``lake.shop.orders`` for a table."""
+        """The name in reports, and the name of the component's folder: ``orders``, or ``lake.shop.orders`` for a
+        table.
+        """
         return f"{self.name}.{self.table}" if self.table else self.name
 
     @property
@@ -36,7 +39,7 @@ class Connector:
 
     @property
     def is_source(self) -> bool:
-        """True if the connector writes topics. MirrorMaker, a source, has the option ``topics``, too."""
+        """True if the connector writes topics. MirrorMaker is a source, but also has the option ``topics``."""
         name = self.class_name
         if name.endswith(("SourceConnector", "Source")) or name.startswith("org.apache.kafka.connect.mirror."):
             return True
@@ -68,8 +71,10 @@ class Connector:
 
 
 def read_connectors(data: Any, place: str) -> list[Connector]:
-    """Returns the connectors of a JSON body: one config, ``{"name", "config"}``, a list of these, or what
-    ``GET /connectors?expand=info&expand=status`` answers.
+    """Returns the connectors of a JSON body.
+
+    The body is one config, ``{"name", "config"}``, a list of these, or the response to
+    ``GET /connectors?expand=info&expand=status``.
 
     Raises:
         ConfigError: SMT018, the body has no connector.
@@ -109,7 +114,7 @@ def _connector(name: str, config: Mapping[str, Any], state: str = "") -> Connect
 
 
 def _text(value: Any) -> str:
-    """Returns a value as Connect stores it: as a text."""
+    """Returns a value in the form in which Connect stores it, as a string."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -1,4 +1,6 @@
-"""Topics, clients, headers and references of a connector: the parts that tables and topics have in common."""
+"""Topics, clients, headers and references of a connector: the parts that components of tables and of topics have in
+common.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +18,7 @@ ISOLATION = "consumer.override.isolation.level"
 DEAD_LETTERS = "errors.deadletterqueue.topic.name"
 _LEVELS = ("read_committed", "read_uncommitted")
 _NAMES = ("name", "topics", "topics.regex", "topic.prefix", "fields.whitelist", "iceberg.tables", DEAD_LETTERS)
-"""Options whose values are written as they are."""
+"""Options whose values are written unchanged."""
 _LOGIN = "consumer.override."
 _OF_LOGIN = ("sasl.", "ssl.", "security.protocol")
 _HEADER_TRANSFORMS = (
@@ -33,9 +35,9 @@ _SIMPLE = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
 
 
 def client_source(connector: Connector, source: dict[str, Any], worker: Worker) -> dict[str, Any]:
-    """Returns the source, with the isolation level and the login of the connector's consumer.
+    """Returns the source with the isolation level and the login of the connector's consumer.
 
-    The source has the login only if the login's secrets are references.
+    The login is added only if its secrets are references.
     """
     if "kafka" not in source:
         return source
@@ -53,7 +55,7 @@ def client_source(connector: Connector, source: dict[str, Any], worker: Worker) 
 
 
 def _login(connector: Connector) -> dict[str, str]:
-    """Returns the options of a consumer's login; empty if one of them shows a secret."""
+    """Returns the options of a consumer's login; empty if one of them contains a secret in plain text."""
     login = {}
     for option, value in connector.config.items():
         name = option.removeprefix(_LOGIN)
@@ -107,7 +109,7 @@ def _each_is_new(connector: Connector) -> bool:
 
 
 def of_options_that_stay(connector: Connector) -> Iterator[OptionVerdict]:
-    """Yields verdicts on the options of every connector, for one that stays as it is."""
+    """Yields verdicts on the options that every connector has, for a connector that stays in use."""
     for option in connector.config:
         known = None
         for rule in catalog().rules:
@@ -119,11 +121,11 @@ def of_options_that_stay(connector: Connector) -> Iterator[OptionVerdict]:
 
 
 def of_headers(connector: Connector, kind: str) -> Iterator[OptionVerdict]:
-    """Yields verdicts on the converter of headers.
+    """Yields verdicts on the header converter.
 
     Args:
         connector: The connector.
-        kind: ``columns``, ``records`` or ``topic``: the records of the component.
+        kind: What the component writes: ``columns``, ``records`` or ``topic``.
     """
     if connector.config.get("header.converter", "").strip() == _SIMPLE:
         return
@@ -142,7 +144,9 @@ def of_headers(connector: Connector, kind: str) -> Iterator[OptionVerdict]:
 
 
 def of_references(connector: Connector) -> Iterator[OptionVerdict]:
-    """Yields verdicts on names that are references, because the component would use the reference as the name."""
+    """Yields verdicts on names that are references, because the component would use the reference itself as the
+    name.
+    """
     for option in _NAMES:
         if is_looked_up(connector.config.get(option, "")):
             yield OptionVerdict(option, "not done", "Connect resolves this reference: write the value itself")

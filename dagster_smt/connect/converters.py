@@ -1,4 +1,6 @@
-"""Converters as formats: those of Apache Kafka and Confluent, and the names of Confluent Cloud."""
+"""Translates converters into formats: the converters of Apache Kafka and Confluent, and the format names of Confluent
+Cloud.
+"""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -36,7 +38,9 @@ _CLOUD = {
     "PROTOBUF": "protobuf-confluent",
     "JSON_SR": "json-confluent",
 }
-"""Values of Confluent Cloud's ``input.data.format`` and ``input.key.format``; its JSON has no schema."""
+"""Maps the values of Confluent Cloud's ``input.data.format`` and ``input.key.format`` to formats. JSON there has no
+schema.
+"""
 _CLOUD_OPTIONS = {"key": "input.key.format", "value": "input.data.format"}
 _REGISTRY_URL = "${env:SCHEMA_REGISTRY_URL}"
 _SECRETS = {
@@ -44,7 +48,9 @@ _SECRETS = {
     "schema.registry.basic.auth.user.info": ("basic-auth.user-info", "${env:SCHEMA_REGISTRY_USER_INFO}"),
     "bearer.auth.token": ("bearer-auth.token", "${env:SCHEMA_REGISTRY_TOKEN}"),
 }
-"""Options of converters with secrets: their names here, and the variables that replace their values."""
+"""Maps converter options with secrets to their names in this package, and to the variables that replace their
+values.
+"""
 _SOURCES = {"basic.auth.credentials.source": ("USER_INFO",), "bearer.auth.credentials.source": ("STATIC_TOKEN",)}
 _OF_WRITERS = (
     "auto.register.schemas",
@@ -67,9 +73,9 @@ class ConverterFormat:
     """The format of a converter.
 
     Attributes:
-        format: The format, as ``defs.yaml`` has it.
+        format: The format, as written in ``defs.yaml``.
         options: A verdict on each option of the converter.
-        notes: The assumptions.
+        notes: The assumptions that were made.
     """
 
     format: dict[str, Any]
@@ -89,7 +95,8 @@ def converter_format(
     Args:
         connector: The connector.
         side: ``key`` or ``value``.
-        encoding: The encoding of the last records, for a side that neither connector nor worker gives a converter.
+        encoding: The encoding of the last records. It is used if neither the connector nor the worker sets a converter
+            for the side.
         worker: The worker's properties.
     """
     own = connector.config.get(f"{side}.converter", "") or connector.config.get(_CLOUD_OPTIONS[side], "")
@@ -136,7 +143,7 @@ def _format_of(connector: Connector, side: str, encoding: Encoding | None) -> Co
         for option in own:
             result.say(head + option, "not needed", f"without {name}, Kafka ignores the option, too")
     elif result.format["kind"] == "json":
-        # Kafka's JsonConverter expects schemas by default, the formats of cloud connectors do not
+        # Kafka's JsonConverter expects schemas by default; the formats of cloud connectors do not
         _of_json(result, own, head, "true" if type_ else "false")
     elif result.format["kind"] in REGISTERED:
         _of_registry(result, own, head)
@@ -146,7 +153,7 @@ def _format_of(connector: Connector, side: str, encoding: Encoding | None) -> Co
 
 
 def _assumed(connector: Connector, side: str) -> str:
-    """Returns the format that is assumed if nobody names one. JDBC sinks refuse records without a schema."""
+    """Returns the format that is assumed if nothing names one. JDBC sinks reject records without a schema."""
     if family_of(connector) != "jdbc":
         return "string" if side == "key" else "json"
     mode = connector.config.get("pk.mode", connector.config.get("primary.key.mode", "")).strip().lower()
@@ -166,7 +173,7 @@ def _of_cloud(value: str, option: str, side: str, encoding: Encoding | None, ass
 
 
 def _of_records(side: str, kind: str, text: str) -> ConverterFormat:
-    """Returns the format of the last records, which the connector itself does not name."""
+    """Returns the format of the last records, if the connector itself does not name a format."""
     result = ConverterFormat({"kind": kind}, notes=[TransformVerdict(f"{side}.converter", kind, "differs", text)])
     if kind in REGISTERED:
         _of_registry(result, {}, f"{side}.converter.")
@@ -174,7 +181,7 @@ def _of_records(side: str, kind: str, text: str) -> ConverterFormat:
 
 
 def _of_kind(option: str, value: str, kind: str | None) -> ConverterFormat:
-    """Returns the format that an option names, with a verdict on the option; bytes for an unknown format."""
+    """Returns the format that an option names, with a verdict on the option. An unknown format becomes bytes."""
     if kind is None:
         text = (
             "the component has the format bytes; choose a format in defs.yaml, or convert the topic to a supported one"
@@ -188,7 +195,9 @@ def _of_kind(option: str, value: str, kind: str | None) -> ConverterFormat:
 
 
 def _of_json(result: ConverterFormat, own: dict[str, str], head: str, default: str) -> None:
-    """Translates the options of Connect's JSON converter. With schemas, its default, records are envelopes."""
+    """Translates the options of Connect's JSON converter. With schemas, which are its default, records are
+    envelopes.
+    """
     if own.get("schemas.enable", default).strip().lower() != "false":
         result.format["kind"] = "envelope"
     for option, value in own.items():
@@ -208,7 +217,9 @@ def _of_json(result: ConverterFormat, own: dict[str, str], head: str, default: s
 
 
 def _unknown(result: ConverterFormat, head: str, option: str) -> None:
-    """Says that an option is unknown, or that it is one of a registry's converters, which other converters ignore."""
+    """Adds a verdict that an option is unknown, or that it belongs to a registry's converter, so that other converters
+    ignore it.
+    """
     if option.startswith(("schema.registry.", "basic.auth.", "bearer.auth.")) and result.format["kind"] != "bytes":
         result.say(head + option, "not needed", "this converter asks no registry, and ignores the option")
     else:
@@ -216,7 +227,7 @@ def _unknown(result: ConverterFormat, head: str, option: str) -> None:
 
 
 def _of_registry(result: ConverterFormat, own: dict[str, str], head: str) -> None:
-    """Translates the options of Confluent's registry converters. Secrets become references to the environment."""
+    """Translates the options of Confluent's registry converters. Secrets become references to environment variables."""
     settings = {"url": _REGISTRY_URL}
     for option, value in own.items():
         name = head + option
@@ -250,7 +261,9 @@ def _of_registry(result: ConverterFormat, own: dict[str, str], head: str) -> Non
 
 
 def _address(result: ConverterFormat, name: str, value: str) -> str:
-    """Returns the registry's address without a login; for a reference that is not to the environment, a variable."""
+    """Returns the registry's address without a login. A reference to anything but the environment becomes a
+    variable.
+    """
     plain = value.strip()
     foreign = "${" in plain and not refers(plain)
     if not plain or foreign:
@@ -289,7 +302,7 @@ def _strategy(result: ConverterFormat, settings: dict[str, str], name: str, valu
 
 
 def _of_others(result: ConverterFormat, own: dict[str, str], head: str) -> None:
-    """Translates the options of converters without options of their own, except the encoding of texts."""
+    """Translates the options of converters that have no options of their own, except the encoding of strings."""
     for option, value in own.items():
         if option == "schemas.enable":
             result.say(head + option, "not needed", "this converter has no schemas")

@@ -1,4 +1,4 @@
-"""The download places of jars, for transforms that this package does not have."""
+"""The download addresses of jars, for transforms that this package does not contain."""
 
 import json
 from functools import cache
@@ -15,7 +15,7 @@ def _places() -> dict[str, str]:
 
 
 def jar_of(class_name: str) -> str:
-    """Returns the place of the jar with a transform's class."""
+    """Returns the address of the jar that contains a transform's class."""
     for prefix, place in _places().items():
         if class_name.startswith(prefix):
             return place

@@ -1,4 +1,4 @@
-"""Connectors as resources of Kubernetes: Strimzi's ``KafkaConnector``, and Confluent's ``Connector``."""
+"""Reads connectors from Kubernetes resources: Strimzi's ``KafkaConnector``, and Confluent's ``Connector``."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,18 +9,18 @@ from dagster_smt.errors import ConfigError, Problem
 
 _STRIMZI, _CONFLUENT = "KafkaConnector", "Connector"
 _CONFIGS = {_STRIMZI: "config", _CONFLUENT: "configs"}
-"""The field of ``spec`` with the options, by kind."""
+"""The field of ``spec`` that contains the options, by kind."""
 _OF_SPEC = {"class": "connector.class", "tasksMax": "tasks.max", "taskMax": "tasks.max"}
-"""Fields of ``spec`` that are options of the connector. The last one is Confluent's."""
+"""Fields of ``spec`` that are options of the connector. The last field is Confluent's."""
 _CLUSTER = "KafkaConnect"
 _LABEL = "strimzi.io/cluster"
 
 
 def resource_connectors(documents: list[Any], place: str) -> list[Connector]:
-    """Returns the connectors of a YAML file: resources of Strimzi or Confluent, or connectors as in JSON.
+    """Returns the connectors in a YAML file. They are resources of Strimzi or Confluent, or connectors as in JSON.
 
-    A connector gets the converters of Strimzi's resource ``KafkaConnect`` if the file contains the resource that the
-    connector names.
+    A connector names a Strimzi resource ``KafkaConnect``. If the file contains this resource, the connector gets its
+    converters.
 
     Raises:
         ConfigError: SMT018, there is no connector; SMT003, an option is not a plain value.
@@ -62,7 +62,7 @@ def _is_resource(data: Mapping[Any, Any]) -> bool:
 
 
 def _workers(resources: list[Any]) -> dict[str, Mapping[Any, Any]]:
-    """Returns the configuration of the clusters in a file, by their names."""
+    """Returns the configurations of the clusters in a file, by cluster name."""
     workers = {}
     for resource in resources:
         if resource.get("kind") == _CLUSTER:
@@ -103,7 +103,7 @@ def _mapping(value: Any) -> Mapping[Any, Any]:
 
 
 def _check_plain(options: Mapping[Any, Any], place: str) -> None:
-    """Refuses nested values, because YAML's references can turn a small file into a very long text."""
+    """Raises an error for nested values, because YAML's references can turn a small file into a very long text."""
     problems = []
     for option, value in options.items():
         if isinstance(value, (Mapping, list, set, tuple)):

@@ -1,4 +1,4 @@
-"""Rules about options of connectors."""
+"""Rules about connector options."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +9,7 @@ OUTCOMES: tuple[OptionOutcome, ...] = ("used", "changed", "not needed", "not don
 
 @dataclass(frozen=True)
 class OptionVerdict:
-    """The verdict on an option: one line of a report. It never has the option's value, which may be a secret.
+    """The verdict on an option: one line of a report. It never contains the option's value, which may be a secret.
 
     Attributes:
         option: The option's name.
@@ -24,14 +24,14 @@ class OptionVerdict:
 
 @dataclass(frozen=True)
 class OptionRule:
-    """The verdict for an option of some connectors. The first rule that fits decides.
+    """A rule that gives a verdict on an option of some connectors. The first matching rule applies.
 
     Attributes:
         option: The name of the option; with ``*`` at the end, the start of the name.
         verdict: As in ``OptionVerdict``.
         text: As in ``OptionVerdict``.
-        families: The families of connectors; empty: all.
-        values: The values of the option, in lower case; empty: all.
+        families: The families of connectors; empty for all families.
+        values: The values of the option, in lower case; empty for all values.
     """
 
     option: str
@@ -41,7 +41,7 @@ class OptionRule:
     values: tuple[str, ...] = ()
 
     def fits(self, option: str, value: str, family: str) -> bool:
-        """Returns True if the rule is for this option of a connector of that family."""
+        """Returns True if the rule applies to this option of a connector in this family."""
         if self.families and family not in self.families:
             return False
         if self.values and value.strip().lower() not in self.values:
@@ -49,7 +49,7 @@ class OptionRule:
         return self.names(option)
 
     def names(self, option: str) -> bool:
-        """Returns True if the rule is about an option of this name."""
+        """Returns True if the rule applies to options with this name."""
         if self.option.endswith("*"):
             return option.startswith(self.option[:-1])
         return option == self.option

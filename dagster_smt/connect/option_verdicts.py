@@ -1,4 +1,4 @@
-"""Verdicts on all options of a connector, from the catalog. No option is skipped silently."""
+"""Gives verdicts on all options of a connector, based on the catalog. No option is skipped silently."""
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -11,7 +11,7 @@ from dagster_smt.connect.option_rules import OptionRule, OptionVerdict
 _UNKNOWN = "the effect of the option is unknown: look it up, set it in defs.yaml or the chain, and remove it here"
 _UNKNOWN_CLASS = "the effect of this class on records is unknown"
 _SIMILAR = 0.87
-"""Two names with this ratio differ by a letter or two."""
+"""The similarity ratio of two names that differ by only one or two letters."""
 
 
 def family_of(connector: Connector) -> str:
@@ -29,8 +29,8 @@ def option_verdicts(connector: Connector, decided: Iterable[OptionVerdict], *, u
 
     Args:
         connector: The connector.
-        decided: Verdicts that other modules made; they win over the rules.
-        unused: The verdict's text for options of a connector that stays in use; empty: the connector ends.
+        decided: Verdicts of other modules, which take precedence over the rules.
+        unused: The verdict's text for options of a connector that stays in use. Empty if the connector is replaced.
     """
     verdicts_by_option = {verdict.option: verdict for verdict in decided}
     family = family_of(connector)
@@ -51,7 +51,7 @@ def _by_rule(option: str, value: str, family: str) -> OptionVerdict:
 
 
 def _verdict_of_kept_option(option: str, value: str, family: str, text: str) -> OptionVerdict:
-    """Returns the verdict on an option of a connector that goes on."""
+    """Returns the verdict on an option of a connector that stays in use."""
     rule = next((rule for rule in catalog().rules if rule.fits(option, value, family)), None)
     if rule is not None and not rule.families:
         return OptionVerdict(option, rule.verdict, rule.text)
@@ -71,13 +71,15 @@ def _unknown(option: str, family: str) -> OptionVerdict:
 
 
 def _similar(option: str, family: str) -> Sequence[str]:
-    """Returns known options whose names differ from a name by a letter or two: it may be a slip of the pen."""
+    """Returns known options whose names differ from a name by only one or two letters, because the name may be
+    misspelt.
+    """
     return get_close_matches(option, _names(family), n=2, cutoff=_SIMILAR)
 
 
 @cache
 def _names(family: str) -> list[str]:
-    """Returns the whole names of options that a connector of a family can have."""
+    """Returns the full names of the options that a connector of a family can have."""
     of_all = []
     for rule in catalog().rules:
         if not rule.families:
@@ -100,7 +102,7 @@ _DECIDED = (
     "key.converter.schemas.enable",
     "value.converter.schemas.enable",
 )
-"""Options of every connector that no rule is about, because other modules decide on them."""
+"""Options of every connector to which no rule applies, because other modules give verdicts on them."""
 
 
 @cache

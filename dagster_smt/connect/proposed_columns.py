@@ -1,4 +1,4 @@
-"""Columns for a connector's table, proposed from the last records of its topics."""
+"""Proposes columns for a connector's table, based on the last records of its topics."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ class SchemaProposal:
     Attributes:
         file: The name of the statement's file.
         statement: The statement; empty if the columns are unknown.
-        wired: True if the component uses the statement: the table then has its columns.
+        wired: True if the component uses the statement, so that the table has the columns of the statement.
         lines: The lines of the report.
     """
 
@@ -46,7 +46,7 @@ def proposed_schema(file: str, topics: Mapping[str, Any], chain: str, topic_samp
     """Returns the proposed columns of the table that a chain writes.
 
     Args:
-        file: The name of the statement's file; without the ending, the name of the table.
+        file: The name of the statement's file. Without its extension, it is the name of the table.
         topics: ``topics`` or ``pattern``.
         chain: The chain, as properties text.
         topic_samples: The last records.
@@ -79,7 +79,9 @@ def proposed_schema(file: str, topics: Mapping[str, Any], chain: str, topic_samp
 
 
 def _is_text(statement: str) -> bool:
-    """Returns True if the statement can be written: JSON may contain half a character."""
+    """Returns True if the statement can be written to a file. JSON may contain half of a surrogate pair, which cannot
+    be encoded.
+    """
     try:
         statement.encode("utf-8")
     except UnicodeEncodeError:

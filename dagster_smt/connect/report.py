@@ -1,4 +1,4 @@
-"""The report of an import: Markdown and JSON next to each component, and an index of a whole cluster."""
+"""The report of an import: Markdown and JSON next to each component, and an index for a whole cluster."""
 
 import json
 from collections import Counter
@@ -24,7 +24,7 @@ class Imported:
 
     Attributes:
         connector: The connector.
-        component: Its component.
+        component: The component that was written for the connector.
         cluster: The cluster that runs the connector; None for a connector in a file.
     """
 
@@ -34,7 +34,7 @@ class Imported:
 
 
 def component_report(imported: Imported) -> dict[str, str]:
-    """Returns the report of a connector: names and texts of two files. It has no value of an option."""
+    """Returns the report of a connector: the names and texts of two files. The report contains no option values."""
     data = _data(imported)
     return {REPORT: _page(imported, data), DATA: json.dumps(data, indent=2, ensure_ascii=False) + "\n"}
 

@@ -1,4 +1,6 @@
-"""Settings of a component that follow from a sink's options: the rows of its table, its layout, and its pace."""
+"""Settings of a component that are derived from a sink's options: the rows of its table, its layout, and its
+schedule.
+"""
 
 import re
 from dataclasses import dataclass, field
@@ -10,7 +12,7 @@ from dagster_smt.connect.option_rules import OptionOutcome, OptionVerdict
 ONE_TABLE = "one component writes one table: import the connector once for each of them"
 KEYLESS = "rows are added for each record: none is replaced or deleted by key (mode: upsert of the sink does it)"
 RECORD_TIME = "_record_time"
-"""The column for a record's time, in a table of columns that is partitioned by it."""
+"""The column for the time of a record, in a table of columns that is partitioned by this time."""
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -20,9 +22,9 @@ class ExtraStage:
     """A stage that a component adds after the connector's transforms.
 
     Attributes:
-        alias: The alias; a free one follows from it.
+        alias: The preferred alias; if it is taken, underscores are added.
         options: The options of the transform, with ``type``.
-        predicate: The class of the stage's predicate; empty: no predicate.
+        predicate: The class of the stage's predicate; empty if there is none.
     """
 
     alias: str
@@ -35,14 +37,15 @@ class TableSettings:
     """The settings of a component that writes a table.
 
     Attributes:
-        sink: Options of the sink, without its place and kind.
-        table: The name of the table in its folder; empty: the connector's.
-        stages: Stages after the connector's transforms.
+        sink: The options of the sink, without its location and kind.
+        table: The name of the table in its folder; empty for the connector's name.
+        stages: The stages after the connector's transforms.
         attributes: Attributes of the component: ``schedule``, ``lag_sensor``.
-        record_time: The unit of a partitioning by the records' time: ``day``; empty: none.
-        of_columns: Options of the connector that need a table of columns, by the option of the sink.
+        record_time: The unit of a partitioning by the records' time, such as ``day``; empty if there is no such
+            partitioning.
+        of_columns: Maps options of the sink to options of the connector that need a table of columns.
         key_fields: True if the key columns are the fields of the record's key.
-        options: A verdict on each option that is decided.
+        options: A verdict on each option that these settings cover.
     """
 
     sink: dict[str, Any] = field(default_factory=dict)
@@ -55,7 +58,7 @@ class TableSettings:
 
     @property
     def many_tables(self) -> bool:
-        """True if each topic has a table of its own."""
+        """True if each topic has its own table."""
         return "{topic}" in self.table
 
     @property
@@ -63,7 +66,7 @@ class TableSettings:
         return self.sink.get("mode") == "upsert" and self.sink.get("keys", "record_key") == "record_key"
 
     def say(self, option: str, verdict: OptionOutcome, text: str) -> None:
-        """Adds a verdict; a later one replaces an earlier one."""
+        """Adds a verdict. A later verdict on the same option replaces an earlier one."""
         self.options = [v for v in self.options if v.option != option]
         self.options.append(OptionVerdict(option, verdict, text))
 
@@ -88,7 +91,7 @@ def is_true(connector: Connector, option: str, default: str = "false") -> bool:
 
 
 def names_in(text: str) -> list[str]:
-    """Returns the names in a list with commas."""
+    """Returns the names in a comma-separated list."""
     names = []
     for name in text.split(","):
         if name.strip():
@@ -97,7 +100,7 @@ def names_in(text: str) -> list[str]:
 
 
 def safe_name(name: str) -> str:
-    """Returns a name for a folder below the lake."""
+    """Returns a name for a folder under the lake."""
     return _UNSAFE.sub("_", name).strip("._") or "table"
 
 
@@ -107,7 +110,7 @@ def safe_part(text: str) -> str:
 
 
 def mapped_table(connector: Connector, settings: TableSettings, option: str, separator: str = ":") -> None:
-    """Takes the table's name from a map of topics to tables: ``orders:o``."""
+    """Takes the table's name from a map of topics to tables, such as ``orders:o``."""
     text = connector.config.get(option, "").strip()
     if not text:
         return
@@ -124,7 +127,9 @@ def mapped_table(connector: Connector, settings: TableSettings, option: str, sep
 
 
 def every(option: str, seconds: float, settings: TableSettings) -> None:
-    """Makes runs as frequent as the connector's commits: by a schedule, or by a sensor for intervals below a minute."""
+    """Makes runs as frequent as the connector's commits. Intervals of a minute or more become a schedule, shorter ones
+    a sensor.
+    """
     if seconds <= 0:
         settings.say(option, "not needed", "the option is switched off")
         return
@@ -156,7 +161,7 @@ def cron_of(seconds: float) -> str:
 
 
 def number(text: str) -> float:
-    """Returns the number in an option; -1 if the option has no number or is switched off."""
+    """Returns the number in an option; -1 if the option contains no number or is switched off."""
     try:
         return float(text.strip())
     except ValueError:

@@ -1,4 +1,4 @@
-"""Sinks into databases: inserts and upserts, keys, deletions, changes of the schema, names of tables."""
+"""Sinks into databases: inserts and upserts, keys, deletions, schema changes, table names."""
 
 from collections.abc import Sequence
 
@@ -35,7 +35,7 @@ def jdbc_settings(connector: Connector) -> TableSettings:
 
 
 def _first(connector: Connector, options: tuple[str, ...]) -> tuple[str, str]:
-    """Returns the option of several spellings that a connector has, and its value in lower case."""
+    """Returns the option that a connector has, of several spellings, and its value in lower case."""
     for option in options:
         if option in connector.config:
             return option, connector.config[option].strip()
@@ -69,7 +69,7 @@ def _rows(connector: Connector, settings: TableSettings) -> None:
 
 
 def _inserted(connector: Connector, settings: TableSettings, deletes: bool) -> None:
-    """Decides on a sink that adds rows."""
+    """Sets the options for a sink that only adds rows."""
     if "insert.mode" in connector.config:
         settings.say("insert.mode", "used", "rows are added")
     mode_option, mode = _first(connector, _KEY_MODES)
@@ -166,7 +166,7 @@ def _table_name(connector: Connector, settings: TableSettings) -> None:
 
 
 def _fields(connector: Connector, settings: TableSettings) -> None:
-    """Adds a stage for a list of fields: Confluent's whitelist, Debezium's lists."""
+    """Adds a stage for a list of fields: Confluent's whitelist, or Debezium's lists."""
     lists = (("fields.whitelist", "include"), ("field.include.list", "include"), ("field.exclude.list", "exclude"))
     for option, what in lists:
         text = connector.config.get(option, "").strip()
@@ -186,7 +186,7 @@ def _fields(connector: Connector, settings: TableSettings) -> None:
 
 
 def _keys_of_values(connector: Connector, fields: Sequence[str]) -> list[str]:
-    """Returns the key columns that ``fields.whitelist`` does not name: the list is for the other columns."""
+    """Returns the key columns that are missing in ``fields.whitelist``, because that list is for the other columns."""
     if _first(connector, _KEY_MODES)[1].lower() != "record_value":
         return []
     return [key for key in names_in(_first(connector, _KEY_FIELDS)[1]) if key not in fields]
@@ -231,7 +231,7 @@ def bigquery_settings(connector: Connector) -> TableSettings:
 
 
 def clickhouse_settings(connector: Connector) -> TableSettings:
-    """Returns the settings for a ClickHouse sink. Altinity's replaces and deletes rows by the record's key."""
+    """Returns the settings for a ClickHouse sink. Altinity's sink replaces and deletes rows by the record's key."""
     settings = TableSettings()
     mapped_table(connector, settings, "topic2TableMap", "=")
     mapped_table(connector, settings, "clickhouse.topic2table.map")

@@ -1,4 +1,4 @@
-"""Sinks into files: partitions by field and by time, the size and age of files, records without values."""
+"""Sinks into files: partitions by field and by time, the size and age of files, and records without values."""
 
 import re
 
@@ -8,7 +8,7 @@ from dagster_smt.connect.settings import ExtraStage, TableSettings, every, names
 _KAFKA = "org.apache.kafka.connect.transforms."
 _PARTS = "no such partitioning is made: choose partition_by of the sink"
 _UNITS = (("hour", "Hhkms"), ("day", "dDwEeF"), ("month", "M"), ("year", "yYx"))
-"""Units of time, and their letters in Joda's patterns. Minutes and seconds become hours."""
+"""Units of time, and their letters in Joda's patterns. Minutes and seconds are mapped to hours."""
 _OF_AIVEN = {"yyyy": "year", "MM": "month", "dd": "day", "HH": "hour"}
 _OF_TIME = ("path.format", "timestamp.extractor", "timestamp.field", "timezone", "locale", "partition.duration.ms")
 _QUOTED = re.compile(r"'[^']*'")
@@ -16,7 +16,7 @@ _PLACEHOLDER = re.compile(r"\{\{\s*([a-z_]+)\s*(?::([^}]*))?\}\}")
 
 
 def files_settings(connector: Connector) -> TableSettings:
-    """Returns the settings for sinks into S3, Google's and Azure's storage, and HDFS."""
+    """Returns the settings for sinks into S3, into Google's and Azure's storage, and into HDFS."""
     settings = TableSettings()
     _partitions(connector, settings)
     _template(connector, settings)
@@ -104,7 +104,7 @@ def _unit(pattern: str) -> str:
 
 
 def _template(connector: Connector, settings: TableSettings) -> None:
-    """Reads the folders in Aiven's ``file.name.template``: ``{{topic}}/{{timestamp:unit=yyyy}}/{{partition}}``."""
+    """Reads the folders from Aiven's ``file.name.template``: ``{{topic}}/{{timestamp:unit=yyyy}}/{{partition}}``."""
     template = connector.config.get("file.name.template", "").strip()
     if not template:
         return
@@ -157,7 +157,7 @@ def _pace(connector: Connector, settings: TableSettings) -> None:
 
 
 def nulls(connector: Connector, settings: TableSettings) -> None:
-    """Decides on records without a value."""
+    """Sets the treatment of records without a value."""
     option = "behavior.on.null.values"
     behaviour = connector.config.get(option, "").strip().lower()
     if behaviour == "ignore":

@@ -42,7 +42,7 @@ _OWN = {
 
 
 def iceberg_table(connector: Connector) -> str:
-    """Returns the table of an Iceberg sink; empty for one with several tables, or a route."""
+    """Returns the table of an Iceberg sink; empty for a sink with several tables or with a route."""
     tables = names_in(connector.config.get(_TABLES, ""))
     if len(tables) == 1 and not is_true(connector, _DYNAMIC):
         return tables[0]
@@ -50,7 +50,8 @@ def iceberg_table(connector: Connector) -> str:
 
 
 def by_table(connector: Connector) -> list[Connector]:
-    """Returns a part of an Iceberg sink for each table in ``iceberg.tables``, with the options of that table only.
+    """Returns a part of an Iceberg sink for each table in ``iceberg.tables``. Each part has only the options of its
+    table.
 
     Other connectors, and sinks that take the table's name from the record, have one part: the whole connector.
     """
@@ -116,7 +117,7 @@ def iceberg_settings(connector: Connector) -> TableSettings:
 def _route(connector: Connector, settings: TableSettings, option: str) -> None:
     """Adds the stages that leave out the records of other tables.
 
-    The sink compares the whole text of the field, and writes records without the field, or without a value, nowhere
+    The sink compares the whole text of the field. It does not write records in which the field or the value is missing
     (``SinkWriter.routeRecordStatically``).
     """
     config = connector.config
@@ -169,7 +170,7 @@ def _keys(connector: Connector, settings: TableSettings, own: str) -> None:
 
 
 def _partition(text: str) -> str:
-    """Returns an entry of ``partition_by``: ``bucket(id, 16)`` of the sink is ``bucket(16, id)`` in SQL."""
+    """Returns an entry of ``partition_by``. For example, the sink's ``bucket(id, 16)`` is ``bucket(16, id)`` in SQL."""
     call = _CALL.fullmatch(text)
     if call is None:
         return text

@@ -1,4 +1,4 @@
-"""A survey of a connector's transforms: each is exact, differs, or is not supported."""
+"""A survey of a connector's transforms. Each of them is exact, differs, or is not supported."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from dagster_smt.foreign.check import check_options
 from dagster_smt.model.paths.connect import V1
 
 IGNORED = "SMT011"
-"""An option that Kafka ignores."""
+"""The code for an option that Kafka ignores."""
 STRAY = "SMT007"
-"""Options of a transform that is not in the list: Kafka ignores them."""
+"""The code for options of a transform that is not in the list of transforms. Kafka ignores these options."""
 BY_TOPIC = ("RegexRouter", "ByLogicalTableRouter")
-"""Routers that make one topic of one, whatever is in the records."""
+"""Routers that map each topic to exactly one topic, whatever the records contain."""
 _NO_CLASS = "SMT010"
 _KAFKA_HAS_V2 = ("ExtractField",)
 """The transforms that honour ``field.syntax.version=V2`` in Kafka 4.3.1."""
@@ -46,11 +46,11 @@ Jars = Sequence[str | Path]
 
 
 def survey(connector: Connector, smt_jars: Jars = ()) -> list[TransformVerdict]:
-    """Returns a verdict on each transform, in order, and on problems of their list.
+    """Returns a verdict on each transform, in order, and on each problem of the list of transforms.
 
     Args:
         connector: The connector.
-        smt_jars: Jars for classes that this package does not have.
+        smt_jars: Jars with classes that this package does not contain.
     """
     chain = connector.chain
     verdicts = []
@@ -61,7 +61,7 @@ def survey(connector: Connector, smt_jars: Jars = ()) -> list[TransformVerdict]:
     for p in whole:
         if p.code == STRAY:
             verdicts.append(TransformVerdict(p.place.split(".")[1], "", "differs", _text(p)))
-    if not any(v.verdict == "not supported" for v in verdicts):  # problems of two transforms together
+    if not any(v.verdict == "not supported" for v in verdicts):  # problems of two transforms in combination
         left = [p for p in whole if p.code not in (IGNORED, STRAY)]
         for p in left:
             verdicts.append(TransformVerdict("transforms", "", "not supported", _text(p)))

@@ -34,8 +34,8 @@ def goal_of(connector: Connector, into: str = "") -> Goal:
 
     Args:
         connector: The connector.
-        into: The user's choice for sinks, ``table`` or ``topic``; empty: lakes and databases are tables, all other
-            stores stay with their connector.
+        into: The user's choice for sinks, ``table`` or ``topic``. If empty, lakes and databases become tables, and all
+            other stores stay with their connector.
     """
     family = family_of(connector)
     goal: Goal = catalog().goals.get(family, "topic" if connector.class_name else "table")
@@ -49,7 +49,7 @@ def goal_of(connector: Connector, into: str = "") -> Goal:
 
 
 def table_settings(connector: Connector, goal: Goal) -> TableSettings:
-    """Returns the settings of a component, with a verdict on each option that they follow from."""
+    """Returns the settings of a component, with a verdict on each option from which they are derived."""
     make = _SETTINGS.get(family_of(connector))
     if make is None or goal != "table":
         return TableSettings()
@@ -63,7 +63,7 @@ def table_settings(connector: Connector, goal: Goal) -> TableSettings:
 
 
 def _for_each_topic(connector: Connector, settings: TableSettings) -> None:
-    """Writes a table for each topic, if the sink does and the records have several topics."""
+    """Sets up a table for each topic, if the sink does the same and the records come from several topics."""
     chosen = []
     for name in routers(connector).values():
         if name not in BY_TOPIC:

@@ -1,8 +1,8 @@
-"""Foreign texts in ``defs.yaml``, which Dagster renders with Jinja before it reads them.
+"""Writes strings from elsewhere into ``defs.yaml``, which Dagster renders with Jinja before it reads them.
 
-Jinja's native templates do two things to a text: they evaluate the expressions in braces, and they read the result as a
-Python literal (``123`` becomes a number). If one of these steps would change a text, the text is written as a template
-that returns the original.
+Jinja's native templates do two things to a string: they evaluate the expressions in braces, and they read the result as
+a Python literal (``123`` becomes a number). If one of these steps would change a string, it is written as a template
+that returns the original string.
 """
 
 import ast
@@ -12,10 +12,10 @@ _MARKS = ("{{", "{%", "{#")
 
 
 def template_text(text: str) -> str:
-    """Returns the text of ``defs.yaml`` that Dagster renders to a text.
+    """Returns the string for ``defs.yaml`` that Dagster renders to the given string.
 
-    Plain texts stay as they are. Everything else becomes ``{{ "'…'" }}``: Jinja gives a Python literal, and the literal
-    is the text.
+    Plain strings stay unchanged. Everything else becomes ``{{ "'…'" }}``: Jinja returns a Python literal, and the
+    literal is the original string.
     """
     if _is_plain(text):
         return text
@@ -24,7 +24,7 @@ def template_text(text: str) -> str:
 
 
 def template_texts(data: Any) -> Any:
-    """Returns lists and mappings with ``template_text`` of each text; names stay as they are."""
+    """Returns lists and mappings with ``template_text`` applied to each string. Names stay unchanged."""
     if isinstance(data, str):
         return template_text(data)
     if isinstance(data, dict):
@@ -50,6 +50,6 @@ def _is_plain(text: str) -> bool:
 
 
 def _as_jinja(literal: str) -> str:
-    """Returns a text of ASCII as a string of a Jinja expression."""
+    """Returns an ASCII string as a string literal of a Jinja expression."""
     escaped = literal.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -16,7 +16,7 @@ from dagster_smt.connect.survey import TransformVerdict
 PATCH_FILE = "connector.patch.json"
 """The file with the changes: the body of ``PATCH /connectors/NAME/config`` (KIP-477, Kafka 3.8 and later).
 
-It has no option that stays as it is, and so no secret.
+It does not contain options that stay unchanged, and therefore no secrets.
 """
 Patch = dict[str, str | None]
 _ROUTER = "org.apache.kafka.connect.transforms.RegexRouter"
@@ -28,8 +28,8 @@ class Beside:
 
     Attributes:
         stage: The last stage of the chain, which chooses the topic.
-        patch: The changes of the connector's configuration; None removes an option.
-        options: Verdicts on the options that change.
+        patch: The changes to the connector's configuration. The value None removes an option.
+        options: The verdicts on the options that change.
         notes: Lines of the report.
         proposals: Settings that a user may add.
     """
@@ -46,7 +46,7 @@ def beside(connector: Connector, suffix: str, routes: bool) -> Beside:
 
     Args:
         connector: The connector.
-        suffix: The end of the topics' names, which differs for each connector.
+        suffix: The suffix of the topic names, which differs for each connector.
         routes: True if transforms of the connector choose the topic.
     """
     end = re.escape(f".{suffix}")

@@ -15,7 +15,7 @@ _PROVIDERS = {
     "EnvVarConfigProvider": "env",
     "EnvironmentVariableConfigProvider": "env",
 }
-"""The classes of Kafka's and Strimzi's providers whose references this package resolves, and their usual names."""
+"""The provider classes of Kafka and Strimzi whose references this package resolves, with their usual names."""
 _REFERENCE = re.compile(r"\$\{([\w.-]+):")
 
 
@@ -39,13 +39,13 @@ class Worker:
         return options
 
     def consumer(self, option: str) -> str:
-        """Returns an option of the consumers of sinks; empty if the worker leaves it to Kafka."""
+        """Returns an option of the sinks' consumers; empty if the worker does not set it."""
         return self.config.get(f"consumer.{option}", "").strip()
 
     def with_usual_providers(self, connector: Connector) -> Connector:
-        """Returns the connector with references by the usual names of providers.
+        """Returns the connector with references that use the usual names of providers.
 
-        A worker may give ``FileConfigProvider`` any name: ``${secrets:/run/db.properties:password}`` becomes
+        A worker may give ``FileConfigProvider`` any name. Then ``${secrets:/run/db.properties:password}`` becomes
         ``${file:/run/db.properties:password}``.
         """
         usual = {}

@@ -1,1 +1,3 @@
-"""Take-over: runs of this package go on in the table of a connector, and the connector can go on after the runs."""
+"""Takeover: runs of this package continue the table of a connector, and later the connector can continue after the
+runs.
+"""

@@ -1,4 +1,6 @@
-"""The record of a take-over: JSON and Markdown beside the component, before the first step and after the last."""
+"""Writes the record of a takeover as JSON and Markdown next to the component, before the first step and after the
+last.
+"""
 
 import getpass
 import hashlib
@@ -16,11 +18,15 @@ from dagster_smt.model.secrets import shows_secret
 
 JSON_FILE, PAGE = "takeover.json", "takeover.md"
 HISTORY = "takeover.history.jsonl"
-"""Each result of the folder, one JSON object per line: a later take-over does not overwrite an earlier record."""
+"""The file with each result in the folder, one JSON object per line, so that a later takeover does not overwrite an
+earlier record.
+"""
 
 
 def config_hash(connector: Connector) -> str:
-    """Returns SHA-256 of a configuration. Values of secrets do not count, so that nobody can guess them."""
+    """Returns the SHA-256 of a configuration. The values of secrets are left out, so that nobody can guess them from
+    the hash.
+    """
     options = {}
     for name, value in connector.config.items():
         options[name] = "" if shows_secret(name, value) else value
@@ -36,12 +42,14 @@ def user() -> str:
 
 
 def now() -> str:
-    """Returns the time as text."""
+    """Returns the current time as a string."""
     return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def read_record(folder: Path) -> TakeOverRecord | None:
-    """Returns the record of the last take-over that began in a folder; None if there is none that can be read."""
+    """Returns the record of the last takeover that began in a folder; None if there is none, or if it cannot be
+    read.
+    """
     try:
         data: dict[str, Any] = json.loads((folder / JSON_FILE).read_text(encoding="utf-8"))
         known = {field.name for field in fields(TakeOverRecord)}
@@ -55,7 +63,7 @@ def read_record(folder: Path) -> TakeOverRecord | None:
 
 
 def write_record(record: TakeOverRecord, folder: Path) -> None:
-    """Writes a record. Each file appears whole or not at all."""
+    """Writes a record. Each file appears as a whole or not at all."""
     text = json.dumps(asdict(record), indent=2, ensure_ascii=False) + "\n"
     _replace(folder / JSON_FILE, text)
     _replace(folder / PAGE, page_of(record))

@@ -1,4 +1,4 @@
-"""Compares the columns of a connector's table with the columns that the chain gives to the last records."""
+"""Compares the columns of a connector's table with the columns that the chain produces for the last records."""
 
 import secrets
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from dagster_smt.tables.window_request import WindowRequest
 
 
 def scratch_sink(sink: TableSink, folder: str) -> TableSink:
-    """Returns a sink of the same kind as a table, below a folder or URI: a new table without a layout."""
+    """Returns a sink of the same kind as a table, under a folder or URI, for a new table without a layout."""
     kind = IcebergSink if isinstance(sink, IcebergSink) else DeltaSink
     path = f"{folder.rstrip('/')}/smt_scratch_{secrets.token_hex(6)}"
     source = sink.source_columns or SourceColumns()
@@ -29,14 +29,15 @@ def scratch_sink(sink: TableSink, folder: str) -> TableSink:
 
 
 def scratch_run(spec: RunSpec, sink: TableSink, window: Window) -> RunSpec:
-    """Returns the run that writes a fixed window of records into a scratch table. Failing records are left out."""
+    """Returns a run that writes a fixed window of records into a scratch table. Records that fail are left out."""
     request = WindowRequest(explicit=window)
     return replace(spec, sink=sink, window=request, errors_tolerance="all", dead_letter_topic="", key="")
 
 
 def last_records(ranges: list[Range], ends: Mapping[TopicPartition, int], most: int) -> Window:
-    """Returns the last records of each partition before some end offsets, or the first ones after them if there are
-    none."""
+    """Returns the last records of each partition before some end offsets. If there are none, returns the first records
+    after these offsets.
+    """
     each = max(1, most // max(1, len(ranges)))
     results = []
     for r in ranges:
@@ -50,7 +51,7 @@ def last_records(ranges: list[Range], ends: Mapping[TopicPartition, int], most: 
 
 
 def columns_of_chain(session: SparkSession, spec: RunSpec, sink: TableSink, window: Window) -> StructType | None:
-    """Returns the columns that the chain gives to some records; None if there is no record.
+    """Returns the columns that the chain produces for some records; None if there is no record.
 
     Args:
         session: The Spark session.
@@ -66,10 +67,10 @@ def columns_of_chain(session: SparkSession, spec: RunSpec, sink: TableSink, wind
 
 
 def column_differences(sink: TableSink, table: StructType, chain: StructType) -> list[ColumnDifference]:
-    """Returns the differences between the columns of a chain's rows and of a table. Source columns do not count.
+    """Returns the differences between the columns of a chain's rows and those of a table. Source columns are ignored.
 
     Args:
-        sink: The sink of the component; its ``schema_evolution`` decides which types fit.
+        sink: The sink of the component. Its ``schema_evolution`` determines which types fit.
         table: The columns of the table.
         chain: The columns of the chain's rows.
     """
@@ -87,7 +88,7 @@ def column_differences(sink: TableSink, table: StructType, chain: StructType) ->
 
 
 def _names(table: StructType, chain: StructType, path: str, differences: list[ColumnDifference]) -> None:
-    """Adds the columns and fields that only one side has."""
+    """Adds a difference for each column or field that only one side has."""
     there = {f.name: f for f in table.fields}
     ours = {f.name: f for f in chain.fields}
     for name, column in ours.items():

@@ -1,4 +1,6 @@
-"""Two tables compared cell by cell, in any order of rows: types, nulls, nested values. No result has a value."""
+"""Compares two tables cell by cell, in any order of rows, including types, nulls and nested values. No result contains
+a value.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -13,18 +15,18 @@ from dagster_smt.spark.types import types_by_name
 from dagster_smt.tables.sink_options import SourceColumns
 
 SHOWN = 20
-"""Rows whose differences are named."""
+"""The largest number of rows whose differences are listed."""
 _CANDIDATES = 500
-"""Rows of the other side that are looked at to name the cells that differ."""
+"""The number of rows of the other table that are searched for the cells that differ."""
 _NUMBER, _PLACE = "__smt_number", "__smt_place"
 
 
 @dataclass(frozen=True)
 class RowDifference:
-    """A row of the chain that the connector's table does not have.
+    """A row of the chain that is missing in the connector's table.
 
     Attributes:
-        place: The record: ``orders-0 offset 17``.
+        place: The coordinates of the record, such as ``orders-0 offset 17``.
         rows: The number of such rows.
         columns: The columns in which the most similar row of the table differs; empty if no row is similar.
     """
@@ -39,11 +41,11 @@ class RowComparison:
     """The result of a comparison.
 
     Attributes:
-        columns: The columns that were compared, with their types.
-        ours: The rows of the chain.
-        of_connector: The rows of the connector.
-        only_ours: Rows that only the chain produces.
-        only_connectors: Rows that only the connector's table has.
+        columns: The compared columns, with their types.
+        ours: The number of rows of the chain.
+        of_connector: The number of rows of the connector.
+        only_ours: The number of rows that only the chain produces.
+        only_connectors: The number of rows that only the connector's table contains.
         first: The first differences.
     """
 
@@ -62,13 +64,13 @@ class RowComparison:
 def compared_rows(
     ours: DataFrame, of_connector: DataFrame, source: SourceColumns, keys: Sequence[str] = ()
 ) -> RowComparison:
-    """Compares two tables as multisets of rows, in the columns that both have with the same type.
+    """Compares two tables as multisets of rows, in the columns that have the same name and type in both.
 
     Args:
-        ours: The rows of the chain, with the columns for the source of a row.
+        ours: The rows of the chain, with the source columns.
         of_connector: The rows of the connector.
-        source: Names of the columns for the source of a row.
-        keys: Columns that identify the row to compare with; empty: the most similar row.
+        source: The names of the source columns.
+        keys: The columns that identify the row to compare with. If empty, the most similar row is used.
     """
     own = set(source.names)
     there = types_by_name(of_connector.schema)
@@ -115,7 +117,7 @@ def compared_rows(
 
 
 def comparable(value: Column, kind: DataType) -> Column:
-    """Returns a value that Spark can group by: a map becomes its entries in the order of their keys."""
+    """Converts a value into a form by which Spark can group: a map becomes the list of its entries, sorted by key."""
     if isinstance(kind, StructType):
         fields = []
         for f in kind.fields:

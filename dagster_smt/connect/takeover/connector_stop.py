@@ -1,4 +1,4 @@
-"""Stops a connector, and proves that nothing of it is in flight."""
+"""Stops a connector, and proves that none of its data is in flight."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -21,10 +21,11 @@ _PAUSE = 0.3
 
 @dataclass(frozen=True)
 class StoppedConnector:
-    """A stopped connector with nothing in flight.
+    """A stopped connector that has no data in flight.
 
     Attributes:
-        offsets: Its committed offsets: the tables have all records before them, and none from there on.
+        offsets: The committed offsets of the connector. The tables contain all records before these offsets, and no
+            others.
         heads: The versions of the tables.
         texts: A description of the proof for each table.
     """
@@ -36,7 +37,7 @@ class StoppedConnector:
 
 @dataclass
 class Settling:
-    """Brings a connector to rest.
+    """The procedure that stops a connector, and waits until it has no data in flight.
 
     Attributes:
         plan: The connector.
@@ -58,14 +59,15 @@ class Settling:
         self.client = KafkaClient(source)
 
     def settle(self, *, may_run: bool = True) -> StoppedConnector:
-        """Stops the connector. If data files wait for a commit, lets the connector commit them, and stops it again.
+        """Stops the connector. If data files wait for a commit, lets the connector run until it has committed them, and
+        stops it again.
 
         Args:
             may_run: False if the connector must not run again, because runs have already continued one of its tables.
 
         Raises:
-            EngineError: SMT782, the connector does not stop; SMT783, data stay in flight.
-            TableError: SMT789, two places name different offsets; SMT796, the connector would have to run again.
+            EngineError: SMT782, the connector does not stop; SMT783, data stays in flight.
+            TableError: SMT789, two sources report different offsets; SMT796, the connector would have to run again.
         """
         end = time.monotonic() + self.seconds
         while True:
@@ -87,7 +89,7 @@ class Settling:
                 self._drain(heads, end)
 
     def stop(self) -> None:
-        """Stops the connector, and waits until no task and no member of its groups is left."""
+        """Stops the connector, and waits until no task and no member of its groups remains."""
         state = self.rest.state()
         if not state.is_stopped:
             self.say(f"stopping {self.plan.name}: {state.text}")
@@ -124,7 +126,7 @@ class Settling:
         return tuple(table.head() for table in self.tables)
 
     def flight(self, heads: Heads) -> InFlight:
-        """Returns the data in flight after some versions of the tables."""
+        """Returns the data in flight, relative to some versions of the tables."""
         result = InFlight()
         if not self.plan.control:
             return result
@@ -138,7 +140,9 @@ class Settling:
         return CommittedOffsets(self.plan.group, self._committed(self.plan.group))
 
     def set_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Sets the offsets of a stopped connector: those of the worker, and those of a group of its own."""
+        """Sets the offsets of a stopped connector, in the worker and, if the connector has its own group, in that
+        group.
+        """
         self.rest.set_offsets(offsets)
         if self.plan.group != self.plan.worker_group:
             positions = {}
@@ -153,7 +157,7 @@ class Settling:
         return offsets
 
     def _settled(self, heads: Heads, flight: InFlight) -> StoppedConnector | None:
-        """Returns the offsets, if nothing changed while they were read."""
+        """Returns the offsets, provided that nothing changed while they were read."""
         offsets = self.offsets()
         answer = self.rest.offsets()
         of_worker = self._committed(self.plan.worker_group)

@@ -1,4 +1,4 @@
-"""The table of a take-over: its versions, its rows, and the note in its state."""
+"""The table of a takeover: its versions, its rows, and the entry in its state."""
 
 import json
 import secrets
@@ -31,14 +31,14 @@ from dagster_smt.visible import without_partitions
 _OFFSETS = "kafka.connect.offsets."
 _VALID_THROUGH = ("kafka.connect.valid-through-ts", "kafka.connect.vtts")
 _LONGEST_WAY = 1_000
-"""Snapshots between the newest one and the newest one of the connector."""
+"""The largest number of snapshots between the newest snapshot and the newest snapshot of the connector."""
 
 
 class TakeOverTable:
     """The table of a plan, opened with a session.
 
     Raises:
-        UnsupportedError: SMT784, the table cannot be taken over.
+        UnsupportedError: SMT784, the table does not support a takeover.
     """
 
     def __init__(self, session: SparkSession, plan: TakeOverPlan):
@@ -72,7 +72,7 @@ class TakeOverTable:
         return self.table.state()
 
     def columns(self) -> StructType | None:
-        """Returns the columns of the table, or of the files that become the table; None if there are none."""
+        """Returns the columns of the table, or of the files that will become the table; None if there are none."""
         schema = self.table.schema()
         if schema is None and self.files is not None:
             schema = self.files.schema()
@@ -81,10 +81,10 @@ class TakeOverTable:
     # --- files ---
 
     def prove_files(self, offsets: CommittedOffsets, count: CountRows) -> str:
-        """Proves that Parquet files have the records before some offsets. Returns the proof; empty for other tables.
+        """Proves that Parquet files contain the records before some offsets. Returns the proof; empty for other tables.
 
         Raises:
-            TableError: SMT797, the files have other records; SMT798, files came after the conversion.
+            TableError: SMT797, the files contain different records; SMT798, files were added after the conversion.
         """
         if self.files is None:
             return ""
@@ -104,12 +104,14 @@ class TakeOverTable:
         return check_files(files, offsets.offsets, begins, count)
 
     def convert_files(self) -> None:
-        """Converts Parquet files into a Delta table; does nothing if they are one, and for other tables."""
+        """Converts Parquet files into a Delta table. Does nothing if they have been converted, or for other tables."""
         if self.files is not None and self.table.schema() is None:
             self.files.convert()
 
     def files_before(self, offsets: CommittedOffsets) -> DataFrame:
-        """Returns the rows of the files that begin before some offsets: the connector may write others meanwhile."""
+        """Returns the rows of the files that begin before some offsets, because the connector may be writing more
+        files.
+        """
         assert self.files is not None
         paths = []
         for file in self.files.files(self.files.paths(), self.spec.table.topics):
@@ -174,7 +176,7 @@ class TakeOverTable:
         """Returns the offsets that a connector has written.
 
         Raises:
-            TableError: SMT789, the offsets cannot be those of the topics.
+            TableError: SMT789, the offsets cannot belong to the topics.
         """
         ends = ends_of(measured.ranges)
         for waiting in measured.waiting:  # the connector may read records of open transactions
@@ -182,7 +184,7 @@ class TakeOverTable:
         ranges, problems = [], []
         for place, offset in sorted(committed.offsets.items()):
             if place not in ends:
-                continue  # a topic that the connector read under another configuration
+                continue  # the connector read this topic under a different configuration
             if offset > ends[place]:
                 statement = f"the group has committed offset {offset}, and the partition ends at {ends[place]}"
                 hint = "the topic was created again since the connector read it: let the connector read it first"
@@ -199,7 +201,7 @@ class TakeOverTable:
     # --- the note ---
 
     def take(self, covered: OffsetSet, measured: TopicEnds, identities: Mapping[str, str], rows: int) -> TableState:
-        """Commits the note of a take-over, and the columns for the source of rows. Returns the state."""
+        """Commits the entry of a takeover, and adds the source columns. Returns the state."""
         before = self.state()
         first = before or TableState(0, "", self.sink.holds)
         own = 0
@@ -228,7 +230,9 @@ class TakeOverTable:
         return state
 
     def give_back(self, state: TableState) -> TableState:
-        """Commits the note of a return: runs that have begun cannot commit, and later runs are refused."""
+        """Commits the entry of a return to the connector. Runs that have begun can then no longer commit, and later
+        runs fail.
+        """
         assert state.taken_over is not None
         note = replace(state.taken_over, back=True, millis=_now())
         number, attempt = self.table.next_number(state), secrets.token_hex(8)

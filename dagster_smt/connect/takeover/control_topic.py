@@ -1,9 +1,10 @@
-"""The control topic of Apache's Iceberg sink: data files that tasks have written and no snapshot has yet.
+"""Reads the control topic of Apache's Iceberg sink, to find data files that tasks have written but no snapshot contains
+yet.
 
 A task writes data files, and then sends their names to the control topic in one transaction with the offsets of its
 consumer group. The coordinator reads the names and adds the files to the table. Each snapshot stores the offset of the
 control topic up to which the coordinator has read: ``kafka.connect.offsets.TOPIC.GROUP``. A name at a later offset is
-in flight: the group's offsets are already after its records, but the table does not have them yet.
+in flight: the group's offsets are already after the records of the file, but the table does not contain them yet.
 
 Source of the format: ``org.apache.iceberg.connect.events`` (Iceberg 1.10), and ``AvroUtil``: two bytes, the schema as
 ``DataOutput.writeUTF`` writes it, and the event.
@@ -32,12 +33,12 @@ _PAUSE = 0.2
 
 @dataclass
 class InFlight:
-    """The data files that a control topic names and no snapshot of the table has.
+    """The data files that a control topic names, but that no snapshot of the table contains.
 
     Attributes:
-        files: Data files and delete files.
-        records: Their records.
-        open_transactions: Partitions of the control topic with an open transaction.
+        files: The number of data files and delete files.
+        records: The number of records in these files.
+        open_transactions: The partitions of the control topic that have an open transaction.
         read_to: The end offset of each partition that was read.
     """
 
@@ -47,7 +48,7 @@ class InFlight:
     read_to: dict[int, int] = field(default_factory=dict)
 
     def and_(self, other: "InFlight") -> "InFlight":
-        """Returns what is in flight for two tables of one control topic."""
+        """Returns the data in flight for two tables that share a control topic."""
         return InFlight(
             self.files + other.files,
             self.records + other.records,
@@ -178,10 +179,10 @@ def event_of(value: bytes) -> dict[str, Any]:
 
 
 def _with_space(schema: Any) -> Any:
-    """Returns a schema whose types without a namespace have one.
+    """Returns a schema in which every type has a namespace.
 
-    Iceberg writes ``"namespace": ""`` for such a type, and its bare name where the type is used again. By Avro's rules
-    that name would be looked up in the namespace around it.
+    Iceberg writes ``"namespace": ""`` for a type without a namespace, and its bare name where the type is used again.
+    By Avro's rules, that name would be resolved in the enclosing namespace.
     """
     names: set[str] = set()
     _collect(schema, names)

@@ -1,4 +1,4 @@
-"""The definition that takes a table over: the component of an import, read from its folder without Dagster."""
+"""The definition that takes over a table: the component of an import, read from its folder without Dagster."""
 
 import os
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ _SINKS: Mapping[str, type[TableSink]] = {"delta": DeltaSink, "iceberg": IcebergS
 
 
 class Definition:
-    """A component's folder.
+    """The definition in a component's folder.
 
     Attributes:
         folder: The folder.
@@ -38,7 +38,7 @@ class Definition:
         """Reads the folder.
 
         Raises:
-            ConfigError: SMT792, the file is no component of this package; or what is wrong with its options.
+            ConfigError: SMT792, the file is not a component of this package; or the problems of its options.
             UnsupportedError: SMT784, the component writes no table.
         """
         self.folder = folder

@@ -1,7 +1,8 @@
-"""The names that sinks give to their Parquet files: each says the topic, the partition and the first offset.
+"""Reads the names that sinks give to their Parquet files. Each name contains the topic, the partition and the first
+offset.
 
-Sources of the names: Confluent's ``TOPIC+PARTITION+OFFSET.parquet`` (S3, GCS, Azure; ``file.delim``), and with the last
-offset for HDFS (``TOPIC+PARTITION+START+END.parquet``); Aiven's option ``file.name.template``.
+The names are Confluent's ``TOPIC+PARTITION+OFFSET.parquet`` (S3, GCS, Azure; ``file.delim``), for HDFS also with the
+last offset (``TOPIC+PARTITION+START+END.parquet``), and those of Aiven's option ``file.name.template``.
 """
 
 import re
@@ -16,18 +17,18 @@ _OF_AIVEN = "{{topic}}-{{partition}}-{{start_offset}}"
 _PLACE = re.compile(r"\{\{\s*([a-z_]+)\s*(?::[^}]*)?\}\}")
 _PARTS = {"topic": "(?P<topic>.+?)", "partition": r"(?P<partition>\d+)", "start_offset": r"(?P<start>\d+)"}
 _EXTENSION = r"(?:\.\w+)*"
-"""``.parquet``, ``.snappy.parquet``, ``.gz``; Aiven writes ``.parquet`` only if the template says so."""
+"""``.parquet``, ``.snappy.parquet``, ``.gz``. Aiven writes ``.parquet`` only if the template contains it."""
 
 
 @dataclass(frozen=True)
 class FileName:
-    """What the name of a file says.
+    """The information in the name of a file.
 
     Attributes:
         topic: The topic.
         partition: The partition.
         start: The offset of the first record.
-        end: The offset after the last record; None if the name does not say it.
+        end: The offset after the last record; None if the name does not contain it.
     """
 
     topic: str
@@ -41,7 +42,7 @@ class FileNaming:
     """The names of a connector's files.
 
     Attributes:
-        pattern: A name, or the end of a path.
+        pattern: A pattern for a name, or for the end of a path.
         text: The form of a name, for messages.
     """
 
@@ -49,7 +50,7 @@ class FileNaming:
     text: str
 
     def read(self, path: str) -> FileName | None:
-        """Returns what the path of a file says; None if no file of the connector has such a name."""
+        """Returns the information in the path of a file; None if the connector writes no files with such names."""
         match = self.pattern.search(path)
         if match is None:
             return None
@@ -60,10 +61,10 @@ class FileNaming:
 
 
 def file_naming(connector: Connector) -> FileNaming | None:
-    """Returns the names of a connector's Parquet files; None for a connector that writes no files.
+    """Returns the naming of a connector's Parquet files; None for a connector that writes no files.
 
     Raises:
-        UnsupportedError: SMT797, the files are not Parquet, or their names do not say the offsets.
+        UnsupportedError: SMT797, the files are not Parquet, or their names do not contain the offsets.
     """
     if family_of(connector) != "files":
         return None
@@ -82,7 +83,7 @@ def file_naming(connector: Connector) -> FileNaming | None:
 
 
 def _in_a_name(pattern: re.Pattern[str]) -> re.Pattern[str]:
-    """Returns the pattern with a topic that is a part of the file's name: a topic has no slash."""
+    """Returns a pattern in which the topic is a part of the file's name, because a topic name contains no slash."""
     return re.compile(pattern.pattern.replace("(?P<topic>.+?)", "(?P<topic>[^/]+?)"))
 
 

@@ -1,8 +1,9 @@
-"""The first commit of a Delta table that is made of Parquet files: it names the files, and changes none.
+"""The first commit of a Delta table that is created from Parquet files. The commit lists the files, and changes none of
+them.
 
 ``CONVERT TO DELTA`` makes the same commit. It fails with Delta 4.0 on PySpark 4.0.2 and later, whose Parquet reader has
-another constructor, so this module writes the commit. Delta's own log store makes the file of the commit, so it appears
-whole or not at all, and only if no other process has made one.
+a different constructor, so this module writes the commit. Delta's own log store creates the commit file, so the file
+appears as a whole or not at all, and only if no other process has created one.
 
 Source of the format: Delta's protocol, https://github.com/delta-io/delta/blob/master/PROTOCOL.md
 """
@@ -24,7 +25,7 @@ from dagster_smt.errors import Problem, TableError, UnsupportedError
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _SAFE = "/+=:,@!$&'()*;~-._"
 _UNREADABLE = set(" ,;{}()\n\t=")
-"""Characters that a column of a Delta table has only with a mapping of columns, which Parquet files lack."""
+"""Characters that a Delta table's column name may contain only with column mapping, which Parquet files lack."""
 _NEW_TYPES = ("timestamp_ntz", "variant")
 
 
@@ -33,10 +34,10 @@ class DataFile:
     """A file of a table.
 
     Attributes:
-        path: The path below the folder of the table.
-        size: Its bytes.
-        millis: The time at which it was written, in milliseconds since the epoch.
-        rows: Its rows.
+        path: The path relative to the folder of the table.
+        size: The size in bytes.
+        millis: The time at which the file was written, in milliseconds since the epoch.
+        rows: The number of rows.
     """
 
     path: str
@@ -46,7 +47,7 @@ class DataFile:
 
     @property
     def values(self) -> dict[str, str | None]:
-        """The values in the names of its folders: ``day=2026-01-01``."""
+        """The values in the names of the file's folders, such as ``day=2026-01-01``."""
         values: dict[str, str | None] = {}
         for part in self.path.split("/")[:-1]:
             name, equals, value = part.partition("=")
@@ -56,7 +57,7 @@ class DataFile:
 
 
 def check_columns(place: str, schema: StructType) -> None:
-    """Refuses columns that a Delta table of plain Parquet files cannot have.
+    """Raises an error for columns that a Delta table of plain Parquet files cannot have.
 
     Raises:
         UnsupportedError: SMT798.
@@ -131,7 +132,7 @@ def actions_of(files: Sequence[DataFile], schema: StructType, partition_by: Sequ
 
 
 def write_first_commit(session: SparkSession, folder: str, lines: Sequence[str]) -> None:
-    """Makes the first file of a Delta log.
+    """Creates the first file of a Delta log.
 
     Args:
         session: A classic session with Delta.
@@ -139,8 +140,8 @@ def write_first_commit(session: SparkSession, folder: str, lines: Sequence[str])
         lines: The lines of the commit.
 
     Raises:
-        UnsupportedError: SMT798, the session has no such log store.
-        TableError: SMT798, somebody else has made the file.
+        UnsupportedError: SMT798, the session has no Delta log store.
+        TableError: SMT798, another process has created the file.
     """
     try:
         jvm: Any = session._jvm

@@ -1,8 +1,8 @@
-"""Parquet files of a connector that become a Delta table in their folder.
+"""Converts the Parquet files of a connector into a Delta table in the same folder.
 
 A sink writes a file, and its consumer group then commits the offset after the file. If the sink dies in between, it
-writes the file of the same name again. So a file that begins at or after the committed offset is in flight, and the
-files before it have each record once. The conversion adds a Delta log to the folder, and changes no file.
+writes a file with the same name again. So a file that begins at or after the committed offset is in flight, and the
+files before that offset contain each record once. The conversion adds a Delta log to the folder, and changes no file.
 """
 
 from collections import defaultdict
@@ -28,12 +28,12 @@ _HINT_STRANGE = "move the file out of the folder; or name the folder of one topi
 
 @dataclass(frozen=True)
 class ConnectorFile:
-    """A Parquet file that a connector wrote.
+    """A Parquet file that a connector has written.
 
     Attributes:
         path: The path.
-        name: What its name says.
-        rows: Its rows.
+        name: The information in the file's name.
+        rows: The number of rows.
     """
 
     path: str
@@ -47,12 +47,12 @@ class ConnectorFile:
 
     @property
     def end(self) -> int:
-        """The offset after the last record, if each record of the range is a row."""
+        """The offset after the last record, provided that each record of the range is a row."""
         return self.name.start + self.rows if self.name.end is None else self.name.end
 
 
 CountRows = Callable[[Window], int]
-"""Returns the number of rows that the chain makes of some records."""
+"""A function that returns the number of rows that the chain produces for some records."""
 
 
 class ParquetFolder:
@@ -68,7 +68,7 @@ class ParquetFolder:
         self.session, self.path, self.naming = session, path, naming
 
     def schema(self) -> StructType | None:
-        """Returns the columns of the files and of the folders' names; None if there is no file."""
+        """Returns the columns of the files and of the folder names; None if there is no file."""
         try:
             schema = self._reader().parquet(self.path).schema
         except PySparkException:
@@ -92,7 +92,7 @@ class ParquetFolder:
         return self.session.read.option("mergeSchema", True).option("recursiveFileLookup", True)
 
     def paths(self) -> dict[str, int]:
-        """Returns the rows of each file, by its path."""
+        """Returns the number of rows in each file, by its path."""
         try:
             frame = self._reader().parquet(self.path)
         except PySparkException:
@@ -100,10 +100,10 @@ class ParquetFolder:
         return rows_by_file(frame)
 
     def files(self, paths: Mapping[str, int], topics: Iterable[str]) -> list[ConnectorFile]:
-        """Returns what the names of files say.
+        """Returns the files with the information in their names.
 
         Raises:
-            TableError: SMT797, the connector does not give such a name, or the file is of another topic.
+            TableError: SMT797, the connector does not use such a name, or the file belongs to another topic.
         """
         known, files, problems = {*topics}, [], []
         for path, rows in sorted(paths.items()):
@@ -121,7 +121,7 @@ class ParquetFolder:
         return files
 
     def convert(self) -> None:
-        """Converts the folder. The columns of the folders' names partition the table."""
+        """Converts the folder. The columns in the folder names become the partition columns of the table."""
         schema = self.schema()
         assert schema is not None
         check_columns(self.path, schema)
@@ -138,16 +138,16 @@ class ParquetFolder:
         write_first_commit(self.session, self.path, actions_of(files, schema, self.partition_columns()))
 
     def _below(self, path: str) -> str:
-        """Returns the part of a file's path below the folder."""
+        """Returns a file's path relative to the folder."""
         return path.partition(self.path.rpartition(":")[2].strip("/"))[2].strip("/")
 
     def partition_columns(self) -> list[str]:
-        """Returns the columns in the names of the folders: ``day=2026-01-01``."""
+        """Returns the columns in the folder names, such as ``day=2026-01-01``."""
         return [*DataFile(self._below(next(iter(self.paths()), "")), 0, 0, 0).values]
 
 
 def rows_by_file(frame: DataFrame) -> dict[str, int]:
-    """Returns the rows of each file of a table, by its path."""
+    """Returns the number of rows in each file of a table, by the file's path."""
     counts = frame.groupBy(F.col("_metadata.file_path").alias("path")).agg(F.count("*").alias("rows")).collect()
     rows = {}
     for row in counts:
@@ -161,13 +161,14 @@ def check_files(
     begins: Mapping[TopicPartition, int],
     count: CountRows,
 ) -> str:
-    """Proves that files have all records before the committed offsets, and none from there on. Returns the proof.
+    """Proves that files contain all records before the committed offsets, and no others. Returns the proof.
 
     Args:
         files: The files.
         offsets: The committed offsets of the connector.
-        begins: The first offset that each partition still has.
-        count: Counts the rows of a window, if the chain drops records or offsets have no record.
+        begins: The first offset that each partition still contains.
+        count: Counts the rows that the chain produces for a window. It is used if the chain drops records, or if some
+            offsets have no record.
 
     Raises:
         TableError: SMT797.
@@ -208,7 +209,7 @@ def _ahead(files: Sequence[ConnectorFile], offset: int) -> Problem | None:
 
 
 def _overlap(files: Sequence[ConnectorFile]) -> Problem | None:
-    """Returns a problem if two files of a folder have the same records."""
+    """Returns a problem if two files of a folder contain the same records."""
     last: dict[str, ConnectorFile] = {}
     for file in files:
         before = last.get(file.folder)
@@ -222,7 +223,7 @@ def _overlap(files: Sequence[ConnectorFile]) -> Problem | None:
 
 
 def _is_complete(files: Sequence[ConnectorFile], offset: int) -> bool:
-    """Returns True if each offset from the first file to the committed offset is a row, or the names say so."""
+    """Returns True if each offset from the first file to the committed offset is a row, or if the names show this."""
     if not files:
         return offset == 0
     if files[-1].name.end is not None:
@@ -233,9 +234,11 @@ def _is_complete(files: Sequence[ConnectorFile], offset: int) -> bool:
 def _counted(
     place: TopicPartition, files: Sequence[ConnectorFile], offset: int, begin: int, count: CountRows
 ) -> Problem | None:
-    """Compares the rows of files with the rows of the chain: offsets may have no record, and the chain may drop some.
+    """Compares the number of rows in the files with the number of rows of the chain, because offsets may have no
+    record, and the chain may drop records.
 
-    Files of one folder follow each other, so the last one is enough. Files of several folders overlap in their offsets.
+    Files in one folder follow each other, so the last file is sufficient. The offsets of files in several folders
+    overlap.
     """
     where = f"{place[0]}-{place[1]}"
     start = begin

@@ -1,4 +1,4 @@
-"""The plan of a take-over: the connector of a worker, and the component that continues its table."""
+"""The plan of a takeover: the connector of a worker, and the component that continues its table."""
 
 from collections.abc import Mapping
 
@@ -18,7 +18,9 @@ _ICEBERG = (_APACHE, _TABULAR)
 _FAMILIES = ("iceberg", "delta", "files")
 _CATALOG = "iceberg.catalog"
 _OF_JDBC = {"cache-enabled": "false", "jdbc.schema-version": "V1"}
-"""Settings of a JDBC catalog that only Spark needs: no second copy of the catalog, and a column for views."""
+"""Settings of a JDBC catalog that only Spark needs. They prevent a second copy of the catalog, and add a column for
+views.
+"""
 _CATALOG_CLASS = "org.apache.iceberg.spark.SparkCatalog"
 
 
@@ -26,13 +28,13 @@ def take_over_plan(connector: Connector, url: str, definition: Definition) -> Ta
     """Returns the plan.
 
     Args:
-        connector: The connector; of one with several tables, the part of a table.
+        connector: The connector; or, if it has several tables, its part for one table.
         url: The address of a worker.
         definition: The component.
 
     Raises:
-        UnsupportedError: SMT784, tables of this connector cannot be taken over; SMT795, nothing lists its tables;
-            SMT797, its files are not Parquet.
+        UnsupportedError: SMT784, tables of this connector do not support a takeover; SMT795, its tables are not listed
+            anywhere; SMT797, its files are not Parquet.
         ConfigError: SMT792, the component and the connector read different topics.
     """
     family = family_of(connector)
@@ -72,10 +74,10 @@ def take_over_plan(connector: Connector, url: str, definition: Definition) -> Ta
 
 
 def check_iceberg(connector: Connector) -> None:
-    """Refuses Iceberg sinks whose tables no component stands for, before an import reports their options.
+    """Raises an error for Iceberg sinks whose tables cannot be components, before an import reports the options.
 
     Raises:
-        UnsupportedError: SMT784, the class is unknown; SMT795, nothing lists the tables.
+        UnsupportedError: SMT784, the class is unknown; SMT795, the tables are not listed anywhere.
     """
     if family_of(connector) != "iceberg":
         return
@@ -95,9 +97,9 @@ def check_iceberg(connector: Connector) -> None:
 
 
 def catalog_conf(config: Mapping[str, str]) -> dict[str, str]:
-    """Returns Spark's settings for the catalog of an Iceberg sink, as its default catalog.
+    """Returns Spark's settings that make the catalog of an Iceberg sink the default catalog.
 
-    The catalog has the sink's name for it, so that connector and runs write the same table.
+    The catalog gets the name that the sink uses, so that the connector and the runs write the same table.
     """
     prefix = f"{_CATALOG}."
     options = {name.removeprefix(prefix): value for name, value in config.items() if name.startswith(prefix)}

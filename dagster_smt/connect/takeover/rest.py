@@ -1,4 +1,4 @@
-"""The REST API of a Connect worker, as a take-over uses it: configuration, state, offsets, stop and resume."""
+"""The REST API of a Connect worker, as far as a takeover uses it: configuration, state, offsets, stop and resume."""
 
 import time
 import urllib.error
@@ -17,9 +17,11 @@ _PAUSE = 0.2
 _REBALANCING = 409
 _NO_CONNECTOR = 404
 _SECONDS_TO_LEARN = 5
-"""A worker that has just started does not know its connectors yet."""
+"""The number of seconds to wait for a connector to appear. A worker that has just started does not know its connectors
+yet.
+"""
 _NO_METHOD = (404, 405)
-"""What a worker before Kafka 3.5 answers to ``PUT /connectors/NAME/stop``."""
+"""The HTTP status codes with which a worker before Kafka 3.5 responds to ``PUT /connectors/NAME/stop``."""
 
 
 class ConnectRest:
@@ -28,7 +30,7 @@ class ConnectRest:
     Args:
         url: The address.
         name: The name of the connector.
-        seconds: The longest time to wait for a worker that does not respond, or that rebalances.
+        seconds: The longest time to wait for a worker that does not respond or is rebalancing.
     """
 
     def __init__(self, url: str, name: str, seconds: float = 60):
@@ -39,7 +41,7 @@ class ConnectRest:
         """Returns the connector with its configuration.
 
         Raises:
-            EngineError: SMT780, the worker does not answer.
+            EngineError: SMT780, the worker does not respond.
             UnsupportedError: SMT780, the worker has no such connector.
         """
         config = self._ask("GET", "/config")
@@ -87,7 +89,7 @@ class ConnectRest:
         self._ask("PATCH", "/offsets", {"offsets": items})
 
     def until(self, holds: Callable[[ConnectorState], bool], seconds: float) -> ConnectorState:
-        """Waits for a state of the connector until the time is over; returns the last state."""
+        """Waits until the connector has a certain state or the time is over. Returns the last state."""
         end = time.monotonic() + seconds
         state = self.state()
         while not holds(state) and time.monotonic() < end:
@@ -96,7 +98,7 @@ class ConnectRest:
         return state
 
     def _ask(self, method: str, path: str, body: Any = None) -> Any:
-        """Asks, again while the worker rebalances or does not answer."""
+        """Sends a request, and repeats it while the worker rebalances or does not respond."""
         end = time.monotonic() + self.seconds
         unknown_until = time.monotonic() + _SECONDS_TO_LEARN
         while True:

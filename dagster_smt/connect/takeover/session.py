@@ -1,4 +1,4 @@
-"""The Spark session of a take-over."""
+"""The Spark session of a takeover."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ def take_over_session(conf: Mapping[str, str], spec: RunSpec) -> tuple[SparkSess
     """Returns a session with the packages of a component, and True if this function started the session.
 
     Args:
-        conf: Settings of the session; references to secrets are resolved, and Spark's logs hide their values.
+        conf: The settings of the session. References to secrets are resolved, and Spark's logs hide their values.
         spec: The run of the component.
     """
     own = resolved(conf, "conf")

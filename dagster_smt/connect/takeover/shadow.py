@@ -31,7 +31,7 @@ from dagster_smt.version import __version__
 JSON_FILE, PAGE = "shadow.json", "shadow.md"
 _PAUSE = 0.3
 _NAMES = ("connector", "class", "SHA-256 of the configuration without secrets", "table", "chain")
-"""Facts that a page shows as code."""
+"""Facts that a page displays as code."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class ShadowOptions:
 
     Attributes:
         scratch: The folder or URI for the scratch table.
-        wait: Seconds to wait until nothing is in flight.
-        start: The first offset of each ``topic-partition``; an empty key means all of them.
-        end: The offset after the last one, in the same form.
-        keys: Columns that identify the row to compare with.
-        by: The person who compares; empty: the user of the process.
+        wait: The seconds to wait until no data is in flight.
+        start: The first offset of each ``topic-partition``. An empty key applies to all of them.
+        end: The offset after the last record, in the same form.
+        keys: The columns that identify the row to compare with.
+        by: The person who compares; empty for the user of the process.
     """
 
     scratch: str
@@ -57,26 +57,27 @@ class ShadowOptions:
 
 @dataclass
 class ShadowReport:
-    """The certificate of a shadow run, or its first differences. It has no value of an option or a field.
+    """The certificate of a shadow run, or its first differences. It contains no value of an option or a field.
 
     Attributes:
         connector: The name of the connector.
-        connector_class: Its class.
-        config_hash: SHA-256 of its configuration, without the values of secrets.
+        connector_class: The class of the connector.
+        config_hash: The SHA-256 of the connector's configuration, without the values of secrets.
         cluster: The address of the worker, without a login.
         table: The table.
         snapshot: The version that was compared.
         chain: The hash of the chain.
         version: The version of this package.
-        by: The person who compared.
-        at: The time.
+        by: The person who ran the comparison.
+        at: The time of the comparison.
         window: The offsets, as ``{topic: {partition: [start, end]}}``.
-        whole: True if these are all records of the table, so that rows that only the table has are differences, too.
-        records: The records of the window.
-        dropped: Records that the chain drops.
-        failed: Records that fail in the chain.
+        whole: True if the window contains all records of the table. Rows that only the table contains are then also
+            differences.
+        records: The number of records in the window.
+        dropped: The number of records that the chain drops.
+        failed: The number of records that fail in the chain.
         rows: The comparison of rows.
-        columns: The differences of columns.
+        columns: The differences between columns.
         same: True if there is no difference.
     """
 
@@ -120,7 +121,7 @@ class Shadow:
         """Compares the rows, and writes the report next to the component.
 
         Raises:
-            EngineError: SMT783, data are in flight all the time.
+            EngineError: SMT783, data is in flight all the time.
             TableError: SMT790, there is no record to compare; or a topic cannot be read, so its rows would be missing.
         """
         offsets, head = self._moment()
@@ -143,7 +144,9 @@ class Shadow:
         return report
 
     def _moment(self) -> tuple[CommittedOffsets, TableHead]:
-        """Returns offsets and a version that belong together: the version has all records before the offsets."""
+        """Returns offsets and a version that belong together, because the version contains all records before the
+        offsets.
+        """
         end = time.monotonic() + self.options.wait
         while time.monotonic() < end:
             heads = self.settling.heads()
@@ -173,7 +176,7 @@ class Shadow:
         return Window(tuple(ranges)), whole
 
     def _rows_of_connector(self, head: TableHead, offsets: CommittedOffsets) -> DataFrame:
-        """Returns the rows of a version without those of our runs, which name their record."""
+        """Returns the rows of a version without the rows of our runs, which have source columns."""
         if self.table.files is not None and self.table.table.schema() is None:
             return self.table.files_before(offsets)
         if isinstance(self.table.table, IcebergTable):
@@ -215,7 +218,7 @@ def _write(report: ShadowReport, rows: RowComparison, folder: Path) -> None:
 
 
 def facts_of(report: ShadowReport) -> list[tuple[str, str]]:
-    """Returns the facts of a report: what was compared, and how many rows."""
+    """Returns the facts of a report: what was compared, and the numbers of rows."""
     rows = report.rows
     return [
         ("connector", report.connector),

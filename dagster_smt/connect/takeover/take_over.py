@@ -1,4 +1,6 @@
-"""The steps of a take-over, and the way back. Each step can be repeated, so a command that was killed runs again."""
+"""The steps of a takeover, and of the return to the connector. Each step can be repeated, so a command that was killed
+can run again.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -30,18 +32,18 @@ from dagster_smt.run.spark_failures import coded_failures
 
 _TRIES = 5
 SAMPLE = 1_000
-"""Records whose columns are compared."""
+"""The number of records whose columns are compared."""
 
 
 @dataclass(frozen=True)
 class TakeOverOptions:
-    """The options of a take-over.
+    """The options of a takeover.
 
     Attributes:
         scratch: The folder or URI for scratch tables.
-        wait: Seconds to wait for the connector to stop, and for its next commit.
-        by: The person who takes over; empty: the user of the process.
-        accept_columns: True to accept columns that only the table or only the chain has.
+        wait: The seconds to wait for the connector to stop, and for its next commit.
+        by: The person who takes over; empty for the user of the process.
+        accept_columns: True to accept columns that are only in the table or only in the chain's rows.
         sample: The number of records whose columns are compared.
         dry_run: True to change nothing.
     """
@@ -55,7 +57,7 @@ class TakeOverOptions:
 
 
 class TakeOver:
-    """A take-over of a connector's tables, or its way back. Most connectors have one table.
+    """A takeover of a connector's tables, or the return of these tables. Most connectors have one table.
 
     Args:
         session: The Spark session.
@@ -73,10 +75,10 @@ class TakeOver:
     # --- there ---
 
     def take(self) -> list[TakeOverRecord]:
-        """Takes the tables over, or continues a take-over that was killed. Returns a record for each table.
+        """Takes over the tables, or continues a takeover that was killed. Returns a record for each table.
 
         Raises:
-            SmtError: Nothing was taken over; the connector is as it was before.
+            SmtError: Nothing was taken over. The connector is in the same state as before.
         """
         states = [table.state() for table in self.tables]
         noted = [state for state in states if _is_taken(state)]
@@ -90,12 +92,13 @@ class TakeOver:
         return self._with_records(records, "taken over", lambda: self._take(records, states), self._resume_if_it_ran)
 
     def _have_all(self, states: Iterable[TableState]) -> bool:
-        """Returns True if the noted offsets are those of the connector.
+        """Returns True if the recorded offsets are those of the connector.
 
-        A worker that lost its cluster may have committed between the proof and the note of a try that was killed.
+        If an attempt was killed, a worker that had lost its cluster may have committed between the proof and the entry
+        of this attempt.
 
         Raises:
-            TableError: SMT791, runs have committed since: their rows may be in the table twice.
+            TableError: SMT791, runs have committed since then, so rows may be in the table twice.
         """
         committed, result = self._committed(), True
         for state in states:
@@ -136,7 +139,7 @@ class TakeOver:
         raise EngineError(Problem("SMT783", self.plan.name, statement, "run again when no worker writes the table"))
 
     def _rows_of(self, table: TakeOverTable) -> CountRows:
-        """Returns the function that counts the rows that the chain makes of some records."""
+        """Returns a function that counts the rows that the chain produces for some records."""
 
         def rows_of(window: Window) -> int:
             scratch = scratch_sink(table.sink, self.options.scratch)
@@ -155,7 +158,7 @@ class TakeOver:
             table.take(covered, measured, identities, record.rows)
 
     def _is_on_top_of(self, records: Sequence[TakeOverRecord], settled: StoppedConnector) -> bool:
-        """Returns True if the connector wrote nothing between the proof and the notes."""
+        """Returns True if the connector wrote nothing between the proof and the entries."""
         heads = self.settling.heads()
         for record, head in zip(records, heads, strict=True):
             record.head_after = head.to_json()
@@ -167,7 +170,9 @@ class TakeOver:
         return True
 
     def _taken_before(self, table: TakeOverTable) -> TakeOverRecord:
-        """Returns the record of a take-over whose note is committed, and writes the record if a try was killed."""
+        """Returns the record of a takeover whose entry has been committed. Writes the record if an attempt was killed
+        before it did so.
+        """
         record = read_record(table.plan.folder)
         self.say("the table is taken over already")
         if record is not None and (record.connector, record.result) == (self.plan.name, "taken over"):
@@ -201,10 +206,10 @@ class TakeOver:
             self.say(f"would note the offsets of {self.plan.group} in {table.sink.place}")
 
     def _compare_columns(self, table: TakeOverTable, record: TakeOverRecord) -> None:
-        """Compares a table with the rows of the chain.
+        """Compares the columns of a table with those of the chain's rows.
 
         Raises:
-            TableError: SMT781, for each difference that nobody accepts.
+            TableError: SMT781, for each difference that is not accepted.
         """
         schema = table.columns()
         place = table.sink.place
@@ -237,7 +242,8 @@ class TakeOver:
         """Gives the tables back to the connector, which continues at the end of the runs' progress.
 
         Raises:
-            SmtError: The tables were not given back. If a table already has the note, only a second try can continue.
+            SmtError: The tables were not given back. If a table already has the entry, only a second attempt can
+                continue.
         """
         states = []
         for table in self.tables:
@@ -284,7 +290,9 @@ class TakeOver:
         self.say(f"given back: {self.plan.name} goes on after the runs")
 
     def _set_offsets(self, ends: Mapping[TopicPartition, int], running: bool) -> None:
-        """Sets the connector's offsets to the end of the runs; only forward, and only of a stopped connector."""
+        """Sets the connector's offsets to the end of the runs. The offsets only move forward, and only while the
+        connector is stopped.
+        """
         committed = self._committed()
         behind = {}
         for place, end in ends.items():
@@ -306,9 +314,11 @@ class TakeOver:
         return dict(self.settling.offsets().offsets)
 
     def _refuse_other_ends(self, states: Sequence[TableState]) -> None:
-        """Refuses tables that end at different offsets: a connector has one offset per partition for all of them.
+        """Raises an error if tables end at different offsets, because a connector has one offset per partition for all
+        tables.
 
-        A table that was given back has no more runs, so the check holds until all of them are.
+        A table that has been given back has no more runs, so its end does not change until all tables have been given
+        back.
 
         Raises:
             TableError: SMT796.
@@ -349,7 +359,7 @@ class TakeOver:
         return TableError(Problem("SMT791", self.plan.name, statement, hint))
 
     def _begun(self, table: TakeOverTable) -> TakeOverRecord:
-        """Returns the record of this try. A try that was killed has left its record."""
+        """Returns the record of this attempt, which continues the record of an attempt that was killed."""
         plan = table.plan
         last = read_record(plan.folder)
         if last is not None and (last.connector, last.result) == (plan.name, "begun"):
@@ -377,7 +387,7 @@ class TakeOver:
     def _with_records(
         self, records: list[TakeOverRecord], result: Result, steps: Callable[[], None], undo: Callable[[], None]
     ) -> list[TakeOverRecord]:
-        """Does the steps, and writes the record of each table with their result."""
+        """Runs the steps, and writes the record of each table with their result."""
         try:
             with coded_failures(self.plan.name):
                 steps()
@@ -401,7 +411,9 @@ class TakeOver:
                 write_record(record, table.plan.folder)
 
     def _resume_if_it_ran(self) -> None:
-        """Starts a connector again that this command has stopped, if no table has the note of a take-over."""
+        """Starts a connector again that this command has stopped, unless a table already has the entry of a
+        takeover.
+        """
         if any(_is_taken(table.state()) for table in self.tables):
             return
         record = read_record(self.plan.folder)
@@ -419,7 +431,7 @@ def _is_back(state: TableState) -> bool:
 
 
 def _has_runs_since(state: TableState) -> bool:
-    """Returns True if a run has committed after the note of the take-over."""
+    """Returns True if a run has committed after the entry of the takeover."""
     for last_run in state.runs[-1:]:
         if last_run.number > state.number - 1:
             return True
@@ -427,7 +439,7 @@ def _has_runs_since(state: TableState) -> bool:
 
 
 def _refuse_unfinished(table: TakeOverTable, state: TableState) -> None:
-    """Refuses a state that one offset per partition cannot tell.
+    """Raises an error for a state that one offset per partition cannot express.
 
     Raises:
         TableError: SMT788.

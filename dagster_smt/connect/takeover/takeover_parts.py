@@ -1,4 +1,4 @@
-"""The parts of a take-over: the connector's state and offsets, versions of the table, differences, the record."""
+"""The data of a takeover: the connector's state and offsets, the table's versions, the differences, the record."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ Result = Literal["begun", "taken over", "given back", "refused", "dry run"]
 
 @dataclass(frozen=True)
 class ConnectorState:
-    """The state of a connector, as its worker says.
+    """The state of a connector, as reported by its worker.
 
     Attributes:
         state: ``RUNNING``, ``PAUSED``, ``STOPPED``, ``FAILED`` or ``UNASSIGNED``.
@@ -32,7 +32,7 @@ class ConnectorState:
 
     @property
     def text(self) -> str:
-        """``RUNNING (2 tasks: RUNNING)``"""
+        """Formats the state: ``RUNNING (2 tasks: RUNNING)``."""
         if not self.tasks:
             return f"{self.state} (no tasks)"
         return f"{self.state} ({len(self.tasks)} tasks: {', '.join(sorted({*self.tasks}))})"
@@ -44,7 +44,7 @@ class CommittedOffsets:
 
     Attributes:
         group: The consumer group.
-        offsets: The next offset to read of each topic-partition. Partitions of which nothing was read are missing.
+        offsets: The next offset to read, by topic-partition. Partitions from which nothing has been read are missing.
     """
 
     group: str
@@ -61,9 +61,11 @@ class TableHead:
 
     Attributes:
         snapshot: The id of the snapshot, or the number of the version; empty if there is none.
-        parent: The snapshot before it; empty if there is none.
-        control_offsets: For an Iceberg sink: the next offset of each partition of the control topic, from the snapshot.
-        valid_through: For an Iceberg sink: the time up to which the sink has written all records, from the snapshot.
+        parent: The previous snapshot; empty if there is none.
+        control_offsets: For an Iceberg sink: the next offset of each partition of the control topic, as stored in the
+            snapshot.
+        valid_through: For an Iceberg sink: the time up to which the sink has written all records, as stored in the
+            snapshot.
     """
 
     snapshot: str = ""
@@ -88,7 +90,8 @@ class ColumnDifference:
 
     Attributes:
         column: The path of the column.
-        kind: ``added``: only the chain has the column; ``absent``: only the table has it; ``type``: the types differ.
+        kind: ``added``: only the chain's rows have the column; ``absent``: only the table has the column; ``type``: the
+            types differ.
         text: The difference in words.
     """
 
@@ -103,18 +106,19 @@ class ColumnDifference:
 
 @dataclass(frozen=True)
 class TakeOverPlan:
-    """A connector and the definition that takes its table over.
+    """A connector, and the definition that takes over its table.
 
     Attributes:
         connector: The connector, with its configuration.
         url: The address of a worker.
         folder: The folder of the component.
         spec: The run of the component.
-        group: The consumer group with the offsets that the connector has written.
-        worker_group: The consumer group of the worker's tasks: the same, but for Tabular's Iceberg sink.
+        group: The consumer group whose offsets show which records the connector has written.
+        worker_group: The consumer group of the worker's tasks. It differs from ``group`` only for Tabular's Iceberg
+            sink.
         control: For an Iceberg sink: the control topic; empty for other sinks.
-        table: For an Iceberg sink: the connector's name of the table; empty for other sinks.
-        naming: For a sink that writes Parquet files: their names; None for other sinks.
+        table: For an Iceberg sink: the name that the connector gives to the table; empty for other sinks.
+        naming: For a sink that writes Parquet files: the naming of the files; None for other sinks.
     """
 
     connector: Connector
@@ -139,36 +143,36 @@ class TakeOverPlan:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The groups that have no member when the connector is stopped."""
+        """The groups that must have no members when the connector is stopped."""
         return tuple(dict.fromkeys(g for g in (self.worker_group, self.group, self.coordinator_group) if g))
 
 
 @dataclass
 class TakeOverRecord:
-    """The record of a take-over or of a return, for an auditor. It has no value of an option or a field.
+    """The record of a takeover or of a return, for an auditor. It contains no value of an option or a field.
 
     Attributes:
         connector: The name of the connector.
-        connector_class: Its class.
-        config_hash: SHA-256 of its configuration, without the values of secrets.
+        connector_class: The class of the connector.
+        config_hash: The SHA-256 of the connector's configuration, without the values of secrets.
         cluster: The address of the worker, without a login.
-        table: The place of the table.
+        table: The location of the table.
         asset: The key of the asset.
         by: The person who started the command.
-        begun: The time at which the first try began.
+        begun: The time at which the first attempt began.
         ended: The time of the result.
-        tries: The number of times that the command ran.
-        state_before: The state of the connector before.
-        state_after: Its state afterwards.
+        tries: The number of attempts, that is, of executions of the command.
+        state_before: The state of the connector before the command.
+        state_after: The state of the connector after the command.
         offsets: The committed offsets.
-        in_flight: Proof that nothing is in flight, in words.
-        head_before: The version of the table that was proved.
-        head_after: The version with the note of the take-over.
-        rows: The rows of the table at that time.
-        columns: The differences of columns. Unless the result is a refusal, they were accepted.
+        in_flight: The proof, in words, that no data is in flight.
+        head_before: The version of the table to which the proof refers.
+        head_after: The version with the entry of the takeover.
+        rows: The number of rows in the table at that time.
+        columns: The differences between columns. Unless the result is a refusal, they were accepted.
         compared: The method of comparing the columns.
         result: The result.
-        problems: Codes and texts of a refusal.
+        problems: The codes and texts of the problems that caused a refusal.
     """
 
     connector: str
