@@ -1,14 +1,14 @@
-"""The certificate: a chain on records of its user, in Kafka Connect's own classes and in this package, compared.
+"""The certificate: compares a chain in Kafka Connect's own classes and in this package, on records of its user.
 
 | module | contents |
 |---|---|
 | ``chain_pair`` | the two chains: ours, and the same stages in the classes of Connect and of vendors |
-| ``reading`` | sample records as both chains read them |
+| ``reading`` | reads the sample records for both chains |
 | ``stepwise`` | the results of a chain after each stage |
 | ``compared_ways`` | the Python evaluator, the JVM lane and Spark's columns as ways of a certificate |
 | ``spark_ways`` | the ways that need a Spark session |
 | ``column_types`` | the types of Spark's columns against the schemas of Connect's results |
-| ``difference_places`` | the first place in which two results differ, without values |
+| ``difference_places`` | the first location in which two results differ, without values |
 | ``certificate`` | the findings, the verdict and the JSON |
 | ``reading_check`` | records that only one of the converters reads |
 | ``judging`` | the verdict on each record after each stage, by the judge of the parity cases |

@@ -1,7 +1,7 @@
-"""The certificate of a chain behind a policy.
+"""The certificate of a chain with a policy.
 
-Kafka Connect has no policies, so no class of Connect does what the stages of a policy do. They run first, in this
-package, and the records that they leave are compared.
+Kafka Connect has no policies, so no class of Connect corresponds to the stages of a policy. These stages run first, in
+this package, and the resulting records are compared.
 """
 
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ from dagster_smt.values.headers.fields import header_as_read, header_bytes
 
 WHY = "a stage of the policy: Kafka Connect has none, so it runs first and the records that it leaves are compared"
 _FORMATS = ("json", "json_schema", "envelope", "string", "bytes")
-"""Formats that are written as they are read. Writing to a registry would add schemas there."""
+"""The formats that are written as they are read. Writing to a registry would add schemas to it."""
 
 
 def policy_of_chain(chain: Chain) -> tuple[PolicyStage, ...]:
-    """Returns the stages that a policy has put before a chain."""
+    """Returns the stages that a policy has put in front of a chain."""
     stages = []
     for stage in chain.stages:
         if not isinstance(stage, PolicyStage):
@@ -40,10 +40,10 @@ def without_policy(chain: Chain, policy: Sequence[PolicyStage]) -> Chain:
 def samples_after(
     chain: Chain, policy: Sequence[PolicyStage], samples: Sequence[Sample], key: Format, value: Format
 ) -> list[Sample]:
-    """Returns records as the stages of a policy leave them. Records that cannot be read stay as they are.
+    """Returns records after the stages of a policy. Records that cannot be read stay as they are.
 
     Raises:
-        UnsupportedError: SMT974, records of these formats cannot be written after the policy.
+        UnsupportedError: SMT974 if records of these formats cannot be written after the policy.
     """
     if key.kind not in _FORMATS or value.kind not in _FORMATS:
         hint = "certify the chain without its policy, on records that are no secret"

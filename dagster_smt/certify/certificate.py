@@ -34,12 +34,12 @@ class CertifiedStage:
 
 @dataclass(frozen=True)
 class CertifiedWay:
-    """A way of the records through this package.
+    """A way in which this package evaluates the records.
 
     Attributes:
         name: The name of the way in reports.
-        records: The number of records that took the way.
-        why_not: The reason why no record took the way; empty if records did.
+        records: The number of records that were evaluated in this way.
+        why_not: The reason why no record was evaluated in this way; empty if records were.
     """
 
     name: str
@@ -49,15 +49,15 @@ class CertifiedWay:
 
 @dataclass(frozen=True)
 class Finding:
-    """Records that differ from Connect's in one way, from one stage on, for one reason.
+    """Records that differ from Connect's in the same way, from the same stage on, for the same reason.
 
     Attributes:
         way: The name of the way.
-        stage: The index of the stage after which the records differ first; ``READING`` for the converters.
+        stage: The index of the stage after which the records first differ; ``READING`` for the converters.
         decision: The id of the deliberate difference, such as ``D5``; empty if no rule explains the difference.
         records: The number of records.
-        lasting: The number of those that still differ without a reason after the last stage.
-        first: The first of the places.
+        lasting: The number of these records that still differ without a reason after the last stage.
+        first: The first location of a difference.
     """
 
     way: str
@@ -69,12 +69,12 @@ class Finding:
 
     @property
     def reason(self) -> str:
-        """The reason of a deliberate difference."""
+        """The reason for a deliberate difference."""
         return REASONS.get(self.decision, "")
 
     @property
     def counts(self) -> str:
-        """The number of records, and the number of those that a later stage makes equal again."""
+        """The number of records, and how many of them a later stage makes equal again."""
         records = f"{self.records} record" + "s" * (self.records != 1)
         if self.decision or self.lasting == self.records:
             return records
@@ -91,9 +91,9 @@ class Certificate:
         name: The name of the chain.
         hash: The hash of the chain's properties.
         connect_version: The version of Kafka Connect.
-        jars: The jars of vendors, as ``smt_jars`` names them.
+        jars: The jars of vendors, as named in ``smt_jars``.
         records: The number of records that both chains ran.
-        refused: The number of records that the converters refuse.
+        refused: The number of records that the converters reject.
         skipped: The number of messages without a row.
         stages: The stages.
         ways: The ways.
@@ -122,7 +122,7 @@ class Certificate:
 
     @property
     def different(self) -> int:
-        """The number of records whose results differ without a reason, in the way with the most of them."""
+        """The number of records whose results differ without a reason, in the way with the most such records."""
         by_way: dict[str, int] = {}
         for finding in self.findings:
             if not finding.decision:
@@ -131,7 +131,7 @@ class Certificate:
 
     @property
     def exit_code(self) -> int:
-        """0 for equal chains, with or without deliberate differences; 1 for different ones."""
+        """0 for equal chains, with or without deliberate differences; 1 for different chains."""
         return int(self.verdict == "different")
 
     @property
@@ -175,7 +175,7 @@ class Certificate:
                 yield f"{finding.counts}, first {where}: {finding.first.text}"
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the certificate as JSON; the key ``version`` changes with the form."""
+        """Returns the certificate as JSON. The key ``version`` changes with the form."""
         return {
             "version": VERSION,
             "verdict": self.verdict,

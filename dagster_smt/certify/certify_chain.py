@@ -18,7 +18,7 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.values.json.lazy import make_room
 
 MoreWays = Callable[[ChainComparison], Iterable[ComparedWay | AbsentWay]]
-"""Returns the ways besides the Python evaluator."""
+"""Returns the ways other than the Python evaluator."""
 
 
 def certify(
@@ -35,18 +35,17 @@ def certify(
 
     Args:
         chain: The chain. ``chain.foreign`` names the jars and the version of Connect.
-        samples: The records.
-        key, value: The formats of the sides: texts and JSON by default.
+        samples: The records. key, value: The formats of the sides: strings and JSON by default.
         name: The name of the chain in the certificate.
-        more_ways: Returns the ways besides the Python evaluator.
-        show_values: True to have values of records in the certificate.
+        more_ways: Returns the ways other than the Python evaluator.
+        show_values: True to include values of records in the certificate.
 
     Raises:
-        ConfigError: SMT971, there is nothing to compare; SMT970, the format makes several rows of a record; or
-            Connect's classes refuse the options of the chain. The error has all problems.
-        UnsupportedError: SMT642, there is no Java; SMT960, jars cannot be fetched; SMT974, records cannot be written
-            after a policy.
-        EngineError: SMT643, SMT644: the process of Connect's classes ended.
+        ConfigError: SMT971 if there is nothing to compare; SMT970 if the format turns a record into several rows. Also
+            if Connect's classes reject the options of the chain. The error contains all problems.
+        UnsupportedError: SMT642 if there is no Java; SMT960 if jars cannot be fetched; SMT974 if records cannot be
+            written after a policy.
+        EngineError: SMT643 or SMT644 if the process of Connect's classes ended.
     """
     make_room()
     policy = policy_of_chain(chain)
@@ -86,7 +85,7 @@ def certify(
 
 
 def _told_apart(samples: list[Sample]) -> list[Sample]:
-    """Returns samples with coordinates of their own: records of a test may all have the offset 0."""
+    """Returns samples with distinct coordinates, because the records of a test may all have the offset 0."""
     places = {(sample.topic, sample.partition, sample.offset) for sample in samples}
     if len(places) == len(samples):
         return samples

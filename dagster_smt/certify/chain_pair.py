@@ -20,7 +20,7 @@ _JARS = {
     "with --smt-jars",
     "io.confluent.": "Confluent publishes no jar on Maven Central: name yours with --smt-jars",
 }
-"""Where the jar of a vendor's class is, by the beginning of the class's name."""
+"""Where to find the jar of a vendor's class, by the prefix of the class name."""
 _OF_A_JAR = "the class runs from its jar on both sides"
 _SYNTAX, _STRICT = "field.syntax.version", "strict_paths"
 
@@ -35,7 +35,7 @@ class ChainPair:
         classes: The jars of those classes.
         same: The reasons why stages cannot be compared, by index. Such a stage is the same in both chains.
         warnings: Options that a class of Connect does not know.
-        without: Our chain without those options; None if there are none, or if our classes need one of them.
+        without: Our chain without those options; None if there are no such options, or if our classes need one of them.
     """
 
     ours: Chain
@@ -53,9 +53,10 @@ def chain_pair(chain: Chain) -> ChainPair:
         chain: The chain, with any engine.
 
     Raises:
-        ConfigError: Connect's classes refuse the options of the chain, or a jar is wrong. The error has all problems.
-        UnsupportedError: SMT642, there is no Java; SMT960, jars cannot be downloaded.
-        EngineError: SMT643, the process of Connect's classes ended.
+        ConfigError: Connect's classes reject the options of the chain, or a jar is wrong. The error contains all
+            problems.
+        UnsupportedError: SMT642 if there is no Java; SMT960 if jars cannot be downloaded.
+        EngineError: SMT643 if the process of Connect's classes ended.
     """
     settings = chain.foreign
     ours = chain
@@ -94,7 +95,7 @@ def _parsed(chain: Chain, **settings: object) -> Chain:
 
 
 def _compared(ours: Stage, connect: Stage, classes: Classes) -> tuple[Stage, str]:
-    """Returns the stage of Connect's chain, and why it cannot be compared; an empty text if it can."""
+    """Returns the stage of Connect's chain, and the reason why it cannot be compared; empty if it can be compared."""
     transform, predicate, why = connect.transform, connect.predicate, ""
     if ours.transform.foreign:
         why = _OF_A_JAR
@@ -132,7 +133,10 @@ def _no_class(plugin: Transform | Predicate, name: str) -> str:
 
 
 def properties_of(chain: Chain, stages: int) -> dict[str, str]:
-    """Returns the first stages of a chain as properties. Aliases are ``s1``, ``s2``, …, whatever the user's are."""
+    """Returns the first stages of a chain as properties.
+
+    Aliases are ``s1``, ``s2``, …, whatever the user's aliases are.
+    """
     aliases = []
     for number in range(1, stages + 1):
         aliases.append(f"s{number}")
@@ -143,7 +147,7 @@ def properties_of(chain: Chain, stages: int) -> dict[str, str]:
         properties[f"{prefix}.type"] = stage.connect_class
         options = dict(option_texts(stage.transform.configured()))
         if _SYNTAX in options and _STRICT in type(stage.transform).keys():
-            # recorded cases are as strict as Kafka's paths by default; this chain is as strict as its user says
+            # recorded cases are as strict about paths as Kafka; this chain is as strict as its user configures
             options.setdefault(_STRICT, getattr(stage.transform, _STRICT))
         for key, text in options.items():
             properties[f"{prefix}.{key}"] = text

@@ -36,10 +36,10 @@ class _Group:
 
 
 def type_findings(session: SparkSession, comparison: ChainComparison, way: str) -> Iterator[Finding]:
-    """Yields a finding for each group of records whose columns have another type than Connect's schema asks for.
+    """Yields a finding for each group of records whose columns have a different type than Connect's schema requires.
 
-    Only records whose values have a schema before and after the chain, and only if Connect gives all of them one
-    schema: the columns of several schemas are merged, which Connect does not do.
+    A group is compared only if the values of its records have a schema before and after the chain, and if Connect gives
+    all of them the same schema. The columns of several schemas are merged, which Connect does not do.
     """
     for (key, value), group in _groups(comparison).items():
         if len(group.results) != 1:
@@ -74,7 +74,7 @@ def _groups(comparison: ChainComparison) -> dict[tuple[Schema | None, Schema], _
 
 
 def _schema_after(comparison: ChainComparison, result: Result) -> Schema | None:
-    """Returns the schema of a value after the chain; None if it has none, or is no struct."""
+    """Returns the schema of a value after the chain; None if the value has no schema or is not a struct."""
     datum = result["record"]["value"] if "record" in result else None
     if "envelope" not in (datum or {}):
         return None
@@ -85,7 +85,7 @@ def _schema_after(comparison: ChainComparison, result: Result) -> Schema | None:
 
 
 def _columns(session: SparkSession, comparison: ChainComparison, key: Schema | None, value: Schema) -> T.StructType:
-    """Returns the type of the rows that Spark makes of records with these schemas."""
+    """Returns the type of the rows into which Spark converts records with these schemas."""
     topics = tuple(topics_of(comparison.readings.samples))
     plan = plan_chain(comparison.pair.ours, key, value, topics=topics, typed=True)
     frame = session.createDataFrame([], RECORD_DDL)
@@ -97,7 +97,7 @@ def _columns(session: SparkSession, comparison: ChainComparison, key: Schema | N
 
 
 def _differences(path: str, want: T.DataType, got: T.DataType) -> Iterator[tuple[str, str, str]]:
-    """Yields (path, Connect's type, Spark's type) where types differ. Whether a null may stand there does not count."""
+    """Yields (path, Connect's type, Spark's type) where types differ. Nullability is ignored."""
     if isinstance(want, T.StructType) and isinstance(got, T.StructType):
         types = types_by_name(got)
         for one in want.fields:

@@ -1,4 +1,4 @@
-"""The ways of a certificate: each returns the results of the records after some of the stages."""
+"""The ways of a certificate. Each way returns the results of the records after some of the stages."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from dagster_smt.certify.stepwise import Steps
 
 Result = dict[str, Any]
 Answers = Callable[[int], Sequence[Result | None]]
-"""Returns the results of all records after the first stages; None for a record that takes another way."""
+"""Returns the results of all records after the first stages; None for a record that is evaluated in a different way."""
 PYTHON = "records in Python"
 
 
@@ -30,7 +30,7 @@ class ComparedWay:
 
 @dataclass(frozen=True)
 class AbsentWay:
-    """A way that the records cannot take, with the reason."""
+    """A way that cannot evaluate the records, with the reason."""
 
     name: str
     why: str

@@ -1,7 +1,7 @@
-"""The first place in which two results of one record differ: its path and the kinds of both values.
+"""The first location in which two results of one record differ: its path and the kinds of both values.
 
-Values may be personal data, so a place has them only on request. Names of fields and schemas are always shown. Keys of
-maps with a schema count as values.
+Values may be personal data, so a location contains them only on request. Names of fields and schemas are always shown.
+Keys of maps with a schema are treated as values.
 """
 
 import json
@@ -14,7 +14,7 @@ from dagster_smt.interpret.preview import Sample
 from dagster_smt.tools.parity.compare import COORDINATES, canonical_record, kind_of_result
 
 _MOST = 200
-"""Characters of a value that is shown."""
+"""The maximum number of characters of a value that are shown."""
 _MISSING = object()
 _SCHEMA_PARTS = ("type", "optional", "name", "version", "doc", "parameters", "default", "keys", "items", "values")
 _TYPES = {"int": "a whole number", "double": "a number with a fraction", "float": "a number with a fraction"}
@@ -30,10 +30,10 @@ class DifferencePlace:
     Attributes:
         record: The coordinates of the record: ``orders-0@17``.
         part: ``result``, ``topic``, ``timestamp``, ``key``, ``value``, ``value schema``, ``headers``, ``header NAME``.
-        path: The field below the part; empty for the whole part.
+        path: The field inside the part; empty for the whole part.
         connect: The kind of Connect's value.
         here: The kind of the value here.
-        values: Both values as texts; None unless values were requested.
+        values: Both values as strings; None unless values were requested.
     """
 
     record: str
@@ -45,7 +45,7 @@ class DifferencePlace:
 
     @property
     def text(self) -> str:
-        """One line without the record: ``value a.b: Connect has a text, here null``."""
+        """One line without the record, such as ``value a.b: Connect has a text, here null``."""
         where = " ".join(filter(None, (self.part, self.path)))
         line = f"{where}: Connect has {self.connect}, here {self.here}"
         if self.values is not None:
@@ -75,7 +75,7 @@ class _Difference(NamedTuple):
 def first_place(
     sample: Sample, want: Mapping[str, Any], got: Mapping[str, Any], *, values: bool = False
 ) -> DifferencePlace:
-    """Returns the first place in which two different results of a record differ.
+    """Returns the first location in which two different results of a record differ.
 
     Args:
         sample: The record.
@@ -166,7 +166,7 @@ def _of_schemas(part: str, path: str, want: Any, got: Any) -> Iterator[_Differen
             texts = []
             for value in (one, other):
                 texts.append(f"{name} {_attribute(value)}" if shown else _presence(name, value))
-            # defaults and docs are not shown, so both sides may have the same text
+            # defaults and docs are not shown, so both sides may look the same
             if texts[0] == texts[1]:
                 texts[1] = f"another {name}"
             yield _Difference(part, path, one, other, *texts)
@@ -205,7 +205,7 @@ def _presence(name: str, value: Any) -> str:
 
 
 def _of_values(part: str, path: str, want: Any, got: Any) -> Iterator[_Difference]:
-    """Yields the differences of two comparable values, in order of the fields."""
+    """Yields the differences of two comparable values, in the order of the fields."""
     if want == got:
         return
     if isinstance(want, dict) and isinstance(got, dict):

@@ -72,7 +72,7 @@ class ChainComparison:
         return CertifiedWay(way.name, records, "" if records else "no record can take this way")
 
     def _by_stage(self, way: ComparedWay, last: Sequence[str]) -> None:
-        """Notes for each record the stage after which it differs first."""
+        """Records for each record the stage after which it first differs."""
         before: Sequence[str] = [EQUAL] * len(last)
         for stages in range(1, len(self.connect) + 1):
             results, verdicts = way.after(stages), last
@@ -103,7 +103,7 @@ class ChainComparison:
             self.findings.append(Finding(way, stage, decision, len(of_verdict), lasting, place))
 
     def _place(self, number: int, want: Result, got: Result) -> DifferencePlace:
-        """Returns the first place in which a record differs, with the user's names of the stages."""
+        """Returns the first location in which a record differs, with the user's names for the stages."""
         aliases = {}
         for n, stage in enumerate(self.pair.ours.stages, 1):
             aliases[f"s{n}"] = stage.alias
@@ -112,7 +112,7 @@ class ChainComparison:
 
 
 def _fresh(before: str, verdict: str) -> str:
-    """Returns the verdict after a stage if it is worse than the one before the stage, else ``EQUAL``."""
+    """Returns the verdict after a stage if it is worse than the verdict before the stage, else ``EQUAL``."""
     if before == EQUAL or (verdict == DIFFERENT and before != DIFFERENT):
         return verdict
     return EQUAL
@@ -150,7 +150,7 @@ class StageJudge:
         return Judge(self.comparison.case_of(self.comparison.pair.without, self.stages))
 
     def verdicts(self, results: Sequence[Result | None]) -> list[str]:
-        """Returns the verdict on each record. A record without a result took another way, and counts as equal."""
+        """Returns the verdict on each record. A record without a result took another way, and is treated as equal."""
         verdicts = []
         for number, (want, got) in enumerate(zip(self.comparison.connect[self.stages - 1], results, strict=True)):
             if got is None or want == got or not result_difference(want, got):
@@ -166,7 +166,7 @@ class StageJudge:
         return verdict
 
     def _by_ignored_options(self, number: int, want: Result, got: Result) -> bool:
-        """Returns True if a record comes out as Connect's without the options that Connect's classes ignore."""
+        """Returns True if a record's result equals Connect's without the options that Connect's classes ignore."""
         without, judge = self.comparison.without, self.judge_without
         if without is None or judge is None:
             return False
@@ -178,7 +178,7 @@ class StageJudge:
 
 
 def _explanation(judge: Judge, number: int, want: Result, got: Result) -> str:
-    """Returns the id of the rule that explains a difference; ``DIFFERENT`` without such a rule."""
+    """Returns the id of the rule that explains a difference, or ``DIFFERENT`` without such a rule."""
     try:
         ids = judge.explain(number, want, got)
     except Exception:  # noqa: BLE001 - a rule that cannot judge a record explains nothing

@@ -15,10 +15,10 @@ from dagster_smt.values.headers.fields import header_as_read
 
 Case = dict[str, Any]
 CONVERTER = {"replace.null.with.default": "false"}
-"""Settings of the converter that writes results for the comparison: it hides no null behind a default."""
+"""The settings of the converter that writes results for the comparison. It must not replace a null with a default."""
 _STORED = ("json", "envelope")
 _PLAIN = ("json", "envelope", "string", "bytes")
-"""The formats that Connect's own converters in the host read."""
+"""The formats that Connect's own converters read in the host."""
 
 
 @dataclass
@@ -28,7 +28,7 @@ class Readings:
     Attributes:
         samples: The records that our converters read.
         cases: The same records in the form of the parity cases.
-        refused: The records that our converters refuse, with their problems and the side (``key`` or ``value``).
+        refused: The records that our converters reject, with their problems and the side (``key`` or ``value``).
         skipped: The number of messages without a row.
     """
 
@@ -39,14 +39,13 @@ class Readings:
 
 
 class Reader:
-    """Reads samples, once for each run of a chain, because a chain changes its records.
+    """Reads samples anew for each run of a chain, because a chain changes its records.
 
     Args:
-        chain: Our chain; it decides whether keys are decoded.
-        key, value: The formats of the sides.
+        chain: Our chain; it determines whether keys are decoded. key, value: The formats of the sides.
 
     Raises:
-        ConfigError: SMT970, the format makes several rows of one record.
+        ConfigError: SMT970 if the format turns one record into several rows.
     """
 
     def __init__(self, chain: Chain, key: Format, value: Format):
@@ -59,7 +58,7 @@ class Reader:
         self.converter = Converter(CONVERTER)
 
     def read(self, sample: Sample) -> tuple[Record, int, Problem | None]:
-        """Returns a record before the first stage, or the place and the problem of a failure."""
+        """Returns a record before the first stage, or the location and the problem of a failure."""
         headers = []
         for name, raw in sample.headers:
             headers.append(header_as_read(name, raw))
@@ -92,7 +91,7 @@ class Reader:
         return readings
 
     def case_of(self, record: Record, sample: Sample) -> Case:
-        """Returns a record in the form of the judge, after it was read."""
+        """Returns a record in the form of the judge, after it has been read."""
         case = {
             "topic": record.topic,
             "partition": record.partition,
@@ -113,7 +112,7 @@ class Reader:
 
 
 def raw_case(sample: Sample, key: Format, value: Format) -> Case:
-    """Returns a refused record in the form of the judge: its sides are the texts of the bytes."""
+    """Returns a rejected record in the form of the judge. Its sides are the bytes as strings."""
     case: Case = {"topic": sample.topic, "partition": sample.partition, "offset": sample.offset, "headers": []}
     case |= {"timestamp": sample.timestamp, "timestampType": "CreateTime", "kind": "sink"}
     for side, form, data in (("key", key, sample.key), ("value", value, sample.value)):
@@ -125,5 +124,5 @@ def raw_case(sample: Sample, key: Format, value: Format) -> Case:
 
 
 def asks_connect(form: Format) -> bool:
-    """Returns True if the host has a converter of Connect for a format."""
+    """Returns True if the host has a Connect converter for a format."""
     return form.kind in _PLAIN and not form.options and form.schema is None

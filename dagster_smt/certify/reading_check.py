@@ -17,7 +17,7 @@ WAY = "converters"
 _NO_TIME = -(2**63)
 _CREATE_TIME = 1
 _COERCED = {"SMT401", "SMT411", "SMT412", "SMT414", "SMT416", "SMT417", "SMT405"}
-"""Problems of values that Connect takes for another type (D5)."""
+"""The problems of values that Connect coerces to another type (D5)."""
 _READS, _REFUSES = "a record", "a record that no converter reads"
 
 
@@ -47,7 +47,7 @@ def reading_findings(pair: ChainPair, reader: Reader, readings: Readings) -> lis
 
 
 class _Findings:
-    """Counts findings by their reason; each keeps its first place."""
+    """Counts findings by their reason. Each finding keeps the first location."""
 
     def __init__(self) -> None:
         self.places: dict[str, list[DifferencePlace]] = {}
@@ -74,12 +74,11 @@ def _is_coerced(reader: Reader, sample: Sample, problem: Problem, side: str) -> 
 
 
 def refused_by_connect(pair: ChainPair, samples: Sequence[Sample], key: str, value: str) -> dict[int, str]:
-    """Returns the sides that Connect's own converters refuse, by the position of the record.
+    """Returns the sides that Connect's own converters reject, by the position of the record.
 
     Args:
         pair: The chains.
-        samples: The records.
-        key, value: The formats; an empty key format: keys are not read.
+        samples: The records. key, value: The formats; with an empty key format, keys are not read.
 
     Raises:
         EngineError: The host cannot run.
@@ -113,7 +112,7 @@ def refused_by_connect(pair: ChainPair, samples: Sequence[Sample], key: str, val
 
 
 def _column(data: Sequence[bytes | None]) -> list[bytes] | None:
-    """Returns bytes as the host reads a column: the lengths, -1 for null, and all bytes."""
+    """Returns bytes in the form of a column that the host reads: the lengths, -1 for null, and all bytes."""
     if all(one is None for one in data):
         return None
     lengths = []

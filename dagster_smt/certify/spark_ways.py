@@ -36,7 +36,7 @@ _FOREIGN = "a stage runs from a jar"
 
 @contextmanager
 def local_session() -> Iterator[SparkSession]:
-    """Yields the active Spark session, or a local one of two cores that ends afterwards."""
+    """Yields the active Spark session, or a local session with two cores that ends afterwards."""
     import pyspark
 
     active = SparkSession.getActiveSession()
@@ -56,7 +56,7 @@ def local_session() -> Iterator[SparkSession]:
 
 
 def samples_of_frame(frame: DataFrame) -> list[Sample]:
-    """Returns the records of Kafka's columns, in order of their topics, partitions and offsets."""
+    """Returns the records of a frame with Kafka's columns, in the order of their topics, partitions and offsets."""
     columns = ("topic", "partition", "offset", "unix_micros(timestamp) AS micros", "key", "value", "headers")
     samples = []
     for row in frame.selectExpr(*columns).collect():
@@ -97,7 +97,10 @@ def _ways(session: SparkSession, comparison: ChainComparison) -> Iterator[Compar
 
 
 class _Columns:
-    """The results of Spark's columns. Records without a schema, and those that the lane leaves, have None."""
+    """The results of Spark's columns.
+
+    Records without a schema, and records that the lane leaves, have the result None.
+    """
 
     def __init__(self, session: SparkSession, comparison: ChainComparison, lane: bool):
         self.comparison = comparison
@@ -121,7 +124,7 @@ def _broken(exception: str) -> Any:
 
 
 def _records(session: SparkSession, comparison: ChainComparison) -> ComparedWay | AbsentWay:
-    """Returns the way through the JVM lane, or why the records cannot take the way."""
+    """Returns the way through the JVM lane, or the reason why it cannot evaluate the records."""
     if not has_lane(session):
         return AbsentWay(RECORDS_IN_JVM.name, _NO_LANE)
     ways: list[Way] = []
@@ -204,7 +207,7 @@ def _result(row: Any, number: int, comparison: ChainComparison) -> Result | None
 
 
 def _header(header: Any, known: dict[bytes | None, Any], comparison: ChainComparison) -> dict[str, Any]:
-    """Returns a header; a header that a stage has made is decoded from its bytes."""
+    """Returns a header. A header that a stage has set is decoded from its bytes."""
     data = _bytes(header["value"])
     if data in known:
         return {"key": header["key"], "value": known[data]}

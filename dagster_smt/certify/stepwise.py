@@ -17,16 +17,16 @@ Steps = list[list[Result]]
 
 
 def steps_of(chain: Chain, reader: Reader, samples: Sequence[Sample], classes: Classes | None = None) -> Steps:
-    """Runs a chain on samples; returns the result of each record after each stage.
+    """Runs a chain on samples. Returns the result of each record after each stage.
 
-    A record that a stage drops or refuses keeps that result in the stages after it. The records go through one
-    instance of the chain, in their order.
+    A record that a stage drops or rejects keeps that result in all later stages. The records go through one instance of
+    the chain, in their order.
 
     Args:
         chain: The chain.
         reader: Reads the samples.
         samples: The records.
-        classes: The places of the foreign stages' classes; None: the chain decides.
+        classes: The locations of the foreign stages' classes; None to use the settings of the chain.
 
     Raises:
         EngineError: The host of foreign stages cannot run.

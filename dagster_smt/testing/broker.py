@@ -1,7 +1,7 @@
-"""One Kafka broker (KRaft) on free ports of 127.0.0.1: for tests, and for trying things out. Java is all it takes.
+"""Starts one Kafka broker (KRaft) on free ports of 127.0.0.1, for tests and experiments. Only Java is required.
 
-``python -m dagster_smt.testing`` starts one in the background, ``--stop`` ends it. Its jars come from Maven
-Central through the Ivy that PySpark ships, once, into a cache folder (``$XDG_CACHE_HOME/dagster_smt``).
+``python -m dagster_smt.testing`` starts one in the background, ``--stop`` stops it. Its jars come from Maven Central
+through the Ivy that PySpark ships, once, into a cache folder (``$XDG_CACHE_HOME/dagster_smt``).
 """
 
 import argparse
@@ -23,7 +23,7 @@ from dagster_smt.foreign.maven import fetch_from_maven as fetch_from_maven
 from dagster_smt.foreign.maven import java as java
 
 KAFKA = "4.3.1"
-_CLUSTER_ID = "c210LXRlc3QtY2x1c3Rlcg"  # any UUID as Kafka writes them
+_CLUSTER_ID = "c210LXRlc3QtY2x1c3Rlcg"  # any UUID in Kafka's spelling
 _PROPERTIES = {
     "process.roles": "broker,controller",
     "node.id": "1",
@@ -54,7 +54,7 @@ def fetch_jars(*artifacts: str, folder: Path | None = None) -> Path:
         A folder of jars.
 
     Raises:
-        UnsupportedError: SMT960, the jars cannot be had.
+        UnsupportedError: SMT960 if the jars cannot be fetched.
     """
     return fetch_from_maven("org.apache.kafka", artifacts or ("kafka_2.13",), KAFKA, folder)
 
@@ -115,11 +115,11 @@ class KafkaBroker:
         return self._process.pid
 
     def start(self) -> "KafkaBroker":
-        """Starts the broker, or starts it again on the same ports and data. Returns when the broker accepts requests.
+        """Starts the broker, or starts it again with the same ports and data. Returns when the broker accepts requests.
 
         Raises:
-            UnsupportedError: SMT960, the jars cannot be had.
-            EngineError: SMT961, the broker does not start.
+            UnsupportedError: SMT960 if the jars cannot be fetched.
+            EngineError: SMT961 if the broker does not start.
         """
         jars = fetch_jars()
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -202,7 +202,7 @@ class KafkaBroker:
 
 
 def running(folder: Path) -> tuple[str, int] | None:
-    """Returns servers and process id of the broker that ``main`` started for a folder; None if it does not run."""
+    """Returns servers and process id of the broker that ``main`` started for a folder; None if no broker runs."""
     try:
         known = json.loads((folder / "broker.json").read_text())
         servers, pid = str(known["servers"]), int(known["pid"])
@@ -220,15 +220,15 @@ def ensure_running(folder: Path, say: Callable[[str], None] = print) -> str:
     """Starts a broker that outlives this process, unless a broker already runs for this folder.
 
     Args:
-        folder: The data of the broker. The files ``broker.json`` and ``servers`` in it have its address.
-        say: Gets a line about each step.
+        folder: The data of the broker. The files ``broker.json`` and ``servers`` in it contain its address.
+        say: Receives a line about each step.
 
     Returns:
         The ``bootstrap.servers`` of the broker.
 
     Raises:
-        UnsupportedError: SMT960, the jars cannot be had.
-        EngineError: SMT961, the broker does not start.
+        UnsupportedError: SMT960 if the jars cannot be fetched.
+        EngineError: SMT961 if the broker does not start.
     """
     folder = folder.absolute()
     started = running(folder)

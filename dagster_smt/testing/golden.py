@@ -13,7 +13,7 @@ from dagster_smt.interpret.preview import Sample, StageResult, preview
 from dagster_smt.model.topics.format import Format
 
 UPDATE = "SMT_UPDATE_GOLDEN"
-"""Environment variable that has golden files written instead of compared."""
+"""The environment variable with which golden files are written instead of compared."""
 
 Records = Path | Iterable[Any]
 
@@ -27,22 +27,21 @@ def assert_chain(
     value: Format | None = None,
     topic: str = "records",
 ) -> None:
-    """Compares the results of a chain with a golden file, a line per record. It needs no Spark.
+    """Compares the results of a chain with a golden file, which has one line per record. Spark is not required.
 
     A line is the record after the chain, ``{"topic", "key", "value", "headers"}``, or ``{"dropped": stage}``, or
     ``{"failed": stage, "problem": ...}``. Run the tests with ``SMT_UPDATE_GOLDEN=1`` to write the file, and check it.
 
     Args:
         chain: A chain file, properties, stages, or a parsed chain.
-        records: A file of JSON lines; or values (bytes, text, or any JSON value; None is a tombstone), or
-            ``Sample``s, which have key, headers, timestamp and topic, too.
-        golden: The golden file.
-        key, value: The formats of keys (text by default) and values (JSON by default).
-        topic: The name of the topic of values.
+        records: A file of JSON lines; or values (bytes, strings, or any JSON value; None is a tombstone); or
+            ``Sample``s, which also have a key, headers, a timestamp and a topic.
+        golden: The golden file. key, value: The formats of keys (strings by default) and values (JSON by default).
+        topic: The topic name of values.
 
     Raises:
-        AssertionError: The results differ from the file, or there is no file.
-        ConfigError: The chain has problems. The error has all of them.
+        AssertionError: The results differ from the file, or the file does not exist.
+        ConfigError: The chain has problems. The error contains all of them.
     """
     parsed_chain = chain if isinstance(chain, Chain) else parse_chain(chain)
     shown = preview(parsed_chain, samples_of(records, topic), key or Format("string"), value or Format())
@@ -53,7 +52,9 @@ def assert_chain(
         return
     if not golden.exists():
         raise AssertionError(f"there is no file {golden}: run with {UPDATE}=1 to write it, and check it")
-    golden_lines = golden.read_text(encoding="utf-8").removesuffix("\n").split("\n")  # other ends of lines are in texts
+    golden_lines = (
+        golden.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    )  # other line ends belong to strings
     if lines != golden_lines:
         diff = difflib.unified_diff(golden_lines, lines, str(golden), "the present results", lineterm="", n=1)
         raise AssertionError("\n".join([*diff, f"run with {UPDATE}=1 if the present results are right"]))
@@ -94,7 +95,7 @@ def _line(steps: Sequence[StageResult]) -> str:
 
 
 def _printed(side: str | None) -> str:
-    """Returns a value that is JSON as it is, and any other value as a JSON text."""
+    """Returns a value that is JSON as it is, and any other value as a JSON string."""
     if side is None:
         return "null"
     is_json = not isinstance(parsed(side), str) and "\n" not in side

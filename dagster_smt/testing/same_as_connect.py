@@ -1,4 +1,4 @@
-"""A chain against Kafka Connect's own classes, in a user's tests."""
+"""Compares a chain with Kafka Connect's own classes, in a user's tests."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -32,22 +32,23 @@ def assert_same_as_connect(
 
     Args:
         chain: A chain file, properties, stages, or a parsed chain.
-        records: A file of JSON lines; or values (bytes, text, or any JSON value; None is a tombstone), or
-            ``Sample``s, which have key, headers, timestamp and topic, too.
-        key, value: The formats of keys (text by default) and values (JSON by default).
-        topic: The name of the topic of values.
+        records: A file of JSON lines; or values (bytes, strings, or any JSON value; None is a tombstone); or
+            ``Sample``s, which also have a key, headers, a timestamp and a topic. key, value: The formats of keys
+            (strings by default) and values (JSON by default).
+        topic: The topic name of values.
         smt_jars: Jars of vendors' classes; not for a parsed chain, which has its own.
-        connect_version: The version of Kafka Connect; empty: 4.3.1. Not for a parsed chain.
-        spark: A session in which Spark's ways are compared, too; None: only the Python evaluator.
-        show_values: True to have the values that differ in the message.
+        connect_version: The version of Kafka Connect; empty for 4.3.1. Not for a parsed chain.
+        spark: A session in which Spark's ways are also compared; None for only the Python evaluator.
+        show_values: True to include differing values in the message.
 
     Returns:
         The certificate, which lists deliberate differences.
 
     Raises:
-        AssertionError: The result of a record differs without a reason. The message has the first place of each stage.
-        ConfigError: The chain has problems, or nothing can be compared. The error has all problems.
-        UnsupportedError: SMT642, there is no Java; SMT960, jars cannot be fetched.
+        AssertionError: The result of a record differs without a reason. The message has the first location for each
+            stage.
+        ConfigError: The chain has problems, or nothing can be compared. The error contains all problems.
+        UnsupportedError: SMT642 if there is no Java; SMT960 if jars cannot be fetched.
     """
     from dagster_smt.certify import certify
 
