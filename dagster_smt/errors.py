@@ -138,6 +138,7 @@ EXTRAS = {
     "attrs": "registry", "authlib": "registry", "cachetools": "registry", "httpx2": "registry",
     "cryptography": "privacy",
     "tink": "csfle", "hkdf": "csfle",
+    "presidio_analyzer": "presidio", "spacy": "presidio",
 }  # fmt: skip
 """Maps a module to the extra of this package that installs it.
 

@@ -35,6 +35,9 @@ _CLOSE = {
     "io.debezium.transforms.ContentBasedRouter": "RegexRouter takes the topic's name, no scripts",
     "io.aiven.kafka.connect.transforms.TombstoneHandler": "Filter with the predicate RecordIsTombstone is "
     "behavior=drop_silent; it does not warn or fail",
+    "com.github.hpgrahsl.kafka.connect.transforms.kryptonite.CipherField": "Encrypt and Decrypt use another form of "
+    "encrypted text, so a Decrypt here does not open such fields: run this class from the jar of a release of "
+    "github.com/hpgrahsl/kryptonite-for-kafka",
     "com.github.jcustenborder.kafka.connect.transform.common.LowerCaseTopic": "RegexRouter cannot change case",
 }
 

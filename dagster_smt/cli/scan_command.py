@@ -11,6 +11,7 @@ from dagster_smt.errors import ConfigError, Problem
 from dagster_smt.model.topics.format import Format
 from dagster_smt.privacy.field_paths import name_pattern
 from dagster_smt.privacy.field_scan import FieldScan, scan, tags_file
+from dagster_smt.privacy.presidio import presidio_finder
 from dagster_smt.privacy.tags import read_tags, read_yaml
 
 
@@ -25,12 +26,16 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("--limit", type=count, default=1000, help="how many records (default 1000)")
     parser.add_argument("--command-config", type=Path, metavar="FILE", help="properties of Kafka's clients")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the tags into a file of paths, or add to it")
+    parser.add_argument(
+        "--presidio", action="store_true", help="ask Presidio for names of people and places; needs its extra"
+    )
     parser.set_defaults(run=_scan)
 
 
 def _scan(arguments: argparse.Namespace) -> int:
     from dagster_smt.cli.record_arguments import of_file, of_topic
 
+    more = {"more": presidio_finder()} if arguments.presidio else {}
     path, topic = Path(arguments.records), arguments.topic
     if path.is_dir() or (not path.exists() and ":" in arguments.records):
         samples = of_topic(arguments.records, arguments.command_config, topic, arguments.limit, None)
@@ -38,7 +43,7 @@ def _scan(arguments: argparse.Namespace) -> int:
         samples = of_file(path, topic, arguments.limit, whole=arguments.whole)
     table = read_table(arguments.table, None)
     key, value = (table.key, table.value) if table is not None else (Format(arguments.key), Format())
-    fields = scan(samples, key, value)
+    fields = scan(samples, key, value, **more)
     if not fields:
         hint = "check the topic, and the formats of its records: --table"
         raise ConfigError(Problem("SMT769", topic, f"{len(samples)} records have no field", hint))

@@ -6,7 +6,6 @@ The command runs the same code as the asset of erasures, for the tables of a cod
 import getpass
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -15,17 +14,18 @@ import dagster as dg
 
 from dagster_smt.errors import ConfigError, Problem, UnsupportedError
 from dagster_smt.model.reports.erasure_report import ErasureReport
-from dagster_smt.orchestration.definitions.erasure_asset import erase_persons, not_erasable, record_problems
+from dagster_smt.orchestration.definitions.erasure_asset import not_erasable, record_problems
 from dagster_smt.orchestration.definitions.loading import assets_in, load_definitions
 from dagster_smt.orchestration.definitions.planned_table import PlannedAsset
 from dagster_smt.orchestration.pipes.pipes_spark import PipesSpark
 from dagster_smt.orchestration.resources import SparkSessionResource, spark_session_of
-from dagster_smt.orchestration.runs.guard import Progress, run_cancellable
+from dagster_smt.orchestration.runs.erasure_work import ErasureWork, erasure_report
+from dagster_smt.orchestration.runs.guard import Progress
 from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
 from dagster_smt.tables.erasure.subjects import SubjectSource
 from dagster_smt.tables.sink_options import FileTopicSink, KafkaSink
 
-_OTHER_SESSION = "name definitions whose resource is a SparkSessionResource"
+_OTHER_SESSION = "launch the asset of build_erasure_asset, or name definitions whose resource is a SparkSessionResource"
 
 
 class ErasableTables:
@@ -88,8 +88,8 @@ class ErasableTables:
         """
         run = f"command by {getpass.getuser()} {uuid4()}"
         with self._session() as session:
-            work = partial(erase_persons, self.tables, source, session, run, no_writers)
-            report: ErasureReport = run_cancellable(session, f"erase-{uuid4()}", work, log=log)
+            work = ErasureWork(self.tables, source, run, no_writers, f"erase-{uuid4()}")
+            report = erasure_report(work, session, log)
         # the rows have already been erased, and the caller has the report
         for problem in record_problems(report, records):
             log(str(problem))
@@ -105,7 +105,7 @@ class ErasableTables:
         with dg.build_resources(resources) as built:
             spark = getattr(built, next(iter(resources)))
             if isinstance(spark, PipesSpark):
-                statement = "the definitions start Spark elsewhere, and ids do not leave this process"
+                statement = "the definitions start Spark elsewhere, which only a run of Dagster can do"
                 raise UnsupportedError(Problem("SMT754", self.place, statement, _OTHER_SESSION))
             yield spark_session_of(spark)
 

@@ -1,7 +1,7 @@
 """The search for personal fields in sampled records. Results are paths, kinds and counts, never a value."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,14 +63,22 @@ class FieldScan:
         return tuple(tags)
 
 
-def scan(samples: Iterable[Sample], key: Format, value: Format) -> list[FieldScan]:
+def _nothing(text: str) -> Iterator[str]:
+    return iter(())
+
+
+def scan(
+    samples: Iterable[Sample], key: Format, value: Format, more: Callable[[str], Iterator[str]] = _nothing
+) -> list[FieldScan]:
     """Returns the fields of sampled records, in the order of their first appearance.
 
     A name that itself looks personal becomes ``[*]``, and so does each name of an object with more than ``MOST_NAMES``
     names: such an object is a map, and its keys are data. The kinds of personal names are counted for the map.
 
     Args:
-        samples: The records. key, value: The formats of their keys and values.
+        samples: The records.
+        key, value: Their formats.
+        more: Yields kinds of personal values in a text in which no pattern has a match.
     """
     fields: dict[tuple[Part, Steps], FieldScan] = {}
     for _, steps in preview(Chain(()), samples, key, value):
@@ -86,7 +94,7 @@ def scan(samples: Iterable[Sample], key: Format, value: Format) -> list[FieldSca
                 continue
             one.values += 1
             if isinstance(content, str):
-                one.kinds.update(kinds_in(content))
+                one.kinds.update(list(kinds_in(content)) or more(content))
     return _without_data(list(fields.values()))
 
 

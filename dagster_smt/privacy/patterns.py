@@ -40,6 +40,10 @@ class PersonalKind:
     share: float
 
 
+def _never(text: str) -> bool:
+    return False
+
+
 def _email(text: str) -> bool:
     return _EMAIL.search(text) is not None
 
@@ -101,8 +105,10 @@ KINDS: dict[str, PersonalKind] = {
     "phone": PersonalKind("PII.phone", _phone, 0.2),
     "IP address": PersonalKind("PII.ip", _ip, 0.5),
     "national id": PersonalKind("PII.national_id", _national_id, 0.2),
+    "person": PersonalKind("PII.name", _never, 0.3),
+    "place": PersonalKind("PII.location", _never, 0.3),
 }
-"""The kinds by their names, as shown in reports."""
+"""The kinds by their names, which reports show. Only ``presidio`` finds persons and places."""
 
 _WORDS: dict[str, tuple[str, ...]] = {
     "PII.email": ("email", "mail", "e mail"),

@@ -29,7 +29,8 @@ AREAS = {
 SHARED = {
     "SMT654": "orchestration/definitions/loading orchestration/pipes/external",
     "SMT753": "formats/registry/data_keys formats/registry/sealed_json",
-    "SMT754": "orchestration/definitions/erasure_asset orchestration/erase tables/erasure/spec",
+    "SMT754": "orchestration/definitions/erasure_asset orchestration/erase orchestration/pipes/external "
+    "tables/erasure/spec",
     "SMT767": "orchestration/definitions/policies privacy/applied_policy privacy/registry_tags",
     "SMT700": "run/run_spec tables/sink_options",
     "SMT730": "model/topics/table_names run/run_spec tables/sink_options",

@@ -29,6 +29,13 @@ def test_there_are_sixty_of_many_families():
     assert len({family_of(connector) for connector in REAL.values()}) >= 10
 
 
+def test_each_has_a_commit_and_a_licence():
+    text = (Path(__file__).with_name("real") / "sources.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| ")][1:]
+    assert [f"{repository} {path}" for repository, path, _, _ in rows] == list(REAL)
+    assert all(re.fullmatch("[0-9a-f]{40}", commit) and licence for _, _, commit, licence in rows)
+
+
 @pytest.mark.parametrize("source", REAL)
 def test_every_option_has_a_verdict(source):
     result = WRITTEN[source]

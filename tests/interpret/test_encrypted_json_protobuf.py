@@ -11,12 +11,14 @@ from confluent_kafka.schema_registry import Metadata, MetadataTags, SchemaRegist
 from confluent_kafka.schema_registry import Schema as RegisteredSchema
 from confluent_kafka.schema_registry.json_schema import JSONDeserializer, JSONSerializer
 from confluent_kafka.schema_registry.protobuf import ProtobufDeserializer, ProtobufSerializer
+from confluent_kafka.serialization import MessageField, SerializationContext
 from google.protobuf import message_factory
 
 from dagster_smt.errors import DataError
 from dagster_smt.formats.protobuf.files import message_of, pool_of
 from dagster_smt.formats.protobuf.text import proto_files
 from dagster_smt.formats.registry.wire import RegistryReader, RegistryWriter
+from dagster_smt.model.schema import INT64, STRING, Schema, Type
 from dagster_smt.model.topics.format import Format
 from tests.interpret.test_encrypted_fields import CONTEXT, SECRET, WAYS, executors
 from tests.registry import Registry
@@ -257,9 +259,160 @@ def test_protobuf_that_is_not_encrypted_is_refused(registry):
         assert "ada@" not in str(caught.value)
 
 
+# --- Written ---
+
+
+def judged_protobuf(registry, data, topic="people"):
+    """The message that Confluent's deserializer opens, for a reader with the schema of the sink."""
+    client = SchemaRegistryClient({"url": registry.url})
+    number = int.from_bytes(data[1:5], "big")
+    pool, file = pool_of(proto_files(client.get_schema(number, fmt="serialized").schema_str, (), "test"), "test")
+    written = message_factory.GetMessageClass(message_of(pool, file, (0,), "test"))
+    judge = ProtobufDeserializer(written, conf={}, schema_registry_client=client, rule_registry=executors(), **RULES)
+    return judge(data, SerializationContext(topic, MessageField.VALUE))
+
+
+def without_places():
+    """A schema and a message without the map: a map of messages with encrypted fields is refused."""
+    text = PROTO.replace("  map<string, Address> places = 8;\n", "")
+    pool, file = pool_of(proto_files(text, (), "test"), "test")
+    message = message_factory.GetMessageClass(message_of(pool, file, "shop.Person", "test"))()
+    whole = person()
+    whole.ClearField("places")
+    message.ParseFromString(whole.SerializeToString())
+    return base64.b64encode(proto_files(text, (), "test")[-1]).decode(), message
+
+
+@pytest.mark.parametrize(("algorithm", "days"), SOME_WAYS)
+def test_consumers_open_json_that_is_written(registry, algorithm, days):
+    params = {"encrypt.dek.algorithm": algorithm, "encrypt.dek.expiry.days": days}
+    data = json_data(registered(registry, "JSON", json.dumps(PERSON), **params))
+    form = form_of(registry, "json-confluent")
+    schema, value = RegistryReader(form).read(data, "people")
+    written = RegistryWriter(form, "value").write(schema, value, "people")
+    assert b"ada@" not in written and b"Storgata" not in written and b"+47" not in written and b"Oslo" in written
+    assert plain(judged_json(registry, written)) == plain(ADA)
+    assert RegistryReader(form).read(written, "people")[1] == value
+    again = RegistryWriter(form, "value").write(schema, value, "people")
+    assert again[:5] == written[:5], "the schema is registered once"
+
+
+@pytest.mark.parametrize(("algorithm", "days"), SOME_WAYS)
+def test_consumers_open_protobuf_that_is_written(registry, algorithm, days):
+    params = {"encrypt.dek.algorithm": algorithm, "encrypt.dek.expiry.days": days}
+    text, message = without_places()
+    data = protobuf_data(registered(registry, "PROTOBUF", text, **params), deepcopy(message))  # it changes the message
+    form = form_of(registry, "protobuf-confluent")
+    schema, value = RegistryReader(form).read(data, "people")
+    written = RegistryWriter(form, "value").write(schema, value, "people")
+    assert b"ada@" not in written and b"Storgata" not in written and b"22 33" not in written and b"Oslo" in written
+    judge = judged_protobuf(registry, written)
+    assert (judge.mail, judge.phone, judge.photo, list(judge.names), judge.fax) == (
+        message.mail, message.phone, message.photo, list(message.names), message.fax
+    )  # fmt: skip
+    assert (judge.home.street, judge.home.city, judge.price) == ("Storgata 1", "Oslo", 1.5)
+    assert [(one.street, one.city) for one in judge.others] == [("a", "b")]
+    assert RegistryReader(form).read(written, "people")[1] == value
+    client = SchemaRegistryClient({"url": registry.url})
+    own = ProtobufDeserializer(
+        type(message), conf={}, schema_registry_client=client, rule_registry=executors(), **RULES
+    )(written, CONTEXT)  # fmt: skip
+    assert own == message, "a consumer with the class of the producer reads the same"
+
+
+@pytest.mark.long
+def test_random_values_are_written_for_consumers(registry):
+    chance = random.Random(7)
+    words = ("", "a", "Å" * 70, 'x"\\' * 60, "\u2028")
+    data = json_data(registered(registry, "JSON", json.dumps(PERSON)))
+    form = form_of(registry, "json-confluent")
+    schema, first = RegistryReader(form).read(data, "people")
+    writer = RegistryWriter(form, "value")
+    for _ in range(25):
+        value = first | {
+            "mail": chance.choice(words), "phone": chance.choice((None, *words)), "id": chance.randrange(2**53),
+            "names": chance.choices(words, k=chance.randrange(4)),
+            "home": chance.choice((None, {"street": chance.choice(words), "city": chance.choice((None, *words))})),
+        }  # fmt: skip
+        written = writer.write(schema, value, "people")
+        assert plain(judged_json(registry, written)) == plain(value)
+
+
+STRUCT = Schema(Type.STRUCT, name="shop.Person", fields=(("id", INT64), ("mail", STRING)))
+REFUSED = {
+    "another name": (STRUCT.with_(fields=(("id", INT64), ("email", STRING))), r"SMT752 .*encrypts the field .*mail"),
+    "another type": (STRUCT.with_(fields=(("id", INT64), ("mail", INT64))), "SMT752 .*neither a text nor bytes"),
+    "a map": (
+        STRUCT.with_(fields=(("mail", Schema(Type.MAP, keys=STRING, values=STRING)),)),
+        "SMT752 .*neither a text nor bytes",
+    ),
+    "one of several lists": (
+        STRUCT.with_(fields=(("mail", Schema(Type.ARRAY, values=INT64)),)), "SMT752 .*neither a text nor bytes"
+    ),
+}  # fmt: skip
+SMALL_JSON = json.dumps({"type": "object", "title": "shop.Person", "properties": {"mail": {"type": "string", **PII}}})
+SMALL_PROTO = """
+syntax = "proto3";
+package shop;
+import "confluent/meta.proto";
+message Other { int64 id = 1; }
+message Person { string mail = 2 [(confluent.field_meta).tags = "PII"]; }
+"""
+
+
+@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.parametrize("kind", ["protobuf-confluent", "json-confluent"])
+def test_a_field_that_would_be_written_in_clear_is_refused(registry, kind, case):
+    schema, statement = REFUSED[case]
+    if kind == "json-confluent":
+        registered(registry, "JSON", SMALL_JSON)
+    else:
+        registered(registry, "PROTOBUF", base64.b64encode(proto_files(SMALL_PROTO, (), "test")[-1]).decode())
+    value = dict.fromkeys(dict(schema.fields))
+    with pytest.raises(DataError, match=statement):
+        RegistryWriter(form_of(registry, kind), "value").write(schema, value, "people")
+    assert len(registry.schemas) == 1
+
+
+def test_a_message_that_is_not_the_first_of_its_file_is_encrypted(registry):
+    json_data(registered(registry, "JSON", json.dumps(PERSON)))  # makes the key of the registry
+    registered(registry, "PROTOBUF", base64.b64encode(proto_files(SMALL_PROTO, (), "test")[-1]).decode())
+    form = form_of(registry, "protobuf-confluent")
+    written = RegistryWriter(form, "value").write(STRUCT, {"id": 1, "mail": "ada@example.org"}, "people")
+    assert b"ada@" not in written and judged_protobuf(registry, written).mail == "ada@example.org"
+    with pytest.raises(DataError, match=r"SMT273 the latest schema of people-value: .*has no message 'shop\.Somebody'"):
+        RegistryWriter(form, "value").write(STRUCT.with_(name="shop.Somebody"), {"id": 1, "mail": "x"}, "people")
+
+
+def test_a_map_with_encrypted_fields_is_refused(registry):
+    """Connect writes a list of entries in its place, in which consumers would open nothing."""
+    data = protobuf_data(registered(registry, "PROTOBUF", serialized()), person())
+    form = form_of(registry, "protobuf-confluent")
+    schema, value = RegistryReader(form).read(data, "people")
+    with pytest.raises(DataError, match="SMT752"):
+        RegistryWriter(form, "value").write(schema, value, "people")
+
+
+def test_all_texts_of_a_rule_without_tags(registry):
+    """A rule without tags concerns every text, and numbers stay. The keys of a map would not be opened: refused."""
+    json_data(registered(registry, "JSON", json.dumps(PERSON)))  # makes the key of the registry
+    registered(registry, "JSON", json.dumps({"type": "object", "properties": {"a": {"type": "string"}}}), tags=())
+    schema = Schema(Type.STRUCT, fields=(("a", STRING), ("b", STRING), ("n", INT64)))
+    form = form_of(registry, "json-confluent")
+    written = RegistryWriter(form, "value").write(schema, {"a": "plain", "b": "other", "n": 1}, "people")
+    assert b"plain" not in written and b"other" not in written
+    assert judged_json(registry, written) == {"a": "plain", "b": "other", "n": 1}
+    registered(registry, "PROTOBUF", base64.b64encode(proto_files(SMALL_PROTO, (), "test")[-1]).decode(), tags=())
+    with_map = STRUCT.with_(fields=(*STRUCT.fields, ("more", Schema(Type.MAP, keys=STRING, values=STRING))))
+    with pytest.raises(DataError, match="SMT752"):
+        RegistryWriter(form_of(registry, "protobuf-confluent"), "value").write(
+            with_map, {"id": 1, "mail": "x", "more": {}}, "people"
+        )
+
+
 @pytest.mark.parametrize("kind", ["protobuf-confluent", "json-confluent"])
 def test_nothing_is_written_in_clear_where_producers_encrypt(registry, kind):
-    """Only Avro is encrypted by a sink; the other kinds are refused, also with rules=open."""
+    """Without rules=open, records under a subject with a rule are refused."""
     if kind == "json-confluent":
         client = registered(registry, "JSON", json.dumps(PERSON))
         data = json_data(client)
@@ -267,5 +420,6 @@ def test_nothing_is_written_in_clear_where_producers_encrypt(registry, kind):
         client = registered(registry, "PROTOBUF", serialized())
         data = protobuf_data(client, person())
     schema, value = RegistryReader(form_of(registry, kind)).read(data, "people")
+    refusing = Format(kind, options={"url": registry.url})
     with pytest.raises(DataError, match=r"SMT752 .*producers apply the rule 'seal'"):
-        RegistryWriter(form_of(registry, kind), "value").write(schema, value, "people")
+        RegistryWriter(refusing, "value").write(schema, value, "people")

@@ -74,7 +74,7 @@ def test_a_table_of_which_nothing_would_be_erased_is_refused(location, capsys):
 def test_a_folder_that_takes_no_record_is_told_and_the_record_is_printed(location, tmp_path, capsys, monkeypatch):
     done = ErasedPlace("lake/orders", "table", "lake", "deleted", 2, scan=Scan(1, 10))
     report = ErasureReport("ab12", 1700000000000, "run", ("person",), 1, 1, 0, ("erased",), (done,))
-    monkeypatch.setattr(erase, "run_cancellable", lambda *arguments, **more: report)
+    monkeypatch.setattr(erase, "erasure_report", lambda *arguments, **more: report)
     monkeypatch.setattr(erase.ErasableTables, "_session", lambda self: nullcontext(object()))
     (tmp_path / "records").write_text("a file")
     command = ["erase", location("object()"), "--environment", "IDS", "--records", str(tmp_path / "records")]

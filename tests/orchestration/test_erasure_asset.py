@@ -117,7 +117,7 @@ def test_a_place_that_fails_is_in_the_record_and_the_step_fails(tmp_path, monkey
     done = ErasedPlace("lake/orders", "dead letters", "dead", "emptied", 2, scan=Scan(0, 10, 3))
     places = (ErasedPlace("lake/orders", "table", "lake", problems=(problem,)), done)
     report = ErasureReport("ab12", 1700000000000, "run", ("person",), 1, 1, 0, ("erased",), places)
-    monkeypatch.setattr(erasure_asset, "run_cancellable", lambda *args, **kwargs: report)
+    monkeypatch.setattr(erasure_asset, "erasure_report", lambda *args, **kwargs: report)
     asset = orders(tmp_path)
     erasures = build_erasure_asset([asset], records=tmp_path / "records")
     config = {"ops": {"erasures": {"config": {"subjects": {"environment": "IDS"}}}}}
@@ -167,7 +167,7 @@ def test_a_folder_that_takes_no_record_fails_no_erasure(tmp_path, monkeypatch):
     """The rows are gone then: the metadata hold the record, and say why there is no file."""
     done = ErasedPlace("lake/orders", "table", "lake", "deleted", 2, scan=Scan(1, 10))
     report = ErasureReport("ab12", 1700000000000, "run", ("person",), 1, 1, 0, ("erased",), (done,))
-    monkeypatch.setattr(erasure_asset, "run_cancellable", lambda *args, **kwargs: report)
+    monkeypatch.setattr(erasure_asset, "erasure_report", lambda *args, **kwargs: report)
     (tmp_path / "records").write_text("a file")
     asset = orders(tmp_path)
     erasures = build_erasure_asset([asset], records=tmp_path / "records")

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from dagster_smt import DeltaSink, FileTopics, SmtTable, TopicTable, build_smt_asset
-from dagster_smt.cli import main
+from dagster_smt.cli import argument_parser, main
 from dagster_smt.privacy.policy import policy_of, read_policy
 from tests.test_docs import blocks
 
@@ -29,7 +29,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_the_commands_print_what_the_page_shows(folder, capsys):
-    explain, scan = (shlex.split(line)[1:] for text in blocks(PAGE, "sh") for line in text.splitlines())
+    explain, scan, *presidio = (shlex.split(line)[1:] for text in blocks(PAGE, "sh") for line in text.splitlines())
+    assert argument_parser().parse_args(presidio[-1]).presidio
     assert main(explain) == 0
     assert capsys.readouterr().out.strip() == blocks(PAGE, "text")[0].strip()
     (folder / "tags.yaml").unlink()

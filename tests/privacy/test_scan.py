@@ -1,6 +1,10 @@
 """The scan: kinds of values, names of fields, proposals; and no value in any output."""
 
 import json
+import re
+import sys
+from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 import yaml
@@ -156,6 +160,48 @@ def test_records_without_fields_are_said(tmp_path, capsys):
     assert "SMT769 t: 2 records have no field" in capsys.readouterr().err
 
 
+class _Engine:
+    """In the place of Presidio: a text that begins with a capital letter is a person."""
+
+    asked: ClassVar[list] = []
+
+    def __init__(self, nlp_engine, supported_languages):
+        assert (nlp_engine, supported_languages) == ("en_core_web_md", ["en"])
+
+    def analyze(self, text, language, entities, score_threshold):
+        self.asked.append(text)
+        return [SimpleNamespace(entity_type="PERSON")] if text.istitle() else []
+
+
+def _presidio(monkeypatch, model):
+    provider = SimpleNamespace(create_engine=lambda: model)
+    modules = {
+        "presidio_analyzer": SimpleNamespace(AnalyzerEngine=_Engine),
+        "presidio_analyzer.nlp_engine": SimpleNamespace(NlpEngineProvider=lambda nlp_configuration: provider),
+        "spacy.util": SimpleNamespace(is_package=lambda name: name == model),
+    }
+    for name, module in modules.items():
+        monkeypatch.setitem(sys.modules, name, module)
+
+
+def test_presidio_is_asked_about_texts_without_a_match(tmp_path, capsys, monkeypatch):
+    values = [{"who": "Ada Lovelace", "mail": "ada@example.org", "code": "x7", "n": 1}] * 3
+    (tmp_path / "r.jsonl").write_text("\n".join(map(json.dumps, values)), encoding="utf-8")
+    command = ["scan", str(tmp_path / "r.jsonl"), "--topic", "t", "--presidio"]
+    for name in ("presidio_analyzer", "presidio_analyzer.nlp_engine", "spacy.util"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert main(command) == 1
+    assert "SMT650" in capsys.readouterr().err
+    _presidio(monkeypatch, "fr_core")
+    assert main(command) == 1
+    assert "SMT774 presidio: no model of spaCy" in capsys.readouterr().err
+    _presidio(monkeypatch, "en_core_web_md")
+    assert main(command) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"value who +3 +person 3 +PII.name", shown) and "Lovelace" not in shown
+    assert set(_Engine.asked) == {"Ada Lovelace", "x7"}
+
+
 def test_new_fields_that_look_personal_are_held_back(tmp_path):
     (tmp_path / "tags.yaml").write_text("topics: {t: {value: {id: [], contact: []}}}", encoding="utf-8")
     policy = policy_of(
@@ -169,3 +215,14 @@ def test_new_fields_that_look_personal_are_held_back(tmp_path):
     (stage,) = after.stages
     assert stage.alias == "policy_held" and stage.paths == ("nick",)
     assert after.decisions[-1].reason == "no tag, and sampled values look like e-mail"
+
+
+@pytest.mark.long
+def test_presidio_itself(tmp_path, capsys):
+    """With the real package and a model, where they are installed."""
+    pytest.importorskip("presidio_analyzer")
+    values = [{"who": "Ada Lovelace", "note": "Please call John Smith tomorrow", "code": "x7-q"}] * 5
+    (tmp_path / "r.jsonl").write_text("\n".join(map(json.dumps, values)), encoding="utf-8")
+    assert main(["scan", str(tmp_path / "r.jsonl"), "--topic", "t", "--presidio"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"value who +5 +person 5 +PII.name", shown) and re.search(r"value code +5\s*$", shown, re.M)

@@ -103,14 +103,13 @@ def check_read(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], num
             raise _refused(f"schema {number} has {rule.words}, which this package does not apply", hint)
 
 
-def check_write(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], subject: str, *, seals: bool) -> None:
+def check_write(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], subject: str) -> None:
     """Checks that records may be written under a subject.
 
     Args:
         settings: The options of the format.
         rules: The rules of producers.
         subject: The subject.
-        seals: True if this package can encrypt fields in the format.
 
     Raises:
         DataError: SMT752 if producers apply a rule, such as the encryption of fields, that this package would not
@@ -120,10 +119,10 @@ def check_write(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], su
     if choice == "sealed":
         return
     for rule in rules:
-        if choice == "open" and rule.is_encryption and seals:
+        if choice == "open" and rule.is_encryption:
             continue
         statement = f"producers apply {rule.words} under {subject}, and this package does not"
-        hint = f"set {RULES}=open to encrypt fields of Avro, or {RULES}=sealed to write values as they are"
+        hint = f"set {RULES}=open to encrypt fields, or {RULES}=sealed to write values as they are"
         raise _refused(statement, hint)
 
 
@@ -131,6 +130,12 @@ def unmatched(rule: RegistryRule, fields: str) -> DataError:
     """Returns the error of a schema that does not fit a rule of producers: SMT752."""
     hint = "keep the names and types of encrypted fields, or write another subject"
     return _refused(f"{rule.words} encrypts {fields[:300]}", hint)
+
+
+def too_large(most: int) -> DataError:
+    """Returns the error of a schema with more fields than are searched for encrypted fields: SMT752."""
+    statement = f"the latest schema has more than {most} fields, each counted where it is used"
+    return _refused(f"fields cannot be encrypted: {statement}", "write another subject, or use a smaller schema")
 
 
 def _refused(statement: str, hint: str) -> DataError:

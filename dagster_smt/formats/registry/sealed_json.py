@@ -1,4 +1,4 @@
-"""Decrypts fields inside the text of a JSON value, before the value is read.
+"""Decrypts and encrypts fields inside the text of a JSON value: before the value is read, or after it is written.
 
 The JSON is walked along its JSON Schema. Only objects and arrays around encrypted strings are decoded. Everything else
 is copied as it is, so no number changes. The strings to which a rule applies are chosen as by Confluent's clients
@@ -17,6 +17,8 @@ from dagster_smt.formats.registry.rules import RegistryRule
 from dagster_smt.model.schema_size import MAX_LEVELS
 
 Tags = tuple[tuple[str, tuple[str, ...]], ...]
+TEXT = "text"
+"""The kind of a text that a rule changes: not of a constant, and not of a list of constants."""
 _INLINE = "confluent:tags"
 _ROOT = "$"
 Change = Callable[[bytes, bool], bytes]
@@ -52,7 +54,7 @@ def json_opener(
         documents[name] = json.loads(other)
     steps = []
     for rule in rules:
-        walk = _JsonWalks(documents, rule, tags).of(documents[""], "", _ROOT, None, 0)
+        walk = JsonWalks(documents, rule, tags).whole()
         if walk is not None:
             steps.append((walk, keys(rule).opened, rule.may_fail))
 
@@ -71,11 +73,50 @@ def json_opener(
     return opened
 
 
-class _JsonWalks:
-    """A builder of walks for one rule. A walk is None where the rule applies to nothing inside."""
+def json_sealer(
+    documents: Mapping[str, Any], rules: Iterable[RegistryRule], tags: Tags, keys: Callable[[RegistryRule], DataKeys]
+) -> Callable[[bytes], bytes]:
+    """Returns a function from the text of a value to the same text with encrypted fields.
+
+    Args:
+        documents: The JSON Schema under the name "", and the documents that it refers to.
+        rules: The rules, in the order in which producers apply them.
+        tags: The tags in the metadata of the schema.
+        keys: Returns the keys of a rule.
+
+    Raises:
+        DataError: SMT753, as for ``json_opener``.
+    """
+    steps = []
+    for rule in rules:
+        walk = JsonWalks(documents, rule, tags).whole()
+        if walk is not None:
+            steps.append((walk, keys(rule).sealed))
+
+    def sealed(data: bytes) -> bytes:
+        for walk, change in steps:
+            data = bytes(walk(msgspec.Raw(data), change))
+        return data
+
+    return sealed
+
+
+class JsonWalks:
+    """A builder of walks for one rule. A walk is None where the rule concerns nothing inside.
+
+    Attributes:
+        names: The tags of all properties so far, by path.
+        kinds: The kinds of the properties that the rule concerns, by path. Null and arrays are left out.
+    """
 
     def __init__(self, documents: Mapping[str, Any], rule: RegistryRule, tags: Tags):
         self.documents, self.rule, self.tags = documents, rule, tags
+        self.names: dict[str, set[str]] = {}
+        self.kinds: dict[str, set[str]] = {}
+
+    def whole(self) -> Walk | None:
+        """Returns the walk of the whole schema."""
+        return self.of(self.documents[""], "", _ROOT, None, 0)
 
     def of(self, node: Any, document: str, path: str, concerned: bool | None, level: int) -> Walk | None:
         """Returns the walk of a schema.
@@ -157,18 +198,21 @@ class _JsonWalks:
         fields = {}
         for name, child in (properties if isinstance(properties, dict) else {}).items():
             full = f"{path}.{name}"
-            walk = self.of(child, document, full, self._concerns(full, child), level + 1)
+            names = self.names[full] = self._tags_of(full, child)
+            own = not self.rule.tags or not names.isdisjoint(self.rule.tags)
+            walk = self.of(child, document, full, own, level + 1)
             if walk is not None:
                 fields[name] = walk
         if fields:
             walks.append(_of_fields(fields))
-        if concerned and node.get("type") == "string" and "enum" not in node and "const" not in node:
-            walks.append(_text)
+        kind = _changed_kind(node)
+        if concerned and kind:
+            self.kinds.setdefault(path, set()).add(kind)
+            if kind == TEXT:
+                walks.append(_text)
         return _in_turn(walks)
 
-    def _concerns(self, name: str, node: Any) -> bool:
-        if not self.rule.tags:
-            return True
+    def _tags_of(self, name: str, node: Any) -> set[str]:
         with needs_extras():
             from confluent_kafka.schema_registry.wildcard_matcher import wildcard_match
         inline = node.get(_INLINE) or () if isinstance(node, dict) else ()
@@ -176,7 +220,7 @@ class _JsonWalks:
         for pattern, more in self.tags:
             if wildcard_match(name, pattern):
                 names.update(more)
-        return not names.isdisjoint(self.rule.tags)
+        return names
 
 
 def _unions(node: Mapping[str, Any]) -> list[Sequence[Any]]:
@@ -189,6 +233,14 @@ def _unions(node: Mapping[str, Any]) -> list[Sequence[Any]]:
     if isinstance(kinds, list):
         unions.append([{**node, "type": kind} for kind in kinds])
     return unions
+
+
+def _changed_kind(node: Mapping[str, Any]) -> str:
+    """Returns the kind of a schema's values as far as a rule is concerned; empty for null, arrays and unions."""
+    kind = node.get("type")
+    if kind == "string" and "enum" not in node and "const" not in node:
+        return TEXT
+    return kind if isinstance(kind, str) and kind not in ("null", "array") else ""
 
 
 def _json_kind(node: Any) -> str:

@@ -1,4 +1,4 @@
-"""Decrypts fields inside the bytes of a Protobuf message, before the message is read.
+"""Decrypts and encrypts fields inside the bytes of a Protobuf message: before it is read, or after it is written.
 
 The fields to which a rule applies are chosen as by Confluent's clients (``protobuf.transform``): strings and bytes,
 single or repeated, with a tag of the rule in the field's options or in the metadata of the schema. The entries of a map
@@ -63,6 +63,54 @@ def protobuf_opener(
     return opened
 
 
+def protobuf_sealer(
+    files: Sequence[bytes],
+    message: str | Sequence[int],
+    rules: Iterable[RegistryRule],
+    tags: Tags,
+    keys: Callable[[RegistryRule], DataKeys],
+) -> Callable[[bytes], bytes]:
+    """Returns a function from the bytes of a message to the same message with encrypted fields.
+
+    See ``protobuf_opener`` for the arguments. The rules are in the order in which producers apply them.
+    """
+    pool, file = pool_of(files, "protobuf")
+    parse = message_factory.GetMessageClass(message_of(pool, file, message, "protobuf")).FromString
+    steps = []
+    for rule in rules:
+        steps.append((_Fields(rule, tags), keys(rule).sealed))
+
+    def sealed(data: bytes) -> bytes:
+        value = parse(data)
+        for fields, change in steps:
+            fields.change(value, change)
+        result: bytes = value.SerializePartialToString()
+        return result
+
+    return sealed
+
+
+def is_text(field: Any) -> bool:
+    """Returns whether a field has texts or bytes, single or repeated."""
+    return field.type in (_STRING, _BYTES)
+
+
+def tags_of(field: Any, tags: Tags) -> set[str]:
+    """Returns the tags of a field: those of its options, and those of its full name."""
+    with needs_extras():
+        from confluent_kafka.schema_registry.wildcard_matcher import wildcard_match
+    names = set(field_tags(field))
+    for pattern, more in tags:
+        if wildcard_match(field.full_name, pattern):
+            names.update(more)
+    return names
+
+
+def concerns(rule: RegistryRule, field: Any, tags: Tags) -> bool:
+    """Returns whether a rule concerns a field."""
+    return not rule.tags or not tags_of(field, tags).isdisjoint(rule.tags)
+
+
 class _Fields:
     """The fields to which a rule applies, by the full name of their message."""
 
@@ -87,21 +135,10 @@ class _Fields:
             fields = list(descriptor.fields)
             texts = []
             for field in fields:
-                if field.type in (_STRING, _BYTES) and self._concerns(field):
+                if is_text(field) and concerns(self.rule, field, self.tags):
                     texts.append(field)
             known = self.known[descriptor.full_name] = texts, [field for field in fields if field.type == MESSAGE]
         return known
-
-    def _concerns(self, field: Any) -> bool:
-        if not self.rule.tags:
-            return True
-        with needs_extras():
-            from confluent_kafka.schema_registry.wildcard_matcher import wildcard_match
-        names = set(field_tags(field))
-        for pattern, more in self.tags:
-            if wildcard_match(field.full_name, pattern):
-                names.update(more)
-        return not names.isdisjoint(self.rule.tags)
 
 
 def _set(message: Any, field: Any, change: Change) -> None:

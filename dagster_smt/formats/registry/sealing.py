@@ -1,4 +1,4 @@
-"""Encrypts fields of Avro records under a subject whose producers do so, so that its consumers can decrypt them.
+"""Encrypts fields of records under a subject whose producers do so, so that its consumers can decrypt them.
 
 The written schema is derived from Connect's schema, so it has no tags. It is registered with the rules of the latest
 version, and with the tags of the fields in its metadata.
@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dagster_smt.errors import ConfigError, DataError, needs_extras
-from dagster_smt.formats.avro.read import Avro, avro_of
-from dagster_smt.formats.registry.client import Contract, Options
+from dagster_smt.formats.registry.client import Contract, Options, SchemaKind
 from dagster_smt.formats.registry.data_keys import DataKeys
-from dagster_smt.formats.registry.rules import unmatched
-from dagster_smt.formats.registry.sealed_fields import Tags, fields_of, sealer, seals_all
+from dagster_smt.formats.registry.rules import RegistryRule, unmatched
+from dagster_smt.formats.registry.sealable_schemas import sealable_schema
+from dagster_smt.formats.registry.sealed_fields import Tags
 
 
 def _same(data: bytes) -> bytes:
@@ -33,44 +33,48 @@ class SubjectSealing:
     seal: Callable[[bytes], bytes] = _same
 
 
-def sealing_of(options: Options, subject: str, text: str, contract: Contract) -> SubjectSealing:
+def sealing_of(options: Options, subject: str, kind: SchemaKind, text: str, contract: Contract) -> SubjectSealing:
     """Returns how records are encrypted.
 
     Args:
         options: The format's options.
         subject: The subject.
-        text: The Avro schema of the records.
-        contract: The duties of producers under the subject.
+        kind: The kind of the schema.
+        text: The schema of the records.
+        contract: What producers under the subject do.
 
     Raises:
-        DataError: SMT752 if the schema lacks a field that producers encrypt, or has the field with a different type.
-            The field might have a new name, and its values would be written in clear text. SMT273 if the latest schema
-            of the subject cannot be read.
+        DataError: SMT752, the schema lacks a field that producers encrypt, or has it with another type: it could have
+            another name now, and its values would be written in clear text. SMT273, the latest schema of the subject
+            cannot be read, or has no message of the name that is written.
     """
     source = contract.source
-    old = _avro(source.text, [reference for _, reference in source.references], f"the latest schema of {subject}")
-    new = _avro(text, [], "the schema that is written")
+    try:
+        new = sealable_schema(kind, text, (), "the schema that is written")
+        latest = f"the latest schema of {subject}"
+        old = sealable_schema(kind, source.text, source.references, latest, new.record)
+    except ConfigError as error:
+        raise DataError(error.problems[0]) from None
     tags = dict(source.tags)
     for rule in contract.rules:
-        for name, names in fields_of(old, rule, source.tags).items():
+        for path, names in old.fields(rule, source.tags).items():
+            name = new.full_name(path)
+            if name is None:
+                raise _missing(rule, path)
             tags[name] = tuple(dict.fromkeys((*tags.get(name, ()), *names)))
     merged = tuple(tags.items())
     for rule in contract.rules:
-        have = fields_of(new, rule, merged)
-        for name in fields_of(old, rule, source.tags):
-            if name not in have:
-                raise unmatched(rule, f"the field {name}, which the schema that is written does not have")
-        if not seals_all(new, rule, merged):
+        paths = old.fields(rule, source.tags)
+        if not new.seals(rule, merged, paths):
             raise unmatched(rule, "fields, one of which is neither a text nor bytes in the schema that is written")
-    seal = sealer(new, contract.rules, merged, lambda rule: DataKeys(options, rule, subject))
+        for path in paths.keys() - new.fields(rule, merged).keys():
+            raise _missing(rule, path)
+    seal = new.sealer(contract.rules, merged, lambda rule: DataKeys(options, rule, subject))
     return SubjectSealing(_parts(contract, merged), seal)
 
 
-def _avro(text: str, references: list[str], place: str) -> Avro:
-    try:
-        return avro_of(text, references, place)
-    except ConfigError as error:
-        raise DataError(error.problems[0]) from None
+def _missing(rule: RegistryRule, path: str) -> DataError:
+    return unmatched(rule, f"the field {path}, which the schema that is written does not have")
 
 
 def _parts(contract: Contract, tags: Tags) -> dict[str, Any]:

@@ -167,10 +167,10 @@ class RegistryWriter:
         register = self.settings.get("auto.register.schemas", "true").lower() == "true"
         options = tuple(self.settings.items())
         contract = contract_of(options, subject)
-        check_write(self.settings, contract.rules, subject, seals=self.kind == "AVRO")
+        check_write(self.settings, contract.rules, subject)
         sealing = SubjectSealing()
         if contract.rules and self.settings.get(RULES) == "open":
-            sealing = sealing_of(options, subject, text, contract)
+            sealing = sealing_of(options, subject, self.kind, text, contract)
         number = schema_id(options, subject, text, self.kind, register=register, parts=sealing.parts)
         indexes = write_indexes((0,)) if self.kind == "PROTOBUF" else b""
         return header_of(number) + indexes, sealing.seal

@@ -1,13 +1,12 @@
 """The asset of erasures. It takes the ids of people, and produces a record of what has been erased and proven."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
-from dagster_smt.errors import ConfigError, Problem, SmtError, TableError, UnsupportedError
+from dagster_smt.errors import ConfigError, Problem, SmtError, TableError
 from dagster_smt.model.reports.erasure_report import ErasureReport
 from dagster_smt.orchestration.definitions.op_names import op_name
 from dagster_smt.orchestration.definitions.planned_table import PlannedAsset
@@ -15,8 +14,8 @@ from dagster_smt.orchestration.metadata.table_values import problem_table, table
 from dagster_smt.orchestration.pipes.pipes_spark import PipesSpark
 from dagster_smt.orchestration.resources import spark_session_of
 from dagster_smt.orchestration.runs.afterwards import UNSEEN
+from dagster_smt.orchestration.runs.erasure_work import ErasureWork, erasure_report
 from dagster_smt.orchestration.runs.failures import SmtFailure, problems_as_failure
-from dagster_smt.orchestration.runs.guard import run_cancellable
 from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS
 from dagster_smt.tables.erasure.subjects import SubjectSource
 from dagster_smt.tables.sink_options import KafkaSink, TableSink
@@ -188,16 +187,15 @@ def _erased(
     key: dg.AssetKey,
     records: Path | str | None,
 ) -> Events:
-    if isinstance(spark, PipesSpark):
-        hint = "give the erasure a SparkSessionResource"
-        statement = "an erasure needs a session of the step's own process: ids do not leave it"
-        raise UnsupportedError(Problem("SMT754", key.to_user_string(), statement, hint))
-    session = spark_session_of(spark)
     config = context.op_execution_context.op_config
     source = subject_source(config["subjects"])
     run = f"{context.run.run_id}-{context.op_execution_context.op_handle}"
-    work = partial(erase_persons, tables, source, session, run, bool(config["no_writers"]))
-    report = run_cancellable(session, f"dagster-{run}", work, log=lambda line: context.log.info(visible(line)))
+    work = ErasureWork(tables, source, run, bool(config["no_writers"]), f"dagster-{run}")
+    if isinstance(spark, PipesSpark):
+        report = spark.erasure_report(work, context.op_execution_context)
+    else:
+        session = spark_session_of(spark)
+        report = erasure_report(work, session, lambda line: context.log.info(visible(line)))
     metadata = erasure_metadata(report) | _written(report, records, context)
     if report.problems:
         raise _failure(report, metadata)
@@ -207,30 +205,6 @@ def _erased(
         counts: dict[str, Any] = {"dagster_smt/erasure": report.erasure, "dagster_smt/rows_erased": rows}
         yield dg.AssetObservation(observed.key, metadata=counts)
     yield dg.MaterializeResult(key, metadata=metadata, check_results=[_check(report, key)])
-
-
-def erase_persons(
-    tables: Sequence[PlannedAsset], source: SubjectSource, session: Any, run: str, no_writers: bool, say: Any
-) -> ErasureReport:
-    """Erases people from tables, from their dead letters and from their topics.
-
-    Args:
-        tables: The tables. Each has an ``erasure``.
-        source: The location of the ids.
-        session: The Spark session.
-        run: The name of the run in the record.
-        no_writers: True if no run is writing.
-        say: Receives lines about the progress. An error that it raises stops the erasure.
-    """
-    from dagster_smt.run.erasure import ErasureTarget, erase  # loads PySpark
-
-    targets = []
-    for one in tables:
-        definition = one.definition
-        assert definition.erasure is not None
-        letters = definition.dead_letters, definition.dead_letter_topic
-        targets.append(ErasureTarget(one.name, one.table, one.sink, definition.erasure, *letters))
-    return erase(targets, source.ids(session), session, run=run, no_writers=no_writers, say=say)
 
 
 def _written(

@@ -16,7 +16,9 @@ from dagster_smt.orchestration.definitions.planned_table import PlannedAsset, Pl
 from dagster_smt.orchestration.pipes.messages import (
     ANSWER,
     REQUEST,
+    ErasureRequest,
     ExternalRequest,
+    erasure_answer,
     error_answer,
     maintenance_answer,
     read_request,
@@ -24,6 +26,7 @@ from dagster_smt.orchestration.pipes.messages import (
     run_work,
 )
 from dagster_smt.orchestration.resources import SparkSessionResource, submitted_session
+from dagster_smt.orchestration.runs.erasure_work import ErasureWork, erasure_report
 from dagster_smt.orchestration.runs.guard import Progress
 from dagster_smt.orchestration.runs.spark_work import MaintenanceWork, maintenance_results, run_result
 from dagster_smt.visible import visible
@@ -77,7 +80,26 @@ def _work_answer(request: ExternalRequest, table: PlannedTable, session: Any, lo
         options, steps = request.maintenance.maintenance, request.maintenance.steps
         work = MaintenanceWork(table, options, steps, request.tag)
         return maintenance_answer(maintenance_results(work, session, log))
+    if request.erasure is not None:
+        erasure = _erasure_work(request.definitions, request.erasure, request.tag)
+        return erasure_answer(erasure_report(erasure, session, log))
     raise ConfigError(Problem("SMT656", table.name, "the request names no work", "launch the run again"))
+
+
+def _erasure_work(definitions: str, request: ErasureRequest, tag: str) -> ErasureWork:
+    """Returns the work of an erasure.
+
+    Raises:
+        ConfigError: SMT654, as ``_table``; SMT754, a table has no ``erasure`` in the definitions of this process.
+    """
+    tables = []
+    for name in request.tables:
+        table = _table(definitions, name)
+        if not isinstance(table, PlannedAsset) or table.definition.erasure is None:
+            hint = "install the same code on both sides"
+            raise ConfigError(Problem("SMT754", name, "the table has no erasure in this process", hint))
+        tables.append(table)
+    return ErasureWork(tables, request.subjects, request.run, request.no_writers, tag)
 
 
 def _session() -> Any:

@@ -13,10 +13,13 @@ import msgspec
 from dagster_smt import errors
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError, EngineError, Problem, SmtError
+from dagster_smt.model.reports.erasure_report import ErasureReport
 from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.orchestration.definitions.planned_table import PlannedTable
 from dagster_smt.orchestration.launch.config_schema import RunSettings, Tolerance, chain_config
+from dagster_smt.orchestration.runs.erasure_work import ErasureWork
 from dagster_smt.orchestration.runs.spark_work import MaintenanceResult, MaintenanceWork, RunResult, RunWork
+from dagster_smt.tables.erasure.subjects import SubjectSource
 from dagster_smt.tables.maintenance.maintenance_options import SmtMaintenance
 from dagster_smt.tables.window_request import MicroBatches, WindowRequest
 from dagster_smt.version import __version__
@@ -66,16 +69,33 @@ class MaintenanceRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ErasureRequest:
+    """The request of an erasure.
+
+    Attributes:
+        tables: The names of the tables.
+        subjects: The place of the ids. No id is in a request: the process reads them there.
+        run, no_writers: See ``ErasureWork``.
+    """
+
+    tables: list[str]
+    subjects: SubjectSource
+    run: str
+    no_writers: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class ExternalRequest:
-    """The request for a run or a maintenance of a table, which is identified by its name in some definitions.
+    """The request for a run, a maintenance or an erasure of a table, identified by its name in some definitions.
 
     Attributes:
         version: The version of this package on the requesting side.
         definitions: The module of the definitions, optionally with ``:`` and the name of an object in the module.
         table: The name of the table: the asset key or the name of the op.
         tag: The tag of the Spark jobs.
-        run: The run; None for a maintenance.
-        maintenance: The maintenance; None for a run.
+        run: The run; None for other work.
+        maintenance: The maintenance; None for other work.
+        erasure: The erasure, whose first table is ``table``; None for other work.
     """
 
     version: str
@@ -84,6 +104,7 @@ class ExternalRequest:
     tag: str
     run: RunRequest | None = None
     maintenance: MaintenanceRequest | None = None
+    erasure: ErasureRequest | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,11 +122,13 @@ class ExternalAnswer:
     problems: list[Problem] = field(default_factory=list)
 
 
-def request_of(work: RunWork | MaintenanceWork, definitions: str) -> dict[str, Any]:
+def request_of(work: RunWork | MaintenanceWork | ErasureWork, definitions: str) -> dict[str, Any]:
     """Returns the request for some work, as JSON data."""
     request = ExternalRequest(version=__version__, definitions=definitions, table=work.table.name, tag=work.tag)
     if isinstance(work, RunWork):
         request = replace(request, run=_run_request(work))
+    elif isinstance(work, ErasureWork):
+        request = replace(request, erasure=_erasure_request(work))
     else:
         steps = list(work.steps) if work.steps is not None else None
         request = replace(request, maintenance=MaintenanceRequest(maintenance=work.maintenance, steps=steps))
@@ -127,6 +150,11 @@ def _run_request(work: RunWork) -> RunRequest:
         settle=settings.settle,
         key=work.key,
     )
+
+
+def _erasure_request(work: ErasureWork) -> ErasureRequest:
+    names = [table.name for table in work.tables]
+    return ErasureRequest(tables=names, subjects=work.subjects, run=work.run, no_writers=work.no_writers)
 
 
 def read_request(data: object) -> ExternalRequest:
@@ -190,6 +218,11 @@ def run_answer(result: RunResult) -> dict[str, Any]:
 def maintenance_answer(results: list[MaintenanceResult]) -> dict[str, Any]:
     """Returns the answer with the results of a maintenance, as JSON data."""
     return _answer(results)
+
+
+def erasure_answer(report: ErasureReport) -> dict[str, Any]:
+    """Returns the answer with the record of an erasure, as JSON data."""
+    return _answer(report)
 
 
 def _answer(result: object) -> dict[str, Any]:

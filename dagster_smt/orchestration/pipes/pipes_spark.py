@@ -9,8 +9,10 @@ from typing import Any
 import dagster as dg
 
 from dagster_smt.errors import EngineError, Problem
+from dagster_smt.model.reports.erasure_report import ErasureReport
 from dagster_smt.orchestration.pipes.messages import ANSWER, REQUEST, read_answer, request_of
 from dagster_smt.orchestration.resources import external_settings
+from dagster_smt.orchestration.runs.erasure_work import ErasureWork
 from dagster_smt.orchestration.runs.spark_work import MaintenanceResult, MaintenanceWork, RunResult, RunWork
 
 Arguments = Mapping[str, Any]
@@ -66,7 +68,14 @@ class PipesSpark:
         """Lets the client do the work of a maintenance. See ``run_result`` for arguments and errors."""
         return read_answer(self._answer(work, context), work.table.name, list[MaintenanceResult])
 
-    def _answer(self, work: RunWork | MaintenanceWork, context: dg.OpExecutionContext) -> object:
+    def erasure_report(self, work: ErasureWork, context: dg.OpExecutionContext) -> ErasureReport:
+        """Lets the client do the work of an erasure. See ``run_result`` for arguments and errors.
+
+        The request names the place of the ids, and never an id: the process reads them.
+        """
+        return read_answer(self._answer(work, context), work.table.name, ErasureReport)
+
+    def _answer(self, work: RunWork | MaintenanceWork | ErasureWork, context: dg.OpExecutionContext) -> object:
         """Runs the client and returns the answer of its process."""
         # some clients write the addresses of the run into their arguments
         arguments = self.arguments() if callable(self.arguments) else deepcopy(self.arguments)
@@ -104,7 +113,7 @@ def _reason(error: Exception) -> str:
     return type(error).__name__
 
 
-def _no_answer(work: RunWork | MaintenanceWork, statement: str) -> EngineError:
+def _no_answer(work: RunWork | MaintenanceWork | ErasureWork, statement: str) -> EngineError:
     hint = "read the output of the process. If it had committed, the next run reports the commit"
     return EngineError(Problem("SMT652", work.table.name, statement, hint))
 

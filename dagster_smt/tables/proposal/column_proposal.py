@@ -10,6 +10,7 @@ from dagster_smt.interpret.preview import Sample
 from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import Schema, Type
 from dagster_smt.model.topics.format import ARRAYS_AS_ROWS, REGISTERED
+from dagster_smt.privacy.patterns import is_personal
 from dagster_smt.tables.ddl_text import in_backticks
 from dagster_smt.tables.proposal.encodings import Encoding, encoding_of
 from dagster_smt.tables.proposal.proposed_types import Note, TypeProposal
@@ -233,7 +234,7 @@ def _field_with_key(samples: Sequence[Sample]) -> str:
             continue
         same = set()
         for name, inside in data.items():
-            if _is_key(inside, sample.key):
+            if _is_key(inside, sample.key) and not is_personal(name):
                 same.add(name)
         candidates = same if candidates is None else candidates & same
     if candidates:

@@ -1,13 +1,14 @@
 """Proposes types for the fields of some values, with a note for each guess."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from dagster_smt.interpret.observation import GROUPS, Observation
 from dagster_smt.model.caseless import caseless
 from dagster_smt.model.paths.extended import below
 from dagster_smt.model.schema import Schema, Type, date, decimal, optional, timestamp
+from dagster_smt.privacy.patterns import is_personal
 
 EVERYTHING = ""
 """Takes the place of a path: no field is interpreted as a date, a timestamp or a decimal."""
@@ -147,12 +148,18 @@ class TypeProposal:
     def _object(self, observation: Observation, count: int, path: str) -> Schema | None:
         if _is_map(observation, count):
             return self._map(observation, path)
+        personal = _personal(observation.fields)
+        if personal:
+            statement = f"{len(personal)} of its names look personal themselves, such as an e-mail address"
+            self.note(path, f"{statement}: they are no columns, and a table of columns would not have their values")
         fields = []
         for name, inside in observation.fields.items():
+            if name in personal:
+                continue
             schema = self.schema(inside, below(path, name))
             if schema is not None:
                 fields.append((name, schema))
-        names = Counter(map(caseless, observation.fields))
+        names = Counter(map(caseless, observation.fields.keys() - personal))
         for same in (name for name, times in names.items() if times > 1):
             spellings = []
             for n in observation.fields:
@@ -191,7 +198,14 @@ def _one_number(observation: Observation, groups: Counter[str]) -> bool:
     return numeric == groups.total() and len(groups) == 2
 
 
+def _personal(names: Iterable[str]) -> set[str]:
+    """Returns the names that look personal themselves: they are data, and a statement shows no data."""
+    return set(filter(is_personal, names))
+
+
 def _is_map(observation: Observation, objects: int) -> bool:
     names = len(observation.fields)
+    if names and len(_personal(observation.fields)) == names:
+        return True
     most = max((inside.total for inside in observation.fields.values()), default=0)
     return names > _MOST_NAMES or (names > _MANY_NAMES and objects > 2 and most <= objects / 2)

@@ -19,7 +19,7 @@ import pytest
 
 from dagster_smt.testing.broker import KafkaBroker
 from tests.connect.takeover.workers import Worker
-from tests.connect.takeover.world import World, repeated
+from tests.connect.takeover.world import TwoTables, World, repeated
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 ROOT = Path(__file__).parents[3]
@@ -126,7 +126,8 @@ class Judge:
         assert self.until_done("command", 7, do="main", argv=argv) == "DONE 0"
 
     def run(self) -> None:
-        self.until_done("run", 3, do="run", folder=str(self.world.defs / self.world.name))
+        for folder in self.world.folders:
+            self.until_done("run", 3, do="run", folder=str(folder))
 
     def connector_works(self) -> None:
         """The connector reads records; its worker may die at any moment."""
@@ -139,16 +140,18 @@ class Judge:
             time.sleep(self.random.uniform(0, 3))
 
 
-def test_every_record_is_there_once(tmp_path):
+@pytest.mark.parametrize(("kind", "kinds"), [(World, ()), (TwoTables, ("a", "b", "c"))], ids=["one", "several"])
+def test_every_record_is_there_once(tmp_path, kind, kinds):
     with KafkaBroker(tmp_path / "kafka", BROKER) as broker:
-        world = World(tmp_path, broker.servers, "orders")
+        world = kind(tmp_path, broker.servers, "orders", kinds=kinds)
         worker = Worker(tmp_path / "worker", broker.servers)
         judge = Judge(world, worker, SEED)
         try:
             worker.start()
             worker.create("orders", {**world.config, **QUICK})
             world.produce(40)
-            world.wait_for_rows(worker, 40)
+            first = {table: len(ids) for table, ids in world.expected_ids().items()}
+            worker.until(lambda: all(world.snapshot_rows(table) >= rows for table, rows in first.items()))
             for number in range(TAKE_OVERS):
                 judge.connector_works()
                 judge.command("takeover")
@@ -158,23 +161,26 @@ def test_every_record_is_there_once(tmp_path):
                     judge.run()
                 if number + 1 < TAKE_OVERS:
                     judge.command("takeover", "--back")
-                ids = ids_of(world)
-                assert repeated(ids) == {}, number
-                print(f"{number + 1}: {len(ids)} rows, kills {judge.kills}", flush=True)
+                rows = 0
+                for table in world.expected_ids():
+                    ids = ids_of(world, table)
+                    assert repeated(ids) == {}, (number, table)
+                    rows += len(ids)
+                print(f"{number + 1}: {rows} rows, kills {judge.kills}", flush=True)
             judge.run()
-            ids = ids_of(world)
-            assert sorted(ids) == list(range(world.written))
+            for table, ids in world.expected_ids().items():
+                assert sorted(ids_of(world, table)) == ids, table
         finally:
             judge.children.end()
             worker.kill()
 
 
-def ids_of(world: World) -> list[int]:
-    """The ids in the table's current files, read without Spark."""
+def ids_of(world: World, name: str) -> list[int]:
+    """The ids in the current files of a table, read without Spark."""
     import fastavro
     import pyarrow.parquet as pq
 
-    table = world.metadata()
+    table = world.metadata(name)
     current = next(s for s in table["snapshots"] if s["snapshot-id"] == table["current-snapshot-id"])
     ids: list[int] = []
     with Path(current["manifest-list"].removeprefix("file:")).open("rb") as lists:

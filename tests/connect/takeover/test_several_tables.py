@@ -8,23 +8,14 @@ from dagster_smt.connect.takeover.plans import catalog_conf
 from dagster_smt.errors import TableError
 from dagster_smt.run.batch import run
 from tests.connect.takeover.workers import Worker
-from tests.connect.takeover.world import World
+from tests.connect.takeover.world import TwoTables
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 KINDS = ("a", "b", "c")
 
 
-class TwoTables(World):
-    """A connector that routes its records by ``kind``: ``a`` and ``b`` have tables, and ``c`` has none."""
-
-    @property
-    def config(self):
-        route = {"iceberg.tables": "shop.of_a,shop.of_b", "iceberg.tables.route-field": "kind"}
-        regex = {f"iceberg.table.shop.of_{kind}.route-regex": kind for kind in "ab"}
-        return {**super().config, **route, **regex}
-
-    def folder(self, kind):
-        return self.defs / f"{self.name}_shop_of_{kind}"
+class Routed(TwoTables):
+    """The same with a session of this process."""
 
     def run_asset(self, kind, spark):
         return run(Definition(self.folder(kind)).spec, spark)
@@ -33,13 +24,10 @@ class TwoTables(World):
         rows = spark.sql(f"SELECT id FROM {self.catalog}.shop.of_{kind}").collect()
         return sorted(row.id for row in rows)
 
-    def expected(self, kind):
-        return [number for number in range(self.written) if KINDS[number % 3] == kind]
-
 
 @pytest.fixture
 def world(spark, broker, tmp_path):
-    world = TwoTables(tmp_path, broker.servers, "two", "several", KINDS)
+    world = Routed(tmp_path, broker.servers, "two", "several", KINDS)
     conf = catalog_conf(world.config)
     before = spark.conf.get("spark.sql.defaultCatalog", None)
     with Worker(tmp_path / "worker", broker.servers, name="several") as worker:

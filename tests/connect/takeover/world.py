@@ -46,6 +46,15 @@ class World:
     def table(self) -> str:
         return f"{self.catalog}.shop.{self.name.replace('-', '_')}"
 
+    @property
+    def folders(self) -> list[Path]:
+        """The folders of the components that the take-over writes, one for each table."""
+        return [self.defs / self.name]
+
+    def expected_ids(self) -> dict[str, list[int]]:
+        """The ids that each table must have, by the name of the table."""
+        return {self.name.replace("-", "_"): list(range(self.written))}
+
     def produce(self, count: int) -> None:
         """Adds records, whose ids are the next numbers."""
         records = []
@@ -91,6 +100,29 @@ class World:
 
     def run(self, command: str, url: str, *more: str) -> int:
         return main(self.command(command, url, *more))
+
+
+class TwoTables(World):
+    """A connector that routes its records by ``kind``: ``a`` and ``b`` have tables, and ``c`` has none."""
+
+    @property
+    def config(self):
+        route = {"iceberg.tables": "shop.of_a,shop.of_b", "iceberg.tables.route-field": "kind"}
+        regex = {f"iceberg.table.shop.of_{kind}.route-regex": kind for kind in "ab"}
+        return {**super().config, **route, **regex}
+
+    @property
+    def folders(self):
+        return [self.folder(kind) for kind in "ab"]
+
+    def folder(self, kind):
+        return self.defs / f"{self.name}_shop_of_{kind}"
+
+    def expected(self, kind):
+        return [number for number in range(self.written) if self.kinds[number % len(self.kinds)] == kind]
+
+    def expected_ids(self):
+        return {f"of_{kind}": self.expected(kind) for kind in "ab"}
 
 
 def repeated(ids) -> dict[int, int]:

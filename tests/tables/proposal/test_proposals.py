@@ -85,6 +85,19 @@ def test_objects_are_rows_or_maps():
     assert "k0" not in proposal.statement("o", {}), "what may be data is not shown"
 
 
+def test_names_that_look_personal_are_no_columns():
+    mail, card = "ada@example.org", "4111 1111 1111 1111"
+    rows = [{"id": 1, mail: mail, "points": {card: 5, mail: 6}}, {"id": 2, "points": {"old": 1, card: 2}}, {"id": 3}]
+    proposal = propose(samples(encoded(rows), [mail.encode()]))
+    assert labels(proposal) == {"id": "int64", "points.old": "int64", "key": "string"}
+    statement = proposal.statement("orders", {})
+    assert "-- 1 of its names look personal themselves" in statement
+    assert "  -- points 2 of its names look personal themselves" in statement
+    assert mail not in statement and "4111" not in statement
+    only = propose(samples(encoded([{"points": {mail: 1, card: 2}}])))
+    assert labels(only) == {"points": "map<string,int64?>"}
+
+
 def test_fields_that_a_chain_changes_keep_the_types_of_json():
     hide = {"transforms.m.type": "MaskField$Value", "transforms.m.fields": "c.born"}
     hide |= {"transforms.m.field.syntax.version": "V2"}

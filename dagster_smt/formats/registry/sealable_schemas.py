@@ -1,0 +1,209 @@
+"""Schemas whose records can be encrypted: the fields that a rule concerns, and the function that encrypts them.
+
+Two schemas have the same field if they have the same path. The tags of a field, however, belong to its full name:
+
+=========  ======================  ================================
+kind       path of a field         full name, which patterns match
+=========  ======================  ================================
+Avro       shop.Address.street     the same
+JSON       $.home.street           the same
+Protobuf   home.street             shop.Person.Address.street
+=========  ======================  ================================
+
+Connect nests the messages of fields inside the message around them. So a message has another full name after a record
+was read and written, and its fields have the same paths.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+from dagster_smt.formats.avro.read import avro_of
+from dagster_smt.formats.protobuf.files import ENTRY, MESSAGE, message_of, pool_of
+from dagster_smt.formats.protobuf.text import proto_files
+from dagster_smt.formats.registry import sealed_fields
+from dagster_smt.formats.registry.client import SchemaKind
+from dagster_smt.formats.registry.data_keys import DataKeys
+from dagster_smt.formats.registry.rules import RegistryRule, too_large
+from dagster_smt.formats.registry.sealed_fields import Tags
+from dagster_smt.formats.registry.sealed_json import TEXT, JsonWalks, json_sealer
+from dagster_smt.formats.registry.sealed_protobuf import concerns, is_text, protobuf_sealer, tags_of
+from dagster_smt.model.schema_size import MAX_LEVELS, MAX_NODES
+
+References = Sequence[tuple[str, str]]
+Keys = Callable[[RegistryRule], DataKeys]
+Seal = Callable[[bytes], bytes]
+
+
+class SealableSchema(Protocol):
+    """A schema, and the encryption of its records.
+
+    Attributes:
+        record: The full name of the message of Protobuf; empty for the other kinds.
+    """
+
+    record: str
+
+    def fields(self, rule: RegistryRule, tags: Tags) -> dict[str, tuple[str, ...]]:
+        """Returns the paths of the fields that a rule concerns, with all tags of each field.
+
+        Args:
+            rule: The rule.
+            tags: The tags in the metadata of the schema.
+        """
+
+    def full_name(self, path: str) -> str | None:
+        """Returns the full name of a field; None if the schema has no such field."""
+
+    def seals(self, rule: RegistryRule, tags: Tags, paths: Iterable[str]) -> bool:
+        """Returns whether all values of some fields can be encrypted, so that consumers open them."""
+
+    def sealer(self, rules: Iterable[RegistryRule], tags: Tags, keys: Keys) -> Seal:
+        """Returns a function from the bytes of a record to the same bytes with encrypted fields."""
+
+
+class SealableAvro:
+    """A schema of Avro."""
+
+    record = ""
+
+    def __init__(self, text: str, references: References, place: str):
+        self.avro = avro_of(text, [reference for _, reference in references], place)
+
+    def fields(self, rule: RegistryRule, tags: Tags) -> dict[str, tuple[str, ...]]:
+        return sealed_fields.fields_of(self.avro, rule, tags)
+
+    def full_name(self, path: str) -> str | None:
+        every_field = sealed_fields.fields_of(self.avro, RegistryRule("", ""), ())
+        return path if path in every_field else None
+
+    def seals(self, rule: RegistryRule, tags: Tags, paths: Iterable[str]) -> bool:
+        return sealed_fields.seals_all(self.avro, rule, tags)
+
+    def sealer(self, rules: Iterable[RegistryRule], tags: Tags, keys: Keys) -> Seal:
+        return sealed_fields.sealer(self.avro, rules, tags, keys)
+
+
+class SealableJson:
+    """A JSON Schema. A path is that of Confluent's clients: items of an array have the path of the array."""
+
+    record = ""
+
+    def __init__(self, text: str, references: References, place: str):
+        self.documents = {}
+        for name, other in (*references, ("", text)):
+            self.documents[name] = json.loads(other)
+
+    def fields(self, rule: RegistryRule, tags: Tags) -> dict[str, tuple[str, ...]]:
+        fields = {}
+        walks = JsonWalks(self.documents, rule, tags)
+        walks.whole()
+        for path, kinds in walks.kinds.items():
+            if TEXT in kinds:
+                fields[path] = tuple(sorted(walks.names[path]))
+        return fields
+
+    def full_name(self, path: str) -> str | None:
+        walks = JsonWalks(self.documents, RegistryRule("", ""), ())
+        walks.whole()
+        return path if path in walks.names else None
+
+    def seals(self, rule: RegistryRule, tags: Tags, paths: Iterable[str]) -> bool:
+        walks = JsonWalks(self.documents, rule, tags)
+        walks.whole()
+        return all(walks.kinds.get(path) == {TEXT} for path in paths)
+
+    def sealer(self, rules: Iterable[RegistryRule], tags: Tags, keys: Keys) -> Seal:
+        return json_sealer(self.documents, rules, tags, keys)
+
+
+class SealableProtobuf:
+    """A message of Protobuf. A path has the names of fields, from the message down."""
+
+    def __init__(self, text: str, references: References, place: str, message: str):
+        self.files = proto_files(text, references, place)
+        pool, file = pool_of(self.files, place)
+        self.message: str | Sequence[int] = (0,)
+        if message:
+            # Connect leaves out the package of a message, unless enhanced.protobuf.schema.support is true.
+            self.message = ".".join(filter(None, (file.package, message.removeprefix(f"{file.package}."))))
+        descriptor = message_of(pool, file, self.message, place)
+        self.record = str(descriptor.full_name)
+        self.by_path: dict[str, Any] = {}
+        self.of_maps: set[str] = set()
+        for path, field, is_of_map in _fields_in(descriptor, "", (), is_of_map=False):
+            self.by_path[path] = field
+            if is_of_map:
+                self.of_maps.add(path)
+
+    def fields(self, rule: RegistryRule, tags: Tags) -> dict[str, tuple[str, ...]]:
+        fields = {}
+        for path, field in self.by_path.items():
+            if is_text(field) and concerns(rule, field, tags):
+                fields[path] = tuple(sorted(tags_of(field, tags)))
+        return fields
+
+    def full_name(self, path: str) -> str | None:
+        field = self.by_path.get(path)
+        return None if field is None else str(field.full_name)
+
+    def seals(self, rule: RegistryRule, tags: Tags, paths: Iterable[str]) -> bool:
+        for path in paths:
+            if not is_text(self.by_path[path]):
+                return False
+        # Connect writes a map as a list of entries. Consumers that read a map would open nothing inside.
+        return self.of_maps.isdisjoint(self.fields(rule, tags))
+
+    def sealer(self, rules: Iterable[RegistryRule], tags: Tags, keys: Keys) -> Seal:
+        return protobuf_sealer(self.files, self.message, rules, tags, keys)
+
+
+def sealable_schema(
+    kind: SchemaKind, text: str, references: References, place: str, record: str = ""
+) -> SealableSchema:
+    """Returns the schema of records.
+
+    Args:
+        kind: The kind of the schema.
+        text: The schema.
+        references: (name, text) of each reference.
+        place: The name of the schema in messages.
+        record: The name of the message, for Protobuf, with or without its package; empty: the first message.
+
+    Raises:
+        ConfigError: SMT273, the schema cannot be read, or has no such message.
+    """
+    if kind == "AVRO":
+        return SealableAvro(text, references, place)
+    if kind == "JSON":
+        return SealableJson(text, references, place)
+    return SealableProtobuf(text, references, place, record)
+
+
+def _fields_in(
+    descriptor: Any, path: str, around: tuple[str, ...], *, is_of_map: bool
+) -> Iterator[tuple[str, Any, bool]]:
+    """Yields the fields of a message and of the messages inside: path, field, and True for fields inside a map.
+
+    Messages that contain themselves, or nest very deep, are not entered again: Connect has no schema for them.
+    """
+    is_of_map = is_of_map or _is_entry(descriptor)
+    count = 0
+    for field in descriptor.fields:
+        count += 1
+        own = f"{path}{field.name}"
+        yield own, field, is_of_map
+        inner = field.message_type
+        if field.type != MESSAGE or inner.full_name in around or len(around) > MAX_LEVELS:
+            continue
+        for one in _fields_in(inner, f"{own}.", (*around, inner.full_name), is_of_map=is_of_map):
+            count += 1
+            if count > MAX_NODES:
+                raise too_large(MAX_NODES)
+            yield one
+
+
+def _is_entry(descriptor: Any) -> bool:
+    """Returns whether a message is the entry of a map."""
+    names = [field.name for field in descriptor.fields]
+    return bool(descriptor.name.endswith(ENTRY)) and names == ["key", "value"]

@@ -1,0 +1,66 @@
+"""The part of an erasure that Spark does: the place of ids in, a record out.
+
+The request may come from another process.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from dagster_smt.model.reports.erasure_report import ErasureReport
+from dagster_smt.orchestration.definitions.planned_table import PlannedAsset
+from dagster_smt.orchestration.runs.guard import Progress, run_cancellable
+from dagster_smt.tables.erasure.subjects import SubjectSource
+
+
+@dataclass(frozen=True)
+class ErasureWork:
+    """The work of an erasure.
+
+    Attributes:
+        tables: The tables. Each has an ``erasure``.
+        subjects: The place of the ids. The process that erases reads them there.
+        run: The name of the run in the record.
+        no_writers: True if no run is at work.
+        tag: The tag of the Spark jobs; unique to the run.
+    """
+
+    tables: Sequence[PlannedAsset]
+    subjects: SubjectSource
+    run: str
+    no_writers: bool
+    tag: str
+
+    @property
+    def table(self) -> PlannedAsset:
+        """The first table, whose name stands for the work in messages."""
+        return self.tables[0]
+
+
+def erasure_report(work: ErasureWork, session: Any, log: Progress) -> ErasureReport:
+    """Erases persons from tables, their dead letters and their topics, on a session of this process.
+
+    A signal in the meantime cancels the Spark jobs.
+
+    Args:
+        work: The work.
+        session: The Spark session.
+        log: Logs a line, without ids.
+    """
+    report: ErasureReport = run_cancellable(session, work.tag, partial(_erase, work, session), log=log)
+    return report
+
+
+def _erase(work: ErasureWork, session: Any, say: Any) -> ErasureReport:
+    """Does the work, in the thread that ``run_cancellable`` starts. ``say`` may raise to stop."""
+    from dagster_smt.run.erasure import ErasureTarget, erase  # loads PySpark
+
+    targets = []
+    for one in work.tables:
+        definition = one.definition
+        assert definition.erasure is not None
+        letters = definition.dead_letters, definition.dead_letter_topic
+        targets.append(ErasureTarget(one.name, one.table, one.sink, definition.erasure, *letters))
+    ids = work.subjects.ids(session)
+    return erase(targets, ids, session, run=work.run, no_writers=work.no_writers, say=say)

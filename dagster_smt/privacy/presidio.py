@@ -1,0 +1,61 @@
+"""Names of people and places in texts, by Microsoft's Presidio.
+
+Patterns know what has a form. A name has none, so Presidio asks a language model of spaCy. That takes milliseconds for
+each text, therefore only ``dagster-smt scan --presidio`` asks, and only about texts in which no pattern has a match.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from typing import Any
+
+from dagster_smt.errors import ConfigError, Problem, needs_extras
+from dagster_smt.privacy.patterns import LONGEST
+
+LANGUAGE = "en"
+_MODELS = ("en_core_web_trf", "en_core_web_lg", "en_core_web_md", "en_core_web_sm")
+"""Models of spaCy for English, the best first."""
+_KINDS = {"PERSON": "person", "LOCATION": "place"}
+"""The kinds in ``patterns.KINDS`` by the names of Presidio's entities."""
+_LEAST_SCORE = 0.6
+"""Presidio's own patterns with lower scores are guesses about any number. A model's entities have 0.85."""
+
+Finder = Callable[[str], Iterator[str]]
+"""Yields the kinds of personal values in a text."""
+
+
+def presidio_finder() -> Finder:
+    """Returns a function that asks Presidio.
+
+    Raises:
+        UnsupportedError: SMT650, Presidio is not installed.
+        ConfigError: SMT774, no model of spaCy is installed.
+    """
+    with needs_extras():
+        analyzer, engines, spacy = (
+            import_module("presidio_analyzer"),
+            import_module("presidio_analyzer.nlp_engine"),
+            import_module("spacy.util"),
+        )
+    model = _installed(_MODELS, spacy)
+    settings = {"nlp_engine_name": "spacy", "models": [{"lang_code": LANGUAGE, "model_name": model}]}
+    engine = engines.NlpEngineProvider(nlp_configuration=settings).create_engine()
+    recognizer = analyzer.AnalyzerEngine(nlp_engine=engine, supported_languages=[LANGUAGE])
+
+    def kinds(text: str) -> Iterator[str]:
+        if not any(map(str.isalpha, text)):
+            return
+        results = recognizer.analyze(
+            text=text[:LONGEST], language=LANGUAGE, entities=list(_KINDS), score_threshold=_LEAST_SCORE
+        )
+        yield from sorted({_KINDS[result.entity_type] for result in results})
+
+    return kinds
+
+
+def _installed(models: Sequence[str], spacy: Any) -> str:
+    """Returns the first model that is installed. Presidio would download a missing model."""
+    for model in models:
+        if spacy.is_package(model):
+            return model
+    hint = f"python -m spacy download {models[-1]}"
+    raise ConfigError(Problem("SMT774", "presidio", "no model of spaCy for English is installed", hint))
