@@ -5,12 +5,12 @@
 | ``chain_pair`` | the two chains: ours, and the same stages in the classes of Connect and of vendors |
 | ``reading`` | reads the sample records for both chains |
 | ``stepwise`` | the results of a chain after each stage |
-| ``compared_ways`` | the Python evaluator, the JVM lane and Spark's columns as ways of a certificate |
+| ``compared_ways`` | the ways that a certificate compares, and the Python evaluator as such a way |
 | ``spark_ways`` | the ways that need a Spark session |
-| ``column_types`` | the types of Spark's columns against the schemas of Connect's results |
+| ``column_types`` | comparison of the types of Spark's columns with the schemas of Connect's results |
 | ``difference_places`` | the first location in which two results differ, without values |
 | ``certificate`` | the findings, the verdict and the JSON |
-| ``reading_check`` | records that only one of the converters reads |
+| ``reading_check`` | records that only one of the converters can read |
 | ``judging`` | the verdict on each record after each stage, by the judge of the parity cases |
 | ``after_policy`` | the stages of a policy, which run before the comparison |
 | ``compared`` | ``certify``: runs both chains and compares their results |

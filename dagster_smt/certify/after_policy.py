@@ -74,7 +74,7 @@ def samples_after(
 
 
 def with_policy(certificate: Certificate, chain: Chain, policy: Sequence[PolicyStage], records: int) -> Certificate:
-    """Returns a certificate with the stages of the policy, which are not comparable.
+    """Adds the stages of the policy, which are not comparable, to a certificate.
 
     Args:
         certificate: The certificate of the chain without its policy.

@@ -11,7 +11,7 @@ from dagster_smt.tools.parity.judge import REASONS
 VERSION = 1
 """The version of the JSON form."""
 READING = -1
-"""The stage of a finding about the converters."""
+"""The stage number of a finding about the converters."""
 Verdict = Literal["equal", "deliberate", "different"]
 
 
@@ -20,7 +20,7 @@ class CertifiedStage:
     """A stage of the chain.
 
     Attributes:
-        alias, label, class_name: The stage as its user writes it, and the class of Connect.
+        alias, label, class_name: The alias and the type of the stage as its user writes them, and Connect's class.
         records: The number of records that reached the stage in Connect.
         same: The reason why the stage is not compared; empty if it is compared.
     """
@@ -54,7 +54,7 @@ class Finding:
     Attributes:
         way: The name of the way.
         stage: The index of the stage after which the records first differ; ``READING`` for the converters.
-        decision: The id of the deliberate difference, such as ``D5``; empty if no rule explains the difference.
+        decision: The id of the intended difference, such as ``D5``; empty if no rule explains the difference.
         records: The number of records.
         lasting: The number of these records that still differ without a reason after the last stage.
         first: The first location of a difference.
@@ -92,13 +92,13 @@ class Certificate:
         hash: The hash of the chain's properties.
         connect_version: The version of Kafka Connect.
         jars: The jars of vendors, as named in ``smt_jars``.
-        records: The number of records that both chains ran.
+        records: The number of records on which both chains ran.
         refused: The number of records that the converters reject.
-        skipped: The number of messages without a row.
+        skipped: The number of messages that contain no row.
         stages: The stages.
         ways: The ways.
         findings: The differences, in the order of the stages.
-        warnings: Options that Connect's classes do not know.
+        warnings: Warnings about options that Connect's classes do not know.
     """
 
     name: str

@@ -35,7 +35,8 @@ def certify(
 
     Args:
         chain: The chain. ``chain.foreign`` names the jars and the version of Connect.
-        samples: The records. key, value: The formats of the sides: strings and JSON by default.
+        samples: The records.
+        key, value: The formats of the sides: strings and JSON by default.
         name: The name of the chain in the certificate.
         more_ways: Returns the ways other than the Python evaluator.
         show_values: True to include values of records in the certificate.

@@ -32,9 +32,9 @@ class ChainPair:
     Attributes:
         ours: The chain in this package. Stages that run from jars are the same in both chains.
         connect: The chain in the classes of Kafka Connect and of vendors.
-        classes: The jars of those classes.
-        same: The reasons why stages cannot be compared, by index. Such a stage is the same in both chains.
-        warnings: Options that a class of Connect does not know.
+        classes: The locations of the jars with Connect's and vendors' classes.
+        same: By index, the reason why a stage cannot be compared. Such a stage is the same in both chains.
+        warnings: Warnings about options that a class of Connect does not know.
         without: Our chain without those options; None if there are no such options, or if our classes need one of them.
     """
 

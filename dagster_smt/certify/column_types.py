@@ -1,4 +1,4 @@
-"""The types of Spark's columns, compared with the schemas of Connect's results."""
+"""Compares the types of Spark's columns with the schemas of Connect's results."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class _Group:
 
     Attributes:
         numbers: The records.
-        results: The schemas of their values in Connect after the chain.
+        results: The schemas of the records' values after the chain in Connect.
     """
 
     numbers: list[int] = field(default_factory=list)
@@ -49,7 +49,7 @@ def type_findings(session: SparkSession, comparison: ChainComparison, way: str) 
             columns = _columns(session, comparison, key, value)
             of_connect = spark_type(after)
         except (PlanError, UnsupportedError):
-            continue  # the ways of columns say that there are no columns
+            continue  # the ways for columns report that there are no columns
         for path, connect, here in _differences("", of_connect, columns):
             record = comparison.readings.samples[group.numbers[0]].place
             place = DifferencePlace(record, PART, path, connect, here)

@@ -19,8 +19,8 @@ class ComparedWay:
     Attributes:
         name: The name of the way in reports.
         after: Returns the results after a number of stages.
-        stepwise: True if the way has the results after each stage. False if they are computed only when the results
-            after the last stage differ.
+        stepwise: True if the way provides the results after each stage. If False, these are computed only when the
+            results after the last stage differ.
     """
 
     name: str

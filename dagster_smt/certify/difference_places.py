@@ -32,7 +32,7 @@ class DifferencePlace:
         part: ``result``, ``topic``, ``timestamp``, ``key``, ``value``, ``value schema``, ``headers``, ``header NAME``.
         path: The field inside the part; empty for the whole part.
         connect: The kind of Connect's value.
-        here: The kind of the value here.
+        here: The kind of this package's value.
         values: Both values as strings; None unless values were requested.
     """
 
@@ -80,7 +80,7 @@ def first_place(
     Args:
         sample: The record.
         want: Connect's result.
-        got: The result here.
+        got: The result of this package.
         values: True to include both values.
     """
     difference = _of_results(want, got)
@@ -221,7 +221,7 @@ def _of_values(part: str, path: str, want: Any, got: Any) -> Iterator[_Differenc
 
 
 def _children(want: Any, got: Any) -> list[tuple[str, Any, Any]] | None:
-    """Returns the children of two arrays or of two structs beyond JSON; None for other values."""
+    """Returns the children of two arrays, or of two structs that JSON cannot express; None for other values."""
     if isinstance(want, list) and isinstance(got, list):
         both = zip_longest(want, got, fillvalue=_MISSING)
         children = []

@@ -1,4 +1,4 @@
-"""The verdicts on the records of a comparison, by the judge of the parity cases."""
+"""Judges the records of a comparison, with the judge of the parity cases."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from dagster_smt.tools.parity.compare import result_difference
 from dagster_smt.tools.parity.judge import Judge
 
 EQUAL, DIFFERENT = "", "different"
-"""The verdict on a record: equal, different, or the id of a deliberate difference."""
+"""The verdicts on a record. The third possible verdict is the id of an intended difference."""
 _IGNORED_OPTION = "D1"
 
 
@@ -30,8 +30,9 @@ class ChainComparison:
         readings: The records.
         connect: Connect's results, by stage.
         python: The results of the Python evaluator, by stage.
-        without: The same without the options that Connect's classes ignore; None if the chain has no such option.
-        show_values: True if places have values.
+        without: The results of the Python evaluator without the options that Connect's classes ignore; None if the
+            chain has no such option.
+        show_values: True if places contain values.
         findings: The differences so far.
     """
 
@@ -63,7 +64,7 @@ class ChainComparison:
         }
 
     def add(self, way: ComparedWay) -> CertifiedWay:
-        """Compares a way, and returns its line in the certificate. The differences are in ``findings``."""
+        """Compares a way, and returns its line in the certificate. The differences are added to ``findings``."""
         last = way.after(len(self.connect))
         records = sum(result is not None for result in last)
         verdicts = StageJudge(self, len(self.connect)).verdicts(last)

@@ -29,7 +29,7 @@ class Readings:
         samples: The records that our converters read.
         cases: The same records in the form of the parity cases.
         refused: The records that our converters reject, with their problems and the side (``key`` or ``value``).
-        skipped: The number of messages without a row.
+        skipped: The number of messages that contain no row.
     """
 
     samples: list[Sample] = field(default_factory=list)
@@ -42,7 +42,8 @@ class Reader:
     """Reads samples anew for each run of a chain, because a chain changes its records.
 
     Args:
-        chain: Our chain; it determines whether keys are decoded. key, value: The formats of the sides.
+        chain: Our chain; it determines whether keys are decoded.
+        key, value: The formats of the sides.
 
     Raises:
         ConfigError: SMT970 if the format turns one record into several rows.
@@ -107,7 +108,7 @@ class Reader:
 
     def _datum(self, form: Format, data: bytes | None, schema: Any, value: Any) -> Any:
         if form.kind == "json" and not form.options:
-            return None if data is None else {"schemaless": data.decode()}  # with the spelling of its numbers
+            return None if data is None else {"schemaless": data.decode()}  # preserves the spelling of its numbers
         return self.converter.write(schema, value)
 
 

@@ -1,4 +1,4 @@
-"""Compares Connect's converters with ours on the same bytes: the records that only one of them can read."""
+"""Compares Connect's converters with ours on the same bytes, and finds the records that only one of them can read."""
 
 import struct
 from collections.abc import Sequence
@@ -22,9 +22,10 @@ _READS, _REFUSES = "a record", "a record that no converter reads"
 
 
 def reading_findings(pair: ChainPair, reader: Reader, readings: Readings) -> list[Finding]:
-    """Returns the records that only one of the converters reads.
+    """Returns findings about the records that only one of the converters can read.
 
-    A format without a converter in Connect's jars, such as Avro, is not compared: our reader reads it for both chains.
+    A format without a converter in Connect's jars, such as Avro, is not compared, because our reader reads it for both
+    chains.
     """
     key = reader.key.kind if reader.keys else ""
     if not asks_connect(reader.value) or (key and not asks_connect(reader.key)):
@@ -69,7 +70,7 @@ def _is_coerced(reader: Reader, sample: Sample, problem: Problem, side: str) -> 
     case = raw_case(sample, reader.key, reader.value)
     try:
         return coerced({}, case)[side]
-    except Exception:  # noqa: BLE001 - a text that the rule cannot read is no reason for a difference
+    except Exception:  # noqa: BLE001 - if the rule cannot read the text, it does not explain the difference
         return False
 
 
@@ -78,7 +79,8 @@ def refused_by_connect(pair: ChainPair, samples: Sequence[Sample], key: str, val
 
     Args:
         pair: The chains.
-        samples: The records. key, value: The formats; with an empty key format, keys are not read.
+        samples: The records.
+        key, value: The formats; with an empty key format, keys are not read.
 
     Raises:
         EngineError: The host cannot run.

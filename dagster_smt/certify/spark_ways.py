@@ -1,4 +1,5 @@
-"""The ways that need a Spark session: records in the JVM lane, and columns that the JVM lane or Python parses."""
+"""The ways that need a Spark session: records in the JVM lane, and columns that are parsed by the JVM lane or by
+Python."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -75,7 +76,7 @@ def _bytes(data: Any) -> bytes | None:
 
 
 def spark_ways(session: SparkSession) -> Callable[[ChainComparison], Iterator[ComparedWay | AbsentWay]]:
-    """Returns a function that returns Spark's ways of a comparison."""
+    """Returns a function that returns Spark's ways for a comparison."""
     return lambda comparison: _ways(session, comparison)
 
 

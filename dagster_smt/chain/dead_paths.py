@@ -168,7 +168,7 @@ def _reached(plan: Plan, stage: Stage, effect: int) -> frozenset[str]:
 
 
 def _holds(record: PlanRecord, sources: frozenset[str]) -> bool:
-    """Returns True if a part of a record comes from one of some input fields."""
+    """Returns True if a part of a record comes from one of the given input fields."""
     cells = [record.topic, record.headers, record.timestamp]
     for _, cell in _cells(record):
         cells.append(cell)

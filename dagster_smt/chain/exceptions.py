@@ -1,4 +1,5 @@
-"""``mask.exceptions``: the part of a chain that lists where masked values may stay, as properties or in YAML."""
+"""``mask.exceptions``: the part of a chain that lists the fields in which masked values may remain, as properties or in
+YAML."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

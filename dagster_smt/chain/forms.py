@@ -1,4 +1,4 @@
-"""Plans a chain for records that carry their own schemas: one plan for all forms of a window, for a table."""
+"""Plans a chain for records that carry their own schemas: a table gets one plan for all forms of a window."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,8 +19,8 @@ class Form:
 
     Attributes:
         topic: The topic.
-        key: Schema of the keys; None if the keys are null or schemaless.
-        value: Schema of the values.
+        key: The schema of the keys; None if the keys are null or schemaless.
+        value: The schema of the values.
         free_key: True if the keys are schemaless.
     """
 
@@ -69,12 +69,13 @@ class EmptyPlan(Plan):
 
 
 FORM = "f"
-"""Rows of a plan with forms apart have a field for each form: ``f0``, ``f1``, …."""
+"""The prefix of a field's name in the rows of a plan that keeps forms apart. Such a row has a field for each form:
+``f0``, ``f1``, …."""
 
 
 @dataclass(frozen=True)
 class FormsPlan(Plan):
-    """A plan for many tables: rows of different schemas stay apart, because no table has rows of all schemas.
+    """A plan for many tables. Rows of different schemas stay apart, because no table has rows of all schemas.
 
     ``rows`` is a struct with one field for each schema that values have after the chain; a row fills one of them.
     """
@@ -226,7 +227,7 @@ def merged_schemas(schemas: Iterable[Schema | None]) -> Schema | None:
 
 
 def _entries(plans: Sequence[Plan]) -> tuple[LedgerEntry, ...]:
-    """Returns the ledger entries with the fields that pattern paths match in any form."""
+    """Returns the ledger entries, each with the fields that its pattern path matches in any form."""
     entries = []
     for same in zip(*(plan.entries for plan in plans), strict=True):
         matched = dict.fromkeys(field for entry in same for field in entry.matched)

@@ -35,12 +35,13 @@ class StagePlan:
     """The plan of one stage, for records of one schema.
 
     Attributes:
-        stage, index: The stage and its position. before, after: The record before and after, if the stage acts.
+        stage, index: The stage and its position.
+        before, after: The record before and after, if the stage acts.
             ``after`` is None if no record can pass.
-        condition: True or False if planning knows whether the stage acts, else an expression.
+        condition: True or False if the plan can tell whether the stage acts, else an expression.
         failure: The reason why no record can pass.
         missing: Configured paths that the schema does not have.
-        matches: By number of ledger entry, the fields that a pattern path matches.
+        matches: By the number of a ledger entry, the fields that its pattern path matches.
         guarded: True if the stage skips records whose side is null, and changes more than that side.
         undecided: True if the predicate fails. Records with a null side then also fail.
     """
@@ -112,10 +113,12 @@ class Plan:
     """The plan of a chain, for records of one schema.
 
     Attributes:
-        chain: The chain. key, value: Input schemas; None if absent or schemaless.
+        chain: The chain.
+        key, value: The input schemas; None if the side is absent or schemaless.
         typed: True if the records have a schema.
         topics: The topics of the records, if known.
-        steps: Stage plans in order; several per stage if there are variants. Empty if schemaless.
+        steps: The stage plans in order, with several for one stage if there are variants. Empty if the records are
+            schemaless.
         results: The record after the chain, for each remaining variant.
         entries: The ledger entries, numbered by position.
         warnings: Warnings about fields that no record can have, and other warnings.
@@ -140,7 +143,8 @@ class Plan:
 
     @cached_property
     def after(self) -> Schema | None:
-        """The schema of the value after the chain, with all variants merged by name; None if schemaless."""
+        """The schema of the value after the chain, with the fields of all variants merged by name; None if the value is
+        schemaless."""
         from dagster_smt.chain.schema_merge import merged_schema
 
         if self.typed:
@@ -218,7 +222,7 @@ class Plan:
 
 
 def leaves(node: Node | None, prefix: str = "") -> list[tuple[str, Cell]]:
-    """Returns every cell of a node with its path. The path of a root that is not a struct is ``(whole)``.
+    """Returns every cell of a node with its path. If the root is not a struct, its path is ``(whole)``.
 
     If a stage has changed the elements of an array or map, the result contains the cells of an element:
     ``items[].sku``.
@@ -268,11 +272,11 @@ def input_record(
     """Returns the symbolic record before a chain or a stage.
 
     Args:
-        key, value: The schemas of the sides; None if absent or schemaless.
+        key, value: The schemas of the sides; None if a side is absent or schemaless.
         topics: The topics of the records, if known.
         kind: ``sink`` or ``source``.
         nullable: True if sides can be null although their schema requires a value.
-        marks: The marks of earlier stages on the sides.
+        marks: The marks that earlier stages have set on the sides.
     """
     topic: Expr = Const(topics[0], STRING) if len(topics) == 1 else Ref(("topic",))
     return PlanRecord(
@@ -324,7 +328,7 @@ def plan_stage(
         stage, index: The stage and its position.
         record: The record before the stage.
         first: Number of the stage's first ledger entry.
-        free: Sides that are not null, but have no schema.
+        free: The sides that are not null, but have no schema.
         variant: The result of ``CodeTransform.variant`` for a real record; None if only schemas are known.
 
     Raises:
@@ -483,10 +487,10 @@ class _Fold:
     rejected if a stage failed and all remaining variants are spared.
 
     Attributes:
-        records: The variants that rows can be in before the next stage.
+        records: The variants in which rows can be before the next stage.
         count: The number of variants so far, which is also the number of the next variant.
         blocked: True if a stage rejects all rows that reach it, except the rows of spared variants.
-        spared: Variants whose rows all have a null key or value.
+        spared: The variants whose rows all have a null key or value.
     """
 
     def __init__(self, chain: Chain):
@@ -509,7 +513,7 @@ class _Fold:
                 following.update(variants)
                 if variant in self.spared or (plan.spares is not None and plan.condition is True):
                     self.spared.update(variants)
-            # as soon as a variant with ordinary rows remains, an earlier failure concerns only other rows
+            # as long as a variant with ordinary rows remains, an earlier failure concerns only other rows
             self.blocked &= following.keys() <= self.spared
             self.records = following
             if len(following) > MAX_VARIANTS:
@@ -564,7 +568,7 @@ class _Fold:
         return results
 
     def missing(self) -> list[Problem]:
-        """Returns the warnings for configured fields that no variant has."""
+        """Returns the warnings about configured fields that no variant has."""
         stages: dict[int, list[StagePlan]] = {}
         for step in self.steps:
             stages.setdefault(step.plan.index, []).append(step.plan)
@@ -577,7 +581,7 @@ class _Fold:
         return problems
 
     def matched(self, entries: tuple[LedgerEntry, ...]) -> tuple[LedgerEntry, ...]:
-        """Returns the ledger entries with the fields that pattern paths match."""
+        """Returns the ledger entries, each with the fields that its pattern path matches."""
         routes: dict[int, dict[str, None]] = {}
         for step in self.steps:
             for number, fields in step.plan.matches.items():
@@ -613,7 +617,7 @@ def _spares_nulls(plan: StagePlan) -> bool:
 
 
 def _nullable(record: PlanRecord, side: str) -> PlanRecord:
-    """Returns the record with a side that can be null."""
+    """Returns the record after marking a side as nullable."""
     if side == "key":
         return replace(record, key=record.key and replace(record.key, nullable=True))
     return replace(record, value=record.value and replace(record.value, nullable=True))

@@ -1,6 +1,6 @@
 """``plugin.version`` (KIP-891).
 
-Each class has one version here: that of the Kafka release whose results we reproduce.
+Each class has one version here: the version of the Kafka release whose results we reproduce.
 """
 
 import re
@@ -14,7 +14,8 @@ _RANGE = re.compile(r"([\[(])([\d.]*),([\d.]*)([\])])")
 
 
 def version_problems(text: object, place: str) -> list[Problem]:
-    """Returns the problem of a version, a range (``[4.0,5.0)``) or ``latest`` that does not include our version."""
+    """Returns a problem if a version, or a range such as ``[4.0,5.0)``, does not include our version; ``latest`` is
+    also accepted as a version."""
     if text is None or _admits(trim(str(text))):
         return []
     statement = f"the chain requires version {text}, but results here are those of Kafka {KAFKA}"

@@ -44,7 +44,8 @@ def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
 
 
 def syntax_hint(transform: Options, path: str, known: Iterable[str] | None = None) -> str:
-    """Returns the hint for a pattern, or a path with dots, that was read as one name; empty for any other path.
+    """Returns the hint for a pattern, or for a path with dots, that has been read as one name; empty for any other
+    path.
 
     Args:
         transform: The stage's transform.
@@ -64,7 +65,7 @@ def syntax_hint(transform: Options, path: str, known: Iterable[str] | None = Non
 
 
 def pattern_hint(version: str) -> str:
-    """Returns the hint for a pattern that was read as a plain name.
+    """Returns the hint for a pattern that has been read as a plain name.
 
     Args:
         version: The version of the path syntax; empty for a transform that has only one syntax.

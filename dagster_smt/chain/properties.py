@@ -9,7 +9,7 @@ def written_comment(text: str) -> str:
 
 
 def written_property(key: str, value: str) -> str:
-    """Returns a line that ``read_properties`` and ``java.util.Properties`` read as this key and value."""
+    """Returns the line that ``read_properties`` and ``java.util.Properties`` read as this key and value."""
     return f"{_escaped(key, ' :=')}={_escaped(value)}"
 
 

@@ -1,4 +1,5 @@
-"""The masks and drops of a chain, in a form that runs can compare: their identity, and the masks that a chain lacks."""
+"""Compares the masks and drops of chains: gives each an identity that later runs recognize, and finds the masks that a
+chain lacks."""
 
 import hashlib
 import json
@@ -17,7 +18,7 @@ from dagster_smt.model.reports.run_report import LedgerEntry
 HIDES = ("masked", "dropped")
 """The actions that remove values."""
 WHOLLY = "wholly"
-"""The form of a drop, and of a mask that writes a constant: nothing of the value is left."""
+"""The form of a drop, and of a mask that writes a constant. Both leave nothing of the value."""
 _PATH_OPTIONS = ("fields", "field.syntax.version", "strict_paths")
 """The options that determine which fields a stage masks, but not how."""
 
@@ -79,7 +80,7 @@ def _hidden(chain: Chain) -> Iterator[tuple[int, tuple[str, ...], str, bool]]:
 
 
 def _openings(chain: Chain) -> set[tuple[str, ...]]:
-    """Returns the stages that open encrypted values or tokens: each with its options and its condition."""
+    """Returns the stages that open encrypted values or tokens, each with its options and its condition."""
     openings: set[tuple[str, ...]] = set()
     for stage in chain.stages:
         if _has_rule(stage, "opens"):

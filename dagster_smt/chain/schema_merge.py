@@ -9,7 +9,7 @@ from dagster_smt.model.schema import Schema, Type, optional
 
 
 def merged_schema(nodes: Sequence[Node]) -> Schema | None:
-    """Returns one schema for all variants. A field that some variants lack is optional.
+    """Returns one schema for all variants. A field that is missing in some variants is optional.
 
     Raises:
         PlanError: SMT203, for every field that has two types.
@@ -55,7 +55,7 @@ def merge(a: Schema, b: Schema, path: str, problems: list[Problem]) -> Schema:
 
 
 def _wider_decimal(a: Schema, b: Schema) -> Schema:
-    """Returns the decimal with more digits. A decimal without a precision may have any number of digits."""
+    """Returns the decimal schema with more digits. A decimal without a precision may have any number of digits."""
     if a.precision is None or (b.precision is not None and b.precision < a.precision):
         return a
     return b

@@ -1,4 +1,4 @@
-"""Options of foreign stages, checked by the class's own ``ConfigDef`` in a short Java process."""
+"""Checks the options of foreign stages with the class's own ``ConfigDef``, in a short-lived Java process."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from dagster_smt.foreign.segment import Classes, operation, setup_of, tested_by_
 
 
 def classes_for(settings: ForeignSettings) -> Classes:
-    """Returns where the classes of a chain are. Coordinates that are not there yet are fetched.
+    """Returns the location of a chain's classes. Coordinates that have not been fetched yet are fetched.
 
     Raises:
         ConfigError: SMT027, an entry of ``smt_jars`` is wrong.
@@ -22,21 +22,21 @@ def classes_for(settings: ForeignSettings) -> Classes:
 
 
 def check_options(chain: Chain) -> tuple[Problem, ...]:
-    """Checks the options of all foreign stages of a chain; returns warnings about options that a class does not know.
+    """Checks the options of all foreign stages of a chain. Returns warnings about options that a class does not know.
 
     Raises:
         ConfigError: Classes are missing or cannot be created, or options are wrong. The error has all problems.
         UnsupportedError: SMT642, there is no Java; SMT960, jars cannot be fetched.
-        EngineError: SMT643, the process of the stages ended.
+        EngineError: SMT643, the process of the stages has ended.
     """
     return tuple(warning for _, _, warning in unknown_options(chain))
 
 
 def unknown_options(chain: Chain) -> list[tuple[int, str, Problem]]:
-    """Checks as ``check_options``; returns the options that a class does not know.
+    """Checks options like ``check_options``, but returns the options that a class does not know.
 
     Returns:
-        The index of the stage, the option, and a warning, for each option of a transform or predicate.
+        For each such option of a transform or predicate: the index of the stage, the option, and a warning.
     """
     stages = {}
     for index, stage in enumerate(chain.stages):
@@ -75,7 +75,7 @@ def unknown_options(chain: Chain) -> list[tuple[int, str, Problem]]:
 
 
 def class_problems(answers: Sequence[Sequence[Any]], stages: Mapping[int, Stage]) -> list[Problem]:
-    """Returns the problems that the host has found, at the places of the stages."""
+    """Returns the problems that the host has found, each with the location of its stage."""
     problems = []
     for answer in answers:
         problems.append(_problem(*answer, stage=stages.get(answer[0])))

@@ -1,7 +1,7 @@
 """The host: a Java process that runs foreign stages for this Python process.
 
-A process of its own, because a stage may print, exit, never return or leave threads behind (decision 35). Requests and
-answers are frames of MessagePack. The host ends with this process, whatever a stage is doing.
+Foreign stages need a separate process, because a stage may print, exit, never return or leave threads behind (decision
+35). Requests and answers are frames of MessagePack. The host ends when this process ends, whatever a stage is doing.
 """
 
 import atexit
@@ -21,7 +21,8 @@ from dagster_smt.errors import EngineError, Problem, UnsupportedError
 from dagster_smt.foreign.maven import java
 
 OPTIONS, OUTPUT = "DAGSTER_SMT_HOST_OPTIONS", "DAGSTER_SMT_HOST_OUTPUT"
-"""Environment variables: options of Java for the host; ``show``: what stages print goes to standard error."""
+"""Environment variables. The first contains Java options for the host. If the second is ``show``, the output of stages
+is printed to standard error."""
 JAR = Path(__file__).parents[1] / "jvm" / "dagster_smt.jar"
 MAIN = "dagstersmt.foreign.Host"
 _JAVA = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-Dfile.encoding=UTF-8", "-Duser.timezone=UTC",
@@ -36,8 +37,8 @@ class HostDiedError(Exception):
 
     Attributes:
         why: ``exit`` if a stage has ended the process, ``timeout`` if a stage took too long, else ``unknown``.
-        record: Position of the record in the batch; None if nobody knows.
-        stage: Index of the stage; None if nobody knows.
+        record: The position of the record in the batch; None if unknown.
+        stage: The index of the stage; None if unknown.
     """
 
     def __init__(self, why: str = "unknown", record: int | None = None, stage: int | None = None):
@@ -85,14 +86,14 @@ class Host:
         return self.send(_encoder.encode(request))
 
     def send(self, request: bytes, decoder: Any = _decoder) -> list[Any]:
-        """Sends an encoded request, and returns the answer without its name; raises as ``call``."""
+        """Sends an encoded request, and returns the answer without its name. Raises the same errors as ``call``."""
         with self.lock:
             assert self.process.stdin is not None
             try:
                 self.process.stdin.write(_LENGTH.pack(len(request)))
                 self.process.stdin.write(request)
                 self.process.stdin.flush()
-            except OSError:  # the host may have said why before it ended
+            except OSError:  # the host may have reported the reason before it ended
                 pass
             head = self.answers.read(_LENGTH.size)
             if len(head) < _LENGTH.size:
@@ -108,11 +109,11 @@ class Host:
 
     @property
     def alive(self) -> bool:
-        """True if the process runs."""
+        """True if the process is running."""
         return self.process.poll() is None
 
     def end(self) -> None:
-        """Ends the process at once."""
+        """Ends the process immediately."""
         atexit.unregister(self.end)
         if self.process.poll() is None:
             self.process.kill()
@@ -121,7 +122,7 @@ class Host:
             if pipe is not None and not pipe.closed:
                 try:
                     pipe.close()
-                except OSError:  # the last request did not arrive
+                except OSError:  # the last request has not arrived
                     continue
 
 
@@ -129,14 +130,14 @@ _hosts: dict[tuple[int, tuple[Path, ...]], Host] = {}
 
 
 def host_of(jars: Sequence[Path]) -> Host:
-    """Returns the host of this process for these jars of Connect; starts it if there is none.
+    """Returns this process's host for these jars of Connect. Starts the host if it is not running.
 
     Raises:
         UnsupportedError: SMT642, the host cannot start.
     """
     if not JAR.is_file():
         raise _no_host("this installation has no jar of the host")
-    key = (os.getpid(), tuple(jars))  # a fork has no host of its own
+    key = (os.getpid(), tuple(jars))  # a forked process must not use its parent's host
     host = _hosts.get(key)
     if host is None or not host.alive:
         host = _hosts[key] = Host(key[1])
@@ -149,6 +150,6 @@ def _no_host(statement: str) -> UnsupportedError:
 
 
 def not_started(died: HostDiedError) -> EngineError:
-    """Returns the error of a host that ends before it has run a record."""
+    """Returns the error for a host that ends before it has run a record."""
     hint = f"Connect 4 needs Java 17; set {OUTPUT}=show to see what the process prints"
     return EngineError(Problem("SMT643", "foreign stages", f"their process ended while it started ({died.why})", hint))

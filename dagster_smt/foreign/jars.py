@@ -1,9 +1,10 @@
-"""From ``smt_jars`` to plug-ins: which jars belong together, and which classes they have. Needs no JVM.
+"""Finds the plug-ins of ``smt_jars``: the jars that belong together, and the classes that they contain. Needs no JVM.
 
 An entry is one of
 
-- a jar: a plug-in of its own;
-- a folder, as in Connect's ``plugin.path``: each folder in it is a plug-in, and the jars directly in it are one more;
+- a jar, which is a plug-in of its own;
+- a folder, as in Connect's ``plugin.path``: each subfolder is a plug-in, and the jars directly in the folder are
+another;
 - Maven coordinates ``group:artifact:version``: the artifact with its dependencies.
 """
 
@@ -25,15 +26,15 @@ class Plugin:
     """Jars whose classes are loaded together, apart from those of other plug-ins.
 
     Attributes:
-        name: The entry of ``smt_jars``, and the folder below it.
-        jars: The jars, in a fixed order; empty for coordinates that nobody has fetched yet.
+        name: The entry of ``smt_jars``, and the subfolder.
+        jars: The jars, in a fixed order; empty for coordinates that have not been fetched yet.
     """
 
     name: str
     jars: tuple[Path, ...]
 
     def has(self, class_name: str) -> bool:
-        """Returns whether one of the jars has a class."""
+        """Returns True if one of the jars contains a class."""
         for jar in self.jars:
             if class_name in classes_of(jar, jar.stat().st_mtime_ns):
                 return True
@@ -46,10 +47,10 @@ def plugins_of(entries: Iterable[str], base: Path | None = None, *, fetch: bool 
     Args:
         entries: The entries.
         base: The folder that relative paths start from; None: the current folder.
-        fetch: True to fetch coordinates that are not there yet. That starts a JVM.
+        fetch: True to fetch coordinates that have not been fetched yet, which starts a JVM.
 
     Raises:
-        ConfigError: SMT027, entries are no jars, folders or coordinates. The error has all of them.
+        ConfigError: SMT027, some entries are not jars, folders or coordinates. The error lists all of them.
         UnsupportedError: SMT960, coordinates cannot be fetched.
     """
     plugins: list[Plugin] = []
@@ -110,7 +111,7 @@ def _archives(folder: Path) -> tuple[Path, ...]:
 
 @lru_cache(maxsize=512)
 def classes_of(jar: Path, modified: int) -> frozenset[str]:
-    """Returns the names of the classes in a jar; ``modified`` is the time of its last change."""
+    """Returns the names of the classes in a jar. ``modified`` is the time of the jar's last change."""
     try:
         with zipfile.ZipFile(jar) as archive:
             names = archive.namelist()
@@ -124,7 +125,7 @@ def classes_of(jar: Path, modified: int) -> frozenset[str]:
 
 
 def plugin_with(plugins: Sequence[Plugin], class_name: str) -> Plugin | None:
-    """Returns the first plug-in that has a class; None if none has it."""
+    """Returns the first plug-in that contains a class; None if no plug-in contains it."""
     for plugin in plugins:
         if plugin.has(class_name):
             return plugin
@@ -132,10 +133,10 @@ def plugin_with(plugins: Sequence[Plugin], class_name: str) -> Plugin | None:
 
 
 def connect_jars(version: str, *, fetch: bool = True) -> tuple[Path, ...]:
-    """Returns Kafka Connect's own jars: its interface, its converter for JSON and its transforms.
+    """Returns Kafka Connect's own jars: its API, its JSON converter and its transforms.
 
     Raises:
-        UnsupportedError: SMT960, they cannot be fetched.
+        UnsupportedError: SMT960, the jars cannot be fetched.
     """
     artifacts = ("connect-json", "connect-transforms")
     if fetch:

@@ -1,4 +1,5 @@
-"""Artifacts of Maven Central with their dependencies, through the Ivy that PySpark ships; each is fetched once."""
+"""Fetches artifacts from Maven Central with their dependencies, through the Ivy that PySpark ships. Each artifact is
+fetched only once."""
 
 import os
 import re
@@ -15,12 +16,12 @@ _COORDINATES = re.compile(r"([\w.-]+):([\w.-]+):([\w.+-]+)")
 
 
 def cache_folder() -> Path:
-    """Returns the folder in which jars stay between runs."""
+    """Returns the folder in which jars are kept between runs."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dagster_smt"
 
 
 def coordinates_of(text: str) -> tuple[str, str, str] | None:
-    """Returns group, artifact and version of ``group:artifact:version``; None for another text."""
+    """Returns the group, artifact and version of ``group:artifact:version``; None for a string in a different form."""
     match = _COORDINATES.fullmatch(text)
     if match is None:
         return None
@@ -29,24 +30,24 @@ def coordinates_of(text: str) -> tuple[str, str, str] | None:
 
 
 def folder_of(group: str, artifacts: Sequence[str], version: str, folder: Path | None = None) -> Path:
-    """Returns the folder of jars of some artifacts, which exists once the artifacts are fetched."""
+    """Returns the folder for the jars of some artifacts. The folder exists once the artifacts have been fetched."""
     return (folder or cache_folder()) / f"{_project(group)}-{version}-{'-'.join(artifacts)}"
 
 
 def fetch_from_maven(group: str, artifacts: Sequence[str], version: str, folder: Path | None = None) -> Path:
-    """Fetches artifacts of Maven Central with their dependencies, once.
+    """Fetches artifacts from Maven Central with their dependencies, unless they have already been fetched.
 
     Args:
         group: The group of the artifacts, such as ``org.apache.kafka``.
         artifacts: The names of the artifacts.
         version: The version of the artifacts.
-        folder: Where to keep them.
+        folder: The folder in which to keep the jars.
 
     Returns:
-        A folder of jars.
+        The folder with the jars.
 
     Raises:
-        UnsupportedError: SMT960, the jars cannot be had.
+        UnsupportedError: SMT960, the jars cannot be fetched.
     """
     cache = folder or cache_folder()
     jars = folder_of(group, artifacts, version, folder)
@@ -63,7 +64,7 @@ def fetch_from_maven(group: str, artifacts: Sequence[str], version: str, folder:
 
 
 def _project(group: str) -> str:
-    """Returns the last part of a group: ``kafka`` of ``org.apache.kafka``."""
+    """Returns the last part of a group, such as ``kafka`` for ``org.apache.kafka``."""
     return group.rpartition(".")[2]
 
 
@@ -88,7 +89,8 @@ def _jars_of_pyspark() -> Path:
 
 
 def java() -> str:
-    """Returns the path of the Java that Spark would start, or that has started this Python worker."""
+    """Returns the path of the Java that Spark would start. In a Python worker, returns the Java that started this
+    worker."""
     home = os.environ.get("JAVA_HOME")
     if home:
         return str(Path(home) / "bin" / "java")

@@ -1,4 +1,4 @@
-"""A segment: adjacent foreign stages, which the host runs together on each record."""
+"""Runs a segment: adjacent foreign stages, which the host runs together on each record."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -21,14 +21,14 @@ PASSED, DROPPED, FAILED, UNTESTED = range(4)
 _KEY, _VALUE, _TOPIC, _PARTITION, _TIMESTAMP, _HEADERS = 1, 2, 4, 8, 16, 32
 _CHANGE = 0
 UNTESTED_STAGE = -9
-"""The stage of a record that a foreign predicate keeps from a stage of ours."""
+"""The stage number for a record to which a stage of ours does not apply, because of a foreign predicate."""
 MOST_RESTARTS = 20
-"""So many stages may end their process in one task, before the task fails."""
+"""The number of times that stages may end their process in one task. After that, the task fails."""
 
 
 @dataclass(frozen=True)
 class Classes:
-    """Where the host finds classes.
+    """The locations of the classes for the host.
 
     Attributes:
         connect: Kafka Connect's own jars.
@@ -40,21 +40,21 @@ class Classes:
 
 
 class Lost(NamedTuple):
-    """A record that a stage dropped, or refused with a problem."""
+    """A record that a stage has dropped, or has rejected with a problem."""
 
     stage: int
     problem: Problem | None = None
 
 
 class _Changes(NamedTuple):
-    """The changes of a segment's stages to a record: bits of the ledger, and a text that names the fields."""
+    """The changes of a segment's stages to a record: the bits of the ledger, and a text that names the fields."""
 
     bits: int
     text: str
 
 
 def operation(index: int, stage: Stage, plugins: Sequence[Plugin], *, test: bool = True) -> list[Any]:
-    """Returns a stage as the host reads it; without ``test`` the predicate is left out."""
+    """Returns a stage in the form that the host reads. Without ``test``, the predicate is left out."""
     transform = stage.transform if isinstance(stage.transform, ForeignTransform) else None
     predicate = stage.predicate if test else None
     return [index, stage.negate, _part(transform, plugins), _part(predicate, plugins)]
@@ -69,7 +69,7 @@ def _part(plugin: Options | None, plugins: Sequence[Plugin]) -> list[Any] | None
 
 
 def tested_by_host(stage: Stage) -> bool:
-    """Returns whether the host can test the predicate of a stage: one from a jar, or one of Kafka's own."""
+    """Returns True if the host can test the predicate of a stage, because it comes from a jar or is Kafka's own."""
     predicate = stage.predicate
     return (
         predicate is None
@@ -79,7 +79,7 @@ def tested_by_host(stage: Stage) -> bool:
 
 
 def setup_of(operations: list[Any], classes: Classes, settings: ForeignSettings) -> list[Any]:
-    """Returns what the host needs to open a segment."""
+    """Returns the data that the host needs to open a segment."""
     return [
         settings.stage_timeout_ms,
         settings.retry_timeout_ms,
@@ -91,13 +91,13 @@ def setup_of(operations: list[Any], classes: Classes, settings: ForeignSettings)
 
 
 class ForeignSegment:
-    """A segment that is ready to run. It opens with its first batch.
+    """A segment that is ready to run. The host opens the segment with its first batch.
 
     Args:
-        operations: The stages, as ``operation`` gives them.
-        entries: By index of a stage, the number of its ledger entry.
+        operations: The stages, as returned by ``operation``.
+        entries: By the index of a stage, the number of its ledger entry.
         classes: Where the classes are.
-        settings: Those of the chain.
+        settings: The settings of the chain.
     """
 
     def __init__(self, operations: list[Any], entries: dict[int, int], classes: Classes, settings: ForeignSettings):
@@ -110,13 +110,13 @@ class ForeignSegment:
         self.sets: list[_Changes] = []
 
     def run(self, records: Sequence[Record]) -> dict[int, Lost]:
-        """Runs records, which are changed in place; returns those that are lost, by position.
+        """Runs the stages on records, which are changed in place. Returns the lost records by position.
 
-        If a stage ends the host or never returns, its record fails, and the others run again from the start of the
-        batch: what a stage remembers of them is gone with the host.
+        If a stage ends the host or never returns, its record fails. All other records of the batch run again from the
+        start, because the memory of the stages is lost with the host.
 
         Raises:
-            EngineError: SMT643, the host cannot run; SMT644, too many stages ended their process.
+            EngineError: SMT643, the host cannot run; SMT644, too many stages have ended their process.
         """
         lost: dict[int, Lost] = {}
         waiting = list(range(len(records)))
@@ -140,7 +140,7 @@ class ForeignSegment:
         return lost
 
     def _halves(self, records: list[Record], numbers: list[int], died: HostDiedError) -> dict[int, Lost]:
-        """Finds the record that ends the host without a word, as ``Runtime.halt`` or too little memory does."""
+        """Finds the record that ends the host without a message, as ``Runtime.halt`` or a lack of memory does."""
         if len(records) == 1:
             return {numbers[0]: Lost(self.operations[0][0], self._problem_of(died))}
         lost, middle = {}, len(records) // 2
@@ -177,10 +177,10 @@ class ForeignSegment:
         return list(answers)
 
     def call_plain(self, request: list[Any]) -> list[Any]:
-        """Sends a whole batch as columns, and returns the answer.
+        """Sends a whole batch as columns, and returns the host's answer.
 
         Raises:
-            HostDiedError: A stage ended the host.
+            HostDiedError: A stage has ended the host.
         """
         host = self._ready()
         try:
@@ -210,13 +210,13 @@ class ForeignSegment:
             if problem[2] != "unknown":
                 failures.append(problem)
         if failures:
-            # the options were checked before the run, so this machine has other jars than the driver
+            # the options were checked before the run, so this machine's jars differ from the driver's
             statement = f"a class cannot be used here: {failures[0][4]}"
             hint = "give all machines the same jars"
             raise EngineError(Problem("SMT646", f"stage {failures[0][0] + 1}", statement, hint))
 
     def note(self, fresh: list[list[Any]]) -> None:
-        """Notes changes and sets of changes that the host has numbered."""
+        """Stores the changes and sets of changes that the host has numbered."""
         for kind, *rest in fresh:
             if kind == _CHANGE:
                 stage, action, side, path = rest
@@ -229,7 +229,7 @@ class ForeignSegment:
             self.sets.append(_Changes(bits, "\n".join(map(json.dumps, of_record))))
 
     def _apply(self, record: Record, answer: list[Any]) -> Lost | None:
-        """Changes a record as the host says; returns why it is lost, if it is."""
+        """Changes a record according to the host's answer. If the record is lost, returns the reason."""
         status, *rest = answer
         if status == UNTESTED:
             return Lost(UNTESTED_STAGE)
@@ -274,12 +274,12 @@ class ForeignSegment:
         return header_received(header, self.schemas)
 
     def close(self) -> None:
-        """Closes the stages, as Connect does with its task."""
+        """Closes the stages, as Connect does at the end of a task."""
         host, self.host = self.host, None
         if host is not None and host.alive:
             try:
                 host.call("close", self.number)
-            except HostDiedError:  # a stage that ends the process while it closes is closed
+            except HostDiedError:  # a stage that ends the process during its close is closed
                 return
 
 
@@ -288,7 +288,7 @@ def thrown(exception: str, message: str | None) -> Problem:
 
     Args:
         exception: The class of the exception.
-        message: The message, if it cannot quote the record; else None.
+        message: The message, or None if the message could quote the record.
     """
     statement = f"the class threw {exception}"
     if message:

@@ -1,4 +1,4 @@
-"""Foreign transforms and predicates as stages of a chain: a class's name, and its options as they are written."""
+"""Foreign transforms and predicates as stages of a chain. Each consists of a class name and the options as written."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -11,14 +11,14 @@ from dagster_smt.effects.code import Code, CodePredicate, CodeTransform
 ANY = "(any field)"
 """The path of the ledger entry that counts the records in which a foreign stage changed anything."""
 _HIDING = ("mask", "hash", "encrypt", "cipher", "redact", "anonymi", "tokeni", "pseudonym", "obfuscat")
-"""Parts of the names of classes that hide values, in lower case."""
+"""Parts of class names that indicate that a class hides values, in lower case."""
 _PARTS: Parts = frozenset({"key", "value", "metadata", "timestamp_type", "headers"})
 
 
 class ForeignTransform(CodeTransform):
     """A transform of Kafka Connect that runs from its jar.
 
-    Nothing is known of it before it runs: it may read and change every part of a record.
+    Nothing is known about the transform before it runs: it may read and change every part of a record.
     """
 
     sided = False
@@ -33,7 +33,7 @@ class ForeignTransform(CodeTransform):
 
     @property
     def hides(self) -> bool:
-        """True if the name of the class says that it hides values."""
+        """True if the name of the class indicates that it hides values."""
         name = self.connect_class.rpartition(".")[2].lower()
         return any(word in name for word in _HIDING)
 
@@ -66,19 +66,19 @@ def _class(base: type[Any], connect_class: str) -> type[Any]:
 
 
 def foreign_transform(connect_class: str, written: tuple[tuple[str, str], ...] = ()) -> ForeignTransform:
-    """Returns the transform of a class with its options as texts."""
+    """Returns the transform of a class, with its options as strings."""
     transform: ForeignTransform = _class(ForeignTransform, connect_class)(written=written)
     return transform
 
 
 def foreign_predicate(connect_class: str, written: tuple[tuple[str, str], ...] = ()) -> ForeignPredicate:
-    """Returns the predicate of a class with its options as texts."""
+    """Returns the predicate of a class, with its options as strings."""
     predicate: ForeignPredicate = _class(ForeignPredicate, connect_class)(written=written)
     return predicate
 
 
 def option_texts(options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """Returns options as properties spell them: YAML may have numbers, truth values, lists and pairs."""
+    """Returns options as they are written in properties. In YAML, options may be numbers, booleans, lists and pairs."""
     texts = []
     for key, value in options.items():
         if value is None:

@@ -1,8 +1,8 @@
-"""Records on their way to the host and back, in MessagePack, without loss.
+"""Converts records for the host to MessagePack and back, without loss.
 
-A schema travels once and has a number: those of Python from 0 on, those of Java from -1 down. A value with a schema is
-plain MessagePack, as the schema says what it is. A value without a schema travels as the text of JSON, or with
-extensions for the types that JSON does not have.
+A schema is sent only once, and has a number. Python's schemas are numbered from 0 upwards, Java's from -1 downwards. A
+value with a schema is plain MessagePack, because the schema determines its type. A value without a schema is sent as
+JSON text, or with extensions for types that JSON lacks.
 """
 
 import math
@@ -20,7 +20,7 @@ from dagster_smt.values.headers.fields import header_as_read
 from dagster_smt.values.json.lazy import decode_whole, encode
 
 JSON, INT8, INT16, INT32, FLOAT32, DECIMAL, DATE, PAIRS, NOT_FINITE = range(1, 10)
-"""Extensions of MessagePack, as in ``Free.java``."""
+"""Extension types of MessagePack, as in ``Free.java``."""
 TIMESTAMP_TYPES = {None: 0, "NoTimestampType": 0, "CreateTime": 1, "LogAppendTime": 2}
 _TYPES = tuple(Type)
 _ORDINALS = {type_: number for number, type_ in enumerate(_TYPES)}
@@ -30,7 +30,7 @@ _SIZES = {INT8: ">b", INT16: ">h", INT32: ">i"}
 
 
 def _plain(value: Any) -> Any:
-    """Returns a value of a schema in a type that MessagePack has."""
+    """Converts a value of a schema to a type that MessagePack supports."""
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
@@ -43,7 +43,7 @@ def _plain(value: Any) -> Any:
 
 
 def _ext(code: int, data: memoryview) -> Any:
-    """Returns the value of an extension."""
+    """Returns the value that an extension contains."""
     if code == JSON:
         return decode_whole(bytes(data))
     if code == DECIMAL:
@@ -65,7 +65,7 @@ decoder = msgspec.msgpack.Decoder(ext_hook=_ext)
 
 
 class Schemas:
-    """The schemas that both sides know."""
+    """The schemas that Python and the host know."""
 
     def __init__(self) -> None:
         self.numbers: dict[int, tuple[int, Schema]] = {}
@@ -74,7 +74,7 @@ class Schemas:
         self.fresh: list[list[Any]] = []
 
     def number(self, schema: Schema | None) -> int | None:
-        """Returns the number of a schema. A schema without a number gets one, and travels with the next batch."""
+        """Returns the number of a schema. A schema without a number gets one, and is sent with the next batch."""
         if schema is None:
             return None
         known = self.numbers.get(id(schema))
@@ -91,7 +91,7 @@ class Schemas:
         return fresh
 
     def receive(self, schemas: list[list[Any]]) -> None:
-        """Notes schemas that the host has numbered."""
+        """Stores the schemas that the host has numbered."""
         for number, data in schemas:
             schema = _schema_received(data)
             self.numbers[id(schema)] = (number, schema)
@@ -103,7 +103,7 @@ class Schemas:
 
     @property
     def full(self) -> bool:
-        """True if there are so many schemas that a new segment is better."""
+        """True if there are so many schemas that a new segment should be opened."""
         return len(self.by_number) > _MOST
 
 
@@ -155,17 +155,17 @@ def _schema_received(data: list[Any]) -> Schema:
 
 
 def schema_bytes(schema: Schema) -> bytes:
-    """Returns a schema as bytes, which are the same for equal schemas."""
+    """Returns a schema as bytes. Equal schemas have the same bytes."""
     return encoder.encode(_sent(schema))
 
 
 def schema_of_bytes(data: bytes) -> Schema:
-    """Reads what ``schema_bytes`` wrote."""
+    """Reads a schema from the result of ``schema_bytes``."""
     return _schema_received(decoder.decode(data))
 
 
 def outgoing(schema: Schema | None) -> Convert | None:
-    """Returns a function from a value to data for MessagePack; None if the value is such data already."""
+    """Returns a function that converts a value to data for MessagePack; None if the value needs no conversion."""
     if schema is None:
         return _or_null(free)
     if schema.type is Type.ARRAY:
@@ -181,9 +181,9 @@ def outgoing(schema: Schema | None) -> Convert | None:
 
 
 def incoming(schema: Schema | None) -> Convert | None:
-    """Returns a function from data of MessagePack to a value; None if the data is the value."""
+    """Returns a function that converts data from MessagePack to a value; None if the data needs no conversion."""
     if schema is None:
-        return None  # the decoder has read its extensions
+        return None  # the decoder has already read its extensions
     if schema.logical == "Decimal":
         return _or_null(Decimal)
     if schema.logical is not None:
@@ -242,7 +242,8 @@ def _fields(fields: Mapping[str, Convert | None]) -> Convert | None:
 
 
 def free(value: Any) -> Any:
-    """Returns a value without a schema as data for MessagePack: one JSON text if JSON has all its types."""
+    """Returns a value without a schema as data for MessagePack. If JSON supports all its types, the result is one JSON
+    text."""
     if value is None:
         return None
     if _is_json(value):
@@ -293,7 +294,7 @@ _EXTENSIONS: dict[type, Callable[[Any], tuple[int, bytes]]] = {
 
 
 def sent_record(record: Record, schemas: Schemas) -> bytes:
-    """Returns a record as the host reads it."""
+    """Returns a record in the form that the host reads."""
     return encoder.encode(
         [
             record.topic,
@@ -325,9 +326,9 @@ def _header(header: Header, schemas: Schemas) -> list[Any]:
 
 
 def header_received(data: list[Any], schemas: Schemas) -> Header:
-    """Returns a header as the host has sent it: a name, and bytes or a schema and a value.
+    """Returns the header that the host has sent: a name, and either bytes or a schema and a value.
 
-    A struct with another schema than its header brings that schema, too.
+    If a struct's schema differs from its header's schema, the host also sends the struct's schema.
     """
     name, *rest = data
     if len(rest) == 1:
@@ -342,7 +343,7 @@ def header_received(data: list[Any], schemas: Schemas) -> Header:
 
 
 def datum_received(number: int | None, data: Any, schemas: Schemas) -> tuple[Schema | None, Any]:
-    """Returns (schema, value) as the host has sent them."""
+    """Returns the (schema, value) that the host has sent."""
     if number is None:
         return None, data
     return schemas.by_number[number], _of(schemas.converts[number][1], data)

@@ -1,4 +1,4 @@
-"""Numbers and booleans as Kafka's serializers write them: each type has a fixed length."""
+"""Reads and writes numbers and booleans as Kafka's serializers do. Each type has a fixed length."""
 
 import struct
 from collections.abc import Callable

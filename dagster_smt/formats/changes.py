@@ -1,4 +1,4 @@
-"""Reads change data: a message of ``debezium-json`` or ``canal-json`` becomes its row and its metadata."""
+"""Reads change data: turns a message of ``debezium-json`` or ``canal-json`` into its row and its metadata."""
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -41,7 +41,7 @@ def change_reader(form: Format) -> Convert:
 
 
 def _debezium(data: Any) -> Message:
-    """Returns the payload, with the text of its schema as ``(schema)``."""
+    """Returns the payload, to which the text of its schema is added as ``(schema)``."""
     if isinstance(data, dict) and isinstance(data.get("payload"), dict) and "schema" in data:
         schema = data["schema"]
         data = {**data["payload"], "(schema)": None if schema is None else encoder.encode(schema).decode()}
@@ -112,7 +112,8 @@ def _taker(name: str, form: Format) -> Take:
 
 
 def _changed(message: Message) -> list[str] | None:
-    """Returns the names of fields that differ between the rows before and after; None if one of the rows is missing."""
+    """Returns the names of the fields that differ between the rows before and after; None if one of the rows is
+    missing."""
     before, after = message.get("before"), message.get("after")
     if not isinstance(before, dict) or not isinstance(after, dict):
         return None

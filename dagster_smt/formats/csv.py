@@ -1,4 +1,4 @@
-"""Reads and writes CSV: a record is one line, with the columns of its schema in order."""
+"""Reads and writes CSV. A record is one line, with the columns of its schema in order."""
 
 import base64
 import csv

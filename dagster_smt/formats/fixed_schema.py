@@ -43,7 +43,7 @@ def described(form: Format) -> Avro | Protobuf | None:
 
 
 def descriptor_files(text: str) -> list[bytes]:
-    """Returns the files of a set of descriptors in base64.
+    """Returns the files of a descriptor set in base64.
 
     Raises:
         ConfigError: SMT273 if the string is not such a set.
@@ -67,7 +67,7 @@ class DescribedCodec:
         self.writers = BySchema(self._writer)
 
     def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
-        """Returns (schema, value) of a record; a missing value is null without a schema."""
+        """Returns (schema, value) of a record. A missing value is a null without a schema."""
         if data is None:
             return None, None
         if self.known is None:

@@ -155,11 +155,11 @@ def _read_float(schema: Schema, form: Format, where: str) -> Convert:
 
 
 class Inexact(Exception):
-    """Raised for a double that does not determine the written number. The JSON must be read again, exactly."""
+    """Raised if a double does not determine the number that was written. The JSON must then be read again, exactly."""
 
 
 def rounded(value: float, single: bool) -> float:
-    """Returns a double from JSON, rounded to 32 bits if ``single``.
+    """Returns a double from JSON, rounded to 32 bits if ``single`` is true.
 
     Raises:
         Inexact: The double is -0.0, which Connect reads from ``-1e-400`` but not from ``-0.0``; or the double is in the
@@ -399,7 +399,7 @@ def _write_logical(schema: Schema, form: Format, where: str) -> Convert:
                 raise data_error("SMT415", f"'{where}' is a Date with a time of day")
             if texts:
                 return moment_text(value, day=True)
-            return wrap(value // DAY, 32)  # Java's Date.fromLogical cuts the number of days to 32 bits
+            return wrap(value // DAY, 32)  # Java's Date.fromLogical truncates the number of days to 32 bits
         if kind == "Time" and not 0 <= value <= DAY:
             raise data_error("SMT415", f"'{where}' is a Time with a date")
         if texts and kind == "Time":

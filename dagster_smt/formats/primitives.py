@@ -14,7 +14,7 @@ Encode = Callable[[Schema | None, Any], bytes]
 
 
 def primitive_codec(form: Format) -> tuple[Decode, Encode]:
-    """Returns the functions that read and write as ``ShortConverter`` and similar converters do.
+    """Returns the functions that read and write values as ``ShortConverter`` and similar converters do.
 
     Numbers are big-endian and have exactly the type's length. A value of a different type is rejected.
     """

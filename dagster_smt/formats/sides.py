@@ -70,7 +70,7 @@ class SideCodec:
 
 
 _ARRAY = f"to turn each element of a value into a row of a table of columns, set json.{ARRAYS_AS_ROWS} to true"
-"""The hint for an array where the format declares a row."""
+"""The hint for an array in a format that declares a row."""
 
 
 def side_codec(form: Format, side: Literal["key", "value"] = "value") -> SideCodec:
@@ -114,7 +114,7 @@ def has_defaults(schema: Schema) -> bool:
 
 
 class SelfDescribed(Protocol):
-    """A reader of records that contain or name their schema; see ``EnvelopeReader`` and ``RegistryReader``."""
+    """A reader of records that contain or name their schema (see ``EnvelopeReader`` and ``RegistryReader``)."""
 
     def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]: ...
     def schema_text(self, data: bytes | None) -> bytes | None: ...
@@ -287,7 +287,7 @@ def bounded_text(text: bytes) -> bytes:
 
 
 def unusable_schema(reason: str) -> DataError:
-    """Returns the error of a schema in a record that is too large."""
+    """Returns the error for a record whose schema is too large."""
     return data_error("SMT467", f"the record's schema is too large: {reason}", "check the producer of the records")
 
 

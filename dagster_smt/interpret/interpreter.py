@@ -118,7 +118,8 @@ class Interpreter:
     """A chain that is prepared to run on records.
 
     Args:
-        chain: The chain. key, value: The formats in which the sides are read.
+        chain: The chain.
+        key, value: The formats in which the sides are read.
         written: The formats in which the sides are written; None for the same formats.
         classes: The locations of the foreign stages' classes; None to use the settings of the chain.
         join: False to run each foreign stage alone, so that ``run_stepwise`` sees the records after each of them.

@@ -35,7 +35,8 @@ def residue(
 
     Args:
         chain: The chain.
-        samples: The records. key, value: The formats of both sides.
+        samples: The records.
+        key, value: The formats of both sides.
         is_data: Returns True if a field name is data, such as an e-mail address as a key. The result has ``[*]`` in
             place of such a name.
     """

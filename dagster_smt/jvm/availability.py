@@ -1,6 +1,7 @@
-"""The JVM lane in Spark sessions: the settings that add it, and the test for it.
+"""The JVM lane in Spark sessions: the settings that add the lane, and the test for its presence.
 
-With the environment variable ``DAGSTER_SMT_JVM=off``, runs do not use the lane. They are slower, with the same results.
+With the environment variable ``DAGSTER_SMT_JVM=off``, runs do not use the lane. The results are the same, but the runs
+are slower.
 """
 
 import logging
@@ -15,7 +16,7 @@ from dagster_smt.jvm.build import JAR, is_current, version
 
 VARIABLE = "DAGSTER_SMT_JVM"
 CATALOG = "dagster_smt"
-"""The catalog of functions: SQL calls them ``dagster_smt.records(…)``."""
+"""The catalog of the lane's functions. SQL calls a function as ``dagster_smt.records(…)``."""
 SETTING = f"spark.sql.catalog.{CATALOG}"
 CLASS = "dagstersmt.Functions"
 _log = logging.getLogger(__name__)
@@ -23,7 +24,8 @@ _known: "WeakKeyDictionary[Any, bool]" = WeakKeyDictionary()
 
 
 def lane_settings() -> Mapping[str, str]:
-    """Returns the settings that add the lane to a session; none if the jar is missing or older than its sources."""
+    """Returns the settings that add the lane to a session. There are none if the jar is missing or older than its
+    sources."""
     if not _jar_is_current():
         return {}
     return {"spark.jars": str(JAR), SETTING: CLASS}
@@ -35,7 +37,7 @@ def _jar_is_current() -> bool:
 
 
 def has_lane(session: Any) -> bool:
-    """Returns whether a session can call the lane's functions, in the version of this code."""
+    """Returns True if a session can call the lane's functions, and their version matches this code."""
     if os.environ.get(VARIABLE) == "off":
         return False
     if session not in _known:
@@ -53,6 +55,6 @@ def _answers(session: Any) -> bool:
         return False
     try:
         return bool(session.sql("SELECT dagster_smt.version()").first()[0] == version())
-    except Exception as error:  # noqa: BLE001 - a server may lack the jar, or lock its catalogs; Python is used then
+    except Exception as error:  # noqa: BLE001 - a server may lack the jar, or block access to catalogs; then Python is used
         problem_of_record(error)
         return False

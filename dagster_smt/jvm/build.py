@@ -13,9 +13,9 @@ from pathlib import Path
 
 SOURCES = Path(__file__).parent / "java"
 CONNECT_API = Path(__file__).parent / "connect_api"
-"""Signatures of Kafka Connect's interface, for the compiler alone."""
+"""The signatures of Kafka Connect's API, which only the compiler needs."""
 DELTA_API = Path(__file__).parent / "delta_api"
-"""The same of Delta's log store."""
+"""The signatures of Delta's log store, which only the compiler needs."""
 JAR = Path(__file__).parent / "dagster_smt.jar"
 _RELEASE = "11"
 """The oldest Java that Spark 3.5 supports."""
@@ -34,7 +34,7 @@ _NEEDED = (
 
 
 class NoCompilerError(Exception):
-    """Raised if the JDK or PySpark is missing, or the compiler refuses the sources."""
+    """Raised if the JDK or PySpark is missing, or if the compiler rejects the sources."""
 
 
 def version() -> str:
@@ -46,7 +46,7 @@ def version() -> str:
 
 
 def is_current(jar: Path = JAR) -> bool:
-    """Returns whether the jar exists, and was built from these sources."""
+    """Returns True if the jar exists and has been built from these sources."""
     try:
         with zipfile.ZipFile(jar) as opened:
             return opened.read("dagstersmt/version").decode() == version()
@@ -55,10 +55,10 @@ def is_current(jar: Path = JAR) -> bool:
 
 
 def build(jar: Path = JAR) -> Path:
-    """Builds the jar, unless it is current.
+    """Builds the jar, unless it is up to date.
 
     Raises:
-        NoCompilerError: ``javac`` or PySpark is missing, or refuses the sources.
+        NoCompilerError: ``javac`` or PySpark is missing, or ``javac`` rejects the sources.
     """
     if is_current(jar):
         return jar
@@ -77,7 +77,7 @@ def build(jar: Path = JAR) -> Path:
         new = Path(folder) / jar.name
         _pack(classes, new)
         jar.parent.mkdir(parents=True, exist_ok=True)
-        # the copy is renamed at once, so that other processes see the old jar or the new one, never a part
+        # renaming the copy is atomic, so other processes see the old jar or the new jar, never a part
         beside = jar.with_suffix(".new")
         shutil.copyfile(new, beside)
         beside.replace(jar)
@@ -89,7 +89,7 @@ def _files() -> list[Path]:
 
 
 def class_path() -> str:
-    """Returns the class path of the sources: jars of the installed PySpark."""
+    """Returns the class path for compiling the sources: jars of the installed PySpark."""
     spec = find_spec("pyspark")
     if spec is None or not spec.submodule_search_locations:
         raise NoCompilerError("PySpark is not installed")

@@ -1,6 +1,6 @@
-"""Translates a declared schema to a program of the JVM lane, with which ``RowReader.java`` reads JSON texts.
+"""Translates a declared schema to a program of the JVM lane. ``RowReader.java`` reads JSON texts with this program.
 
-A schema with a type that the lane does not support has no program: Python reads such texts.
+A schema with a type that the lane does not support has no program, and Python reads its texts.
 """
 
 import base64
@@ -28,7 +28,7 @@ _MOMENTS = ("Date", "Time", "Timestamp")
 
 @dataclass(frozen=True)
 class ColumnCall:
-    """A rule on a field of the row.
+    """A rule that is applied to a field of the row.
 
     Attributes:
         field: The field's position.
@@ -48,14 +48,14 @@ def columns_program(
     calls: Iterable[ColumnCall] = (),
     envelope: bytes | None = None,
 ) -> str | None:
-    """Returns the program that reads texts of a struct's schema; None if the lane cannot read them.
+    """Returns the program that reads texts with a struct's schema; None if the lane cannot read them.
 
     Args:
         schema: The fields to read.
-        form: The format of the texts; the lane reads ``json_schema``, and ``envelope``.
-        masks: Values to put at places, in the Python form of their schemas.
+        form: The format of the texts. The lane reads ``json_schema`` and ``envelope``.
+        masks: Maps places to the values that replace the values there, in the Python form of their schemas.
         calls: Rules whose results are further columns.
-        envelope: The text of the schema in the envelopes. Python reads envelopes with other schemas.
+        envelope: The text of the schema in the envelopes. Python reads envelopes with different schemas.
     """
     is_read = form.kind == "json_schema" or (form.kind == "envelope" and envelope is not None)
     if not is_read or schema.logical is not None or schema.type is not Type.STRUCT:
@@ -72,7 +72,7 @@ def columns_program(
 
 @dataclass(frozen=True)
 class _Types:
-    """A translator of schemas of one format."""
+    """A translator for the schemas of one format."""
 
     form: Format
     masks: Mapping[Place, Any]
@@ -82,7 +82,7 @@ class _Types:
         return {"type": "struct", "null": self._takes_null(schema), "fields": fields}
 
     def type(self, schema: Schema, place: Place) -> dict[str, Any]:
-        """Returns the program of a schema at a place."""
+        """Returns the program for the schema at a place."""
         if schema.logical is None and schema.type in _CONTAINERS:
             return self._container(schema, place)
         program: dict[str, Any] = {"null": self._takes_null(schema), **self._scalar(schema)}
@@ -125,7 +125,7 @@ class _Types:
 
 
 def _constant(schema: Schema, value: Any) -> str | bool:
-    """Returns a value in the form of the lane's readers."""
+    """Returns a value in the form that the lane's readers produce."""
     if isinstance(value, bool):
         return value
     if isinstance(value, bytes):
@@ -143,7 +143,7 @@ def _constant(schema: Schema, value: Any) -> str | bool:
 
 
 def _float_text(value: float) -> str:
-    """Returns the text of a float as Java reads it."""
+    """Returns a float as text that Java can read."""
     names = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
     return names.get(str(value), repr(float(value)))
 
@@ -164,7 +164,8 @@ def _rule(call: ColumnCall) -> dict[str, Any]:
 
 
 def is_slow_in_spark(rule: Rule, source: Schema) -> bool:
-    """Returns whether the lane runs a rule faster than Spark's expressions: casts between texts and numbers."""
+    """Returns True if the lane runs a rule faster than Spark's expressions do. This is true for casts between strings
+    and numbers."""
     if type(rule) is not CastTo or source.logical is not None:
         return False
     if source.type is Type.STRING:

@@ -37,7 +37,7 @@ def test_of_predicate(predicate: Predicate, negate: bool) -> dict[str, Any]:
 
 
 def test_of(condition: Condition, side: str, negate: bool = False) -> dict[str, Any]:
-    """Returns the test of a condition; a test of fields reads the fields of ``side``.
+    """Returns the test of a condition. A test of fields reads the fields of ``side``.
 
     Raises:
         NoJavaError: The lane does not support the condition.
@@ -89,9 +89,9 @@ def _check(condition: FieldPasses) -> dict[str, Any]:
 
 
 def _literal(text: str) -> dict[str, Any]:
-    """Returns a literal as a kind and the text of its values.
+    """Returns a literal as its kind and the text of its value.
 
-    JSON has whole numbers of 64 bits alone: others equal none.
+    Whole numbers in JSON values have at most 64 bits here, so a larger literal equals no value.
     """
     kind, value = expected(text) or ("null", None)
     if kind == "double":

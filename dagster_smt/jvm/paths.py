@@ -1,4 +1,4 @@
-"""Paths of effects and conditions, as programs of the JVM lane have them (``Path.java``, ``Step.java``)."""
+"""Paths of effects and conditions, in the form of the JVM lane's programs (``Path.java``, ``Step.java``)."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ KINDS = {
     "map": "map",
     "array": "array",
 }
-"""Kinds of values without a schema (``model.runtime.kind_of``), and how the lane calls them."""
+"""Maps kinds of values without a schema (``model.runtime.kind_of``) to the lane's names for them."""
 
 
 class NoJavaError(Exception):

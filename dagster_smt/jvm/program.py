@@ -1,4 +1,4 @@
-"""From a chain to a program of the JVM lane: the effects of its stages as JSON, which ``Program.java`` reads.
+"""Translates a chain to a program of the JVM lane: the effects of its stages as JSON, which ``Program.java`` reads.
 
 A program describes the stages with paths, rules and parameters, and contains no part of a record. A chain with an
 effect that the lane does not support has no program; the Python evaluator runs such a chain.
@@ -53,8 +53,8 @@ from dagster_smt.values.json.lazy import encoder
 from dagster_smt.values.privacy.text_rule import TextRule
 
 _DATE_LETTERS = frozenset("yMdHmsSEahkKXZ")
-"""The letters of date patterns that the lane supports. Names of zones are not among them, because Java's formatter
-keeps the zone of the last text."""
+"""The letters of date patterns that the lane supports. Letters for zone names are not among them, because Java's
+formatter keeps the zone of the last text."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class KeptOut:
     """The reason why the lane cannot run a chain.
 
     Attributes:
-        stage: The stage; None if the reason is not a single stage.
+        stage: The stage; None if the reason does not concern a single stage.
         what: The part that the lane does not support.
     """
 
@@ -87,12 +87,12 @@ class _KeptOutError(Exception):
 
 
 def program_of(chain: Chain, key_format: str = "", place: str = "") -> str | None:
-    """Returns the program of a chain as JSON; None if the lane cannot run it.
+    """Returns the program of a chain as JSON; None if the lane cannot run the chain.
 
     Args:
         chain: The chain.
         key_format: ``json`` or ``string`` if keys are decoded; empty if their bytes stay as they are.
-        place: Where records are written, as in ``Formats.place``; empty if they are not written to topics.
+        place: The destination of the records, as in ``Formats.place``; empty if they are not written to topics.
     """
     try:
         return json.dumps(_program(chain, key_format, place), ensure_ascii=False)
@@ -101,7 +101,8 @@ def program_of(chain: Chain, key_format: str = "", place: str = "") -> str | Non
 
 
 def kept_out(chain: Chain, key_format: str = "", place: str = "") -> KeptOut | None:
-    """Returns the reason why the lane cannot run a chain; None if it can. The arguments are those of ``program_of``."""
+    """Returns the reason why the lane cannot run a chain; None if the lane can run it. The arguments are those of
+    ``program_of``."""
     try:
         _program(chain, key_format, place)
     except _KeptOutError as error:
@@ -158,7 +159,7 @@ def _is_in_java(transform: CodeTransform) -> bool:
 
 
 def _effects(effects: tuple[Effect, ...], first: int, side: str) -> list[dict[str, Any]]:
-    """Returns the programs of effects in order. Effects of one kind that act together are one program."""
+    """Returns the programs of effects in order. Effects of the same kind that act together become one program."""
     if only(effects, NeedsSchema):
         raise NoJavaError("an effect that needs a schema")
     entries = _entries(effects, first)
@@ -175,7 +176,7 @@ def _effects(effects: tuple[Effect, ...], first: int, side: str) -> list[dict[st
     if any(isinstance(effect, Drop | Keep | Rename) for effect in effects):
         programs.append(_restructure(effects, entries))
     if side and not programs:
-        # such as ReplaceField without options: Python says what becomes of a value that is not an object
+        # such as ReplaceField without options: Python handles a value that is not an object
         programs.append(_restructure((), {}))
     return programs
 
@@ -185,7 +186,7 @@ def _is_alone(effect: Effect) -> bool:
 
 
 def _entries(effects: Iterable[Effect], first: int) -> dict[int, int]:
-    """Returns the first entry in the ledger of each effect, by the effect's identity."""
+    """Returns the first ledger entry of each effect, by the effect's identity."""
     entries = {}
     for effect in effects:
         entries[id(effect)] = first
@@ -300,7 +301,7 @@ def _rule(rule: FieldRule) -> dict[str, Any]:
 
 
 def text_rule(rule: TextRule) -> dict[str, Any]:
-    """Returns a rule of texts. It has references to keys, which Java looks up itself."""
+    """Returns a rule for strings. The rule contains references to keys, which Java looks up itself."""
     program = rule.program()
     if program is None:
         raise NoJavaError(f"the rule {type(rule).__name__}")
@@ -308,7 +309,7 @@ def text_rule(rule: TextRule) -> dict[str, Any]:
 
 
 def _constant(rule: FieldRule, kind: str) -> str | None:
-    """Returns the JSON text of a rule's constant for values of a kind; None if the rule refuses them."""
+    """Returns the JSON text of a rule's constant for values of a kind; None if the rule rejects such values."""
     try:
         constant = rule.of_kind(kind)
     except DataError:
@@ -319,7 +320,7 @@ def _constant(rule: FieldRule, kind: str) -> str | None:
 
 
 def _time(rule: FieldRule) -> dict[str, Any]:
-    """Returns the rule for dates as texts or as Unix time, the only forms of dates in JSON."""
+    """Returns the rule for dates as strings or as Unix time, which are the only forms of dates in JSON."""
     target, pattern = rule.parameters["target_type"], rule.parameters["format"]
     if target not in ("string", "unix"):
         raise NoJavaError(f"times as {target}, which JSON does not have")

@@ -20,7 +20,8 @@ class Header:
     """One header.
 
     Attributes:
-        key: The name of the header. schema, value: Set if a stage has set the header.
+        key: The name of the header.
+        schema, value: Set if a stage has set the header.
         raw: The bytes of a header as it was read.
         from_stage: True if a stage has set the header.
     """
@@ -93,7 +94,8 @@ class PlanRecord:
         touched: The ledger entries that the current stage touches.
         dropped: The condition under which the current stage drops the record, as an expression if it depends on the
             record. True drops the record; false and null keep it. A dropped record touches no ledger entry of the
-            stage, and no other part of the stage can fail for it. null_key, null_value: The schema of keys and values
+            stage, and no other part of the stage can fail for it.
+        null_key, null_value: The schema of keys and values
             that are null after the stage (None: no schema), if it differs from the schema of the other records; else
             False.
         target_partition: The partition that a stage has chosen in the topic of the record.

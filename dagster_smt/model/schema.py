@@ -64,7 +64,8 @@ class Schema:
 
     Attributes:
         type: The Connect type.
-        optional: True if null is allowed. name, version, doc: As in Connect; ``name`` also marks logical types.
+        optional: True if null is allowed.
+        name, version, doc: As in Connect; ``name`` also marks logical types.
         parameters: Pairs, sorted by key.
         default: Default value in the Python form of the type, or ``None`` for no default.
         fields: For STRUCT: pairs of name and schema, in order.

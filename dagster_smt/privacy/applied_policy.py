@@ -24,7 +24,8 @@ class Subject:
     """The part of a topic table that a policy needs.
 
     Attributes:
-        topics: The names of the topics; empty if a topic pattern chooses them. key, value: The formats.
+        topics: The names of the topics; empty if a topic pattern chooses them.
+        key, value: The formats.
         declared: The declared schema of the values that enter the chain; None if the schemas come with the records.
         added: Columns that the table adds to the value, such as the record's offset. They need no tag.
         writes_keys: True if the sink contains the key of each record.

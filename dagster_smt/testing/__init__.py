@@ -1,4 +1,5 @@
-"""Helpers for tests of chains and definitions: golden files, Kafka Connect's own classes, and a real Kafka broker."""
+"""Helpers for tests of chains and definitions: golden files, comparison with Kafka Connect's own classes, and a real
+Kafka broker."""
 
 from dagster_smt.interpret.preview import Sample as Sample
 from dagster_smt.testing.broker import KafkaBroker as KafkaBroker

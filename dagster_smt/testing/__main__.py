@@ -1,4 +1,4 @@
-"""``python -m dagster_smt.testing``: a Kafka broker in the background."""
+"""``python -m dagster_smt.testing`` starts a Kafka broker in the background."""
 
 import sys
 

@@ -76,11 +76,11 @@ class KafkaBroker:
                 topics = KafkaTopics(broker.servers)
 
     Args:
-        folder: The broker's log and data. They stay when the broker stops, so that it can continue.
+        folder: The broker's log and data. They are kept when the broker stops, so that it can continue later.
         properties: Additional settings of the broker.
         listeners: More listeners by name, such as ``SASL_SSL``; their settings are in ``properties``.
-        port: Port of the plain listener; a free one by default.
-        outlives: True if the broker continues when this process, or that of the terminal, is interrupted.
+        port: The port of the plain listener; by default a free port.
+        outlives: True if the broker continues to run when this process or its terminal is interrupted.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class KafkaBroker:
 
     @property
     def pid(self) -> int:
-        """The process id, while the broker runs."""
+        """The process id while the broker is running."""
         assert self._process is not None
         return self._process.pid
 

@@ -36,7 +36,8 @@ def assert_chain(
         chain: A chain file, properties, stages, or a parsed chain.
         records: A file of JSON lines; or values (bytes, strings, or any JSON value; None is a tombstone); or
             ``Sample``s, which also have a key, headers, a timestamp and a topic.
-        golden: The golden file. key, value: The formats of keys (strings by default) and values (JSON by default).
+        golden: The golden file.
+        key, value: The formats of keys (strings by default) and values (JSON by default).
         topic: The topic name of values.
 
     Raises:
@@ -61,7 +62,7 @@ def assert_chain(
 
 
 def samples_of(records: Records, topic: str) -> Iterator[Sample]:
-    """Yields the records of a test: lines of a file, values, or samples."""
+    """Yields the records of a test from the lines of a file, from values, or from samples."""
     if isinstance(records, Path):
         records = [line for line in records.read_bytes().splitlines() if line.strip()]
     for number, record in enumerate(records):

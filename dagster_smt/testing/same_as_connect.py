@@ -33,16 +33,17 @@ def assert_same_as_connect(
     Args:
         chain: A chain file, properties, stages, or a parsed chain.
         records: A file of JSON lines; or values (bytes, strings, or any JSON value; None is a tombstone); or
-            ``Sample``s, which also have a key, headers, a timestamp and a topic. key, value: The formats of keys
+            ``Sample``s, which also have a key, headers, a timestamp and a topic.
+        key, value: The formats of keys
             (strings by default) and values (JSON by default).
         topic: The topic name of values.
-        smt_jars: Jars of vendors' classes; not for a parsed chain, which has its own.
+        smt_jars: Jars with vendors' classes. Not for a parsed chain, which already has its jars.
         connect_version: The version of Kafka Connect; empty for 4.3.1. Not for a parsed chain.
         spark: A session in which Spark's ways are also compared; None for only the Python evaluator.
         show_values: True to include differing values in the message.
 
     Returns:
-        The certificate, which lists deliberate differences.
+        The certificate, which lists the intended differences.
 
     Raises:
         AssertionError: The result of a record differs without a reason. The message has the first location for each

@@ -1,8 +1,8 @@
 """Avro of values without a Connect schema: ``AvroData.ANYTHING_SCHEMA``, a record with one value of any type.
 
-``AvroConverter`` writes values without a schema in this form, and reads a record of exactly this schema as a value
-without a schema. This module has its own codec, because fastavro's recursion is unlimited: deeply nested bytes would
-end the process.
+``AvroConverter`` writes values without a schema in this form, and reads a record with exactly this schema as a value
+without a schema. This module has its own codec, because fastavro does not limit its recursion: deeply nested bytes
+would crash the process.
 """
 
 import json
@@ -40,14 +40,14 @@ TEXT = json.dumps(_SCHEMA, separators=(",", ":"))
 _DOUBLE, _FLOAT = Struct("<d"), Struct("<f")
 _ABSENT, _PRESENT = b"\0", b"\2"
 _WHOLE = {"int8": "int", "int16": "int", "int32": "int", "int64": "long"}
-"""The fields of whole numbers, by kind."""
+"""The fields for whole numbers, with the Avro type of each."""
 
 
 def is_anything(text: str) -> bool:
     """Returns True if an Avro schema is this one (``Schema.equals``). Docs and aliases are ignored."""
     try:
         return bool(_plain(parse_schema(json.loads(text), named_schemas={})) == _KNOWN)
-    except Exception:  # noqa: BLE001 - a wrong schema is not this one; ``avro_of`` reports what is wrong with it
+    except Exception:  # noqa: BLE001 - an invalid schema is not this one; ``avro_of`` reports its problem
         return False
 
 
@@ -69,7 +69,7 @@ _KNOWN = _plain(parse_schema(json.loads(TEXT), named_schemas={}))
 
 
 def read_anything(raw: bytes) -> Any:
-    """Returns the value in a record's bytes (``AvroData.toConnectData`` without a schema): the first field that is set.
+    """Returns the value in a record's bytes: the first field that is set (``AvroData.toConnectData`` without a schema).
 
     Raises:
         DataError: SMT416 if the bytes do not fit the schema, or have more nesting levels than Connect reads in JSON.
@@ -155,7 +155,7 @@ class _AnythingReader:
 
 
 def write_anything(value: Any) -> bytes:
-    """Returns a record's bytes for a value (``AvroData.fromConnectData`` without a schema).
+    """Returns the bytes of a record that contains a value (``AvroData.fromConnectData`` without a schema).
 
     Maps keep their key order.
 

@@ -29,7 +29,7 @@ class Empty:
     def endless(self, items: Any, *, keyed: bool = False) -> bool:
         """Returns True if a few bytes could describe any number of items.
 
-        ``keyed`` is true if each item has a key of at least one byte.
+        ``keyed`` is true if each item has a key, which takes up at least one byte.
         """
         count, whole = self.of(items)
         return (whole and not keyed) or count > _MOST

@@ -78,7 +78,7 @@ class Avro:
 
     @property
     def top(self) -> Any:
-        """``source`` in full: the list of a union, or a dict."""
+        """``source`` in full: a list for a union, else a dict."""
         if isinstance(self.source, str):
             return self.names.get(self.source, {"type": self.source})
         return self.source
@@ -99,7 +99,7 @@ def avro_of(text: str, references: Sequence[str] = (), place: str = "avro", *, d
         text: The schema as JSON.
         references: The schemas that it refers to. Each follows the schemas that it refers to itself.
         place: The schema's name in messages.
-        declared: True if the schema comes from declared columns: decimals are then limited to their precision, which
+        declared: True if the schema comes from declared columns. Decimals are then limited to their precision, which
             Connect does not check.
 
     Raises:
@@ -176,7 +176,7 @@ def too_long() -> DataError:
 
 
 def _take(items: int, width: int) -> None:
-    """Takes room for the items of an array or map.
+    """Reserves space for the items of an array or map.
 
     Raises:
         DataError: SMT459 if there are too many items.
@@ -220,7 +220,7 @@ class _ConnectBuilder:
         declared: True if the digits of decimals are limited.
         names: The named types.
         open: The names of types that are being built.
-        built: The finished types, by name, and by whether they have a default.
+        built: The finished types, by name and by whether they have a default.
         nothing: Finds values without bytes.
     """
 
@@ -418,7 +418,7 @@ class _ConnectBuilder:
         return with_version.version
 
     def bytes(self, avro: dict[str, Any]) -> tuple[Schema, Convert]:
-        """Returns a decimal. As in ``AvroData``, a scale that is not a number is 0."""
+        """Returns a decimal. As in ``AvroData``, a scale that is not a number is treated as 0."""
         scale, precision = avro.get("scale"), avro.get("precision")
         number = _whole(scale) or 0
         if not -(2**31) <= number < 2**31:
@@ -434,7 +434,7 @@ class _ConnectBuilder:
 
 
 def _parameters(avro: dict[str, Any]) -> dict[str, str]:
-    """Returns docs and symbols as parameters."""
+    """Returns the docs and symbols of a type as parameters."""
     kind, short = avro["type"], str(avro.get("name", "")).rpartition(".")[2]
     parameters: dict[str, str] = {}
     if kind in ("record", "enum") and avro.get("doc"):
@@ -462,7 +462,7 @@ def _whole(value: Any) -> int | None:
 def _narrow(kind: Type) -> tuple[Schema, Convert]:
     """Returns an integer of 8 or 16 bits, which Avro stores in 32 bits.
 
-    Connect would cut a larger number: 300 would be 44.
+    A larger number is an error. Connect would truncate such a number: 300 would become 44.
     """
     limit = 1 << (INTEGER_BITS[kind] - 1)
 
@@ -549,7 +549,7 @@ def _kind(member: Any) -> str:
 
 
 def _member(member: Any) -> str:
-    """Returns Connect's name for a member of a union: the name without its namespace, or the type."""
+    """Returns Connect's name for a member of a union: the member's name without its namespace, or its type."""
     if isinstance(member, dict):
         name = member.get("name")
     elif member not in _TYPES:
@@ -562,7 +562,8 @@ def _member(member: Any) -> str:
 
 
 def _test(member: Any) -> Callable[[Any], bool]:
-    """Returns a test for values of a union's member. fastavro returns values of named types with their names."""
+    """Returns a test that is true for values of a union's member. fastavro returns values of named types with their
+    names."""
     kinds = _TYPES.get(_kind(member))
     if kinds is not None:
         return lambda value: type(value) in kinds
@@ -571,7 +572,8 @@ def _test(member: Any) -> Callable[[Any], bool]:
 
 
 def _default(schema: Schema, convert: Convert, default: Any) -> Any:
-    """Returns a field's default, which is JSON with bytes as ISO 8859-1; None if it does not fit, as in Connect."""
+    """Returns a field's default, which is JSON with bytes as ISO 8859-1. As in Connect, the result is None if the
+    default does not fit."""
     try:
         if schema.type is Type.BYTES and isinstance(default, str):
             default = default.encode("latin-1")

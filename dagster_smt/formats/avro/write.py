@@ -131,7 +131,7 @@ class _AvroBuilder:
         return ["null", avro]
 
     def described(self, schema: Schema) -> Any:
-        """Returns the type with Connect's metadata, in the converter's order."""
+        """Returns the type with Connect's metadata, in the same order as in the converter."""
         avro = self.typed(schema)
         parameters = dict(schema.parameters)
         if schema.doc is not None:
@@ -239,7 +239,7 @@ def _default(schema: Schema, value: Any) -> Any:
         for name, child in schema.fields:
             parts.append(_default(child, value.get(name)))
         if schema.name == UNION and parts:
-            # Avro: the default of a union is a value of its first type
+            # in Avro, the default of a union is a value of its first type
             return parts[0]
         return dict(zip(schema.by_name, parts, strict=True))
     if schema.values is not None and schema.type is Type.ARRAY:

@@ -1,4 +1,4 @@
-"""JSON Schema as Connect schemas, by the rules of Confluent's ``JsonSchemaData.toConnectSchema``.
+"""Converts JSON Schema to Connect schemas, by the rules of Confluent's ``JsonSchemaData.toConnectSchema``.
 
 A document first becomes Connect's own schema JSON, which ``model.schema_json`` reads. Names, versions, defaults and
 logical types therefore have only one reader. Values are read as by Connect's JSON converter, except unions and maps
@@ -36,7 +36,7 @@ _PYTHON: dict[str, tuple[type, ...]] = {
 }
 Prepare = Callable[[Any], Any]
 Node = tuple[dict[str, Any], Prepare | None]
-"""Connect's schema JSON of a node, and the function that prepares its values."""
+"""Connect's schema JSON for a node, and the function that prepares the node's values."""
 
 
 @dataclass(frozen=True)
@@ -293,7 +293,7 @@ def _of_fields(prepares: Mapping[str, Prepare]) -> Prepare | None:
 
 
 def _chosen(data: Any, choices: Sequence[tuple[str, Mapping[str, Any], Prepare | None]]) -> Any:
-    """Returns the struct of a union with the first type that fits a value."""
+    """Returns the struct of a union, in which the first type that fits the value is set."""
     for name, schema, prepare in choices:
         kinds = _PYTHON.get(str(schema["type"]), (str, int, float, Decimal))
         fits = isinstance(data, kinds) and not (isinstance(data, bool) and bool not in kinds)

@@ -1,4 +1,4 @@
-"""Connect schemas as JSON Schema, by the rules of Confluent's ``JsonSchemaData.fromConnectSchema``."""
+"""Converts Connect schemas to JSON Schema, by the rules of Confluent's ``JsonSchemaData.fromConnectSchema``."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ _DIALECT = "http://json-schema.org/draft-07/schema#"
 
 @dataclass(frozen=True)
 class JsonSchemaOut:
-    """A document, and the writer of its values.
+    """A JSON Schema document, and the writer of its values.
 
     Attributes:
         name: The schema's title; None without one.
@@ -96,7 +96,8 @@ def _has_texts_as_keys(schema: Schema) -> bool:
 
 
 def _entries(schema: Schema) -> Callable[[Any], Any] | None:
-    """Returns a function that converts Connect's pairs ``[key, value]`` to objects; None if there are no such maps."""
+    """Returns a function that converts Connect's pairs ``[key, value]`` to objects; None if the schema has no such
+    maps."""
     if schema.type is Type.STRUCT:
         inner = {}
         for name, child in schema.fields:

@@ -97,7 +97,7 @@ def _add(pool: DescriptorPool, file: FileDescriptorProto, known: set[str], place
 
 
 def well_known(name: str) -> FileDescriptorProto | None:
-    """Returns a published file of Confluent or Google; None for other names."""
+    """Returns a file published by Confluent or Google; None for other names."""
     if name == META:
         return _meta_file()
     if name in _SHIPPED:
@@ -123,7 +123,7 @@ def _one_message(name: str, text: str) -> FileDescriptorProto:
 
 
 def _meta_file() -> FileDescriptorProto:
-    """Returns the part of ``confluent/meta.proto`` that we read; it is option 1088 of a field."""
+    """Returns the part of ``confluent/meta.proto`` that we read: option 1088 of a field."""
     file = _one_message(META, "confluent.Meta doc:string params:string")
     (meta,) = file.message_type
     entry = _one_message("", "x.ParamsEntry key:string value:string").message_type[0]
@@ -167,7 +167,8 @@ def field_options(params: Mapping[str, str]) -> FieldOptions:
 
 
 def message_of(pool: DescriptorPool, file: FileDescriptorProto, message: str | Sequence[int], place: str) -> Any:
-    """Returns the descriptor of a message by its full name, or by its indexes in a file. No indexes: the first message.
+    """Returns the descriptor of a message by its full name, or by its indexes in a file. Without indexes, returns the
+    first message.
 
     Raises:
         ConfigError: SMT273 if the file has no such message.
@@ -245,7 +246,7 @@ def _no_indexes() -> DataError:
 
 
 def write_indexes(indexes: Sequence[int]) -> bytes:
-    """Returns the bytes of message indexes; the first message of a file has a single 0."""
+    """Returns the bytes of message indexes. For the first message of a file, they are a single 0."""
     if tuple(indexes) == (0,):
         return b"\0"
     out = bytearray()

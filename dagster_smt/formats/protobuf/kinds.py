@@ -24,7 +24,7 @@ _NARROW = {"int8": Type.INT8, "int16": Type.INT16}
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799
 """The seconds of the years 1 to 9999, the range of ``Timestamps``."""
 _TOO_BIG = float.fromhex("0x1.ffffffp127")
-"""The smallest double that becomes an infinity in 32 bits."""
+"""The smallest double that becomes infinity in 32 bits."""
 _NAMES = {number: name for name, number in SCALARS.items()}
 _INT32 = ("int32", "sint32", "sfixed32")
 _UNSIGNED = {"uint32": 32, "fixed32": 32, "uint64": 64, "fixed64": 64}
@@ -196,7 +196,7 @@ def _number(text: str | None) -> int | None:
 
 
 def _date(params: Mapping[str, str], where: str) -> Kind:
-    """Returns the kind of ``google.type.Date``: a day of Java's calendar, which is Julian before 15 October 1582."""
+    """Returns the kind of ``google.type.Date``: a day in Java's calendar, which is Julian before 15 October 1582."""
 
     def read(message: Any) -> JavaDate:
         parts = year, month, day = message.year, message.month, message.day
@@ -268,7 +268,7 @@ LOGICAL: dict[str, tuple[dict[str, str], Callable[[Mapping[str, str], str], Kind
     "google.type.TimeOfDay": (dict.fromkeys(("hours", "minutes", "seconds", "nanos"), "int32"), _time),
     "google.protobuf.Timestamp": ({"seconds": "int64", "nanos": "int32"}, _timestamp),
 }
-"""Messages that are single values in Connect: their fields, and their kinds."""
+"""Messages that are single values in Connect, with their fields and their kinds."""
 
 
 def is_published(descriptor: Any, fields: Mapping[str, str]) -> bool:

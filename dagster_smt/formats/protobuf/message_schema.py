@@ -139,7 +139,7 @@ class _DescriptorBuilder:
         return descriptor
 
     def typed(self, parent: DescriptorProto, name: str, schema: Schema) -> tuple[int, str]:
-        """Returns the number of a type, and its name if it has one."""
+        """Returns the number of a type, and the type's name if it has one."""
         published = "confluent.type.Variant" if schema.name == VARIANT else _LOGICAL.get(schema.logical or "")
         if published is not None:
             if LOCATIONS[published] not in self.file.dependency:
@@ -227,7 +227,7 @@ class _DescriptorBuilder:
 
 
 def _tags(schema: Schema) -> Any:
-    """Yields the numbers of a struct's fields in order, including the members of its oneofs."""
+    """Yields the field numbers of a struct in order, including the members of its oneofs."""
     fields = []
     for _, child in schema.fields:
         fields += [member for _, member in child.fields] if is_union(child) else [child]
@@ -246,7 +246,7 @@ def _tags(schema: Schema) -> Any:
 
 
 def _params(schema: Schema) -> dict[str, str]:
-    """Returns the parameters of the option ``(confluent.field_meta)``, which preserves the type."""
+    """Returns the parameters of the option ``(confluent.field_meta)``, which preserve the type."""
     if schema.logical == "Decimal":
         parameters, results = dict(schema.parameters), {}
         for key, name in (("precision", DECIMAL_PRECISION), ("scale", DECIMAL_SCALE)):

@@ -1,4 +1,4 @@
-"""Readers and writers for the fields of a Protobuf message: functions that are built once per schema."""
+"""Readers and writers for the fields of a Protobuf message. They are functions that are built once per schema."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

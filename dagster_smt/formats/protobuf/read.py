@@ -3,8 +3,8 @@
 The runtime reads the bytes; this module turns names, oneofs, maps and logical types into Connect's. The converter's
 defaults apply (``ProtobufDataConfig``): every field is optional and has its number as the parameter ``Tag``; an enum is
 a string; a oneof ``x`` is a struct ``x_0`` with the one field that is set; Google's wrappers are structs within a
-message and plain values at the root. In proto3, a field without ``optional`` that is not a message is never null: if it
-is missing, it has Protobuf's default, 0, "" or an empty list. Unknown fields are skipped.
+message and plain values at the root. In proto3, a field without ``optional`` that is not a message is never null. If
+such a field is missing, it gets Protobuf's default: 0, "" or an empty list. Unknown fields are skipped.
 """
 
 from collections.abc import Callable, Sequence
@@ -155,8 +155,8 @@ class _KindBuilder:
 
     Attributes:
         demanding: True if a message has required fields, which the runtime does not check when it reads.
-        first: The number of the first field of each message type, which Connect leaves on the type's schema; None if
-            the first field is a list.
+        first: For each message type, the number of the first field that has this type. Connect keeps this number on the
+            type's schema. None if the first field is a list.
     """
 
     place: str
@@ -260,7 +260,7 @@ class _KindBuilder:
         return kind
 
     def union(self, one: Any, prefix: str) -> FieldCodec:
-        """Returns a oneof: a struct with exactly one field that is not null, or null."""
+        """Returns a oneof, which is null or a struct with exactly one field that is not null."""
         name = f"{one.name}_{one.index}"
         parts = [self.part(child, f"{prefix}{name}.{child.name}", nullable=False) for child in one.fields]
         fields = tuple((part.name, part.schema) for part in parts)
@@ -284,7 +284,7 @@ class _KindBuilder:
         return FieldCodec(name, schema, take, put)
 
     def map(self, proto_field: Any, where: str) -> FieldCodec:
-        """Returns a map, or a list of messages that look like a map's entries: Connect reads both as maps."""
+        """Returns a map. Connect also reads a list of messages that look like a map's entries as a map."""
         entry = proto_field.message_type
         key, value = entry.fields
         keys, values = self.kind(key, f"{where}.key"), self.kind(value, f"{where}.value")

@@ -22,7 +22,7 @@ from dagster_smt.formats.registry.client import no_protoc
 
 _IMPORT = re.compile(r"""\bimport\s+(?:public\s+|weak\s+)?["']([^"']+)["']""")
 _NAME = re.compile(r"(?!/)(?:(?!\.{0,2}/)[^/\\\0]+/)*(?!\.{0,2}$)[^/\\\0]+")
-"""Names of files that stay inside a folder."""
+"""Matches file names that cannot lead out of a folder."""
 _PLACE = re.compile(r":\d+:\d+: ")
 _SECONDS = 60
 _META_TEXT = """\
@@ -49,8 +49,8 @@ def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: st
         place: The schema's name in messages.
 
     Returns:
-        Serialized ``FileDescriptorProto``. Each follows the files that it imports. References have their names in
-        imports: Confluent's registry calls every file ``default`` (``ProtobufSchema.DEFAULT_NAME``).
+        Serialized ``FileDescriptorProto``. Each follows the files that it imports. References get the names that the
+        imports use, because Confluent's registry calls every file ``default`` (``ProtobufSchema.DEFAULT_NAME``).
 
     Raises:
         ConfigError: SMT273 if the text is not Protobuf.
@@ -104,11 +104,11 @@ def _free(names: Sequence[str], name: str) -> str:
 
 @lru_cache(maxsize=256)
 def _compiled(texts: tuple[tuple[str, str], ...], known: tuple[bytes, ...], place: str) -> Mapping[str, bytes]:
-    """Returns the descriptors of texts. A process compiles each schema once.
+    """Returns the descriptors of schema texts. A process compiles each schema once.
 
     Args:
         texts: (name, text) of each file.
-        known: Descriptors of other files for their imports.
+        known: The descriptors of other files that the texts import.
         place: The schema's name in messages.
     """
     if find_spec("grpc_tools") is None:
@@ -124,7 +124,7 @@ def _compiled(texts: tuple[tuple[str, str], ...], known: tuple[bytes, ...], plac
 
 
 def _protoc(folder: Path, texts: Mapping[str, str], known: Sequence[bytes], place: str) -> bytes:
-    """Runs ``protoc``, and returns its set of descriptors.
+    """Runs ``protoc``, and returns its descriptor set.
 
     A registry's names could attack the process. Its files are therefore in a folder of their own, where Python does not
     search for modules, and have absolute paths, which cannot be options.

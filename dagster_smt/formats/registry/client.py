@@ -37,7 +37,7 @@ _MOST_BYTES = 10_000_000
 _MOST_REFERENCES = 1000
 """The maximum number of references of a schema, including references of references. Each is a separate request."""
 _LARGEST_ID = 2**31 - 1
-"""The largest id of a schema: Confluent's clients and registries use Java's ``int``."""
+"""The largest schema id, because Confluent's clients and registries use Java's ``int``."""
 _REFUSED = (400, 409, 422)
 """The status codes of a registry that rejects a schema."""
 
@@ -49,7 +49,7 @@ class RegistrySchema:
     Attributes:
         text: Avro and JSON Schema as JSON; Protobuf as the file's descriptor in base64, or as source text if the
             registry has no other form.
-        references: (name, text) of each reference, after the references that it has itself.
+        references: (name, text) of each reference. Each follows the references that it needs itself.
         rules: The rules that consumers apply.
         tags: The tags in the metadata of the schema: a pattern for full field names, and the tags.
     """
@@ -168,7 +168,7 @@ def version_of(options: Options, number: int, subject: str, kind: SchemaKind) ->
 
 
 def _own_version(schema: Any) -> int | None:
-    """Returns ``Metadata.getConfluentVersionNumber``."""
+    """Returns the result of ``Metadata.getConfluentVersionNumber``."""
     properties = getattr(schema.metadata, "properties", None)
     text = properties.properties.get("confluent:version") if properties else None
     if text is None:
@@ -286,7 +286,7 @@ def _response(
 
 @cache
 def _client(options: Options, use: str) -> Any:
-    """Returns a client for one use.
+    """Returns the client for one use.
 
     Each use has its own client, because a client caches schemas by id regardless of their format. It also caches
     deleted versions.
@@ -316,7 +316,7 @@ def client_settings(options: Options) -> dict[str, Any]:
 def bounded_client(make: Callable[[dict[str, Any]], Any], settings: dict[str, Any]) -> Any:
     """Returns a client of the registry that rejects long answers."""
     client = make(settings)
-    session = client._rest_client.session  # private, because the library cannot limit the size of an answer
+    session = client._rest_client.session  # a private attribute, because the library cannot limit the size of an answer
     session.headers["Accept-Encoding"] = "identity"
     session.event_hooks["response"].append(_bound)
     return client
@@ -387,7 +387,8 @@ def no_protoc() -> EngineError:
 
 
 def silent_registry(url: str, why: str) -> EngineError:
-    """Returns the error of a registry that does not answer, or whose answer is not a registry's: SMT636."""
+    """Returns the error for a registry that does not answer, or whose answer is not that of a schema registry:
+    SMT636."""
     hint = "check that the registry runs, its url, and the credentials"
     return EngineError(
         Problem("SMT636", without_login(url), f"the schema registry does not return its schemas: {why}", hint)

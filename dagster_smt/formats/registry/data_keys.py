@@ -1,6 +1,7 @@
 """The keys of encrypted fields: a registry stores data keys (DEK), which are encrypted by a key of a service (KEK).
 
-The registry, the data keys and the services are those of ``confluent-kafka``, and the ciphers are Tink's.
+The clients of the registry, of the data keys and of the services come from ``confluent-kafka``, and the ciphers from
+Tink.
 """
 
 import base64
@@ -44,7 +45,7 @@ _KNOWN: Cache[tuple[Options, str, str, str, int], Decrypt] = Cache()
 
 @dataclass(frozen=True)
 class _Writer:
-    """A data key that encrypts, until a time in seconds."""
+    """A data key for encryption, which is valid until a time in seconds."""
 
     version: int
     encrypt: Callable[[bytes], bytes]
@@ -94,7 +95,7 @@ class DataKeys:
             plain = decrypt(sealed)
             if is_text:
                 plain.decode()
-        except Exception:  # noqa: BLE001 - Tink's own errors, whose messages nobody needs
+        except Exception:  # noqa: BLE001 - Tink's own errors, whose messages do not help
             raise _sealed("another key encrypted it, or something changed it") from None
         return plain
 
@@ -148,7 +149,7 @@ class DataKeys:
         return _Writer(data_key.version or 1, lambda plain: cryptor.encrypt(key, plain, b""), until)
 
     def _created(self, cryptor: Any, kek: Any, version: int) -> Any:
-        """Registers a new data key. A registry that has a key of this version now returns that key."""
+        """Registers a new data key. If the registry already has a key of this version, it returns that key."""
         text = None
         if not kek.shared:
             sealed = _by_service(self.options, kek, lambda service: service.encrypt(cryptor.generate_key(), b""))
@@ -222,7 +223,7 @@ def _decrypted(options: Options, kek: Any, data_key: Any) -> bytes:
 def _by_service(options: Options, kek: Any, use: Callable[[Any], bytes]) -> bytes:
     """Returns the result of the key management service for a data key.
 
-    A key may have alternates, such as its copies in other regions.
+    A key may have alternatives, such as its copies in other regions.
     """
     settings = resolved(dict(options), "schema registry")
     properties = dict(kek.kms_props.properties) if kek.kms_props is not None else {}
@@ -243,7 +244,7 @@ def _by_service(options: Options, kek: Any, use: Callable[[Any], bytes]) -> byte
             raise
         except ModuleNotFoundError as error:
             raise _closed(kek.name, f"{error.name} is not installed; install confluent-kafka[rules]") from None
-        except Exception as error:  # noqa: BLE001 - whatever the client of a service raises; the text may have secrets
+        except Exception as error:  # noqa: BLE001 - whatever the client of a service raises; the text may contain secrets
             reason = type(error).__name__
     raise _closed(kek.name, f"the key management service does not use it for us: {reason}")
 

@@ -1,4 +1,4 @@
-"""The rules of schemas in a registry: what producers and consumers do with each record (Confluent's data contracts).
+"""The rules of schemas in a registry, which producers and consumers apply to each record (Confluent's data contracts).
 
 A rule of type ``ENCRYPT`` encrypts the fields with certain tags when a record is written, and decrypts them when it is
 read (client-side field level encryption). ``CEL`` and ``CEL_FIELD`` check or change records. This package does not
@@ -28,7 +28,8 @@ class RegistryRule:
         name: The rule's name.
         type: ``ENCRYPT``, ``CEL``, ``CEL_FIELD``, or the type of a third-party executor.
         tags: The rule applies to fields with one of these tags; without tags, to all fields.
-        parameters: Pairs of a name and a value, such as ``encrypt.kek.name``; also the properties of the schema.
+        parameters: Pairs of a name, such as ``encrypt.kek.name``, and a value. The properties of the schema are
+            included.
         of_bytes: True if the rule applies to the bytes of the record instead of its fields (``encodingRules``).
         may_fail: True if a record on which the rule fails stays as it is (``onFailure`` is ``NONE``).
     """

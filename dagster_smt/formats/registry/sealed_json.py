@@ -102,7 +102,7 @@ def json_sealer(
 
 
 class JsonWalks:
-    """A builder of walks for one rule. A walk is None where the rule concerns nothing inside.
+    """A builder of walks for one rule. A walk is None if the rule applies to nothing inside.
 
     Attributes:
         names: The tags of all properties so far, by path.

@@ -25,7 +25,7 @@ class SubjectSealing:
     """Describes how records of a schema are written under a subject.
 
     Attributes:
-        parts: More parts of the schema, for its registration.
+        parts: Further parts of the schema, for its registration.
         seal: A function that encrypts fields in the bytes of a record, and returns the changed bytes.
     """
 
@@ -34,19 +34,19 @@ class SubjectSealing:
 
 
 def sealing_of(options: Options, subject: str, kind: SchemaKind, text: str, contract: Contract) -> SubjectSealing:
-    """Returns how records are encrypted.
+    """Returns the way in which records are encrypted.
 
     Args:
         options: The format's options.
         subject: The subject.
         kind: The kind of the schema.
         text: The schema of the records.
-        contract: What producers under the subject do.
+        contract: The duties of producers under the subject.
 
     Raises:
-        DataError: SMT752, the schema lacks a field that producers encrypt, or has it with another type: it could have
-            another name now, and its values would be written in clear text. SMT273, the latest schema of the subject
-            cannot be read, or has no message of the name that is written.
+        DataError: SMT752, the schema lacks a field that producers encrypt, or the field has a different type. The field
+            may have been renamed, and its values would be written in clear text. SMT273, the latest schema of the
+            subject cannot be read, or has no message of the name that is written.
     """
     source = contract.source
     try:

@@ -32,7 +32,7 @@ KINDS: dict[str, SchemaKind] = {"avro-confluent": "AVRO", "protobuf-confluent": 
 
 
 def header_of(number: int) -> bytes:
-    """Returns the header of an Avro value with a schema's id."""
+    """Returns the header of an Avro value, which contains a schema's id."""
     return b"\0" + number.to_bytes(HEADER - 1, "big")
 
 
@@ -71,7 +71,7 @@ class SchemaWithId:
     """A schema with an id.
 
     Attributes:
-        schema: The Connect schema, without the version in the registry; None if its values have no schema in Connect.
+        schema: The Connect schema, without the version in the registry; None if the values have no schema in Connect.
         read: A function from bytes to the value.
         name: The full name of the record; None for other types.
         with_version: Returns ``schema`` with a version; None if the schema already has a different version.
@@ -93,7 +93,7 @@ class SchemaWithId:
 
 
 def registered_schema(form: Format, header: bytes) -> SchemaWithId:
-    """Returns the schema in the header of a value.
+    """Returns the schema that the header of a value names.
 
     Raises:
         DataError: SMT441 if the registry does not have the schema; SMT273 if Connect has no schema for it; SMT752 if
@@ -168,9 +168,9 @@ def _keys(form: Format, subject: str) -> Callable[[RegistryRule], DataKeys]:
 
 
 def versioned(registered: SchemaWithId, form: Format, header: bytes, side: KeyOrValue, topic: str) -> Schema | None:
-    """Returns a schema with its version, as ``AvroConverter.toConnectData`` and ``ProtobufConverter`` do.
+    """Adds its version to a schema, as ``AvroConverter.toConnectData`` and ``ProtobufConverter`` do.
 
-    The converters look up the version even if no record uses it: if the subject does not have the schema, its records
+    The converters look up the version even if no record uses it. If the subject does not have the schema, the records
     fail. Without a topic there is no subject, and no version.
 
     Raises:
@@ -191,7 +191,8 @@ def versioned(registered: SchemaWithId, form: Format, header: bytes, side: KeyOr
 
 
 def registered_avro(form: Format, number: int, side: KeyOrValue, topics: Sequence[str]) -> Avro | None:
-    """Returns the Avro schema with an id, for records of some topics. Its version is that of the first topic's subject.
+    """Returns the Avro schema with an id, for records of some topics. The schema gets the version of the first topic's
+    subject.
 
     Returns:
         The schema; None if its values have no Connect schema, or have encrypted fields that are decrypted.

@@ -38,7 +38,7 @@ _ANYTHING = avro_anything.NAME, avro_anything.TEXT, avro_anything.write_anything
 
 
 def no_header() -> DataError:
-    """Returns the error of a record without a schema's id."""
+    """Returns the error for a record without a schema id."""
     hint = "choose another format if the producer does not use a registry's serializer"
     return data_error("SMT441", "the bytes do not begin with a schema's id", hint)
 
@@ -52,7 +52,7 @@ class _TopicSchema:
 
 
 class RegistryReader:
-    """A reader of records with a schema's id. It caches every answer of the registry, including errors.
+    """A reader of records with a schema id. It caches every answer of the registry, including errors.
 
     An attacker could write a different unusable id into each record, and thereby cause a request for each of them.
     After ``_MOST_REFUSED`` unusable schemas, further unknown ids become dead letters without a request.
@@ -65,7 +65,7 @@ class RegistryReader:
         self.refused: dict[tuple[str, bytes], DataError] = {}
 
     def read(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
-        """Returns (schema, value) of a record of a topic; a missing value is null without a schema."""
+        """Returns (schema, value) of a record of a topic. A missing value is a null without a schema."""
         if data is None:
             return None, None
         header = self.schema_text(data) or b""
@@ -83,7 +83,7 @@ class RegistryReader:
         return data[:HEADER]
 
     def schema(self, text: bytes, topic: str = "") -> Schema | None:
-        """Returns the schema of a header in records of a topic."""
+        """Returns the schema that a header names in records of a topic."""
         return self._entry(text, topic).schema
 
     def schema_id(self, text: bytes) -> str:

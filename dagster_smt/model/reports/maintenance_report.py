@@ -45,7 +45,8 @@ class MaintenanceReport:
     """One maintenance of a table.
 
     Attributes:
-        place: The table. before, after: The files of the table; None if the table does not exist yet, or the files
+        place: The table.
+        before, after: The files of the table; None if the table does not exist yet, or the files
             could not be read.
         steps: The steps, in order.
         rows: The rows of the table at the end; None if the run did not count them.

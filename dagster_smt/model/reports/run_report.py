@@ -211,7 +211,8 @@ class Unread:
     """Records of one topic that were not read, because a stage drops them in any case.
 
     Attributes:
-        topic: The topic. stage, alias: Number and name of the stage. All counts treat the records as dropped by this
+        topic: The topic.
+        stage, alias: Number and name of the stage. All counts treat the records as dropped by this
             stage.
         records: The number of records or of offsets; see ``counted``.
         ranges: The offsets of the records.
@@ -252,7 +253,8 @@ class TopicCounts:
 
     Attributes:
         records: Records of the window.
-        converters: Rows that a converter rejected. dropped, failed: Rows, per stage.
+        converters: Rows that a converter rejected.
+        dropped, failed: Rows, per stage.
         touched: Rows, per ledger entry.
         further: Rows beyond the first row of each record.
         empty: Records without a row: empty arrays, and messages that contain no row. Each is counted as one row that is
@@ -317,18 +319,21 @@ class RunReport:
     Attributes:
         name: Name of the run's asset or op.
         window: The offsets of the run.
-        records_in: Records of the window. records_out, dropped, failed: Rows by result; they add up to ``rows_in``. A
+        records_in: Records of the window.
+        records_out, dropped, failed: Rows by result; they add up to ``rows_in``. A
             record is one row, unless the topic table turns arrays into rows. With ``errors.tolerance=all`` failed
             records become dead letters.
         stages: Counts of rows per stage, in order.
-        ledger: Counts of rows per (stage, path). before, after: Value schema before and after the chain; ``None`` if
+        ledger: Counts of rows per (stage, path).
+        before, after: Value schema before and after the chain; ``None`` if
             schemaless.
         previous: Value schema after the chain in the table's previous commit; ``None`` if that commit had none.
         lineage: Path of each output column to the input fields that the column depends on; empty if schemaless.
         masked: Output columns whose value was replaced by a MaskField stage.
         rejects: The first rejects of each topic.
         topics: Counts per topic; their sums are the counts above.
-        failures: The problems of topics of which the run committed nothing. files, bytes: Data files that the commit
+        failures: The problems of topics of which the run committed nothing.
+        files, bytes: Data files that the commit
             added, and their size.
         seconds: Wall time per phase.
         status: ``committed``, ``empty`` (nothing new), or ``already committed``.

@@ -78,7 +78,8 @@ class KeyedRows:
             them.
         track: The columns whose change creates a new version; empty for all columns.
         unavailable_value: The placeholder for a large column that an update left unchanged; empty if there is no such
-            placeholder. soft, validity: The names of the columns that the mode adds.
+            placeholder.
+        soft, validity: The names of the columns that the mode adds.
     """
 
     mode: Literal["upsert", "scd2"]

@@ -62,7 +62,8 @@ class SparkAnswers:
         session: The Spark session.
         lanes: The parser: True for the JVM lane, which may leave records, False for Python; None for both, in this
             order.
-        rest: False to leave records without a schema unanswered; their results are None. typed, other: The number of
+        rest: False to leave records without a schema unanswered; their results are None.
+        typed, other: The number of
             records processed by the Spark evaluator, and in ``mapInArrow``.
         unplanned: The reasons why batches of records with schemas could not use the Spark evaluator.
     """
