@@ -25,6 +25,7 @@ from dagster_smt.run.rejects import last_stage, with_failed
 from dagster_smt.run.run_spec import RunSpec
 from dagster_smt.run.staging import EvaluatedWindow
 from dagster_smt.spark.broadcasts import is_small
+from dagster_smt.spark.shuffles import by_key
 from dagster_smt.tables.keyed.fold import folded_events, last_events
 from dagster_smt.tables.keyed.history import version_changes
 from dagster_smt.tables.keyed.key_events import Keyed, events, key_failures
@@ -130,8 +131,9 @@ class KeyedWindow:
 
     def written(self) -> DataFrame:
         """Returns the changes that have an effect on a row."""
-        written = self.changes.where(F.col("action").isin(*WRITTEN)).select("row", "unchanged", "action")
-        if is_small(self.changes):
+        columns = self.changes.select("row", "unchanged", "action")
+        written = columns.where(F.col("action").isin(*WRITTEN))
+        if is_small(columns):
             return F.broadcast(written)
         return written
 
@@ -172,34 +174,77 @@ def keyed_window(
         over: Topics that start over. Rows that the window does not create again are removed.
     """
     of_window = events(result.rows_out(left_out), schema, keyed)
+    records = sum(counts.records for counts in result.topics.values())
     every = of_window
     if later is not None:
         after = events(later, schema, keyed).join(of_window.select("key").distinct(), "key", "left_semi")
         every = of_window.unionByName(after)
+    else:
+        every = by_key(of_window, records, "key")
     with ExitStack() as stack:
         numbers: dict[str, int] | None = None
-        if keyed.rows.mode == "scd2":
-            every = _persisted(every, stack)
-            rows = table.read() if table is not None else None
-            changes = version_changes(every, rows, starts_of(window), keyed, schema)
-        else:
-            changes = _folded(every, keyed, stack)
-            current = _current_rows(table, changes, keyed) if table is not None else None
-            if deletions is not None:
-                read = offsets_of(window).without(left_out)
-                changes = with_deletions(changes, remembered(deletions, of_window, read))
-            changes = with_actions(changes, current, keyed)
-        if table is not None and over:
-            vanished = vanished_rows(table.read(), every, sorted(over), keyed, schema)
-            changes = changes.unionByName(vanished, allowMissingColumns=True)
-        changes = _persisted(changes, stack)
         # The events of a key may belong to several topics, or to records after the window. In these cases they are
         # counted separately.
         if keyed.rows.mode == "scd2" or keyed.rows.sequence_by or later is not None:
             numbers = {}
             for row in of_window.groupBy("topic").count().collect():
                 numbers[row.topic] = row["count"]
-        yield KeyedWindow(every, changes, effects_of(changes, numbers), keyed, schema)
+        vanished = None
+        if table is not None and over:
+            vanished = vanished_rows(table.read(), every, sorted(over), keyed, schema)
+        if keyed.rows.mode == "scd2":
+            every = _persisted(every, stack)
+            rows = table.read() if table is not None else None
+            versions = version_changes(every, rows, starts_of(window), keyed, schema)
+            changes, effects = _counted(versions, vanished, numbers, stack)
+        else:
+            current = _current_rows(table, result, of_window, keyed) if table is not None else None
+            actions = _Actions(keyed, current)
+            if deletions is not None:
+                deleted = remembered(deletions, of_window, offsets_of(window).without(left_out))
+                actions = _Actions(keyed, current, remembers=True, deleted=deleted)
+            # The last event of a key is enough unless it lacks a column, or deletions keep the columns of the row.
+            is_whole = keyed.rows.deletes == "soft"
+            folded = folded_events(every, keyed) if is_whole else last_events(every)
+            changes, effects = _counted(actions.of(folded), vanished, numbers, stack)
+            if effects.keeps_columns and not is_whole:
+                changes.unpersist()
+                whole = actions.of(folded_events(every, keyed))
+                changes, effects = _counted(whole, vanished, numbers, stack)
+        yield KeyedWindow(every, changes, effects, keyed, schema)
+
+
+@dataclass(frozen=True)
+class _Actions:
+    """Gives the changes of a window their actions.
+
+    Attributes:
+        keyed: The table.
+        current: The current rows; None if the window creates the table.
+        remembers: True if the table remembers deletions.
+        deleted: The remembered deletions; None if there are none yet.
+    """
+
+    keyed: Keyed
+    current: DataFrame | None
+    remembers: bool = False
+    deleted: DataFrame | None = None
+
+    def of(self, folded: DataFrame) -> DataFrame:
+        """Returns the changes of folded events, with the column ``action``."""
+        if self.remembers:
+            folded = with_deletions(folded, self.deleted)
+        return with_actions(folded, self.current, self.keyed)
+
+
+def _counted(
+    changes: DataFrame, vanished: DataFrame | None, numbers: dict[str, int] | None, stack: ExitStack
+) -> tuple[DataFrame, Effects]:
+    """Returns the changes together with the rows that vanish, cached, and their counts."""
+    if vanished is not None:
+        changes = changes.unionByName(vanished, allowMissingColumns=True)
+    changes = _persisted(changes, stack)
+    return changes, effects_of(changes, numbers)
 
 
 def _persisted(frame: DataFrame, stack: ExitStack) -> DataFrame:
@@ -208,27 +253,16 @@ def _persisted(frame: DataFrame, stack: ExitStack) -> DataFrame:
     return persisted
 
 
-def _folded(every: DataFrame, keyed: Keyed, stack: ExitStack) -> DataFrame:
-    """Returns one change for each key. All events of the keys are combined only if the last events do not contain all
-    columns.
-    """
-    if keyed.rows.deletes != "soft":
-        folded = _persisted(last_events(every), stack)
-        if not folded.agg(F.count_if(F.size("unchanged") > 0)).collect()[0][0]:
-            return folded
-    return _persisted(folded_events(every, keyed), stack)
-
-
-def _current_rows(table: Table, folded: DataFrame, keyed: Keyed) -> DataFrame:
-    """Returns the key of each row of a table, and the coordinates of the row's record. If few keys changed, returns
-    only their rows.
+def _current_rows(table: Table, result: EvaluatedWindow, of_window: DataFrame, keyed: Keyed) -> DataFrame:
+    """Returns the key of each row of a table, and the coordinates of the row's record. For a small window, returns only
+    the rows of its keys.
 
     Spark then searches for the keys where the table is stored. Otherwise it would sort all keys of the table.
     """
     rows = current_rows(table.read(), keyed)
-    if not is_small(folded):
+    if not is_small(result.frame):
         return rows
-    return rows.join(F.broadcast(folded.select("key")), "key", "left_semi")
+    return rows.join(F.broadcast(of_window.select("key")), "key", "left_semi")
 
 
 def without_conflicts(result: EvaluatedWindow, window: KeyedWindow, chain: Chain) -> DataFrame:

@@ -7,9 +7,11 @@ from pyspark.sql import DataFrame
 from dagster_smt.spark.environment import is_connect
 
 _LIMIT = "spark.sql.autoBroadcastJoinThreshold"
-_MOST_BYTES = 64 * 1024 * 1024
-"""The largest frame that is broadcast. Spark's own limit is 10 MB, because Spark estimates sizes; here the size is
-measured."""
+_PART = 16
+"""A small frame takes at most this part of the driver's memory, because the driver collects and sends the frame."""
+_MOST_BYTES = 256 * 1024 * 1024
+"""The largest frame that is broadcast: a quarter of ``spark.driver.maxResultSize`` by default. Spark's own limit is
+10 MB, because Spark estimates sizes; here the size is measured."""
 
 
 def is_small(frame: DataFrame) -> bool:
@@ -24,6 +26,8 @@ def is_small(frame: DataFrame) -> bool:
     session = frame.sparkSession
     if is_connect(session) or str(session.conf.get(_LIMIT)).startswith("-"):  # the user has switched broadcasts off
         return False
+    jvm: Any = session.sparkContext._jvm
+    memory = int(jvm.java.lang.Runtime.getRuntime().maxMemory())
     java: Any = frame.select("*")._jdf  # a new frame: the old frame's plan may be older than its blocks
     size = java.queryExecution().optimizedPlan().stats().sizeInBytes()
-    return int(str(size)) <= _MOST_BYTES
+    return int(str(size)) <= min(_MOST_BYTES, memory // _PART)

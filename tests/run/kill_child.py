@@ -15,11 +15,13 @@ from pyspark.sql import SparkSession
 
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import SmtError
+from dagster_smt.model.topics.format import Format
 from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run import batch
 from dagster_smt.run.batch import run
 from dagster_smt.run.micro_batch import MicroBatches, run_batches
 from dagster_smt.run.run_spec import RunSpec
+from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.kafka.spec import KafkaTopics, NewTopics
 from dagster_smt.tables.sink_options import DeltaSink, IcebergSink, KafkaSink, Sink
 from dagster_smt.tables.sinks import topics
@@ -37,6 +39,8 @@ ROUTE = {
     "transforms.route.replacement": "clean.$1",
 }
 TOPICS = ("audit", "orders", "people")
+KEY = Format("json_schema", parse_ddl("id INT"))
+VALUE = Format("json_schema", parse_ddl("id INT, name STRING, note STRING, seq BIGINT, __deleted STRING"))
 LETTERS = "orders.dead"
 armed: dict[str, Any] = {"point": None, "statement": None}
 
@@ -85,9 +89,9 @@ def count_statements() -> None:
     SparkSession.sql = counted
 
 
-def arm_commit(table: type) -> None:
+def arm_commit(table: type, name: str) -> None:
     """Statements are counted from the beginning of a commit on."""
-    commit = table.commit
+    commit = getattr(table, name)
 
     def armed_commit(*args: Any, **kwargs: Any) -> Any:
         if str(armed["point"]).startswith("statement "):
@@ -97,7 +101,7 @@ def arm_commit(table: type) -> None:
         finally:
             armed["statement"] = None
 
-    table.commit = armed_commit
+    setattr(table, name, armed_commit)
 
 
 def prepare() -> None:
@@ -111,18 +115,20 @@ def prepare() -> None:
     around(IcebergTable, "_keep", "before the property", "after the property")
     around(DeltaTable, "_repeat_state", "before the property", "after the property")
     for table in (DeltaTable, IcebergTable, KafkaTable):
-        arm_commit(table)
-        around(table, "commit", "before the commit", "after the commit")
+        for name in ("commit", "merge"):
+            if hasattr(table, name):
+                arm_commit(table, name)
+                around(table, name, "before the commit", "after the commit")
     count_statements()
 
 
 def spec_of(order: dict[str, Any]) -> RunSpec:
     """The run that an order asks for."""
-    folder, kind = Path(order["folder"]), order["kind"]
+    folder, kind, run_key = Path(order["folder"]), order["kind"], order.get("key", "")
     explicit = Window(tuple(Range(*part) for part in order["window"])) if order.get("window") else None
     times = {name: order.get(name) for name in ("since", "until", "max_records")} if kind != "micro" else {}
     window = WindowRequest(topics=tuple(order.get("topics", ())), explicit=explicit, **times)
-    chain, sink = CHAIN, order["sink"].removeprefix("kafka-")
+    chain, sink = CHAIN, order["sink"].removeprefix("kafka-").removeprefix("keyed-")
     source: FileTopics | KafkaTopics = FileTopics(folder / "topics")
     if "servers" in order:
         source = KafkaTopics(order["servers"], create=NewTopics())
@@ -132,6 +138,11 @@ def spec_of(order: dict[str, Any]) -> RunSpec:
         into = KafkaSink(source, GROUP)
     elif sink == "iceberg":
         into = IcebergSink(folder / "table")
+    if order["sink"].startswith("keyed-"):
+        of_format = {"delta": DeltaSink, "iceberg": IcebergSink}[sink]
+        into = of_format(folder / "table", "columns", mode="upsert")
+        table = TopicTable(source, ("people",), key=KEY, value=VALUE)
+        return RunSpec("people", parse_chain([]), table, into, window=window, rebuild=kind == "rebuild", key=run_key)
     return RunSpec(
         "orders",
         parse_chain(chain),
@@ -141,7 +152,7 @@ def spec_of(order: dict[str, Any]) -> RunSpec:
         errors_tolerance="none" if kind == "rejected" else "all",
         dead_letter_topic=LETTERS,
         rebuild=kind == "rebuild",
-        key=order.get("key", ""),
+        key=run_key,
     )
 
 

@@ -7,7 +7,7 @@ there now (``Found``), and works on single offsets: slow, and without any of the
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +17,8 @@ Row = tuple[str, int, int, bytes | None]
 State = Mapping[str, Any]
 Fate = Literal["kept", "dropped", "refused"]
 SECRET = b"secret-4711"
+ROW = ("source_topic", "partition", "offset", "value")
+"""The columns of a row of a table of records."""
 _HEADER = "__connect.errors."
 
 
@@ -62,7 +64,7 @@ class Evidence:
         letters: Topic, partition, offset of the record in each dead letter, and the letter's value.
     """
 
-    rows: list[Row] = field(default_factory=list)
+    rows: list[Any] = field(default_factory=list)
     states: list[State] = field(default_factory=list)
     letters: list[Row] = field(default_factory=list)
 
@@ -107,7 +109,7 @@ def state_of(text: str | None) -> State | None:
     return json.loads(text)["dagster_smt"] if text and text.startswith('{"dagster_smt":') else None
 
 
-def read_delta(folder: Path) -> Evidence:
+def read_delta(folder: Path, columns: Sequence[str] = ROW) -> Evidence:
     """A Delta table as ``deltalake`` reads it."""
     from deltalake import DeltaTable
 
@@ -116,11 +118,11 @@ def read_delta(folder: Path) -> Evidence:
     table = DeltaTable(str(folder))
     commits = sorted(table.history(), key=lambda commit: commit["version"])
     states = [state_of(commit.get("userMetadata")) for commit in commits]
-    data = table.to_pyarrow_table(columns=["source_topic", "partition", "offset", "value"])
-    return Evidence(list(_rows(data)), [state for state in states if state is not None])
+    data = table.to_pyarrow_table(columns=list(columns))
+    return Evidence(list(_rows(data, columns)), [state for state in states if state is not None])
 
 
-def read_iceberg(folder: Path) -> Evidence:
+def read_iceberg(folder: Path, columns: Sequence[str] = ROW) -> Evidence:
     """An Iceberg table as ``pyiceberg`` reads it."""
     from pyiceberg.table import StaticTable
 
@@ -133,8 +135,8 @@ def read_iceberg(folder: Path) -> Evidence:
         if at.summary and (mark := at.summary["dagster_smt.commit"]):
             states.append(_marked(mark, table.properties))
         at = table.snapshot_by_id(at.parent_snapshot_id) if at.parent_snapshot_id is not None else None
-    data = table.scan(selected_fields=("source_topic", "partition", "offset", "value")).to_arrow()
-    return Evidence(list(_rows(data)), states[::-1])
+    data = table.scan(selected_fields=tuple(columns)).to_arrow()
+    return Evidence(list(_rows(data, columns)), states[::-1])
 
 
 def _marked(mark: str, properties: Mapping[str, str]) -> State:
@@ -150,9 +152,8 @@ def _marked(mark: str, properties: Mapping[str, str]) -> State:
 READERS = {"delta": read_delta, "iceberg": read_iceberg}
 
 
-def _rows(data: Any) -> Iterator[Row]:
-    names = ("source_topic", "partition", "offset", "value")
-    yield from zip(*(data.column(name).to_pylist() for name in names), strict=True)
+def _rows(data: Any, columns: Sequence[str]) -> Iterator[Any]:
+    yield from zip(*(data.column(name).to_pylist() for name in columns), strict=True)
 
 
 def read_letters(topic: Path) -> list[Row]:

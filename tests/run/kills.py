@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from dagster_smt.testing import KafkaBroker
+from tests.run.kill_keys import KeyWorld
 from tests.run.kill_pool import Child, Pool
 from tests.run.kill_world import World
 
-SINKS = ["delta", "iceberg", "kafka-delta", "kafka-kafka"]
-"""What runs write to; those with ``kafka-`` read from a broker."""
+SINKS = ["delta", "iceberg", "kafka-delta", "kafka-kafka", "keyed-delta", "keyed-iceberg"]
+"""What runs write to; those with ``kafka-`` read from a broker, those with ``keyed-`` are tables with keys."""
 POINTS = [
     *("after evaluating", "after counting", "before the letters", "after the letters", "before the commit"),
     *("before saving", "after saving", "before the property", "after the property", "after the commit"),
@@ -41,10 +42,12 @@ PHASES = {  # what a run says, and what it does from then on
     "committing": "committing",
     "PHASE in save": "saving",
     "PHASE in write": "saving",
+    "PHASE in merge": "saving",
     "PHASE after save": "after saving",
     "PHASE after write": "after saving",
     "PHASE after fast_forward": "after publishing",
     "PHASE after commit": "after the commit",
+    "PHASE after merge": "after the commit",
 }
 AIMS = {"anywhere": 35, "committing": 35, "writing letters": 8, "point": 22}
 
@@ -228,7 +231,11 @@ def play(
     (folder / sink).mkdir()
     with ExitStack() as stack:
         broker = stack.enter_context(KafkaBroker(folder / f"broker of {sink}")) if "kafka" in sink else None
-        game = Game(World(folder / sink, sink, seed, broker.servers if broker else ""), pool, seed, say)
+        if sink.startswith("keyed-"):
+            world: World = KeyWorld(folder / sink, sink, seed)
+        else:
+            world = World(folder / sink, sink, seed, broker.servers if broker else "")
+        game = Game(world, pool, seed, say)
         game.play(kills, seconds)
         if not game.tally.problems:
             game.finish()

@@ -1,6 +1,7 @@
 """Tables with keys: the row of each key as it is now."""
 
 import json
+import os
 import random
 from pathlib import Path
 
@@ -258,7 +259,10 @@ def steps(seed=0):
     return range(12 if seed else 8)
 
 
-SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 12))]
+HISTORIES = int(os.environ.get("HISTORIES", "12"))
+"""So many histories are played of each kind: ``HISTORIES=200 SEED=1000 pytest -m long tests/run/test_keyed.py``."""
+SEED = int(os.environ.get("SEED", "1"))
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(SEED, SEED + HISTORIES - 1))]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

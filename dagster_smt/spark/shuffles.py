@@ -1,0 +1,25 @@
+"""Partitions of shuffled frames."""
+
+from pyspark.sql import DataFrame
+
+_PARTITIONS = "spark.sql.shuffle.partitions"
+_ROWS = 25_000
+"""The rows of one partition. So many rows take a task longer than its start."""
+
+
+def by_key(frame: DataFrame, rows: int, key: str) -> DataFrame:
+    """Returns a frame with all rows of a key in one partition, and with as many partitions as its rows need.
+
+    Spark shuffles into 200 partitions unless the session says otherwise. It merges small ones of a plain query, but not
+    of a frame that it keeps: then each later job has 200 tasks for a few thousand rows.
+
+    Args:
+        frame: The frame.
+        rows: The number of its rows.
+        key: The column of the key.
+    """
+    number = max(1, -(-rows // _ROWS))
+    usual = str(frame.sparkSession.conf.get(_PARTITIONS))
+    if not usual.isdigit() or number >= int(usual):  # Databricks knows "auto"
+        return frame
+    return frame.repartition(number, key)
