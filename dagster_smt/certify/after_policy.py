@@ -1,4 +1,4 @@
-"""The certificate of a chain with a policy.
+"""Certifies a chain with a policy.
 
 Kafka Connect has no policies, so no class of Connect corresponds to the stages of a policy. These stages run first, in
 this package, and the resulting records are compared.

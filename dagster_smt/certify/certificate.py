@@ -122,7 +122,8 @@ class Certificate:
 
     @property
     def different(self) -> int:
-        """The number of records whose results differ without a reason, in the way with the most such records."""
+        """The number of records whose results differ without a reason. If there are several ways, the largest of their
+        numbers."""
         by_way: dict[str, int] = {}
         for finding in self.findings:
             if not finding.decision:

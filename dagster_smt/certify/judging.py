@@ -73,7 +73,7 @@ class ChainComparison:
         return CertifiedWay(way.name, records, "" if records else "no record can take this way")
 
     def _by_stage(self, way: ComparedWay, last: Sequence[str]) -> None:
-        """Records for each record the stage after which it first differs."""
+        """Determines for each record the stage after which it first differs."""
         before: Sequence[str] = [EQUAL] * len(last)
         for stages in range(1, len(self.connect) + 1):
             results, verdicts = way.after(stages), last
@@ -151,7 +151,8 @@ class StageJudge:
         return Judge(self.comparison.case_of(self.comparison.pair.without, self.stages))
 
     def verdicts(self, results: Sequence[Result | None]) -> list[str]:
-        """Returns the verdict on each record. A record without a result took another way, and is treated as equal."""
+        """Returns the verdict on each record. A record without a result was evaluated in a different way, and is
+        treated as equal."""
         verdicts = []
         for number, (want, got) in enumerate(zip(self.comparison.connect[self.stages - 1], results, strict=True)):
             if got is None or want == got or not result_difference(want, got):

@@ -1,7 +1,7 @@
 """Foreign stages in the Python evaluator. Adjacent stages run in the host together, one batch at a time.
 
-Three kinds of stages need the host: a foreign transform whose predicate the host can test; a foreign transform behind a
-predicate that only Python has; and a transform of ours behind a foreign predicate. Only stages of the first kind run
+Three kinds of stages need the host: a foreign transform whose predicate the host can test; a foreign transform with a
+predicate that only Python can test; and a transform of ours with a foreign predicate. Only stages of the first kind run
 together.
 """
 

@@ -75,8 +75,8 @@ class Previewed:
     Attributes:
         sample: The record as stored.
         steps: The record after each stage.
-        key, value: The sides after the chain, as JSON without a schema. None if the
-            side is null, or if the chain has not kept the record.
+        key, value: The sides after the chain, as JSON without a schema. None if the side is null, or if the chain has
+            not kept the record.
     """
 
     sample: Sample

@@ -56,7 +56,7 @@ def _in_this_jvm(session: Any) -> bool:
     """
     try:
         properties = [session._jvm.java.lang.System.getProperty(name) for name in LIMITS]
-    except Exception:  # noqa: BLE001 a platform may let nobody ask its JVM
+    except Exception:  # noqa: BLE001 a platform may block access to its JVM
         return False
     return properties == [str(limit) for limit in LIMITS.values()]
 

@@ -1,4 +1,4 @@
-"""Decides whether Spark can read the schemas that a window's records name, as if these schemas were declared.
+"""Determines whether Spark can read the schemas that a window's records name in the same way as declared schemas.
 
 The records of each schema are a frame with its own plan, and the table joins these frames.
 """
@@ -236,7 +236,7 @@ def _avro(avro: Avro | None) -> Avro:
 
 
 def _unversioned(schema: Schema | None) -> Schema | None:
-    """Returns the schema without its version. Each topic's subject may give the same id another version."""
+    """Returns the schema without its version. The same id may have a different version under each topic's subject."""
     return schema and schema.with_(version=None)
 
 

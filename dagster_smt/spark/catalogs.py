@@ -25,7 +25,7 @@ def is_uncached(conf: Mapping[str, str], catalog: str) -> bool:
 
 
 def is_jdbc(conf: Mapping[str, str], catalog: str) -> bool:
-    """Returns True if a catalog stores its own name with each table, so that a copy would have other tables."""
+    """Returns True if a catalog stores its own name with each table, so that a copy would have different tables."""
     key = f"spark.sql.catalog.{catalog}"
     for name in ("type", "catalog-impl"):
         if "jdbc" in str(conf.get(f"{key}.{name}", "")).lower():

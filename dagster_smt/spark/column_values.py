@@ -114,7 +114,8 @@ def unplanned(where: str) -> DataError:
 
 
 def _unplanned(where: str) -> Convert:
-    """Returns the error for a value whose schema is not in the plan. This is rare: a stage put a null into a struct."""
+    """Returns the error for a value whose schema is not in the plan. This is rare, and happens if a stage puts a null
+    into a struct."""
 
     def refuse(value: Any) -> Any:
         raise unplanned(where)

@@ -1,4 +1,4 @@
-"""Checks whether this machine can start Spark, before PySpark would print pages of stack traces."""
+"""Checks whether this machine can start Spark. Otherwise PySpark would print pages of stack traces."""
 
 import os
 import re

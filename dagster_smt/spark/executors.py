@@ -34,7 +34,7 @@ _checked: "WeakSet[Any]" = WeakSet()
 
 
 def check_executors(session: SparkSession) -> None:
-    """Checks once per session that executors have the modules that tasks need. A local session needs no check.
+    """Checks, once per session, that executors have the modules that tasks need. A local session needs no check.
 
     The check does not see executors that Spark adds later.
 

@@ -24,7 +24,8 @@ MOST_FIELDS = 200
 
 @dataclass(frozen=True)
 class _HeldBack:
-    """A picklable function for ``DataFrame.mapInArrow``: the fields that a policy holds back in each batch."""
+    """A picklable function for ``DataFrame.mapInArrow``: it counts the fields that a policy holds back in each
+    batch."""
 
     stages: tuple[PolicyStage, ...]
 

@@ -1,4 +1,4 @@
-"""The jars of foreign stages on Spark's executors.
+"""Provides the jars of foreign stages on Spark's executors.
 
 A local session reads the jars from the paths in the chain. For other sessions the jars are packed into one archive,
 which Spark copies to its executors. The first task on a machine unpacks the archive.

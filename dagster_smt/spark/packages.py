@@ -124,7 +124,7 @@ LOG_STORE_CLASS = "dagstersmt.delta.ConditionalLogStore"
 """The class with which Delta writes its log to S3, so that several drivers can commit at once. It is in the jar of the
 JVM lane."""
 CONDITIONAL_WRITES = ("4.0", "4.1")
-"""The versions of Spark whose Hadoop has the AWS SDK that this class calls."""
+"""The versions of Spark whose Hadoop contains the AWS SDK that the log store calls."""
 JVM_OPTIONS = {
     # Java does not compile methods of more than 8000 bytes, and a few stages on fifty fields become such a method in
     # Spark
@@ -191,7 +191,7 @@ def _packages_of_settings(conf: Mapping[str, str]) -> Iterator[str]:
 
 
 def with_fetched_jars(conf: Mapping[str, str]) -> dict[str, str]:
-    """Returns settings with the jars of downloaded packages instead of the packages.
+    """Returns settings in which packages that have been downloaded are replaced by their jars.
 
     Otherwise Spark would resolve the packages of each session with Ivy, which takes seconds and prints fifty lines. If
     a package is unknown or has not been downloaded, Ivy resolves all packages.

@@ -93,7 +93,7 @@ def _has_dates(schema: Schema) -> bool:
 
 
 def reader(schema: Schema | None) -> Convert:
-    """Returns a function from plain Spark values to our Python values. Null becomes None."""
+    """Returns a function that converts plain Spark values to our Python values. Null becomes None."""
     convert = _reading(schema) if schema else _same
     return lambda value: None if value is None else convert(value)
 
@@ -125,7 +125,7 @@ def _parts(row: Any) -> Any:
 
 
 def writer(schema: Schema) -> Convert:
-    """Returns a function from our Python values to plain Spark values."""
+    """Returns a function that converts our Python values to plain Spark values."""
     convert = _writing(schema)
     return lambda value: None if value is None else convert(value)
 

@@ -1,4 +1,4 @@
-"""Settings of this package's Spark sessions, besides those of packages."""
+"""Settings of this package's Spark sessions, besides the settings of packages."""
 
 import os
 

@@ -33,7 +33,7 @@ VERSIONS = {
 """The supported versions, by minor version. Each has a set of packages in ``spark.packages``."""
 NEWEST = "4.1"
 _HIDDEN = "*********(redacted)"
-"""What Spark shows instead of a setting that may be a secret."""
+"""The text that Spark shows instead of a setting that may be a secret."""
 
 SINCE_4 = {
     "when as a function": "in Spark 3.5 the function `when` takes no arguments; ``spark.sql`` writes CASE WHEN",
@@ -74,7 +74,7 @@ def missing() -> frozenset[str]:
 
 
 def scala_of(session: Any) -> str:
-    """Returns the version of Scala of a session: some distributions of Spark 3.5 have 2.13, PyPI's has 2.12."""
+    """Returns a session's version of Scala. Some distributions of Spark 3.5 have Scala 2.13; PyPI's has 2.12."""
     usual = VERSIONS[minor_of(session.version)].scala
     try:
         number = session._jvm.scala.util.Properties.versionNumberString()

@@ -37,8 +37,8 @@ class GalleryChain:
         text: The purpose of the chain.
         chain: The properties of the chain.
         records: Records with ``value``, and optionally ``key``, ``topic`` and ``headers``.
-        schema: The columns of the values as a DDL text; empty for JSON without a schema.
-        envelope: The schema of Connect around the values, as JSON; empty if there is none.
+        schema: The columns of the values as a DDL string; empty for JSON without a schema.
+        envelope: The Connect schema that wraps the values, as JSON; empty if there is none.
     """
 
     title: str
@@ -112,7 +112,7 @@ def entries(file: Path = FILE) -> list[GalleryChain]:
 
 
 def run(entry: GalleryChain) -> Result:
-    """Sends the records of a chain through it, on the Python evaluator."""
+    """Runs a chain on its records, with the Python evaluator."""
     interpreter, result = Interpreter(entry.parsed, Format("string"), entry.value), Result()
     for offset, data in enumerate(entry.records):
         headers = data.get("headers", {}).items()

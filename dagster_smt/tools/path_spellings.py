@@ -29,8 +29,8 @@ class Situation:
         what: The situation, in words.
         transform: The name of the transform.
         options: The options of the transform; ``field.syntax.version`` is V2 unless it is set.
-        before, after: The
-            value, as JSON. If ``after`` starts with ``refused: ``, the rest is the statement of an error.
+        before, after: The value, as JSON. If ``after`` starts with ``refused: ``, the rest is the statement of an
+            error.
         schema: The records: ``with`` a schema, ``without`` one, or ``both``.
     """
 

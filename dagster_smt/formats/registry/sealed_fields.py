@@ -1,7 +1,8 @@
-"""Decrypts and encrypts fields inside the bytes of an Avro record: before the record is read, or after it is written.
+"""Decrypts fields inside the bytes of an Avro record before the record is read, and encrypts them after it is written.
 
-The bytes are walked along the schema. Encrypted strings and bytes are replaced, and everything between them is copied,
-so no other value changes. The tags of a field are in the schema (``confluent:tags``) or in the metadata of the schema.
+The code walks through the bytes along the schema. It replaces encrypted strings and bytes, and copies everything in
+between, so no other value changes. The tags of a field are in the schema (``confluent:tags``) or in the metadata of the
+schema.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -21,7 +22,7 @@ _MOST_BYTES_OF_LONG = 10
 
 
 class _Place(NamedTuple):
-    """A string or bytes to which a rule applies: where its length begins, and where its data begin and end."""
+    """A string or bytes to which a rule applies: the position of its length, and the begin and end of its data."""
 
     start: int
     begin: int
@@ -30,7 +31,8 @@ class _Place(NamedTuple):
 
 
 _Walk = Callable[[bytes, int, list[_Place]], int]
-"""Walks over a value from a position on. Adds what a rule applies to, and returns the position after the value."""
+"""Walks through a value from a position on. Adds the places to which a rule applies, and returns the position after the
+value."""
 
 
 Change = Callable[[bytes, bool], bytes]
@@ -120,7 +122,8 @@ def _walk_of(avro: Avro, rule: RegistryRule, tags: Tags) -> _Walk:
 
 
 def _concerns(rule: RegistryRule, name: str, field: Mapping[str, Any], tags: Tags) -> bool:
-    """Returns True if a rule applies to a field. ``name``: the full name of the record, a dot, and the field's name."""
+    """Returns True if a rule applies to a field. ``name`` consists of the full name of the record, a dot, and the
+    field's name."""
     return not rule.tags or not _tags_of(name, field, tags).isdisjoint(rule.tags)
 
 
@@ -160,7 +163,7 @@ class _Walks:
         self.has_others = False
 
     def of(self, schema: Any, *, concerned: bool) -> _Walk:
-        """Returns the walk of a schema. ``concerned``: True if a rule applies to the surrounding field."""
+        """Returns the walk of a schema. ``concerned`` is true if a rule applies to the surrounding field."""
         if isinstance(schema, list):
             return _union([self.of(branch, concerned=concerned) for branch in schema])
         if isinstance(schema, str):

@@ -1,8 +1,8 @@
-"""Decrypts and encrypts fields inside the text of a JSON value: before the value is read, or after it is written.
+"""Decrypts fields inside the text of a JSON value before the value is read, and encrypts them after it is written.
 
-The JSON is walked along its JSON Schema. Only objects and arrays around encrypted strings are decoded. Everything else
-is copied as it is, so no number changes. The strings to which a rule applies are chosen as by Confluent's clients
-(``json_schema.transform``), by the tags of the nearest property around the string.
+The code walks through the JSON along its JSON Schema. Only objects and arrays around encrypted strings are decoded.
+Everything else is copied as it is, so no number changes. As in Confluent's clients (``json_schema.transform``), the
+tags of the nearest property around a string determine whether a rule applies to the string.
 """
 
 import json
@@ -18,12 +18,12 @@ from dagster_smt.model.schema_size import MAX_LEVELS
 
 Tags = tuple[tuple[str, tuple[str, ...]], ...]
 TEXT = "text"
-"""The kind of a text that a rule changes: not of a constant, and not of a list of constants."""
+"""The kind of a string that a rule can change. Constants and enumerations have different kinds."""
 _INLINE = "confluent:tags"
 _ROOT = "$"
 Change = Callable[[bytes, bool], bytes]
 Walk = Callable[[msgspec.Raw, Change], msgspec.Raw]
-"""Returns a value with changed strings. The second argument changes a string."""
+"""Returns a value with changed strings. The second argument is the function that changes a string."""
 _decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _decode_text = msgspec.json.Decoder(str).decode
@@ -76,10 +76,10 @@ def json_opener(
 def json_sealer(
     documents: Mapping[str, Any], rules: Iterable[RegistryRule], tags: Tags, keys: Callable[[RegistryRule], DataKeys]
 ) -> Callable[[bytes], bytes]:
-    """Returns a function from the text of a value to the same text with encrypted fields.
+    """Returns a function that encrypts fields in the JSON of a value, and returns the changed JSON.
 
     Args:
-        documents: The JSON Schema under the name "", and the documents that it refers to.
+        documents: By name, the JSON Schema (under the name "") and the documents to which it refers.
         rules: The rules, in the order in which producers apply them.
         tags: The tags in the metadata of the schema.
         keys: Returns the keys of a rule.
@@ -105,8 +105,8 @@ class JsonWalks:
     """A builder of walks for one rule. A walk is None if the rule applies to nothing inside.
 
     Attributes:
-        names: The tags of all properties so far, by path.
-        kinds: The kinds of the properties that the rule concerns, by path. Null and arrays are left out.
+        names: By path, the tags of all properties that have been visited so far.
+        kinds: By path, the kinds of the properties to which the rule applies. Null and arrays are left out.
     """
 
     def __init__(self, documents: Mapping[str, Any], rule: RegistryRule, tags: Tags):
@@ -236,7 +236,7 @@ def _unions(node: Mapping[str, Any]) -> list[Sequence[Any]]:
 
 
 def _changed_kind(node: Mapping[str, Any]) -> str:
-    """Returns the kind of a schema's values as far as a rule is concerned; empty for null, arrays and unions."""
+    """Returns the kind that a schema's values have for a rule; empty for null, arrays and unions."""
     kind = node.get("type")
     if kind == "string" and "enum" not in node and "const" not in node:
         return TEXT

@@ -1,8 +1,7 @@
-"""Decrypts and encrypts fields inside the bytes of a Protobuf message: before it is read, or after it is written.
+"""Decrypts fields inside the bytes of a Protobuf message before it is read, and encrypts them after it is written.
 
-The fields to which a rule applies are chosen as by Confluent's clients (``protobuf.transform``): strings and bytes,
-single or repeated, with a tag of the rule in the field's options or in the metadata of the schema. The entries of a map
-of strings stay as they are.
+As in Confluent's clients (``protobuf.transform``), a rule applies to strings and bytes, single or repeated, if the
+field's options or the schema's metadata contain a tag of the rule. The entries of a map of strings stay as they are.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -70,7 +69,7 @@ def protobuf_sealer(
     tags: Tags,
     keys: Callable[[RegistryRule], DataKeys],
 ) -> Callable[[bytes], bytes]:
-    """Returns a function from the bytes of a message to the same message with encrypted fields.
+    """Returns a function that encrypts fields in the bytes of a message, and returns the changed bytes.
 
     See ``protobuf_opener`` for the arguments. The rules are in the order in which producers apply them.
     """
@@ -91,12 +90,12 @@ def protobuf_sealer(
 
 
 def is_text(field: Any) -> bool:
-    """Returns whether a field has texts or bytes, single or repeated."""
+    """Returns True if a field contains strings or bytes, single or repeated."""
     return field.type in (_STRING, _BYTES)
 
 
 def tags_of(field: Any, tags: Tags) -> set[str]:
-    """Returns the tags of a field: those of its options, and those of its full name."""
+    """Returns the tags of a field: from its options, and from the metadata for its full name."""
     with needs_extras():
         from confluent_kafka.schema_registry.wildcard_matcher import wildcard_match
     names = set(field_tags(field))
@@ -107,7 +106,7 @@ def tags_of(field: Any, tags: Tags) -> set[str]:
 
 
 def concerns(rule: RegistryRule, field: Any, tags: Tags) -> bool:
-    """Returns whether a rule concerns a field."""
+    """Returns True if a rule applies to a field."""
     return not rule.tags or not tags_of(field, tags).isdisjoint(rule.tags)
 
 

@@ -1,4 +1,5 @@
-"""Encrypts fields of records under a subject whose producers do so, so that its consumers can decrypt them.
+"""Encrypts fields of records under a subject whose producers encrypt them, so that the subject's consumers can decrypt
+them.
 
 The written schema is derived from Connect's schema, so it has no tags. It is registered with the rules of the latest
 version, and with the tags of the fields in its metadata.

@@ -1,4 +1,4 @@
-"""Schemas of a registry by the id in a record, with their version under the record's subject."""
+"""Finds schemas of a registry by the id in a record, with their version under the record's subject."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -56,7 +56,7 @@ class UnableError(Exception):
 
 @dataclass(frozen=True)
 class AvroSide:
-    """The reading of one side of the records from Avro.
+    """A reader of one side of the records from Avro.
 
     Attributes:
         header: The header of all values.
@@ -178,7 +178,7 @@ class _Names:
         return f"t{next(self.numbers)}"
 
     def bare(self, avro: Any, schema: Schema, *, top: bool = False) -> Any:
-        """Returns a schema without Connect's names for the same bytes."""
+        """Returns a schema that describes the same bytes, without Connect's names."""
         if isinstance(avro, list):
             return self._union(avro, schema, top)
         if isinstance(avro, str):

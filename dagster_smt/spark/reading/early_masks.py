@@ -30,7 +30,7 @@ _CONTAINERS = (Type.STRUCT, Type.ARRAY, Type.MAP)
 
 
 def early_masks(plan: Plan) -> tuple[Plan, dict[Place, Any]]:
-    """Splits a typed plan into the masks at its head and the rest.
+    """Splits a typed plan into the masks at its beginning and the rest.
 
     Returns:
         The plan, in which those stages do nothing any more, and the masks. The places of the masks begin with the side.

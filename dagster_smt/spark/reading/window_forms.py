@@ -178,8 +178,8 @@ def _in_sql(frame: DataFrame, table: SideFormats) -> bool:
 
 
 def schema_texts(frame: DataFrame, table: SideFormats, *, lane: bool = True) -> DataFrame:
-    """Returns the schema texts of records, each with the first coordinates and the number of records; null for null
-    sides.
+    """Returns the schema texts of records, each with the coordinates of its first record and the number of records. The
+    text of a null side is null.
 
     ``lane`` is true if the JVM lane may read the texts. ``_ODD`` represents texts that the lane leaves to Python.
     """

@@ -39,7 +39,7 @@ from dagster_smt.spark.workers import map_in_arrow
 def evaluate_envelopes(
     frame: DataFrame, plan: Plan, table: SideFormats, target: T.StructType, *, ledger: bool
 ) -> DataFrame:
-    """Runs a chain over envelopes, into columns.
+    """Runs a chain over envelopes, and returns columns.
 
     Args:
         frame: Kafka's columns.

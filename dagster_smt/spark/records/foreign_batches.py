@@ -74,7 +74,8 @@ def takes(batch: pa.RecordBatch) -> bool:
 def run_batch(
     segment: ForeignSegment, interpreter: Interpreter, batch: pa.RecordBatch, key: str, value: str
 ) -> ForeignBatch | None:
-    """Runs a batch in the host. Returns None if a stage ended the host; the interpreter then searches for the record.
+    """Runs a batch in the host. Returns None if a stage ended the host. The interpreter then finds the record that
+    caused this.
 
     Args:
         segment: The stages.

@@ -33,7 +33,7 @@ METADATA_SCHEMAS = {"topic": STRING, "timestamp": timestamp(optional=True), "par
 
 @dataclass
 class Scope:
-    """The columns that the expressions of one stage refer to.
+    """The columns to which the expressions of one stage refer.
 
     Attributes:
         sides: The layouts of key and value, without absent sides.
@@ -219,7 +219,7 @@ class Scope:
         return BOOLEAN
 
     def _by_topic(self, rule: Rule, topic: Column, returns: Schema) -> Column:
-        """Returns the result of a function of the topic alone, computed once per topic."""
+        """Returns the result of a function that depends only on the topic. It is computed once per topic."""
         # a run has few topics, so one WHEN per topic is cheaper than a trip to Python per record
         column, raised = F.lit(None).cast(internal_type(returns)), F.lit(None).cast("string")
         for name in self.topics:

@@ -56,7 +56,7 @@ class Update:
 
 
 class TypedEvaluator:
-    """Runs the steps of a plan over a frame whose columns are in the first state.
+    """Runs the steps of a plan over a frame whose columns belong to the first state.
 
     Args:
         plan: The plan.
@@ -331,7 +331,8 @@ class _StepRun:
         return None
 
     def acts(self) -> Column:
-        """Returns the condition that the step acts: the record is alive, of this variant, and meets the predicate."""
+        """Returns the condition that the step acts: the record has not been dropped or failed, belongs to this variant,
+        and satisfies the predicate."""
         acts = F.col("__status") == 0
         if self.evaluator.variants:
             acts = acts & (F.col("__variant") == self.step.variant)
@@ -505,6 +506,6 @@ class _StepRun:
 
 
 def null_problem(plan: StagePlan) -> Problem:
-    """Returns the problem of a transform with a null side."""
+    """Returns the problem that a transform has with a null side."""
     error: DataError = NotNull(plan.stage.transform.purpose).failure()
     return replace(error.problem, place=plan.stage.place)

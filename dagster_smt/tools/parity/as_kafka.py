@@ -157,7 +157,7 @@ class WrittenConverter(KafkaConverter):
 
 
 def _bare(tree: Any) -> Any:
-    """Returns a schema's JSON without its defaults."""
+    """Returns the JSON of a schema without its defaults."""
     if isinstance(tree, list):
         return [_bare(item) for item in tree]
     if not isinstance(tree, dict):
@@ -278,7 +278,7 @@ def _defective(stage: Stage, class_: type[ReplaceField]) -> Stage:
 
 
 def _without_ignored(case: Case) -> Case | None:
-    """D1: returns the case without the options that Kafka ignores; None if it has none."""
+    """D1: returns the case without the options that Kafka ignores; None if the case has no such options."""
     heads = []
     for k, v in case["config"].items():
         if k.endswith(".type") and _ignores(str(v)):
@@ -297,7 +297,7 @@ def _ignores(type_: str) -> bool:
 
 
 def _with_defects(case: Case) -> Case | None:
-    """D2: returns the case with Kafka's ReplaceField, which mixes fields up; None without renames."""
+    """D2: returns the case with Kafka's ReplaceField, which mixes up fields; None if the case renames nothing."""
     renames = any(key.endswith(".renames") for key in case["config"])
     if renames:
         return {"renames": KafkaReplaceField, **case}
@@ -305,7 +305,7 @@ def _with_defects(case: Case) -> Case | None:
 
 
 def _with_kafkas_reader(case: Case) -> Case | None:
-    """D5: returns the case with Jackson's coercions in JSON; None if it needs none."""
+    """D5: returns the case with Jackson's coercions in JSON; None if the case needs no coercion."""
     if any(any(coerced(case, r).values()) for r in case["records"]):
         return {**case, "reader": True}
     return None
@@ -314,9 +314,7 @@ def _with_kafkas_reader(case: Case) -> Case | None:
 def _one_schema(case: Case) -> Case | None:
     """D2: returns the case with one schema for schemas that differ only in the scale of a default.
 
-    Kafka's cache keeps the first one.
-
-    Kafka's cache keeps the first one.
+    Kafka's cache keeps the first of these schemas.
     """
     known: dict[str, str] = {}
     changed = False
@@ -393,7 +391,8 @@ def _hashed_text(text: msgspec.Raw) -> bytes:
 
 
 def hash_map_order(keys: list[str], capacity: int = 16) -> list[str]:
-    """Returns the keys in the order of a ``java.util.HashMap`` that received them in the given order."""
+    """Returns the keys in the order in which a ``java.util.HashMap`` iterates over them, if they were added in the
+    given order."""
     size = 1
     while size < capacity:
         size *= 2

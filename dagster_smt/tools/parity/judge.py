@@ -160,7 +160,7 @@ class Judge:
         return None
 
     def _vendor(self, number: int, want: Result, got: Result) -> list[str] | None:
-        """Returns the reasons for a difference by a vendor's class."""
+        """Returns the reasons for a difference from a vendor's class."""
         for result in vendor_differences.uncrashed(self.case, number, want):
             reasons = self.bridge(number, result, got)
             if reasons is not None:

@@ -63,8 +63,7 @@ class SparkAnswers:
         lanes: The parser: True for the JVM lane, which may leave records, False for Python; None for both, in this
             order.
         rest: False to leave records without a schema unanswered; their results are None.
-        typed, other: The number of
-            records processed by the Spark evaluator, and in ``mapInArrow``.
+        typed, other: The number of records processed by the Spark evaluator, and in ``mapInArrow``.
         unplanned: The reasons why batches of records with schemas could not use the Spark evaluator.
     """
 
@@ -142,7 +141,7 @@ def on_spark(cases: list[tuple[Case, Chain]]) -> list[Answer | None]:
     builder = builder.config("spark.driver.memory", "3g")
     builder = builder.config(
         "spark.sql.ui.retainedExecutions", "1"
-    )  # there are thousands of plans, some of them with megabytes
+    )  # there are thousands of plans, and some take up megabytes
     session = builder.config("spark.sql.session.timeZone", "UTC").getOrCreate()
     try:
         return SparkAnswers(session)(cases)

@@ -19,7 +19,7 @@ EQUAL, DIFFERENT, DELIBERATE, UNSUPPORTED = "equal", "different", "deliberate", 
 
 @dataclass
 class Verdict:
-    """The verdict on one case: one of the four names above, and for an intended difference its id."""
+    """The verdict on one case: one of the four names above, and the id of an intended difference."""
 
     id: str
     verdict: str
@@ -122,7 +122,7 @@ def verdict_of(case: dict[str, Any], answer: dict[str, Any] | None) -> Verdict:
         return verdict
     try:
         decision = _judged(case, answer, verdict)
-    except Exception as error:  # noqa: BLE001 - a case that nobody can read is different, and the run goes on
+    except Exception as error:  # noqa: BLE001 - an unreadable case is treated as different, and the run continues
         decision, verdict.reason = None, f"the case cannot be judged: {type(error).__name__}"
     verdict.decision = decision or ""
     if decision is None:
