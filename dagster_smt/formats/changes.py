@@ -26,7 +26,7 @@ _CANAL = {"sql-type": "sqlType", "pk-names": "pkNames", "event-timestamp": "es",
 def change_reader(form: Format) -> Convert:
     """Returns a function that converts a parsed message to the fields of the format's schema.
 
-    It raises ``DataError``.
+    The function raises ``DataError``.
     """
     assert form.schema is not None
     debezium = form.kind == "debezium-json"
@@ -182,7 +182,7 @@ def _text(data: Any) -> str:
 
 
 def _lenient(schema: Schema, form: Format, where: str) -> Convert:
-    """Returns ``reader`` for strings, because Canal writes all values as strings.
+    """Returns a variant of ``reader`` for strings, because Canal writes all values as strings.
 
     Each string is read as the column's type.
     """

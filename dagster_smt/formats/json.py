@@ -1,7 +1,7 @@
 """Converts JSON payloads with a schema to Python values and back, by the rules of ``JsonConverter``.
 
-Reading is strict where Connect coerces silently: a payload that does not fit its schema is rejected (difference D5). A
-float field accepts an integer. As in Connect, unknown keys of a struct are dropped, and missing keys are null.
+Reading is strict where Connect coerces silently: a payload that does not fit its schema is rejected (difference D5).
+But a float field accepts an integer. As in Connect, unknown keys of a struct are dropped, and missing keys become null.
 """
 
 import base64
@@ -52,12 +52,13 @@ _MILLISECONDS = "; with more digits than milliseconds declare the column STRING"
 
 
 def misfit(schema: Schema, where: str, hint: str = "") -> DataError:
-    """Returns the error of a payload that does not fit its type."""
+    """Returns the error for a payload that does not fit its type."""
     return data_error("SMT414", f"{where or 'the value'} does not fit the declared type {schema.label}", hint)
 
 
 def _hint(schema: Schema, form: Format) -> str:
-    """Returns the hint for a day, timestamp or decimal that does not fit: the option, and the values that it reads."""
+    """Returns the hint for a date, timestamp or decimal that does not fit. The hint names the option, and the values
+    that are accepted with it."""
     if form.kind not in _WITH_TEXTS or schema.logical not in _EXAMPLES:
         return ""
     texts, connect = _EXAMPLES[schema.logical]
@@ -115,7 +116,8 @@ def _read_type(schema: Schema, form: Format, where: str) -> Convert:
 
 
 def _refuse(schema: Schema, where: str) -> Convert:
-    """Returns a function that rejects every value. Connect's converter would read by the name, and ignore the type."""
+    """Returns a function that rejects every value. Connect's converter would read by the name of the logical type, and
+    ignore the type itself."""
 
     def refuse(data: Any) -> Any:
         raise misfit(schema, where)

@@ -44,13 +44,14 @@ _envelopes = msgspec.json.Decoder(_Envelope)
 
 
 class Read(Protocol):
-    """Returns (schema, value) of bytes. In a registry, schemas have versions per source topic."""
+    """Returns the (schema, value) that bytes contain. The topic is needed because schemas in a registry have versions
+    per source topic."""
 
     def __call__(self, data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]: ...
 
 
 class Write(Protocol):
-    """Returns the bytes of a value. In a registry, subjects depend on the target topic."""
+    """Returns the bytes of a value. The topic is needed because subjects in a registry depend on the target topic."""
 
     def __call__(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None: ...
 
@@ -59,8 +60,8 @@ class Write(Protocol):
 class SideCodec:
     """The functions that read and write a side.
 
-    ``fills_nulls``: true if both functions replace null with the default of its field. A side with such a field is
-    written even if no stage has changed it. Otherwise, one topic would have nulls in some records and defaults in
+    ``fills_nulls`` is true if both functions replace a null with the default of its field. A side with such a field is
+    encoded again even if no stage has changed it. Otherwise, one topic would have nulls in some records and defaults in
     others.
     """
 
@@ -146,7 +147,7 @@ def schema_names(form: Format) -> Callable[[Sequence[bytes | None]], list[bytes 
 
 
 def _unread(data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
-    """Raises an error: without a schema, the format can only be written."""
+    """Raises an error, because without a schema the format can only be written."""
     raise data_error("SMT414", "the format has no schema for reading", "declare a schema")
 
 
@@ -236,7 +237,7 @@ class EnvelopeReader:
         return self._known(text)[0]
 
     def schema_id(self, text: bytes) -> str:
-        """Returns the name of a schema in JSON, and the beginning of a digest, for reports."""
+        """Returns, for reports, the name of the schema in JSON, and the beginning of a digest."""
         try:
             schema = self._known(text)[0]
         except Exception as error:  # noqa: BLE001 - its records become dead letters
@@ -276,7 +277,7 @@ class EnvelopeReader:
 
 
 def bounded_text(text: bytes) -> bytes:
-    """Returns the JSON of a schema in a record, if it is not too long.
+    """Returns the JSON of a schema in a record, unless it is too long.
 
     Raises:
         DataError: SMT467.
@@ -303,7 +304,7 @@ def _envelope(data: bytes) -> _Envelope:
 
 
 def not_an_envelope() -> DataError:
-    """Returns the error of a value that is not an envelope."""
+    """Returns the error for a value that is not an envelope."""
     statement = "the text is not a JSON object with exactly 'schema' and 'payload'"
     return data_error("SMT417", statement, "set the format to json if the values have no schema")
 
@@ -336,7 +337,7 @@ class _SideWriter:
         return encoder.encode({"schema": text, "payload": convert(value)})
 
     def write_change(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
-        """Returns a message about a new row, as written by Flink's formats."""
+        """Returns a message that reports a new row, as Flink's formats write it."""
         if value is None:
             return None
         if schema is None:
@@ -348,7 +349,8 @@ class _SideWriter:
         return encoder.encode({"data": [row], "type": "INSERT"})
 
     def write_text(self, schema: Schema | None, value: Any, topic: str = "") -> bytes | None:
-        """Returns a string as it is, and a value of another type from a stage as JSON (see decision 0002)."""
+        """Returns a string as it is. If a stage has produced a value of a different type, returns it as JSON (see
+        decision 0002)."""
         if value is None or isinstance(value, str):
             if value is None:
                 return None

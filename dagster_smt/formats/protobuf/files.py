@@ -1,7 +1,7 @@
 """Protobuf's descriptors: pools of files, published files, field options, and message indexes.
 
-A registry stores its users' files, and expects clients to have Confluent's and Google's published files:
-``ProtobufSchema`` lists them (``KNOWN_DEPENDENCIES``). Message indexes are the path to a message in its file;
+A registry stores its users' files, and expects clients to have the files that Confluent and Google have published.
+``ProtobufSchema`` lists these files (``KNOWN_DEPENDENCIES``). Message indexes are the path to a message in its file;
 ``MessageIndexes`` writes them before a value.
 """
 
@@ -24,7 +24,7 @@ TAG, TYPE, ENUM, UNION = (f"{CONNECT_PROTOBUF}.{name}" for name in ("Tag", "Type
 CONNECT_TYPE = "connect.type"
 VARIANT = "org.apache.kafka.connect.data.Variant"
 ENTRY = "Entry"
-"""The suffix of the name of a message that is the entry of a map."""
+"""The suffix of the name of a message that is a map entry."""
 LOCATIONS = {
     "confluent.type.Decimal": "confluent/type/decimal.proto",
     "confluent.type.Variant": "confluent/type/variant.proto",
@@ -45,14 +45,14 @@ _SHIPPED = {
     "google/type/timeofday.proto": "google.type.TimeOfDay hours:int32 minutes:int32 seconds:int32 nanos:int32",
 }
 META = "confluent/meta.proto"
-"""The file of Confluent's options, which schemas use for fields."""
+"""The file with Confluent's field options, which schemas use."""
 _FIELD_META = 1088
 _GENERATED = re.compile(r"google/(protobuf|type)/[a-z_]+\.proto")
 _FAILED = "Couldn't build proto file into descriptor pool: "
 
 
 def refused(place: str, statement: str, hint: str = "read the values as bytes, or change the schema") -> ConfigError:
-    """Returns the error of an unusable schema."""
+    """Returns the error for an unusable schema."""
     return ConfigError(Problem("SMT273", place, statement, hint))
 
 
@@ -184,7 +184,8 @@ def message_of(pool: DescriptorPool, file: FileDescriptorProto, message: str | S
 
 
 def fields_in(descriptor: Any, known: dict[str, int]) -> int:
-    """Returns the number of fields of a message and of all messages inside it. ``known``: the counts by full name."""
+    """Returns the number of fields of a message and of all messages inside it. ``known`` contains the counts by full
+    name."""
     name = descriptor.full_name
     if name not in known:
         known[name] = 0  # for a message that contains itself; the builder rejects it later

@@ -1,7 +1,8 @@
 """Protobuf's scalars, enums, and messages that are single values in Connect (``ProtobufData``'s converters).
 
-Connect has no unsigned numbers: 32-bit ones become INT64, and 64-bit ones become INT64 with the same bits. The
-parameter ``io.confluent.connect.protobuf.Type`` contains Protobuf's type. Values that Connect would cut are rejected.
+Connect has no unsigned numbers. An unsigned 32-bit number becomes INT64, and an unsigned 64-bit number becomes INT64
+with the same bits. The parameter ``io.confluent.connect.protobuf.Type`` contains Protobuf's type. Values that Connect
+would truncate are rejected.
 """
 
 import math
@@ -22,7 +23,7 @@ _MOST_DIGITS = 10_000
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 _NARROW = {"int8": Type.INT8, "int16": Type.INT16}
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799
-"""The seconds of the years 1 to 9999, the range of ``Timestamps``."""
+"""The first and the last second of the years 1 to 9999, the range of ``Timestamps``."""
 _TOO_BIG = float.fromhex("0x1.ffffffp127")
 """The smallest double that becomes infinity in 32 bits."""
 _NAMES = {number: name for name, number in SCALARS.items()}
@@ -55,18 +56,19 @@ class Kind:
 
 
 def unreadable(statement: str = "the bytes do not fit the Protobuf schema") -> DataError:
-    """Returns the error of unreadable bytes."""
+    """Returns the error for unreadable bytes."""
     return data_error("SMT416", statement, "check the dead letter, or the schema")
 
 
 def unwritable(where: str, what: str) -> DataError:
-    """Returns the error of a value that cannot be written."""
+    """Returns the error for a value that cannot be written."""
     subject = f"field '{where}'" if where else "the value"
     return data_error("SMT440", f"{subject} {what}", "cast it with Cast, or check the schema", DATA_EXCEPTION)
 
 
 def scalar(field: Any, where: str, *, checked: bool) -> Kind:
-    """Returns the kind of a field's scalar type. ``checked``: the runtime has checked that strings are UTF-8."""
+    """Returns the kind of a field's scalar type. ``checked`` is true if the runtime has checked that strings are
+    UTF-8."""
     name = _NAMES[field.type]
     if name in _OTHERS:
         return _other(name, where, checked)
@@ -120,7 +122,8 @@ def _other(name: str, where: str, checked: bool) -> Kind:
 
 
 class _Symbols(dict[int, str]):
-    """Symbols by number. A record may contain numbers that the schema does not know; Java derives a name for them."""
+    """The symbols of an enum by number. If a record has a number that the schema does not contain, the symbol is the
+    name that Java derives."""
 
     def __init__(self, enum: Any):
         super().__init__()
@@ -182,7 +185,7 @@ def _decimal(params: Mapping[str, str], where: str) -> Kind:
 
 
 def _number(text: str | None) -> int | None:
-    """Returns ``Integer.parseInt``; None for other strings, which Connect ignores."""
+    """Returns the result of ``Integer.parseInt``; None for strings that are not numbers, which Connect ignores."""
     try:
         if text is not None and text.strip("+-0123456789") == "":
             value = int(text)

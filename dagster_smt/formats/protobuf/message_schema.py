@@ -1,9 +1,9 @@
 """Builds the Protobuf schema of a struct, as ``ProtobufData.fromConnectSchema`` does.
 
 The syntax is proto3. Nested structs and enums become nested messages and enums, a map becomes a list of entries (with
-the bytes of a map), and defaults are left out. A field has the number of its parameter ``Tag``; fields without it are
-numbered from 1 in order. If a number is already taken, for example by a field that a stage has added, ``ProtobufData``
-fails. Here the next free number is used.
+the same bytes as a map), and defaults are left out. A field with the parameter ``Tag`` gets that number. All other
+fields are numbered from 1 in order. If a number is already taken, for example after a stage has added a field,
+``ProtobufData`` fails, and this module uses the next free number.
 """
 
 from collections.abc import Callable, Mapping
@@ -87,7 +87,7 @@ def descriptor_of(schema: Schema, name: str = f"{_DEFAULT_NAME}1") -> bytes:
 
 
 def is_union(schema: Schema) -> bool:
-    """Returns True if a struct is a oneof."""
+    """Returns True if a struct represents a oneof."""
     return schema.type is Type.STRUCT and (schema.name or "").startswith(UNION)
 
 
@@ -184,7 +184,8 @@ class _DescriptorBuilder:
         return self.nested(parent, short, make)
 
     def nested(self, parent: DescriptorProto, name: str, make: Callable[[], DescriptorProto]) -> str:
-        """Adds a message to another, unless the other already has it. Two messages with the same name must be equal.
+        """Adds a nested message to a message, unless it is already there. Two nested messages with the same name must
+        be equal.
 
         To compare them, ``make`` builds the message again, with the numbers that unnamed types had the first time.
         """

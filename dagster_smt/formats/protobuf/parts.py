@@ -26,7 +26,7 @@ class FieldCodec:
 
 
 def getter(descriptor: Any, kind: Kind) -> Take:
-    """Returns a function that returns the value of a field, or Protobuf's default if the field is not set."""
+    """Returns a function that gets the value of a field, or Protobuf's default if the field is not set."""
     get, convert = attrgetter(descriptor.name), kind.read
     if convert is None:
         return get
@@ -34,7 +34,7 @@ def getter(descriptor: Any, kind: Kind) -> Take:
 
 
 def if_present(descriptor: Any, take: Take) -> Take:
-    """Returns a function that returns the value of a field if the field is set, else None."""
+    """Returns a function that gets the value of a field, or None if the field is not set."""
     has, name = message_factory.GetMessageClass(descriptor.containing_type).HasField, descriptor.name
     return lambda message: take(message) if has(message, name) else None
 

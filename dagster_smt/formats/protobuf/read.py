@@ -211,7 +211,7 @@ class _KindBuilder:
         return Kind(schema, struct_reader(parts), fill=struct_writer(parts, where))
 
     def part(self, proto_field: Any, where: str, *, nullable: bool) -> FieldCodec:
-        """Returns a field outside of oneofs. ``nullable``: the field is declared ``optional``."""
+        """Returns a field outside of oneofs. ``nullable`` is true if the field is declared ``optional``."""
         if proto_field.is_repeated and proto_field.type == MESSAGE and _is_entry(proto_field.message_type):
             return self.map(proto_field, where)
         kind = self.kind(proto_field, where)

@@ -37,7 +37,7 @@ extend google.protobuf.FieldOptions { Meta field_meta = 1088; }
 extend google.protobuf.EnumOptions { Meta enum_meta = 1088; }
 extend google.protobuf.EnumValueOptions { Meta enum_value_meta = 1088; }
 """
-"""The options that Confluent's schemas use for fields. ``protoc`` rejects unknown options."""
+"""The field options that Confluent's schemas use. They are declared here because ``protoc`` rejects unknown options."""
 
 
 def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: str = "protobuf") -> list[bytes]:
@@ -45,7 +45,7 @@ def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: st
 
     Args:
         text: The file with the messages: its serialized ``FileDescriptorProto`` in base64, or the source text itself.
-        references: Pairs of a name in imports and a file. Each follows the files that it refers to itself.
+        references: Pairs of a name in imports and a file. Each file follows the files to which it refers itself.
         place: The schema's name in messages.
 
     Returns:
@@ -81,7 +81,8 @@ def proto_files(text: str, references: Sequence[tuple[str, str]] = (), place: st
 
 
 def _serialized(text: str, name: str) -> FileDescriptorProto | None:
-    """Returns the file from a base64 string, with ``name`` unless it is empty; None if the string is source text."""
+    """Returns the file that a base64 string contains, renamed to ``name`` unless ``name`` is empty. Returns None if the
+    string is source text."""
     try:
         file = FileDescriptorProto.FromString(base64.b64decode(text, validate=True))
     except (ValueError, DecodeError):
@@ -126,8 +127,8 @@ def _compiled(texts: tuple[tuple[str, str], ...], known: tuple[bytes, ...], plac
 def _protoc(folder: Path, texts: Mapping[str, str], known: Sequence[bytes], place: str) -> bytes:
     """Runs ``protoc``, and returns its descriptor set.
 
-    A registry's names could attack the process. Its files are therefore in a folder of their own, where Python does not
-    search for modules, and have absolute paths, which cannot be options.
+    File names from a registry could attack the process. The files are therefore written to a folder of their own, where
+    Python does not search for modules. They are passed with absolute paths, which cannot be mistaken for options.
     """
     root, imports, out = folder / "files", folder / "known.desc", folder / "out.desc"
     paths = [root / name for name in texts]

@@ -1,7 +1,7 @@
 """Writes values of any Connect struct as Protobuf, as ``ProtobufData.fromConnectData`` does.
 
-A schema that did not come from Protobuf, or that a chain has changed, differs from the schema that the message has when
-it is read again. For this reason null is written as the field's default, and the name of a oneof comes from the name of
+If a schema does not come from Protobuf, or if a chain has changed it, reading the written message results in a
+different schema. For this reason null is written as the field's default, and the name of a oneof comes from the name of
 its schema, not from the name of its field.
 """
 
@@ -52,7 +52,7 @@ def protobuf_out(schema: Schema, name: str = "ConnectDefault1") -> ProtobufOut:
 
 
 def _converter(schema: Schema) -> Convert | None:
-    """Returns a function that converts a value to a value of the message's schema; None if both are the same."""
+    """Returns a function that converts a value to the message's schema; None if no conversion is needed."""
     if schema.type is Type.STRUCT:
         return _struct(schema)
     inner = _converter(schema.values) if schema.values is not None else None

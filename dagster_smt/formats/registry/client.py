@@ -1,7 +1,7 @@
-"""The client of a schema registry: schemas by id, and ids by schema.
+"""The client of a schema registry. It finds schemas by id, and ids by schema.
 
-It uses the client of ``confluent-kafka``, for every registry with Confluent's REST interface. That client caches
-schemas, so that a process requests each schema only once.
+This module uses the client of ``confluent-kafka``, which works with every registry that has Confluent's REST interface.
+That client caches schemas, so that a process requests each schema only once.
 """
 
 import time
@@ -39,7 +39,7 @@ _MOST_REFERENCES = 1000
 _LARGEST_ID = 2**31 - 1
 """The largest schema id, because Confluent's clients and registries use Java's ``int``."""
 _REFUSED = (400, 409, 422)
-"""The status codes of a registry that rejects a schema."""
+"""The status codes with which a registry rejects a schema."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class RegistrySchema:
     """A schema in a registry.
 
     Attributes:
-        text: Avro and JSON Schema as JSON; Protobuf as the file's descriptor in base64, or as source text if the
-            registry has no other form.
+        text: The schema: JSON for Avro and JSON Schema; for Protobuf the file's descriptor in base64, or the source
+            text if the registry has no other form.
         references: (name, text) of each reference. Each follows the references that it needs itself.
         rules: The rules that consumers apply.
-        tags: The tags in the metadata of the schema: a pattern for full field names, and the tags.
+        tags: The tags in the schema's metadata. Each item has a pattern for full field names, and the tags.
     """
 
     text: str
@@ -65,7 +65,7 @@ def schema_by_id(options: Options, number: int, kind: SchemaKind) -> RegistrySch
 
     Raises:
         DataError: SMT441 if the registry has no such schema, or the schema is of a different kind; SMT273 if its
-            references form a circle, or are too many.
+            references form a cycle, or are too many.
         EngineError: SMT636 if the registry does not answer; SMT582 if an option refers to a secret that is missing
             here.
     """
@@ -97,7 +97,7 @@ class SubjectVersion:
         number: The version.
         kind: The kind of the schema.
         schema: The schema.
-        tags: The tags in the metadata of the version: a pattern for full field names, and the tags.
+        tags: The tags in the version's metadata. Each item has a pattern for full field names, and the tags.
     """
 
     number: int
@@ -231,7 +231,7 @@ class Contract:
 
 
 def contract_of(options: Options, subject: str) -> Contract:
-    """Returns the duties of producers under a subject. Without a version, there are none.
+    """Returns the duties of producers under a subject. A subject without versions has no duties.
 
     Raises:
         EngineError: SMT636 if the registry does not answer.
@@ -350,7 +350,8 @@ def _too_long() -> DataError:
 
 
 def _collect(client: Any, schema: Any, texts: dict[str, str], form: str | None, around: tuple[str, ...]) -> None:
-    """Collects the texts of a schema's references. ``around``: the names of the references that lead to the schema."""
+    """Collects the texts of a schema's references. ``around`` lists the names of the references that lead to the
+    schema."""
     for reference in schema.references or ():
         if reference.name in around:
             raise _unusable("its references form a circle")

@@ -1,4 +1,5 @@
-"""The keys of encrypted fields: a registry stores data keys (DEK), which are encrypted by a key of a service (KEK).
+"""The keys of encrypted fields. A registry stores data keys (DEK), each encrypted with a key of a key management
+service (KEK).
 
 The clients of the registry, of the data keys and of the services come from ``confluent-kafka``, and the ciphers from
 Tink.
@@ -26,7 +27,7 @@ _ALGORITHM = "encrypt.dek.algorithm"
 _EXPIRY = "encrypt.dek.expiry.days"
 _ALTERNATES = "encrypt.alternate.kms.key.ids"
 _VERSION = 5
-"""The number of bytes before an encrypted value whose rule rotates keys: a zero, and the version of the key."""
+"""The number of bytes before an encrypted value if the rule rotates keys: a zero byte, and the version of the key."""
 _MOST_UNKNOWN = 100
 _DAY = 86_400
 """A day, in seconds."""
@@ -167,7 +168,7 @@ class DataKeys:
         return data_key
 
     def _asked(self, version: int, *, deleted: bool = True) -> tuple[Any, Any, Any]:
-        """Returns the cipher, the key encryption key, and a data key; -1 is the latest data key.
+        """Returns the cipher, the key encryption key, and the data key of a version. Version -1 is the latest data key.
 
         None if there is no such key.
         """
@@ -221,7 +222,7 @@ def _decrypted(options: Options, kek: Any, data_key: Any) -> bytes:
 
 
 def _by_service(options: Options, kek: Any, use: Callable[[Any], bytes]) -> bytes:
-    """Returns the result of the key management service for a data key.
+    """Returns a data key after the key management service has encrypted or decrypted it.
 
     A key may have alternatives, such as its copies in other regions.
     """
@@ -236,7 +237,7 @@ def _by_service(options: Options, kek: Any, use: Callable[[Any], bytes]) -> byte
     for key_id in (kek.kms_key_id or "", *filter(None, map(str.strip, alternates))):
         address = f"{kek.kms_type}://{key_id}"
         if not _is_allowed(address, settings.get(KMS_KEYS, "")):
-            # The registry names the key, so anyone who may write there could otherwise stop every run of the table.
+            # The registry names the key, so anyone who may write to it could otherwise stop every run of the table.
             raise _not_allowed(kek.name, address)
         try:
             return use(_driver(kek.kms_type).new_kms_client({**properties, **config}, address).get_aead(address))

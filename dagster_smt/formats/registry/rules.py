@@ -92,7 +92,7 @@ def check_read(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], num
     """Checks that records with a schema can be read under the option ``rules``.
 
     Raises:
-        DataError: SMT752 if a rule is not applied, and the option does not say that its fields stay as they are.
+        DataError: SMT752 if a rule is not applied, and the option does not allow its fields to stay as they are.
     """
     choice = settings.get(RULES, "refuse")
     for rule in rules:
@@ -128,13 +128,13 @@ def check_write(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], su
 
 
 def unmatched(rule: RegistryRule, fields: str) -> DataError:
-    """Returns the error of a schema that does not fit a rule of producers: SMT752."""
+    """Returns the error for a schema that does not fit a rule of producers: SMT752."""
     hint = "keep the names and types of encrypted fields, or write another subject"
     return _refused(f"{rule.words} encrypts {fields[:300]}", hint)
 
 
 def too_large(most: int) -> DataError:
-    """Returns the error of a schema with more fields than are searched for encrypted fields: SMT752."""
+    """Returns the error for a schema with too many fields to search for encrypted fields: SMT752."""
     statement = f"the latest schema has more than {most} fields, each counted where it is used"
     return _refused(f"fields cannot be encrypted: {statement}", "write another subject, or use a smaller schema")
 
