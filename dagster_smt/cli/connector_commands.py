@@ -52,7 +52,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help=f"the Kafka cluster that the components read (default: {ANY_CLUSTER}, looked up in each run)",
     )
     parser.add_argument("--files", metavar="FOLDER", help="file topics to read, instead of a cluster")
-    parser.add_argument("--lake", default="lake", help="folder or URI below which tables go (default: lake)")
+    parser.add_argument("--lake", default="lake", help="folder or URI for the tables (default: lake)")
     parser.add_argument(
         "--sample",
         type=count_or_zero,
@@ -83,7 +83,7 @@ def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="the group of the assets (default: connect for a REST address, else none); each component of a group gets "
         "a schedule or a sensor",
     )
-    parser.add_argument("--strict", action="store_true", help="exit with 1 if anything is changed or differs, too")
+    parser.add_argument("--strict", action="store_true", help="also exit with 1 if anything is changed or differs")
     parser.add_argument("--json", action="store_true", help="one JSON object per line of the report")
     parser.set_defaults(run=_import)
 

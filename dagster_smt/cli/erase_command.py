@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def add_commands(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Adds the command."""
-    parser = commands.add_parser("erase", help="erase persons from the tables, dead letters and topics of definitions")
+    parser = commands.add_parser("erase", help="erase people from the tables, dead letters and topics of definitions")
     parser.add_argument("definitions", help="a module (my_location.definitions), a module and a name, or a Python file")
     parser.add_argument("--file", default="", metavar="FILE", help="a text file with an id on each line; - reads stdin")
     parser.add_argument("--environment", default="", metavar="NAME", help="a variable of the environment with the ids")

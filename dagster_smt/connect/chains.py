@@ -189,7 +189,7 @@ def _option(
             return OptionVerdict(key, "not done", whole[0].text)
         return OptionVerdict(key, "used", "chain")
     if key in ignored:
-        return OptionVerdict(key, "not needed", "Kafka ignores it, too: a comment in the chain")
+        return OptionVerdict(key, "not needed", "Kafka also ignores it: a comment in the chain")
     if key.startswith("predicates."):
         return _of_predicate(key, connector, stages)
     owners = []
@@ -197,7 +197,7 @@ def _option(
         if key.startswith(f"transforms.{a}."):
             owners.append(a)
     if not owners:
-        return OptionVerdict(key, "not needed", "Kafka ignores it, too: a comment in the chain")
+        return OptionVerdict(key, "not needed", "Kafka also ignores it: a comment in the chain")
     # an alias may contain dots: transforms.a.b.type belongs to the stage a.b, even if there is also a stage a
     alias = max(owners, key=len)
     name = key.removeprefix(f"transforms.{alias}.")

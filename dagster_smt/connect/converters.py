@@ -112,7 +112,7 @@ def converter_format(
     for option in connector.config:
         if option.startswith(f"{side}.converter"):
             ignored.append(
-                OptionVerdict(option, "not needed", f"without {side}.converter, Kafka ignores the option, too")
+                OptionVerdict(option, "not needed", f"without {side}.converter, Kafka also ignores the option")
             )
     result.options = ignored
     text = "the worker's converter"
@@ -141,7 +141,7 @@ def _format_of(connector: Connector, side: str, encoding: Encoding | None) -> Co
         result.say(name, "not needed", "the option is empty")
     if not type_ and not config.get(cloud, "").strip():
         for option in own:
-            result.say(head + option, "not needed", f"without {name}, Kafka ignores the option, too")
+            result.say(head + option, "not needed", f"without {name}, Kafka also ignores the option")
     elif result.format["kind"] == "json":
         # Kafka's JsonConverter expects schemas by default; the formats of cloud connectors do not
         _of_json(result, own, head, "true" if type_ else "false")
@@ -309,6 +309,6 @@ def _of_others(result: ConverterFormat, own: dict[str, str], head: str) -> None:
         elif option == "encoding" and value.strip().upper() in ("UTF-8", "UTF8"):
             result.say(head + option, "used", "texts are UTF-8")
         elif option == "encoding":
-            result.say(head + option, "not done", "texts are read as UTF-8 only")
+            result.say(head + option, "not done", "strings are read only as UTF-8")
         else:
             _unknown(result, head, option)

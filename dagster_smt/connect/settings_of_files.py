@@ -66,7 +66,7 @@ def _by_time(connector: Connector, settings: TableSettings, class_: str) -> None
             settings.say(option, "used", text)
     if extractor == "RecordField":
         field = config.get("timestamp.field", "timestamp").strip()
-        note = "the column must be a TIMESTAMP or DATE; a TimestampConverter stage makes one of a number or text"
+        note = "the column must be a TIMESTAMP or DATE; a TimestampConverter stage makes one from a number or string"
         settings.set("timestamp.field", "partition_by", [f"{unit}({field})"], note=note)
         settings.of_columns["partition_by"] += ["partitioner.class", "path.format", "timestamp.extractor"]
     elif extractor in ("Record", "Wallclock", "Default"):

@@ -487,7 +487,7 @@ def small_files_of(sizes: FileSizes, checks: SmtChecks, *, compacted: bool = Fal
 
 
 def held_back(evidence: Evidence) -> CheckVerdict:
-    """Somebody has decided about every field of the records: the policy holds none back."""
+    """The policy has a decision about every field of the records, and holds none back."""
     fields = evidence.facts.held_back
     if not fields:
         return CheckVerdict(True, "the policy holds no field back")

@@ -254,7 +254,7 @@ class _Run:
             frame, self.erased = without_erased(frame, spec, self.persons)
             later = self.later_records(draft)
         if self.erased:
-            self.say(f"left out: {sum(self.erased.values())} records of erased persons")
+            self.say(f"left out: {sum(self.erased.values())} records of erased people")
         if not spec.finds_schemas:
             return self.attempt(plan, frame, draft, narrow, later=later).run()
         if spec.chain.has_foreign:

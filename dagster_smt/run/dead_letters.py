@@ -52,7 +52,7 @@ class Published:
 def _not_published(topic: str, records: Sequence[Range]) -> Problem:
     """Returns the problem of letters that their topic rejects in every form. Their records stay listed as failed."""
     count = number_of_records(records)
-    statement = f"{count} dead letters were not written: the topic refuses them, even without key and value"
+    statement = f"{count} dead letters were not written: the topic rejects them, even without key and value"
     hint = (
         "raise max.message.bytes of the topic; one whose records need keys (cleanup.policy=compact) is none for dead "
         "letters; then launch with window.redrive: true: it writes the letters of the records that fail again"

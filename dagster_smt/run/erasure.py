@@ -163,7 +163,7 @@ class _Erasure:
                 writer = erasure.keys[0]
                 register.add(references(writer, erasure.kind, new), writer, self.name)
             self.registered[place] = len(register.erased())
-            self.say(f"register {register.place}: {len(new)} new persons of kind {erasure.kind}")
+            self.say(f"register {register.place}: {len(new)} new people of kind {erasure.kind}")
 
     def _sources(self) -> Iterator[str]:
         for target in self.targets:

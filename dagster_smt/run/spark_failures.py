@@ -32,7 +32,7 @@ _KNOWN = {
     ),
     r"org\.apache\.kafka\S*InvalidRecordException": (
         *("SMT641", "a topic refuses a record"),
-        "a compacted topic (cleanup.policy) refuses records without a key: make keys in the chain (ValueToKey), or "
+        "a compacted topic (cleanup.policy) rejects records without a key: create keys in the chain (ValueToKey), or "
         "grant DescribeConfigs on topics and cluster, so that such a record fails alone",
     ),
     r"SaslAuthenticationException": (

@@ -43,7 +43,7 @@ def what_is_unread(narrowed: Narrowed) -> list[str]:
     lines = [unread.text for unread in narrowed.unread[:_MOST_LINES]]
     more = len(narrowed.unread) - _MOST_LINES
     if more > 0:
-        return [*lines, f"nor were those of {more} more topics and stages"]
+        return [*lines, f"records of {more} more topics and stages were not read"]
     return lines
 
 

@@ -25,7 +25,7 @@ def choose_topics(table: TopicTable, request: WindowRequest, listed: Sequence[st
     Args:
         table: The topic table, which names topics and a pattern.
         request: The request, which may narrow the topics.
-        listed: The existing topics. If a named topic is not among them, the reading reports it later.
+        listed: The existing topics. A named topic that is missing is reported later, when the run reads it.
 
     Raises:
         ConfigError: SMT508: no topic is named; SMT509: the pattern is not a regular expression.
@@ -103,7 +103,7 @@ def resolve_window(
     rebuild: bool = False,
     on_data_loss: str = "fail",
 ) -> ResolvedWindow:
-    """Fixes the window of a run.
+    """Determines the window of a run.
 
     In each topic-partition, a window without a fixed range starts at the first offset that the table does not hold, or
     at the earliest record. It ends before the next offset that the table already holds.

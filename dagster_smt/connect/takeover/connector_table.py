@@ -50,7 +50,7 @@ class TakeOverTable:
             raise UnsupportedError(Problem("SMT784", sink.place, statement, hint))
         if sink.keyed is not None:
             statement = (
-                f"a table with keys (mode: {sink.mode}) cannot be taken over: no row says which event it is from"
+                f"a table with keys (mode: {sink.mode}) cannot be taken over: no row names the event that it comes from"
             )
             hint = "let the asset write a table of its own from the beginning of the topic"
             raise UnsupportedError(Problem("SMT799", sink.place, statement, hint))
@@ -93,7 +93,9 @@ class TakeOverTable:
             converted = rows_by_file(self.table.read())
             if later := sorted(paths.keys() - converted.keys()):
                 statement = f"the folder has files that the Delta table lacks: {len(later)}"
-                hint = "a try was killed, and the connector went on: remove the folder _delta_log in it, and run again"
+                hint = (
+                    "after a killed attempt, the connector continued: remove _delta_log from the folder and run again"
+                )
                 if self.state() is not None:
                     hint = "the connector wrote them after the take-over: their records may be in the table already"
                 raise TableError(Problem("SMT798", without_partitions(later[0]), statement, hint))

@@ -287,7 +287,7 @@ class TakeOver:
         if not running:
             self.rest.resume()
             self.rest.until(lambda s: s.state == "RUNNING", self.options.wait)
-        self.say(f"given back: {self.plan.name} goes on after the runs")
+        self.say(f"given back: {self.plan.name} continues after the runs")
 
     def _set_offsets(self, ends: Mapping[TopicPartition, int], running: bool) -> None:
         """Sets the connector's offsets to the end of the runs. The offsets only move forward, and only while the
@@ -337,9 +337,7 @@ class TakeOver:
                     f"the table ends at offset {ends.get(different[0], 0)} of {topic}-{partition}, and "
                     f"{self.tables[0].sink.place} at {first.get(different[0], 0)}"
                 )
-                hint = (
-                    "let each asset run until all have the same offsets; after a try that was killed, take over first"
-                )
+                hint = "let each asset run until all have the same offsets; after a killed attempt, take over first"
                 raise TableError(Problem("SMT796", table.sink.place, statement, hint))
 
     # --- both ---

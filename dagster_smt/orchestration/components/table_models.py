@@ -57,7 +57,7 @@ class FormatModel(dg.Model):
 
     kind: FormatKind = Field(default="json", description=f"The encoding: {', '.join(_KINDS)}.")
     schema_: str | None = Field(
-        default=None, alias="schema", description="For json_schema: a DDL text, or a .sql file next to defs.yaml."
+        default=None, alias="schema", description="For json_schema: a DDL string, or a .sql file next to defs.yaml."
     )
     replace_null_with_default: bool = Field(
         default=True, description="True: a null becomes the default of its schema, as in Connect's converters."
@@ -142,7 +142,7 @@ def _model(cls: type, **own: tuple[Any, Any]) -> type[dg.Model]:
 KafkaModel = _model(KafkaTopics)
 SourceModel = choice_of(
     "SourceModel",
-    "The place of the topics: exactly one of these.",
+    "The source of the topics: exactly one of these.",
     {
         "kafka": (KafkaModel, "The topics of a Kafka cluster.", None),
         "files": (str, "A folder of file topics; relative to defs.yaml.", ["topics"]),
@@ -157,7 +157,7 @@ TopicTableModel = _model(
     TopicTable,
     source=(
         SourceModel | None,
-        Field(default=None, description="The place of the topics; a statement may contain it."),
+        Field(default=None, description="The source of the topics; a statement may contain it."),
     ),
     columns=(
         str | dict[str, Any],
@@ -182,7 +182,7 @@ _SINK_MODELS = {name: (_model(cls), summary_of(cls), None) for name, cls in SINK
 SinkModel = choice_of("SinkModel", "The sink of the chain: exactly one of these.", _SINK_MODELS)
 LettersModel = choice_of(
     "LettersModel",
-    "The place of dead letters, if not that of the topics: exactly one of these.",
+    "The destination of dead letters, if it differs from that of the topics: exactly one of these.",
     {
         "delta": _SINK_MODELS["delta"],
         "iceberg": _SINK_MODELS["iceberg"],
@@ -195,12 +195,12 @@ MaintenanceModel = _model(ScheduledMaintenance)
 LineageModel = _model(OpenLineage)
 RegisterModel = choice_of(
     "RegisterModel",
-    "The table of erased persons: exactly one of these.",
+    "The table of erased people: exactly one of these.",
     {name: _SINK_MODELS[name] for name in ("delta", "iceberg")},
 )
 ErasureModel = _model(
     SmtErasure,
-    register_table=(RegisterModel, Field(description="The table of erased persons, a Delta or Iceberg table.")),
+    register_table=(RegisterModel, Field(description="The table of erased people, a Delta or Iceberg table.")),
 )
 
 
@@ -364,7 +364,9 @@ def format_of(data: Mapping[str, Any], folder: Path, place: str) -> Format:
             statement = "json_schema needs a schema"
         else:
             statement = f"{data['kind']} takes no schema"
-        raise ConfigError(Problem("SMT041", place, statement, "kind: json_schema goes with schema: a DDL text or file"))
+        raise ConfigError(
+            Problem("SMT041", place, statement, "kind: json_schema goes with schema: a DDL string or file")
+        )
     schema = None
     if text is not None:
         file = folder / text if text.endswith(".sql") else None
@@ -453,7 +455,7 @@ def _resolver(make: Callable[..., Any], model: Any, description: str, *, in_fold
     return dg.Resolver(resolve, model_field_type=model, description=description)
 
 
-_LETTERS = "The place of dead letters, if not that of the topics."
+_LETTERS = "The destination of dead letters, if it differs from that of the topics."
 ResolvedChain: TypeAlias = Annotated[
     Path | Chain | Mapping[str, Any] | Sequence[Mapping[str, Any]],
     _resolver(
@@ -521,7 +523,7 @@ ResolvedErasure: TypeAlias = Annotated[
     _resolver(
         erasure_of,
         ErasureModel | None,
-        "How records and rows name a person, and the register of erased persons; adds an asset that erases persons.",
+        "How records and rows name a person, and the register of erased people; adds an asset that erases people.",
     ),
 ]
 ResolvedMaintenance: TypeAlias = Annotated[

@@ -116,7 +116,7 @@ def build_erasure_asset(
                 asset_key,
                 deps=[table.key for table in tables],
                 group_name=group_name,
-                description=f"Records of the persons erased from {described}.",
+                description=f"Records of the people erased from {described}.",
             )
         ],
         check_specs=[

@@ -49,7 +49,7 @@ _LATE = dg.Enum(
     "SmtLate",
     [
         dg.EnumValue("next", description="The record belongs to the window of its offset, among newer records."),
-        dg.EnumValue("include", description="The window of its own time reads the record, too, and replaces its row."),
+        dg.EnumValue("include", description="The window of its own time also reads the record, and replaces its row."),
     ],
 )
 

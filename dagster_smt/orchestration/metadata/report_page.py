@@ -61,7 +61,7 @@ def _counts(report: RunReport, sink: Sink, rows: int, lag: int | None) -> str:
         "out": report.records_out,
         "dropped": report.dropped,
         **({"of these without a row": report.empty} if report.empty else {}),
-        **({"of these of erased persons": report.erased} if report.erased else {}),
+        **({"of these, of erased people": report.erased} if report.erased else {}),
         "dead letters": report.failed_records,
         "rows now": rows,
         **({"not read yet": lag} if lag is not None else {}),

@@ -181,7 +181,7 @@ class SmtRun(RunResult):
         if last is None or (offsets is not None and offsets.value == ends):
             self.log(f"nothing new: the table holds every record of {topic or 'the topics'} already")
             return report, metadata
-        self.log(f"nothing new; reporting window {last.window.id}, committed by a run that could not say so")
+        self.log(f"nothing new; reporting window {last.window.id}, committed by a run that could not report it")
         return last, None
 
 

@@ -101,11 +101,11 @@ def check_register(place: str, noted: ErasedPersons | None, spec: SmtErasure | N
         raise _without_erasure(place, noted)
     if len(erased) < noted.persons:
         statement = f"the register {spec.register_table.place} has {len(erased)} of the {noted.persons} persons"
-        hint = f"restore the register {noted.register}, or erase the persons again"
+        hint = f"restore the register {noted.register}, or erase the people again"
         raise TableError(Problem("SMT755", place, statement, hint))
 
 
 def _without_erasure(place: str, noted: ErasedPersons) -> TableError:
-    statement = f"{noted.persons} persons were erased from the table, and its definition has no erasure"
+    statement = f"{noted.persons} people were erased from the table, but its definition has no erasure"
     hint = f"give the definition its erasure again: the register is {noted.register}"
     return TableError(Problem("SMT756", place, statement, hint))

@@ -140,8 +140,8 @@ class RowErasure:
         if isinstance(kind, StringType):
             return self.frame()
         if not isinstance(kind, IntegralType):
-            hint = "use mode 'delete', or name columns of texts or integers"
-            statement = f"the column {path} holds neither texts nor integers, so no random id fits"
+            hint = "use mode 'delete', or name columns of strings or integers"
+            statement = f"the column {path} holds neither strings nor integers, so no random id fits"
             raise TableError(Problem("SMT758", self.table.spec.place, statement, hint))
         bits = 62 if isinstance(kind, LongType) else 30
         rows = []

@@ -216,7 +216,7 @@ class Transactions:
         if not self.refused:
             self._check_rights()
         if others:
-            raise self._refused(f"the brokers refuse the records: {others[0].name()}")
+            raise self._refused(f"the brokers reject the records: {others[0].name()}")
         self.producer.abort_transaction(self.client.timeout)
         self.open = False
         if self.refused and last.topic in self.batches:

@@ -118,5 +118,5 @@ def _unordered(value: Schema, keyed: KeyedRows) -> list[Problem]:
     schema = value.by_name.get(keyed.sequence_by)
     if schema is None or schema.type in _ORDERED or schema.logical == "Decimal":
         return []
-    hint = "choose a number, a moment, or a text that sorts as the events follow each other"
+    hint = "choose a number, a timestamp, or a string that sorts in the order of the events"
     return [Problem("SMT705", f"sequence_by: {keyed.sequence_by}", "values of this type have no order", hint)]

@@ -134,7 +134,7 @@ def _of_json(proposal: Proposal, values: Sequence[bytes | None], plain: Collecti
     elif group != "objects":
         proposal.columns = (("value", Schema(Type.STRING, optional=True)),)
         proposal.options["value.format"] = "raw"
-        proposal.remarks.append(f"Most values are {group}, no objects with fields: each is one text.")
+        proposal.remarks.append(f"Most values are {group}, not objects with fields: each is one string.")
         return
     _note_misfits(proposal, observation)
     types = TypeProposal(plain)
@@ -146,7 +146,7 @@ def _of_json(proposal: Proposal, values: Sequence[bytes | None], plain: Collecti
     if schema is not None and schema.type is Type.MAP:
         proposal.options["value.format"] = "raw"
         proposal.columns = (("value", Schema(Type.STRING, optional=True)),)
-        proposal.remarks.append("The names in the values differ from record to record: each value is one text.")
+        proposal.remarks.append("The names in the values differ from record to record: each value is one string.")
     proposal.notes = types.notes
 
 

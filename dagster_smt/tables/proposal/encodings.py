@@ -67,7 +67,7 @@ def encoding_of(sides: Sequence[bytes | None]) -> Encoding:
     texts = [side for side in present if _is_text(side)]
     if len(texts) == len(present):
         if all(isinstance(d, str) for d in data):
-            note = "each is a JSON text in quotes"
+            note = "each is a JSON string in quotes"
         else:
             note = ""
         return Encoding("json" if note else "string", len(present), len(present), note=note)

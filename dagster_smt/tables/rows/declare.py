@@ -46,7 +46,7 @@ def _without_columns(row: Row) -> list[Problem]:
         "fields.verify-integrity": row.verify_integrity,
         "value.fields-include": row.value_fields_include != "ALL",
     }
-    hint = "declare the columns of the topic table, too"
+    hint = "also declare the columns of the topic table"
     results = []
     for name, there in options.items():
         if there:
@@ -98,7 +98,7 @@ def _only_column(row: Row, form: Format) -> Iterator[Problem]:
     columns = row.value_schema()
     if form.is_column and (columns is None or len(columns.fields) != 1):
         count = 0 if columns is None else len(columns.fields)
-        hint = "leave it out: ksqlDB takes it of a single column, too"
+        hint = "leave it out: ksqlDB also accepts it only for a single column"
         yield Problem("SMT269", "WRAP_SINGLE_VALUE", f"is false, and the value has {count} declared columns", hint)
 
 
@@ -209,7 +209,7 @@ def _declared(side: str, form: Format, schema: Schema | None, problems: list[Pro
             problems.append(_not_whole(side, form, schema))
         return form
     hint = "choose the format json, or declare metadata and header columns only"
-    statement = "the format has a schema of its own, and the columns declare one, too"
+    statement = "the format has its own schema, and the columns also declare one"
     problems.append(Problem("SMT269", place, statement, hint))
     return form
 
@@ -241,7 +241,9 @@ def _odd_maps(place: str, form: Format, schema: Schema) -> Iterator[Problem]:
     for name, child in schema.fields:
         if _has_odd_map(child):
             hint = f"declare MAP<STRING, …>, or set {form.kind}.{MOMENTS} to CONNECT if the values are Connect's pairs"
-            yield Problem("SMT269", place, f"'{name}' is a map whose keys are not texts, which JSON cannot hold", hint)
+            yield Problem(
+                "SMT269", place, f"'{name}' is a map whose keys are not strings, which JSON cannot hold", hint
+            )
 
 
 def _has_odd_map(schema: Schema) -> bool:

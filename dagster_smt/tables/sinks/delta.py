@@ -311,7 +311,7 @@ class DeltaTable:
         return delta_layout.partition_columns(self.spec.layout)
 
     def _no_rebuild(self) -> UnsupportedError:
-        hint = "drop the table and run again, name another place, or use cluster_by"
+        hint = "drop the table and run again, choose another location, or use cluster_by"
         statement = "Delta cannot add generated columns to an existing table, or change its other columns"
         return UnsupportedError(Problem("SMT906", f"{self.spec.place}: partition_by", statement, hint))
 

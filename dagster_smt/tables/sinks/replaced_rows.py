@@ -25,7 +25,9 @@ def procedure_argument(session: Any, value: str) -> str:
         return argument
     if str(session.conf.get(_ESCAPES, "false")).lower() == "true":
         statement = "on Spark 3.5, the name of an Iceberg table with a quote, a backslash or a dollar needs escapes"
-        raise UnsupportedError(Problem("SMT664", value, statement, f"set {_ESCAPES} to false, or name another place"))
+        raise UnsupportedError(
+            Problem("SMT664", value, statement, f"set {_ESCAPES} to false, or choose another location")
+        )
     return literal(value)
 
 

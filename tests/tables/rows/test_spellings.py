@@ -99,8 +99,8 @@ def test_delimiters_of_ksqldb(word, character):
 
 
 REFUSED = [
-    ("a MAP<INT, STRING>", "'format' = 'json'", "'a' is a map whose keys are not texts"),
-    ("a ROW<b ARRAY<MAP<BIGINT, INT>>>", "'format' = 'canal-json'", "'a' is a map whose keys are not texts"),
+    ("a MAP<INT, STRING>", "'format' = 'json'", "'a' is a map whose keys are not strings"),
+    ("a ROW<b ARRAY<MAP<BIGINT, INT>>>", "'format' = 'canal-json'", "'a' is a map whose keys are not strings"),
     (
         "a TINYINT",
         "'format' = 'raw'",
