@@ -144,7 +144,7 @@ VALUES = [
     ([b"\0\0\0\0\x05abc", b"\0\0\0\0\x07abc"], "avro-confluent", ["name their schema"]),
     ([b"a text", b"another"], "string", []),
     ([b"5", b"6"], "string", []),
-    ([b'"a"', b'"b"'], "json", ["one text"]),
+    ([b'"a"', b'"b"'], "json", ["one string"]),
     ([LONG, LONG], "long", []),
     ([b"\xff\xfe", b"\xff\xfe\xff"], "bytes", []),
 ]
