@@ -194,7 +194,7 @@ class Plan:
 
     @cached_property
     def key_lineage(self) -> dict[str, tuple[str, ...]]:
-        """Maps each field of the key after the chain to the input fields that the field comes from."""
+        """Maps each field of the output key to the input fields from which it is derived."""
         sources_by_path: dict[str, set[str]] = {}
         for record in self.results.values():
             for path, cell in columns(record.key):

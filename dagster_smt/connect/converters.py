@@ -217,9 +217,7 @@ def _of_json(result: ConverterFormat, own: dict[str, str], head: str, default: s
 
 
 def _unknown(result: ConverterFormat, head: str, option: str) -> None:
-    """Adds a verdict that an option is unknown, or that it belongs to a registry's converter, so that other converters
-    ignore it.
-    """
+    """Adds a verdict: the option is unknown, or only a registry's converter reads it."""
     if option.startswith(("schema.registry.", "basic.auth.", "bearer.auth.")) and result.format["kind"] != "bytes":
         result.say(head + option, "not needed", "this converter asks no registry, and ignores the option")
     else:

@@ -72,7 +72,7 @@ def act_of(rule: FieldRule, bit: int) -> Act:
 
 
 def text_of(rule: FieldRule) -> bytes | None:
-    """Returns the JSON that replaces every string under a rule; None if the result depends on the string."""
+    """Returns the JSON with which a rule replaces every string; None if the result depends on the string."""
     if not rule.constant:
         return None
     constant = rule.of_kind("string")

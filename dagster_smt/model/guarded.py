@@ -43,7 +43,7 @@ def _guard(side: Side) -> Any:
 class GuardedRecord(PlanRecord):
     """A record whose hidden sides raise an error when they are read.
 
-    ``replace`` keeps sides hidden, or gives them a node.
+    ``replace`` leaves a hidden key or value hidden, unless it gets a new node.
     """
 
     __slots__ = ()

@@ -121,7 +121,10 @@ def _personal_names(steps: Steps) -> Iterator[tuple[int, tuple[str, ...]]]:
 
 
 def fields_only(steps: Steps) -> Steps:
-    """Returns a path with ``[*]`` in place of names that look personal, because such names are keys of a map."""
+    """Returns a path with ``[*]`` in place of names that look like personal data.
+
+    Such a name is the key of a map, not the name of a field.
+    """
     field_steps = []
     for step in steps:
         field_steps.append(EVERY if isinstance(step, str) and any(kinds_in(step)) else step)

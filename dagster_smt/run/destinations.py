@@ -32,9 +32,9 @@ class Bound:
     """The records of a window for one table.
 
     Attributes:
-        topic: The topic after the chain, which names the table.
+        topic: The output topic, which names the table.
         counts: Counts of these records, by the topic that they were read from.
-        value_forms, key_forms: The numbers of the schemas of the values and keys (``FormsPlan``).
+        value_forms, key_forms: The indexes of the value and key schemas in ``FormsPlan``.
     """
 
     topic: str

@@ -34,11 +34,11 @@ def is_jdbc(conf: Mapping[str, str], catalog: str) -> bool:
 
 
 def copy_of(conf: Mapping[str, str], catalog: str) -> dict[str, str]:
-    """Returns the settings of the copy of a catalog.
+    """Returns the settings for a copy of an Iceberg catalog.
 
     Args:
         conf: The settings of a session.
-        catalog: The name of a catalog of Iceberg.
+        catalog: The name of the catalog.
     """
     key, own = f"spark.sql.catalog.{catalog}", f"spark.sql.catalog.{copy_name(catalog)}"
     settings = {}

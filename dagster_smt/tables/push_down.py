@@ -282,9 +282,9 @@ def _answers(test: FieldTest, column: Column, value: object) -> set[bool]:
 
 
 def _answer(test: Callable[..., bool], *of: object) -> set[bool]:
-    """Returns the result of a test as a set. If the test raises, the set contains both results.
+    """Returns the result of a test as a set. If the test raises, the set contains True and False.
 
-    The run then reads the records, and each of them reports its problem.
+    The run then reads the records, and they fail with the problem.
     """
     try:
         return {test(*of)}

@@ -191,11 +191,11 @@ def versioned(registered: SchemaWithId, form: Format, header: bytes, side: KeyOr
 
 
 def registered_avro(form: Format, number: int, side: KeyOrValue, topics: Sequence[str]) -> Avro | None:
-    """Returns the Avro schema with an id, for records of some topics. The schema gets the version of the first topic's
-    subject.
+    """Returns the Avro schema with the given id, for records of the given topics. The schema gets the version of the
+    first topic's subject.
 
     Returns:
-        The schema; None if its values have no Connect schema, or have encrypted fields that are decrypted.
+        The schema; None if it has no equivalent Connect schema, or if it has encrypted fields that must be decrypted.
 
     Raises:
         DataError: The records of a topic cannot be read.

@@ -23,13 +23,13 @@ def build_smt_schedule(
 ) -> Schedule:
     """Builds a schedule that materializes an asset.
 
-    Without partitions, each tick is a run that reads the new records. With a partition per topic, each tick is one run
-    over all topics. With time partitions, a tick requests each partition that has ended since the last tick once. For
-    example, with daily partitions ``30 3 * * *`` runs yesterday's partition at half past three, with the records that
-    have arrived until then. With hourly partitions, it runs 24 partitions.
+    Without partitions, each tick starts a run that reads the new records. With a partition per topic, each tick starts
+    one run over all topics. With time partitions, a tick requests every partition that has ended since the last tick.
+    For example, with daily partitions ``30 3 * * *`` runs yesterday's partition at half past three, with the records
+    that have arrived until then. With hourly partitions, the same schedule runs 24 partitions.
 
     Args:
-        asset: An asset of ``build_smt_asset``.
+        asset: An asset from ``build_smt_asset``.
         cron_schedule: The cron expression.
         name: The name of the schedule; by default it is derived from the asset.
         execution_timezone: The time zone of ``cron_schedule``; by default the zone of the time partitions, or UTC.

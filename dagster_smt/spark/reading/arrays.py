@@ -45,7 +45,7 @@ def rows_of_arrays(frame: DataFrame) -> DataFrame:
 
 @dataclass(frozen=True)
 class _Split:
-    """A picklable function for ``DataFrame.mapInArrow`` that replaces each array by its elements."""
+    """A picklable function for ``DataFrame.mapInArrow`` that replaces each array with its elements."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

@@ -250,8 +250,8 @@ class _Start:
 
         Args:
             side, whole, columns: The side, its schema, and its columns.
-            apart: The columns of fields that already have a column of their own. None if Python reads the side, and may
-                run rules on its fields.
+            apart: The fields that already have separate columns. None if Python reads the key or value: Python may then
+        apply rules to the fields.
         """
         schema, computed = columns.schema, dict[str, Column]()
         if not columns.apart:

@@ -93,9 +93,9 @@ class EarlyCalls:
         return self.in_lane and is_slow_in_spark(rule, source)
 
     def place(self, call: Call, column: str, source: Schema, returns: Schema) -> tuple[str, EarlyCall] | None:
-        """Returns the column of a side and the call, if the reader can run the call.
+        """Returns the key or value that holds a call's argument, and the call for its reader.
 
-        ``column`` is the column of the only argument.
+        Returns None if the reader cannot run the call. ``column`` is the call's only argument.
         """
         if column not in self.fields or returns.type in _CONTAINERS:
             return None

@@ -105,7 +105,7 @@ class Needles:
 
     @cached_property
     def cut_candidates(self) -> tuple[str, ...]:
-        """Patterns of RE2 that match every string that contains a truncated value."""
+        """RE2 patterns that match every string that contains a truncated value."""
         beginnings = set()
         for text in self.cuts:
             for length in _BOUNDS:

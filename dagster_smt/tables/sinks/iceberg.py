@@ -267,9 +267,9 @@ class IcebergTable(IcebergStates):
     def _make_anew(self, frame: DataFrame, state: TableState, base: str) -> NewCommit:
         """Replaces the table, including its columns.
 
-        Iceberg replaces whatever the table contains at that moment. So the run first adds an empty snapshot, after
-        which other runs that have already begun notice that ``main`` has moved. If a run begins and ends in between,
-        its rows are lost together with its state, so the next run reads them again.
+        Iceberg replaces whatever the table contains at that moment. So the run first adds an empty snapshot.
+        Runs that have already begun then notice that ``main`` has moved. A run that begins and ends between this
+        snapshot and the replacement loses its rows, but also its state, so the next run reads these records again.
         """
         nothing = self.session.table(self.name).limit(0)
         self._publish(base, None, None, lambda branch: self._to(nothing, branch).append())

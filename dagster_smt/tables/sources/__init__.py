@@ -56,7 +56,7 @@ class Source(Protocol):
         """
 
     def measure(self, topics: Sequence[str]) -> TopicEnds:
-        """Returns the ranges, and all other known facts about the ends of topics.
+        """Returns the ranges, and everything else that is known about the topics' end offsets.
 
         Raises:
             TableError: See ``ranges``.

@@ -237,9 +237,9 @@ class Bridge:
         return None if schema is None else java_schema(schema), java_form(schema, whole(value))
 
     def _same_bytes(self, want: Any, header: dict[str, Any]) -> bool:
-        """Returns True if the bytes of a header mean what Connect's converter would have written.
+        """Returns True if a header's bytes are equivalent to the bytes that Connect's converter would have written.
 
-        Maps have no order.
+        The order of a map's entries is ignored.
         """
         if BYTES not in header:
             return False

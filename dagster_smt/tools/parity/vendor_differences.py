@@ -360,9 +360,9 @@ def _exchanged(chain: Chain, old: type[Transform], new: Callable[[], type[Transf
 
 
 def left_as_text(case: Case, chain: Chain, number: int, want: Result, got: Result) -> bool:
-    """D2: returns True if a stage rejects a string that EventRouter left unchanged under the schema of a string.
+    """Returns True if a stage rejects a string that EventRouter left unchanged, with a string schema (D2).
 
-    The original leaves the string under the schema of a struct, which another stage rejects.
+    The original gives this string a struct schema, and a different stage rejects the string.
     """
     if "error" not in want or "error" not in got or got["error"]["code"] != "SMT201":
         return False

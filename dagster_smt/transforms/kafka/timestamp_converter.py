@@ -60,8 +60,9 @@ class TimestampConverter(NullDefaults, NestedPaths, Transform):
     SimpleDateFormat parses strings in UTC, leniently: fields overflow (`2020-13-45` is 14 February 2021), text after
     the timestamp is ignored, and `.123456` with `SSS` means 123456 milliseconds.
 
-    The converted field has a new schema, which is optional if the old schema was optional. A missing field changes
-    nothing with a schema, and becomes null without a schema. A null key or value stays null, under the new schema.
+    The converted field has a new schema, which is optional if the old schema was optional. If the field is missing, a
+    record with a schema stays as it is, and a record without a schema gets the field as null. A
+    null key or value stays null, with the new schema.
     """
 
     connect_class = PACKAGE + "TimestampConverter"

@@ -79,7 +79,7 @@ class Pseudonym(TextRule):
 
 
 def _digits(digest: bytes, alphabet: str, length: int) -> str:
-    """Returns the first digits of a digest as a fraction, in the base of an alphabet."""
+    """Reads a digest as a fraction between 0 and 1, and returns its first digits in the base of the alphabet's size."""
     base = len(alphabet)
     if base == 16:
         return digest.hex()[:length]

@@ -38,7 +38,7 @@ class Reference:
 
 
 def references(items: Iterable[str], prefix: str) -> tuple[Reference, ...]:
-    """Returns the references of items ``field`` or ``struct.field``, each with an optional ``:name``.
+    """Parses items of the form ``field`` or ``struct.field``, each with an optional ``:name``.
 
     Raises:
         ValueError: An item has a different form.
