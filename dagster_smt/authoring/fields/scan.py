@@ -116,6 +116,16 @@ def _deep(rest: tuple[Step, ...]) -> _Walk:
     return scan
 
 
+def escape_of(name: str) -> bytes:
+    """Returns the bytes that every other spelling of a name in JSON contains.
+
+    Any character can be spelled by its number (``\\u``). Only some have an escape of their own, such as the line break.
+    """
+    if name and (min(name) < " " or set(name) & set('"\\/')):
+        return b"\\"
+    return b"\\u"
+
+
 class _Scan:
     """A deep scan for a name.
 
@@ -126,11 +136,7 @@ class _Scan:
     def __init__(self, below: _Walk, name: str, ends: bool):
         self.below, self.name, self.ends = below, name, ends
         self.needle = f'"{name}"'.encode()
-        # other spellings of the name contain a backslash: the escapes of single characters, or \u
-        if name.isprintable() and not set(name) & set('"\\/'):
-            self.escape = b"\\u"
-        else:
-            self.escape = b"\\"
+        self.escape = escape_of(name)
 
     def node(self, node: Any, locations: list[Location], trail: Trail, depth: int) -> None:
         """Scans a decoded object or array."""

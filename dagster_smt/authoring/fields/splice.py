@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from dagster_smt.authoring.fields.scan import Act
+from dagster_smt.authoring.fields.scan import Act, escape_of
 from dagster_smt.model.paths.connect import FieldPath
 from dagster_smt.model.paths.steps import Deep, Match
 from dagster_smt.model.record import Record
@@ -67,11 +67,7 @@ class _Name:
     def __init__(self, name: str):
         self.name = name
         self.needle = f'"{name}"'.encode()
-        # other spellings of the name contain a backslash: the escapes of single characters, or \u
-        if name.isprintable() and not set(name) & set('"\\/'):
-            self.escape = b"\\u"
-        else:
-            self.escape = b"\\"
+        self.escape = escape_of(name)
         self.values = _Values([name.encode()])
 
     def keys(self, node: dict[str, Any]) -> list[str]:

@@ -6,7 +6,7 @@ import java.util.Comparator;
 import java.util.List;
 
 /** Puts values through rules: what is below before what is above. */
-final class Changes implements Effect {
+final class Changes implements PathEffect {
   private static final class Change {
     final Path path;
     final Rule rule;
@@ -57,6 +57,33 @@ final class Changes implements Effect {
       rest.sort(Comparator.comparingInt((Change change) -> -change.path.length()));
     }
     rest.forEach(change -> restPaths.add(change.path));
+  }
+
+  @Override
+  public List<PathAction> actions() {
+    if (whole != null) {
+      return null;
+    }
+    List<PathAction> actions = new ArrayList<>();
+    deep.forEach(change -> actions.add(PathAction.change(change.path, change.rule, change.entry)));
+    rest.forEach(change -> actions.add(PathAction.change(change.path, change.rule, change.entry)));
+    return actions;
+  }
+
+  @Override
+  public boolean firstDropCounts() {
+    return false;
+  }
+
+  @Override
+  public List<Name> fills() {
+    List<Name> names = new ArrayList<>();
+    for (Change change : rest) {
+      if (fills && change.path.isFlat()) {
+        names.add(change.path.leaf());
+      }
+    }
+    return names;
   }
 
   /** Names, then any number of levels, then a name or a pattern. */

@@ -30,19 +30,17 @@ final class MakeKey implements Effect {
   }
 
   /** What the key has shares nothing with the value, which later stages may change. */
-  private static Text copied(Object content) {
+  private static Object copied(Object content) {
     if (content == null) {
       return Text.NULL;
     }
     if (content instanceof Text) {
-      return (Text) content;
+      return content;
     }
     Members container = (Members) content;
     if (container.hasBoxed()) {
       throw Left.LEFT;
     }
-    Out out = new Out();
-    container.write(out);
-    return new Text(out.toBytes(), false);
+    return container.copy(2);
   }
 }

@@ -19,6 +19,11 @@ final class Members {
   private boolean isObject;
   private int depth;
   private int count;
+
+  /** Where the object or array itself is in its text; both are the same if it was not read. */
+  private int from;
+
+  private int to;
   private int[] nameStart = new int[ROOM];
   private int[] nameEnd = new int[ROOM];
   private int[] hash = new int[ROOM];
@@ -40,6 +45,33 @@ final class Members {
     return members;
   }
 
+  /** A copy that shares nothing that changes; {@code level}: as {@code depth} of {@link #read}. */
+  Members copy(int level) {
+    Members copy = new Members();
+    copy.source = source;
+    copy.isObject = isObject;
+    copy.depth = level;
+    copy.count = count;
+    copy.from = from;
+    copy.to = to;
+    copy.nameStart = nameStart.clone();
+    copy.nameEnd = nameEnd.clone();
+    copy.hash = hash.clone();
+    copy.newName = newName.clone();
+    copy.start = start.clone();
+    copy.end = end.clone();
+    copy.newValue = newValue.clone();
+    copy.gone = gone.clone();
+    copy.table = table.clone();
+    copy.hashed = hashed;
+    for (int at = 0; at < count; at++) {
+      if (newValue[at] instanceof Members) {
+        copy.newValue[at] = ((Members) newValue[at]).copy(level + 1);
+      }
+    }
+    return copy;
+  }
+
   private void reset(byte[] text, boolean object, int level) {
     Arrays.fill(newValue, 0, count, null);
     Arrays.fill(newName, 0, count, null);
@@ -48,6 +80,8 @@ final class Members {
     depth = level;
     count = 0;
     hashed = false;
+    from = 0;
+    to = 0;
   }
 
   /**
@@ -62,6 +96,13 @@ final class Members {
     }
     boolean object = text[at] == '{';
     reset(text, object, depth);
+    from = at;
+    to = readAll(text, at, end);
+    return to;
+  }
+
+  private int readAll(byte[] text, int at, int end) {
+    boolean object = isObject;
     char close = object ? '}' : ']';
     at = Json.afterBlanks(text, at + 1, end);
     if (at < end && text[at] == close) {
@@ -220,6 +261,43 @@ final class Members {
       return pattern.matches(name.bytes, 0, name.bytes.length, name.hash);
     }
     return pattern.matches(source, nameStart[at], nameEnd[at], hash[at]);
+  }
+
+  /** Whether nothing in the object or array was changed since it was read, so that its text is still the same. */
+  private boolean isAsRead() {
+    for (int at = 0; at < count; at++) {
+      if (gone[at] || newName[at] != null || newValue[at] instanceof Text) {
+        return false;
+      }
+      if (newValue[at] != null && !((Members) newValue[at]).isAsRead()) {
+        return false;
+      }
+    }
+    return to > from;
+  }
+
+  /** Applies a walk to the member at a position; the result is that of the walk. */
+  Object walk(int at, TextWalk walk, PathState state) {
+    Object value = newValue[at];
+    PathState.Member member = memberOf(state, at);
+    if (value == null) {
+      return walk.apply(member, source, start[at], end[at]);
+    }
+    if (value instanceof Text) {
+      Text text = (Text) value;
+      return text.boxed ? TextWalk.unevenly() : walk.apply(member, text.bytes, 0, text.bytes.length);
+    }
+    Members inside = (Members) value;
+    return inside.isAsRead() ? walk.apply(member, inside.source, inside.from, inside.to) : TextWalk.unevenly();
+  }
+
+  /** What a state of paths does to the member at a position. */
+  private PathState.Member memberOf(PathState state, int at) {
+    Name name = newName[at];
+    if (name != null) {
+      return state.member(name.bytes, 0, name.bytes.length, name.hash);
+    }
+    return state.member(source, nameStart[at], nameEnd[at], hash[at]);
   }
 
   void drop(int at) {

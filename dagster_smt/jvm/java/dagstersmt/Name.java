@@ -22,6 +22,6 @@ final class Name {
     out.string(text);
     out.put(':');
     label = out.toBytes();
-    isPlain = text.chars().allMatch(c -> c > 0x1F && c < 0x7F && c != '"' && c != '\\' && c != '/');
+    isPlain = text.chars().allMatch(c -> c > 0x1F && c != '"' && c != '\\' && c != '/');
   }
 }

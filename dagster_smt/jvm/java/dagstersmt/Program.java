@@ -22,6 +22,9 @@ final class Program {
 
   private final Stage[] stages;
 
+  /** By the number of its first stage a group of stages that one walk does; null for other stages. */
+  private final StageGroup[] groups;
+
   /** Whether a stage looks at headers, or makes some. */
   private final boolean hasHeaders;
 
@@ -44,7 +47,9 @@ final class Program {
       List<Stage> all = new ArrayList<>();
       program.get("stages").forEach(stage -> all.add(new Stage(stage)));
       stages = all.toArray(new Stage[0]);
-      row.touched.resize(program.get("entries").asInt());
+      int entries = program.get("entries").asInt();
+      row.touched.resize(entries);
+      groups = StageGroup.of(all, entries);
       hasHeaders = program.get("headers").asBoolean();
       keyFormat = program.get("key").asText();
       topicNames = program.has("topics") ? new TopicNames(program.get("topics")) : null;
@@ -86,11 +91,18 @@ final class Program {
     } else {
       row.key.readTyped("string".equals(keyFormat) ? keyBytes : null);
     }
-    for (int number = 0; number < stages.length; number++) {
+    int number = 0;
+    while (number < stages.length) {
+      StageGroup group = groups[number];
+      if (group != null && group.run(row)) {
+        number = group.next();
+        continue;
+      }
       if (!stages[number].run(row)) {
         stage = number;
         return DROPPED;
       }
+      number++;
     }
     if (topicNames != null) {
       topicNames.check(row.topic());

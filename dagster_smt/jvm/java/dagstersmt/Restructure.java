@@ -6,7 +6,7 @@ import java.util.Comparator;
 import java.util.List;
 
 /** Drops fields, then drops all but some, then gives fields new names. */
-final class Restructure implements Effect {
+final class Restructure implements PathEffect {
   private final boolean onKey;
   private final List<Drop> drops = new ArrayList<>();
   private final List<Path> dropPaths = new ArrayList<>();
@@ -78,6 +78,26 @@ final class Restructure implements Effect {
     if (!renames.isEmpty()) {
       rename(top, row);
     }
+  }
+
+  @Override
+  public List<PathAction> actions() {
+    if (drops.isEmpty() || !keeps.isEmpty() || !renames.isEmpty()) {
+      return null;
+    }
+    List<PathAction> actions = new ArrayList<>();
+    drops.forEach(drop -> actions.add(PathAction.drop(drop.path, drop.entry)));
+    return actions;
+  }
+
+  @Override
+  public boolean firstDropCounts() {
+    return dropsArePlain;
+  }
+
+  @Override
+  public List<Name> fills() {
+    return List.of();
   }
 
   private void dropInTurn(Members top, Row row) {

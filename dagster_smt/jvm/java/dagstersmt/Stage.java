@@ -115,6 +115,25 @@ final class Stage {
     return true;
   }
 
+  /** The effects of a stage that acts on all records, and only on what paths lead to; null for other stages. */
+  List<PathEffect> pathEffects() {
+    if (test != null || rejects != null || !looks || !isSided) {
+      return null;
+    }
+    List<PathEffect> all = new ArrayList<>();
+    for (Effect effect : effects) {
+      if (!(effect instanceof PathEffect) || ((PathEffect) effect).actions() == null) {
+        return null;
+      }
+      all.add((PathEffect) effect);
+    }
+    return all;
+  }
+
+  boolean isOnKey() {
+    return onKey;
+  }
+
   private boolean passesNull() {
     if ("leave".equals(onNull)) {
       throw Left.LEFT;

@@ -23,6 +23,21 @@ abstract class Step {
   /** The positions that the step leads to, in their order. */
   abstract int[] positions(Members node);
 
+  /** Whether the step leads to a member with a name, whatever else is there. */
+  boolean matches(byte[] text, int from, int to, int hash) {
+    return false;
+  }
+
+  /** Whether the step leads to all elements of arrays. */
+  boolean leadsToElements() {
+    return false;
+  }
+
+  /** Whether names decide alone where the step leads to. */
+  boolean isByNames() {
+    return true;
+  }
+
   /** Returns the step that a program describes: a text is a name, all others are objects. */
   static Step of(JsonNode step) {
     if (step.isTextual()) {
@@ -51,6 +66,11 @@ abstract class Step {
     }
 
     @Override
+    boolean matches(byte[] text, int from, int to, int hash) {
+      return Arrays.equals(name.bytes, 0, name.bytes.length, text, from, to);
+    }
+
+    @Override
     int[] positions(Members node) {
       int at = node.find(name);
       return at < 0 ? NOWHERE : new int[] {at};
@@ -67,6 +87,11 @@ abstract class Step {
     }
 
     @Override
+    boolean isByNames() {
+      return false;
+    }
+
+    @Override
     int[] positions(Members node) {
       if (node.isObject()) {
         return NOWHERE;
@@ -80,6 +105,16 @@ abstract class Step {
   private static final class Every extends Step {
     Every() {
       super(null, false);
+    }
+
+    @Override
+    boolean matches(byte[] text, int from, int to, int hash) {
+      return true;
+    }
+
+    @Override
+    boolean leadsToElements() {
+      return true;
     }
 
     @Override
@@ -110,6 +145,11 @@ abstract class Step {
     }
 
     @Override
+    boolean matches(byte[] text, int from, int to, int hash) {
+      return pattern.matches(text, from, to, hash);
+    }
+
+    @Override
     int[] positions(Members node) {
       int[] found = NOWHERE;
       int count = 0;
@@ -132,6 +172,11 @@ abstract class Step {
       for (JsonNode kind : names) {
         kinds.add(Kind.called(kind.asText()));
       }
+    }
+
+    @Override
+    boolean isByNames() {
+      return false;
     }
 
     @Override

@@ -24,6 +24,12 @@ final class Touched {
     words[entry / BITS] |= 1L << entry % BITS;
   }
 
+  void addAll(Touched other) {
+    for (int i = 0; i < words.length; i++) {
+      words[i] |= other.words[i];
+    }
+  }
+
   long firstWord() {
     return words[0];
   }

@@ -49,6 +49,24 @@ public final class Words {
     return at;
   }
 
+  /** The position of the next quote or backslash; there must be one. */
+  static int quoteOrBackslash(byte[] text, int at) {
+    while (at + 8 <= text.length) {
+      long word = (long) WORD.get(text, at);
+      long quote = word ^ '"' * ONES;
+      long backslash = word ^ '\\' * ONES;
+      long same = (quote - ONES & ~quote | backslash - ONES & ~backslash) & HIGH;
+      if (same != 0) {
+        return at + (Long.numberOfTrailingZeros(same) >>> 3);
+      }
+      at += 8;
+    }
+    while (text[at] != '"' && text[at] != '\\') {
+      at++;
+    }
+    return at;
+  }
+
   /**
    * The high bits of bytes that are not plain. A byte that is below another's lowest value borrows from its neighbour
    * when that is taken off, so only the lowest bit that is set is sure.

@@ -1,0 +1,50 @@
+package dagstersmt;
+
+/** Passes over parts of a JSON text that {@link Json} has checked. */
+final class CheckedText {
+  private CheckedText() {}
+
+  /** The position after a string; {@code at} is its opening quote. */
+  static int afterString(byte[] text, int at) {
+    at = Words.quoteOrBackslash(text, at + 1);
+    while (text[at] != '"') {
+      at = Words.quoteOrBackslash(text, at + 2);
+    }
+    return at + 1;
+  }
+
+  /** The position after a number or a literal, or of the blank after it. */
+  static int afterWord(byte[] text, int at) {
+    while (text[at] != ',' && text[at] != '}' && text[at] != ']' && text[at] > ' ') {
+      at++;
+    }
+    return at;
+  }
+
+  /** The position after an object or array. */
+  static int afterContainer(byte[] text, int at) {
+    int depth = 0;
+    while (true) {
+      switch (text[at]) {
+        case '"':
+          at = afterString(text, at);
+          break;
+        case '{':
+        case '[':
+          depth++;
+          at++;
+          break;
+        case '}':
+        case ']':
+          at++;
+          if (--depth == 0) {
+            return at;
+          }
+          break;
+        default:
+          at++;
+          break;
+      }
+    }
+  }
+}

@@ -1,0 +1,150 @@
+package dagstersmt;
+
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The paths of several effects as one automaton. A state is the set of steps that may come next at a level of a text,
+ * so that a walk looks at each name once, however many paths there are. States are made when a record comes to them.
+ */
+final class PathStates {
+  /** Names that are made of data never end. */
+  private static final int MOST = 20_000;
+
+  /** An action, and the number of its effect among the effects of the walk. */
+  private static final class Numbered {
+    final PathAction action;
+    final int effect;
+    final int firstStep;
+
+    Numbered(PathAction action, int effect, int firstStep) {
+      this.action = action;
+      this.effect = effect;
+      this.firstStep = firstStep;
+    }
+  }
+
+  private final List<PathEffect> effects;
+  private final List<Numbered> actions = new ArrayList<>();
+
+  /** The action of each step of all paths. */
+  private final List<Numbered> ofStep = new ArrayList<>();
+
+  private final Map<BitSet, PathState> states = new HashMap<>();
+  private PathState top;
+  private int members;
+
+  PathStates(List<PathEffect> effects) {
+    this.effects = effects;
+    for (int effect = 0; effect < effects.size(); effect++) {
+      for (PathAction action : effects.get(effect).actions()) {
+        Numbered numbered = new Numbered(action, effect, ofStep.size());
+        actions.add(numbered);
+        for (int step = 0; step < action.path.length(); step++) {
+          ofStep.add(numbered);
+        }
+      }
+    }
+    top = start();
+  }
+
+  /** The state of the top level. Between records only: it forgets all states if there are too many names. */
+  PathState top() {
+    if (members > MOST) {
+      states.clear();
+      members = 0;
+      top = start();
+    }
+    return top;
+  }
+
+  private PathState start() {
+    BitSet steps = new BitSet();
+    for (Numbered each : actions) {
+      enter(steps, each.firstStep);
+    }
+    return state(steps);
+  }
+
+  private Step step(int number) {
+    Numbered numbered = ofStep.get(number);
+    return numbered.action.path.step(number - numbered.firstStep);
+  }
+
+  /** A step of any number of levels may be none: the step after it comes next, too. */
+  private void enter(BitSet steps, int number) {
+    steps.set(number);
+    if (step(number).deep) {
+      enter(steps, number + 1);
+    }
+  }
+
+  private PathState state(BitSet steps) {
+    PathState known = states.get(steps);
+    if (known == null) {
+      int first = steps.isEmpty() ? PathState.NO_EFFECT : ofStep.get(steps.nextSetBit(0)).effect;
+      known = new PathState(this, steps, first);
+      states.put(steps, known);
+    }
+    return known;
+  }
+
+  /** What the steps of a state do to a member with a name, which is at a place in a text. */
+  PathState.Member member(BitSet steps, byte[] text, int from, int to, int hash) {
+    members++;
+    BitSet inside = new BitSet();
+    List<PathState.Act> acts = new ArrayList<>();
+    boolean leadsOn = false;
+    for (int number = steps.nextSetBit(0); number >= 0; number = steps.nextSetBit(number + 1)) {
+      Step step = step(number);
+      if (step.deep) {
+        inside.set(number);
+        enter(inside, number + 1);
+      } else if (step.matches(text, from, to, hash)) {
+        leadsOn |= advance(number, inside, acts);
+      }
+    }
+    return new PathState.Member(text, from, to, hash, state(inside), acts, leadsOn);
+  }
+
+  /** What the steps of a state do to each element of an array. */
+  PathState.Member elements(BitSet steps) {
+    BitSet inside = new BitSet();
+    List<PathState.Act> acts = new ArrayList<>();
+    boolean leadsOn = false;
+    for (int number = steps.nextSetBit(0); number >= 0; number = steps.nextSetBit(number + 1)) {
+      Step step = step(number);
+      if (step.deep) {
+        inside.set(number);
+        enter(inside, number + 1);
+      } else if (step.leadsToElements()) {
+        leadsOn |= advance(number, inside, acts);
+      }
+    }
+    return new PathState.Member(new byte[0], 0, 0, 0, state(inside), acts, leadsOn);
+  }
+
+  /** Takes a step: its path ends there, or goes on inside, which it says. */
+  private boolean advance(int number, BitSet inside, List<PathState.Act> acts) {
+    Numbered numbered = ofStep.get(number);
+    if (number < numbered.firstStep + numbered.action.path.length() - 1) {
+      enter(inside, number + 1);
+      return true;
+    }
+    add(acts, new PathState.Act(numbered.action, numbered.effect));
+    return false;
+  }
+
+  /** Where several actions of one effect drop a field, only one counts. */
+  private void add(List<PathState.Act> acts, PathState.Act act) {
+    int last = acts.size() - 1;
+    if (last < 0 || !act.action.isDrop() || acts.get(last).effect != act.effect) {
+      acts.add(act);
+    } else if (!effects.get(act.effect).firstDropCounts()) {
+      acts.set(last, act);
+    }
+  }
+}

@@ -1,0 +1,285 @@
+package dagstersmt;
+
+import java.util.Arrays;
+
+/**
+ * Walks once through a text that was checked, and does what several effects do there.
+ *
+ * <p>What no effect changes is copied in pieces. In a text without blanks whose objects have each name once, it makes
+ * no difference whether an effect reads an object and writes it again, or copies it; all other texts are
+ * {@link Uneven}.
+ *
+ * <p>Effects act in their order. In a field that an effect drops, that effect and those before it act too, since the
+ * ledger counts what they do; what they write goes with the field.
+ */
+final class TextWalk {
+  /** Stands for the value of a field that an effect drops. */
+  static final Object GONE = new Object();
+
+  /** The last effect that acts, where all do. */
+  private static final int ALL = PathState.NO_EFFECT - 1;
+
+  private final Out out = new Out();
+  private final Touched touched;
+  private byte[] text;
+
+  /** The end of what was copied or is gone. */
+  private int copied;
+
+  /** The number of the object that is read; objects of all records have numbers of their own. */
+  private long objects;
+
+  /** The first number of an object in the record. */
+  private long firstOfRecord;
+
+  /**
+   * Members whose name an outer object, which still goes on, may have too: to be put back at the end of the inner
+   * object.
+   */
+  private PathState.Member[] outer = new PathState.Member[64];
+
+  private long[] outerSeenIn = new long[64];
+  private int outerCount;
+
+  TextWalk(Touched touched) {
+    this.touched = touched;
+  }
+
+  static Object unevenly() {
+    throw Uneven.UNEVEN;
+  }
+
+  /** Begins a record. */
+  void begin() {
+    firstOfRecord = objects + 1;
+    outerCount = 0;
+    touched.clear();
+  }
+
+  /**
+   * Does what effects do to a member of the top level.
+   *
+   * @param source a text that holds its value
+   * @return its new value; {@link #GONE} if an effect drops it, null if it stays as it is
+   */
+  Object apply(PathState.Member member, byte[] source, int start, int end) {
+    text = source;
+    copied = start;
+    out.clear();
+    boolean isContainer = text[start] == '{' || text[start] == '[';
+    int after = isContainer ? containerOf(member, start, ALL) : scalar(member, start, end, ALL);
+    if (after < 0) {
+      return GONE;
+    }
+    if (copied == start) {
+      return null;
+    }
+    out.put(text, copied, end);
+    return new Text(out.toBytes(), false);
+  }
+
+  /** The position after an object or array. */
+  private int container(int at, PathState state, int lastEffect) {
+    if (!state.hasEffect(lastEffect)) {
+      return CheckedText.afterContainer(text, at);
+    }
+    return text[at] == '{' ? object(at, state, lastEffect) : array(at, state, lastEffect);
+  }
+
+  private int object(int at, PathState state, int lastEffect) {
+    if (text[at + 1] == '}') {
+      return at + 2;
+    }
+    long number = ++objects;
+    int outerBefore = outerCount;
+    PathState.Member member = firstMember(at + 1, state);
+    boolean hasMembers = false;
+    while (true) {
+      int start = at + 1;
+      note(member, number);
+      int value = start + member.label.length;
+      int end = value(member, value, lastEffect);
+      if (end < 0) {
+        end = -end;
+        remove(start, end, hasMembers);
+      } else {
+        hasMembers = true;
+      }
+      if (text[end] == '}') {
+        forget(outerBefore);
+        return end + 1;
+      }
+      if (text[end] != ',') {
+        throw Uneven.UNEVEN;
+      }
+      at = end;
+      member = nextMember(member, at + 1, state);
+    }
+  }
+
+  private PathState.Member firstMember(int at, PathState state) {
+    PathState.Member guess = state.first;
+    if (guess != null && guess.isAt(text, at)) {
+      return guess;
+    }
+    state.first = member(at, state);
+    return state.first;
+  }
+
+  private PathState.Member nextMember(PathState.Member previous, int at, PathState state) {
+    PathState.Member guess = previous.next;
+    if (guess != null && guess.isAt(text, at)) {
+      return guess;
+    }
+    previous.next = member(at, state);
+    return previous.next;
+  }
+
+  private PathState.Member member(int at, PathState state) {
+    if (text[at] != '"') {
+      throw Uneven.UNEVEN;
+    }
+    int end = Words.quoteOrBackslash(text, at + 1);
+    if (text[end] != '"' || text[end + 1] != ':') {
+      throw Uneven.UNEVEN;
+    }
+    return state.member(text, at + 1, end, Words.hash(text, at + 1, end));
+  }
+
+  /** Notes that an object has a name, which it must not have had before. */
+  private void note(PathState.Member member, long object) {
+    long before = member.seenIn;
+    if (before == object) {
+      throw Uneven.UNEVEN;
+    }
+    if (before >= firstOfRecord) {
+      if (outerCount == outer.length) {
+        outer = Arrays.copyOf(outer, 2 * outerCount);
+        outerSeenIn = Arrays.copyOf(outerSeenIn, 2 * outerCount);
+      }
+      outer[outerCount] = member;
+      outerSeenIn[outerCount++] = before;
+    }
+    member.seenIn = object;
+  }
+
+  private void forget(int outerBefore) {
+    while (outerCount > outerBefore) {
+      outerCount--;
+      outer[outerCount].seenIn = outerSeenIn[outerCount];
+    }
+  }
+
+  private int array(int at, PathState state, int lastEffect) {
+    if (text[at + 1] == ']') {
+      return at + 2;
+    }
+    PathState.Member elements = state.elements();
+    while (true) {
+      int end = value(elements, at + 1, lastEffect);
+      if (text[end] == ']') {
+        return end + 1;
+      }
+      if (text[end] != ',') {
+        throw Uneven.UNEVEN;
+      }
+      at = end;
+    }
+  }
+
+  /** The position after a value; as a negative number if an effect drops its field. */
+  private int value(PathState.Member member, int at, int lastEffect) {
+    byte first = text[at];
+    if (first == '{' || first == '[') {
+      return containerOf(member, at, lastEffect);
+    }
+    int end = first == '"' ? CheckedText.afterString(text, at) : CheckedText.afterWord(text, at);
+    return scalar(member, at, end, lastEffect);
+  }
+
+  private int containerOf(PathState.Member member, int at, int lastEffect) {
+    PathState.Act drop = member.acts.length == 0 ? null : dropOfContainer(member, lastEffect);
+    if (drop == null) {
+      return container(at, member.inside, lastEffect);
+    }
+    int size = out.size();
+    int before = copied;
+    int end = container(at, member.inside, drop.effect);
+    out.cut(size);
+    copied = before;
+    touched.add(drop.action.entry);
+    return -end;
+  }
+
+  /** What drops a field whose value is an object or array; null if nothing does. */
+  private static PathState.Act dropOfContainer(PathState.Member member, int lastEffect) {
+    for (PathState.Act act : member.acts) {
+      if (act.effect > lastEffect) {
+        return null;
+      }
+      if (act.action.isDrop()) {
+        return act;
+      }
+      throw Uneven.UNEVEN; // a rule looks at the whole value, or refuses it
+    }
+    return null;
+  }
+
+  private int scalar(PathState.Member member, int at, int end, int lastEffect) {
+    if (member.leadsOn) {
+      Kind.of(text, at, end); // a path that comes to a number that nobody can hold leaves the record
+    }
+    return member.acts.length == 0 ? end : act(member, at, end, lastEffect);
+  }
+
+  private int act(PathState.Member member, int at, int end, int lastEffect) {
+    byte[] source = text;
+    int from = at;
+    int to = end;
+    for (PathState.Act act : member.acts) {
+      if (act.effect > lastEffect) {
+        break;
+      }
+      if (act.action.isDrop()) {
+        touched.add(act.action.entry);
+        return -end;
+      }
+      byte[] after = changed(act.action, source, from, to);
+      if (after != null) {
+        source = after;
+        from = 0;
+        to = after.length;
+      }
+    }
+    if (source != text) {
+      out.put(text, copied, at);
+      out.put(source);
+      copied = end;
+    }
+    return end;
+  }
+
+  /** What a rule makes of a value that is no object or array; null if it stays as it is. */
+  private byte[] changed(PathAction action, byte[] source, int from, int to) {
+    Kind kind = Kind.of(source, from, to);
+    Text after = kind == Kind.NULL ? null : action.rule.apply(kind, source, from, to);
+    if (after == null) {
+      return null;
+    }
+    if (after.boxed || after.bytes[0] == '{' || after.bytes[0] == '[') {
+      throw Uneven.UNEVEN; // later effects would look at its type, or into it
+    }
+    touched.add(action.entry);
+    return after.bytes;
+  }
+
+  /** Leaves out a member, and the comma before it, or else the one after it. */
+  private void remove(int start, int end, boolean hasMembers) {
+    int from = hasMembers ? start - 1 : start;
+    int to = !hasMembers && text[end] == ',' ? end + 1 : end;
+    if (from > copied) {
+      out.put(text, copied, from);
+    }
+    copied = to;
+  }
+}
