@@ -74,7 +74,7 @@ class ErasureRequest:
 
     Attributes:
         tables: The names of the tables.
-        subjects: The place of the ids. No id is in a request: the process reads them there.
+        subjects: The location of the ids. The request contains no id, because the process reads the ids itself.
         run, no_writers: See ``ErasureWork``.
     """
 

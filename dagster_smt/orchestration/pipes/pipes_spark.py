@@ -71,7 +71,7 @@ class PipesSpark:
     def erasure_report(self, work: ErasureWork, context: dg.OpExecutionContext) -> ErasureReport:
         """Lets the client do the work of an erasure. See ``run_result`` for arguments and errors.
 
-        The request names the place of the ids, and never an id: the process reads them.
+        The request names the location of the ids, but never an id. The process reads the ids.
         """
         return read_answer(self._answer(work, context), work.table.name, ErasureReport)
 

@@ -1,4 +1,4 @@
-"""The part of an erasure that Spark does: the place of ids in, a record out.
+"""The part of an erasure that Spark does. It takes the location of the ids, and returns a record.
 
 The request may come from another process.
 """
@@ -19,10 +19,10 @@ class ErasureWork:
     """The work of an erasure.
 
     Attributes:
-        tables: The tables. Each has an ``erasure``.
-        subjects: The place of the ids. The process that erases reads them there.
+        tables: The tables, each of which has an ``erasure``.
+        subjects: The location of the ids, which the erasing process reads itself.
         run: The name of the run in the record.
-        no_writers: True if no run is at work.
+        no_writers: True if no run is writing.
         tag: The tag of the Spark jobs; unique to the run.
     """
 
@@ -34,14 +34,14 @@ class ErasureWork:
 
     @property
     def table(self) -> PlannedAsset:
-        """The first table, whose name stands for the work in messages."""
+        """The first table, whose name identifies the work in messages."""
         return self.tables[0]
 
 
 def erasure_report(work: ErasureWork, session: Any, log: Progress) -> ErasureReport:
-    """Erases persons from tables, their dead letters and their topics, on a session of this process.
+    """Erases people from tables, their dead letters and their topics, on a session of this process.
 
-    A signal in the meantime cancels the Spark jobs.
+    A signal during the work cancels the Spark jobs.
 
     Args:
         work: The work.
@@ -53,7 +53,7 @@ def erasure_report(work: ErasureWork, session: Any, log: Progress) -> ErasureRep
 
 
 def _erase(work: ErasureWork, session: Any, say: Any) -> ErasureReport:
-    """Does the work, in the thread that ``run_cancellable`` starts. ``say`` may raise to stop."""
+    """Does the work, in the thread that ``run_cancellable`` starts. An error that ``say`` raises stops the work."""
     from dagster_smt.run.erasure import ErasureTarget, erase  # loads PySpark
 
     targets = []
