@@ -20,7 +20,7 @@ from dagster_smt.cli.schema_arguments import planned, policy_on, read_schema, re
 from dagster_smt.cli.terminal import say
 from dagster_smt.errors import ConfigError, PlanError, Problem, SmtError
 from dagster_smt.foreign.check import check_options
-from dagster_smt.foreign.kafkas_classes import runs_in_jvm
+from dagster_smt.foreign.kafkas_classes import runs_in_jvm, why_in_host
 from dagster_smt.jvm.columns import columns_program
 from dagster_smt.jvm.program import in_python, kept_out
 from dagster_smt.model.cell import Const
@@ -160,9 +160,8 @@ def _ways(plan: Plan, table: TopicTable | None) -> list[str]:
         value = Format("json_schema", schema=plan.value)
     lines = []
     out = kept_out(plan.chain, key) if value.kind == "json" else None
-    in_jvm = None  # it depends on the session
-    if not runs_in_jvm(plan.chain, Format("string") if table is None else table.key, value):
-        in_jvm = False
+    key_format = Format("string") if table is None else table.key
+    in_jvm = None if runs_in_jvm(plan.chain, key_format, value) else False  # None: it depends on the session
     in_lane = value.kind == "json" and out is None
     facts = PlannedFacts(True, value, lane_runs_chain=in_lane, jvm_runs_kafkas_classes=in_jvm)
     lines.append(f"way into a sink of records: {_names(facts)}")
@@ -171,9 +170,22 @@ def _ways(plan: Plan, table: TopicTable | None) -> list[str]:
     elif plan.typed or value.kind in SELF_DESCRIBED:
         parses = None if value.schema is not None and columns_program(value.schema, value, {}) is not None else False
         lines.append(f"way into a table of columns: {_names(PlannedFacts(False, value, lane_parses=parses))}")
-    if out is not None:
+    if plan.chain.has_foreign:
+        lines.append(_where_foreign_run(plan, key_format, value))
+    elif out is not None:
         lines.append(in_python(out))
     return lines
+
+
+def _where_foreign_run(plan: Plan, key: Format, value: Format) -> str:
+    """Returns the line that says which process runs the classes of jars."""
+    why = why_in_host(plan.chain, key, value)
+    if why:
+        return f"a separate Java process runs the classes of jars: {why}"
+    return (
+        "Spark's JVM runs the classes of jars into a sink of records; "
+        "into a table of columns, and over Spark Connect, a separate Java process does"
+    )
 
 
 def _tables(plan: Plan, place: str) -> Iterator[str]:

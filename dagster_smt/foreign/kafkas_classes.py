@@ -16,10 +16,22 @@ def runs_in_jvm(chain: Chain, key: Format, value: Format) -> bool:
     Every stage must run from a jar. Unless the chain has ``stage.process: spark``, every class must be Kafka's own,
     because these classes are known to return.
     """
-    plain = all(form.kind in _FORMATS and not form.options for form in (key, value))
-    stages = bool(chain.stages) and all(stage.transform.foreign and tested_by_host(stage) for stage in chain.stages)
-    # only the host reports the messages of exceptions
-    return plain and stages and not chain.foreign.messages and (chain.foreign.in_spark or only_kafkas(chain))
+    return bool(chain.stages) and not why_in_host(chain, key, value)
+
+
+def why_in_host(chain: Chain, key: Format, value: Format) -> str:
+    """Returns why a process of their own runs the stages of a chain; empty if Spark's JVM can run them."""
+    for stage in chain.stages:
+        if not (stage.transform.foreign and tested_by_host(stage)):
+            return f"transforms.{stage.alias} or its predicate is no class of a jar"
+    for side, form in (("keys", key), ("values", value)):
+        if form.kind not in _FORMATS or form.options:
+            return f"Python reads the format of the {side}"
+    if chain.foreign.messages:
+        return "only that process gives the messages of exceptions"
+    if not chain.foreign.in_spark and not only_kafkas(chain):
+        return "stage.process is own"
+    return ""
 
 
 def only_kafkas(chain: Chain) -> bool:

@@ -11,7 +11,8 @@ def what_runs_in_python(spec: RunSpec, plan: Plan) -> list[str]:
     """Returns a line about the stages that keep records without a schema out of the lane; an empty list if there are
     none.
     """
-    if spec.sink.kind != "records":
+    # the way of the run says where classes of jars run
+    if spec.sink.kind != "records" or plan.chain.has_foreign:
         return []
     table = spec.table
     out = why_not(ArrowMap(plan.chain, table.key, table.value, len(plan.entries), written=spec.written))

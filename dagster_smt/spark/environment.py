@@ -10,7 +10,7 @@ from typing import Any
 
 from dagster_smt.errors import Problem, UnsupportedError
 from dagster_smt.spark.versions import is_connect as is_connect
-from dagster_smt.spark.versions import supported_java
+from dagster_smt.spark.versions import missing, supported_java
 
 _JAVA_VARIABLES = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "SPARK_SUBMIT_OPTS", "_JAVA_OPTIONS")
 _COLLECTOR = re.compile(r"-XX:\+Use\w*GC\b")
@@ -18,15 +18,15 @@ _DEFAULTS = "spark.driver.defaultJavaOptions"
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 _ANCIENT = "one date before 1582 or timestamp before 1900 would end every run"
+_REBASE = ("spark.sql.parquet.datetimeRebaseModeInWrite", "spark.sql.parquet.int96RebaseModeInWrite")
 _SETTINGS = {
     "spark.sql.retainGroupColumns": ("false", "counts by topic would lose their topics"),
     "spark.sql.parser.quotedRegexColumnNames": ("true", "the names of columns would be regular expressions"),
     "spark.sql.ansi.enforceReservedKeywords": ("true", "Delta cannot read statistics of columns named as keywords"),
-    "spark.sql.parquet.datetimeRebaseModeInWrite": ("exception", _ANCIENT),
-    "spark.sql.parquet.int96RebaseModeInWrite": ("exception", _ANCIENT),
+    **dict.fromkeys(_REBASE, ("exception", _ANCIENT)),
 }
-"""Maps the name of a setting to the value that is rejected, and to the effect of this value. No such value is Spark's
-default."""
+"""Maps the name of a setting to the value that is rejected, and to the effect of this value. No such value is the
+default of Spark 4."""
 
 
 def check_java() -> int:
@@ -82,9 +82,16 @@ def local_java_options(conf: Mapping[str, str], environ: Mapping[str, str]) -> d
 def check_settings(session: Any) -> None:
     """Rejects a session whose settings change the meaning of our SQL.
 
+    Spark 3.5 writes no ancient moments by default. A session without these settings gets those of Spark 4.
+
     Raises:
         UnsupportedError: SMT639, the session has such a setting.
     """
+    if "ancient moments in Parquet" in missing():
+        for name in _REBASE:
+            # a client of Spark Connect cannot tell a setting from a default
+            if is_connect(session) or session.conf.get(name, None) is None:
+                session.conf.set(name, "CORRECTED")
     for name, (value, statement) in _SETTINGS.items():
         if str(session.conf.get(name, None)).lower() == value:
             hint = "unset it, or use a separate session for runs"

@@ -9,6 +9,7 @@ import os
 import tempfile
 import zipfile
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -20,6 +21,7 @@ from dagster_smt.authoring.foreign_settings import ForeignSettings
 from dagster_smt.authoring.stage import Chain
 from dagster_smt.errors import Problem, UnsupportedError
 from dagster_smt.foreign.check import classes_for
+from dagster_smt.foreign.host import JAR
 from dagster_smt.foreign.jars import Plugin
 from dagster_smt.foreign.segment import Classes
 from dagster_smt.spark.environment import is_connect
@@ -48,30 +50,56 @@ def ship_jars(session: SparkSession, chain: Chain) -> None:
     name = archive_of(chain.foreign)
     if name in _shipped.setdefault(session, set()):
         return
-    with tempfile.TemporaryDirectory() as folder:
-        archive = Path(folder) / name
-        _pack(classes_for(chain.foreign), archive)
-        try:
-            if is_connect(session):
-                session.addArtifacts(str(archive), file=True)
-            else:
-                session.sparkContext.addFile(str(archive))
-        except (PySparkException, OSError, RuntimeError):
-            hint = "run the chain with a session that takes files, or put the jars at the same path on every machine"
-            problem = Problem("SMT645", "smt_jars", "the Spark session does not take the jars", hint)
-            raise UnsupportedError(problem) from None
+    archive = Path(_archives().name, name)
+    part = archive.with_suffix(".part")
+    _pack(classes_for(chain.foreign), part)
+    part.replace(archive)
+    try:
+        if is_connect(session):
+            session.addArtifacts(str(archive), file=True)
+        else:
+            session.sparkContext.addFile(str(archive))
+    except (PySparkException, OSError, RuntimeError):
+        hint = "run the chain with a session that takes files, or put the jars at the same path on every machine"
+        problem = Problem("SMT645", "smt_jars", "the Spark session does not take the jars", hint)
+        raise UnsupportedError(problem) from None
     _shipped[session].add(name)
+
+
+@cache
+def _archives() -> "tempfile.TemporaryDirectory[str]":
+    """Returns the folder of the archives, which ends with this process.
+
+    An executor asks for an archive when it runs its first task, and a driver takes one path for a name, so there is one
+    folder for all sessions.
+    """
+    return tempfile.TemporaryDirectory(prefix="smt-jars-")
 
 
 def _pack(classes: Classes, archive: Path) -> None:
     """Packs the jars into one folder for each plug-in. The folder's number preserves the order of the plug-ins."""
-    folders: dict[str, Iterable[Path]] = {_CONNECT: classes.connect}
+    # executors may have this package as a zip, out of which Java starts no jar
+    folders: dict[str, Iterable[Path]] = {_CONNECT: (*classes.connect, JAR)}
     for number, plugin in enumerate(classes.plugins):
-        folders[f"{number:04}"] = plugin.jars
+        folders[_folder(number)] = plugin.jars
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:
         for folder, jars in folders.items():
             for jar in jars:
                 packed.write(jar, f"{folder}/{jar.name}")
+
+
+def _folder(number: int) -> str:
+    """Returns the folder of a plug-in in an archive."""
+    return f"{number:04}"
+
+
+def in_archive(classes: Classes) -> Classes:
+    """Returns classes with the paths that their jars have inside the archive."""
+    plugins = []
+    for number, plugin in enumerate(classes.plugins):
+        jars = [Path(_folder(number), jar.name) for jar in plugin.jars]
+        plugins.append(Plugin(plugin.name, tuple(jars)))
+    return Classes(tuple(Path(_CONNECT, jar.name) for jar in classes.connect), tuple(plugins))
 
 
 def classes_here(chain: Chain) -> Classes | None:

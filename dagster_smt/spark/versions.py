@@ -44,8 +44,10 @@ SINCE_4 = {
     "fromDDL of types": "``struct_of_ddl``",
     "getAll of settings": "``settings_of``",
     "createDataFrame of an Arrow table": "``frame_of_arrow``",
-    "MERGE WITH SCHEMA EVOLUTION": "new columns are added before: ``append_new`` of Delta tables",
     "mergeInto of frames": "``merge_changes`` of tables writes the statement",
+    "from_avro in SQL": "``by_schema`` leaves Avro to Python, which is slower",
+    "ancient moments in Parquet": "Spark 3.5 writes none by default: ``check_settings`` sets what Spark 4 does",
+    "wide types in Delta": "Delta of Spark 3.5 widens to `int` at most: ``evolved_schema`` refuses other types",
     "expressions in CALL": "the arguments of procedures are literals: ``procedure_argument`` of sinks",
 }
 """The features of Spark 4 that this package uses, by name, with their equivalents in Spark 3.5."""

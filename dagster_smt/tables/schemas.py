@@ -21,7 +21,8 @@ from dagster_smt.model.caseless import caseless
 from dagster_smt.model.paths.extended import below
 from dagster_smt.spark.sql import quoted
 from dagster_smt.spark.types import nullable, types_by_name
-from dagster_smt.tables.sink_options import SchemaEvolution, Sink
+from dagster_smt.spark.versions import missing
+from dagster_smt.tables.sink_options import DeltaSink, SchemaEvolution, Sink
 
 WIDER = {
     "tinyint": ("smallint", "int", "bigint"),
@@ -30,6 +31,8 @@ WIDER = {
     "float": ("double",),
 }
 """Maps each type to the types that can hold all of its values, in Delta and in Iceberg."""
+_OF_OLD_DELTA = ("smallint", "int")
+"""The types that a column of Delta can become on Spark 3.5."""
 
 
 @dataclass
@@ -37,6 +40,7 @@ class _Merge:
     """Compares two schemas, and collects the problems."""
 
     evolution: SchemaEvolution
+    old_delta: bool = False
     problems: list[Problem] = field(default_factory=list)
 
     def struct(self, old: StructType, new: StructType, path: str) -> StructType:
@@ -64,12 +68,15 @@ class _Merge:
         if old == new or _holds(old, new):
             return old
         wider = _wider(old, new)
-        if wider is not None and self.evolution == "widen":
+        widens = not self.old_delta or (wider is not None and wider.simpleString() in _OF_OLD_DELTA)
+        if wider is not None and self.evolution == "widen" and widens:
             return wider
         statement = f"the table has {old.simpleString()}, the run would write {new.simpleString()}"
         hint = "cast or rename the field in the chain, or rebuild the table"
-        if wider is not None:
+        if wider is not None and widens:
             hint = "cast the field in the chain, or set schema_evolution of the sink to widen"
+        elif wider is not None:
+            hint = "cast the field, rebuild the table, or run on Spark 4: Delta of Spark 3.5 does not widen it"
         self.problems.append(Problem("SMT521", place, statement, hint))
         return old
 
@@ -111,7 +118,8 @@ def evolved_schema(sink: Sink, table: StructType | None, new: StructType, *, cas
             case; SMT527: there is no column; SMT529: a struct has no fields; SMT571: ``schema_evolution`` permits no
             new column.
     """
-    merge = _Merge(sink.schema_evolution if table is not None else "add")
+    old_delta = isinstance(sink, DeltaSink) and "wide types in Delta" in missing()
+    merge = _Merge(sink.schema_evolution if table is not None else "add", old_delta)
     merged = merge.struct(table or StructType(), new, "")
     problems = merge.problems + ([] if case_sensitive else _twins(merged))
     if not new.fields:

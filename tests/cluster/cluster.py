@@ -110,7 +110,7 @@ def python(folder: Path, script: Path, *arguments: str, **changes: str) -> subpr
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH", "")])])
     env = environment(folder, **{"PYTHONPATH": path, **changes})
     command = [sys.executable, str(script), *arguments]
-    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=600)
 
 
 def files(folder: Path) -> Mapping[str, tuple[int, int]]:

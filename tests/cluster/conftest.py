@@ -10,6 +10,7 @@ import pytest
 from dagster_smt.model.reports.run_report import RunReport
 from dagster_smt.run.batch import run
 from tests.cluster import cluster, runs
+from tests.foreign.jar import compiled
 
 
 @dataclass
@@ -46,6 +47,7 @@ class Shared:
 def shared(spark, tmp_path_factory):
     folder = tmp_path_factory.mktemp("shared")
     runs.make_topics(folder, spark)
+    compiled(folder, name=runs.JAR)
     venv.create(folder / "bare", with_pip=False)
     shutil.make_archive(str(folder / "code"), "zip", cluster.ROOT, "dagster_smt")
     reports = {name: run(runs.spec(folder, folder / "here", name), spark) for name in runs.RUNS}

@@ -9,6 +9,7 @@ from pathlib import Path
 from dagster_smt.chain import parse_chain
 from dagster_smt.errors import SmtError
 from dagster_smt.model.reports.run_report import RunReport
+from dagster_smt.model.topics.format import Format
 from dagster_smt.model.windows.window import Window
 from dagster_smt.run.batch import run
 from dagster_smt.run.run_spec import RunSpec
@@ -37,8 +38,12 @@ RUNS = {
     "files-columns": ("files", "columns"),
     "keyed": ("files", "columns"),
     "keyed again": ("files", "columns"),
+    "foreign": ("files", "records"),
+    "foreign-in-spark": ("files", "records"),
 }
-"""What runs read and write; the last two make a table with keys, and merge into it."""
+"""What runs read and write. Those with keys make a table, and merge into it; foreign ones run classes of jars."""
+JAR = "acme.jar"
+"""The jar of ``tests/foreign/java``, in the folder of the topics."""
 
 
 def value(number: int) -> bytes | None:
@@ -61,6 +66,17 @@ def make_topics(folder: Path, session) -> None:
     frame.write.format("delta").save(str(folder / "bronze"))
 
 
+def chain_of(folder: Path, name: str):
+    """Returns the chain of a run. Foreign ones have two stages of Kafka, and one of a jar."""
+    if not name.startswith("foreign"):
+        return parse_chain({**CHAIN, "transforms.mask.fields": "name"})
+    upper = {"transforms.mask.type": "acme.Upper", "transforms.mask.option": "name"}
+    stages = {key: text for key, text in CHAIN.items() if not key.startswith("transforms.mask.")}
+    process = "spark" if name == "foreign-in-spark" else "own"
+    settings = {"engine": "connect", "stage.process": process}
+    return parse_chain({**stages, **upper, **settings}, smt_jars=[folder / JAR])
+
+
 def spec(folder: Path, lake: Path, name: str) -> RunSpec:
     """A run over the records below ``folder``, whose tables lie in ``lake``."""
     read, kind = RUNS[name]
@@ -69,8 +85,8 @@ def spec(folder: Path, lake: Path, name: str) -> RunSpec:
     keyed = {"mode": "upsert", "keys": ["id"]} if place == "keyed" else {}
     return RunSpec(
         place,
-        parse_chain({**CHAIN, "transforms.mask.fields": "name"}),
-        TopicTable(source, ("orders",), value=COLUMNS),
+        chain_of(folder, name),
+        TopicTable(source, ("orders",), value=Format() if place.startswith("foreign") else COLUMNS),
         DeltaSink(lake / place, kind, **keyed),
         WindowRequest(max_records=300) if name == "keyed" else WindowRequest(),
         errors_tolerance="all",

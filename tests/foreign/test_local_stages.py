@@ -4,6 +4,7 @@ A plain JVM runs these stages, so the test needs no Spark.
 """
 
 import json
+import os
 import shutil
 import struct
 import subprocess
@@ -21,12 +22,13 @@ from dagster_smt.errors import ConfigError, EngineError
 from dagster_smt.foreign.check import classes_for
 from dagster_smt.foreign.host import JAR
 from dagster_smt.foreign.jars import connect_jars
-from dagster_smt.foreign.kafkas_classes import runs_in_jvm
+from dagster_smt.foreign.kafkas_classes import runs_in_jvm, why_in_host
+from dagster_smt.model.topics.format import Format
 from dagster_smt.spark.records import arrow_map
 from dagster_smt.spark.records.arrow_map import ArrowMap
 from dagster_smt.spark.records.connect_records import _setup
 from tests.certify.test_vendors import DEBEZIUM, form_of, samples_of_case
-from tests.foreign.jar import VENDORS, missing_vendor
+from tests.foreign.jar import KAFKA, VENDORS, chain_of, missing_vendor
 from tests.parity.cases import KAFKAS, cases_of
 from tests.parity.cases import VENDORS as VENDORS_FILES
 
@@ -231,6 +233,19 @@ def check(cases, folder):
     return statuses
 
 
+def test_why_a_chain_needs_the_host(jar):
+    text, json_, avro = Format("string"), Format("json"), Format("avro-confluent", options={"url": "http://localhost"})
+    trusted = chain_of(jar, "Upper", stage_process="spark")
+    assert why_in_host(trusted, text, json_) == ""
+    assert why_in_host(trusted, text, avro) == "Python reads the format of the values"
+    assert why_in_host(chain_of(jar, "Upper"), text, json_) == "stage.process is own"
+    ours = ("ReplaceField$Value", {"exclude": "a"})
+    mixed = chain_of(jar, "Upper", ours, stage_process="spark")
+    assert why_in_host(mixed, text, json_) == "transforms.s1 or its predicate is no class of a jar"
+    kafkas = chain_of(jar, (f"{KAFKA}ReplaceField$Value", {"exclude": "a"}), engine="connect", stage_process="spark")
+    assert why_in_host(kafkas, text, json_) == ""
+
+
 def test_every_fifteenth_recorded_case_of_kafka(tmp_path):
     cases = [one for path in RECORDED for case in cases_of(path)[::15] if (one := ready(case)) is not None]
     statuses = check(cases, tmp_path)
@@ -244,15 +259,30 @@ def test_every_recorded_case_of_kafka(tmp_path):
     assert statuses[PASSED] > 600 and statuses[FAILED] > 100
 
 
+def of_vendor(names, jar):
+    """Returns the cases of a vendor's files, as chains that trust the vendor's jar."""
+    cases = []
+    for path in VENDORS_FILES:
+        if path.name.partition(".")[0] not in names:
+            continue
+        for case in cases_of(path):
+            case = {**case, "config": {**case["config"], "stage.process": "spark"}}
+            cases.append(ready(case, smt_jars=[jar]))
+    return [one for one in cases if one is not None]
+
+
 @pytest.mark.long
 def test_every_recorded_case_of_debezium(tmp_path):
     if reason := missing_vendor("debezium"):
         pytest.skip(reason)
-    cases = []
-    for path in VENDORS_FILES:
-        if path.name.partition(".")[0] in DEBEZIUM:
-            for case in cases_of(path):
-                case = {**case, "config": {**case["config"], "stage.process": "spark"}}
-                cases.append(ready(case, smt_jars=[VENDORS["debezium"]]))
-    statuses = check([one for one in cases if one is not None], tmp_path)
+    statuses = check(of_vendor(DEBEZIUM, VENDORS["debezium"]), tmp_path)
     assert statuses[PASSED] > 300 and statuses[FAILED] > 100
+
+
+@pytest.mark.long
+def test_every_recorded_case_of_aiven(tmp_path):
+    jar = os.environ.get("SMT_AIVEN_JAR")
+    if not jar:
+        pytest.skip("SMT_AIVEN_JAR names no jar of Aiven's transforms")
+    statuses = check(of_vendor(["aiven"], jar), tmp_path)
+    assert statuses[PASSED] > 150 and statuses[FAILED] > 100

@@ -174,7 +174,7 @@ def start(jars: str) -> SparkSession:
     """A session with both formats that has worked once. Jars of an earlier session save looking for them."""
     import pyspark
 
-    from dagster_smt.spark.packages import session_settings
+    from dagster_smt.spark.packages import session_settings, with_fetched_jars
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     conf = {
@@ -194,7 +194,8 @@ def start(jars: str) -> SparkSession:
     if jars:
         conf["spark.driver.extraClassPath"] = jars
     builder = SparkSession.builder
-    for key, value in session_settings(["delta", "iceberg", "kafka"], conf, pyspark.__version__).items():
+    settings = session_settings(["delta", "iceberg", "kafka"], conf, pyspark.__version__)
+    for key, value in with_fetched_jars(settings).items():  # Ivy of Spark 3.5 would print to standard output
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     session.range(2).mapInArrow(lambda batches: batches, "id BIGINT").collect()

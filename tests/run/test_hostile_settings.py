@@ -17,6 +17,7 @@ from dagster_smt.model.windows.window import Range, Window
 from dagster_smt.run.batch import run
 from dagster_smt.run.dead_letters import COMMIT_HEADER, IDENTITY_HEADER
 from dagster_smt.run.run_spec import RunSpec
+from dagster_smt.spark.versions import frame_of_arrow
 from dagster_smt.tables.ddl import parse_ddl
 from dagster_smt.tables.sink_options import DeltaSink, FileTopicSink, IcebergSink
 from dagster_smt.tables.sinks import open_table
@@ -170,7 +171,7 @@ class Runs:
         append_records(self.topics, "enveloped", [*described, NewRecord(None, b"{}", (), 1)], 0)
         append_records(self.topics, "avro", [replace(r, value=avro(registry, r.value)) for r in whole], 0)
         rows = arrow([(topic, 0, record) for topic in ODD_TOPICS for record in result], {})
-        session.createDataFrame(rows).write.format("parquet").save(self.bronze.as_uri())
+        frame_of_arrow(session, rows).write.format("parquet").save(self.bronze.as_uri())
         append_records(self.topics, "changes", changes(), 0)
         declared, url = Format("json_schema", parse_ddl(DDL)), {"url": registry.url}
         bronze = TableSource(path=self.bronze.as_uri(), format="parquet")

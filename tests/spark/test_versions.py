@@ -5,9 +5,11 @@ from types import SimpleNamespace
 import pyspark
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql.types import IntegerType, LongType, ShortType, StructField, StructType
 
-from dagster_smt.errors import UnsupportedError
+from dagster_smt.errors import TableError, UnsupportedError
 from dagster_smt.spark import sql, versions
+from dagster_smt.spark.environment import check_settings
 from dagster_smt.spark.packages import JARS, LARGE, LOG_STORE, LOG_STORE_CLASS, PACKAGES, remedy, session_settings
 from dagster_smt.spark.versions import (
     SINCE_4,
@@ -20,7 +22,8 @@ from dagster_smt.spark.versions import (
     settings_of,
     struct_of_ddl,
 )
-from dagster_smt.tables.sink_options import DeltaSink
+from dagster_smt.tables.schemas import evolved_schema
+from dagster_smt.tables.sink_options import DeltaSink, IcebergSink
 from dagster_smt.tables.sinks.delta import DeltaTable
 from dagster_smt.tables.sinks.replaced_rows import procedure_argument
 
@@ -156,6 +159,34 @@ def test_the_equivalents_for_spark_3_give_what_spark_4_gives(spark, monkeypatch)
     assert scala_of(spark) == VERSIONS[minor_of(spark.version)].scala
 
 
+def test_ancient_moments_are_written_in_spark_3(monkeypatch):
+    """Its default ends a run at one such moment. Only a choice of the user is refused."""
+    monkeypatch.setattr("dagster_smt.spark.environment.missing", lambda: frozenset(SINCE_4))
+    settings = {}
+    conf = SimpleNamespace(get=settings.get, set=settings.__setitem__)
+    check_settings(SimpleNamespace(conf=conf))
+    name = "spark.sql.parquet.datetimeRebaseModeInWrite"
+    assert settings == {name: "CORRECTED", "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED"}
+    settings[name] = "EXCEPTION"
+    with pytest.raises(UnsupportedError, match=f"SMT639 {name}"):
+        check_settings(SimpleNamespace(conf=conf))
+
+
+@pytest.mark.parametrize(("kind", "wider", "widens"), [("SMALLINT", "INT", True), ("INT", "BIGINT", False)])
+def test_delta_of_spark_3_widens_to_int_at_most(monkeypatch, kind, wider, widens):
+    monkeypatch.setattr("dagster_smt.tables.schemas.missing", lambda: frozenset(SINCE_4))
+    types = {"SMALLINT": ShortType(), "INT": IntegerType(), "BIGINT": LongType()}
+    there, new = StructType([StructField("a", types[kind])]), StructType([StructField("a", types[wider])])
+    old_delta = DeltaSink("lake", schema_evolution="widen")
+    if widens:
+        assert evolved_schema(old_delta, there, new, case_sensitive=False) == new
+    else:
+        with pytest.raises(TableError, match=r"SMT521 a: .*\n?.*or run on Spark 4"):
+            evolved_schema(old_delta, there, new, case_sensitive=False)
+    iceberg = IcebergSink("ice.db.t", schema_evolution="widen")
+    assert evolved_schema(iceberg, there, new, case_sensitive=False) == new
+
+
 def test_arguments_of_procedures_are_literals_in_spark_3(spark, monkeypatch):
     names = ["ice.db.orders", "ice.db.`it's`", "`a \\ b`.`${x}`", 'say "hi"', "a\nb", "ж😀'", "--'"]
     monkeypatch.setattr("dagster_smt.tables.sinks.replaced_rows.missing", frozenset)
@@ -170,9 +201,8 @@ def test_arguments_of_procedures_are_literals_in_spark_3(spark, monkeypatch):
         procedure_argument(session, names[1])
 
 
-def test_letters_merge_into_a_delta_table_in_spark_3(spark, tmp_path, monkeypatch):
-    """There a MERGE adds no columns."""
-    monkeypatch.setattr("dagster_smt.tables.sinks.delta.missing", lambda: frozenset(SINCE_4))
+def test_letters_merge_into_a_delta_table(spark, tmp_path):
+    """A MERGE of Spark 3.5 adds no columns, nor does one of Delta 4.0.0 that only inserts."""
     table = DeltaTable(spark, DeltaSink(tmp_path / "letters"))
     table.append_new(spark.createDataFrame([("a", 1), ("a", 2)], "topic STRING, n INT"), ["topic", "n"])
     wider = spark.createDataFrame([("a", 2, "x"), ("a", 3, "y")], "topic STRING, n INT, more STRING")

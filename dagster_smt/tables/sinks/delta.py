@@ -26,7 +26,6 @@ from dagster_smt.spark.packages import SETTINGS, remedy
 from dagster_smt.spark.sql import quoted
 from dagster_smt.spark.sql import text as sql_text
 from dagster_smt.spark.types import nullable
-from dagster_smt.spark.versions import missing
 from dagster_smt.tables.layout_problems import layout_problems
 from dagster_smt.tables.schemas import all_structs, case_twins, changed_types, nul_names
 from dagster_smt.tables.sink_options import DeltaSink
@@ -385,7 +384,8 @@ class DeltaTable:
         table = self.schema()
         assert table is not None
         self._evolve(table, columns)
-        if nullable(table) != nullable(columns):
+        known = {field.name: nullable(field.dataType) for field in table.fields}
+        if any(known.get(field.name) != nullable(field.dataType) for field in columns.fields):
             nothing = self.session.createDataFrame([], columns)
             self._save(nothing.write.format("delta").mode("append").options(mergeSchema="true"))
 
@@ -407,21 +407,23 @@ class DeltaTable:
         self._save(frame.write.format("delta").mode("append").options(mergeSchema="true"))
 
     def append_new(self, frame: DataFrame, key: Sequence[str]) -> None:
-        """See ``Table``. Uses a MERGE, which Delta rejects if another commit came first."""
+        """See ``Table``. Uses a MERGE, which Delta rejects if another commit came first.
+
+        New columns are added before the MERGE. In Spark 3.5 a MERGE adds none, and ``MERGE WITH SCHEMA EVOLUTION`` of
+        Delta 4.0.0 silently leaves them out if it only inserts.
+        """
         rows = f"dagster_smt_{secrets.token_hex(8)}"
         frame.createOrReplaceTempView(rows)
         same = " AND ".join(f"there.{quoted(name)} <=> new.{quoted(name)}" for name in key)
-        evolves = "MERGE WITH SCHEMA EVOLUTION" not in missing()
-        evolution = " WITH SCHEMA EVOLUTION" if evolves else ""
-        merge = f"MERGE{evolution} INTO {self.name} AS there USING {rows} AS new ON {same}"
+        merge = f"MERGE INTO {self.name} AS there USING {rows} AS new ON {same}"
+        names = [quoted(name) for name in frame.columns]  # a star would include generated columns, which the rows lack
+        inserted = f"({', '.join(names)}) VALUES ({', '.join(f'new.{name}' for name in names)})"
         try:
             for _ in range(_TRIES):
                 try:
                     if not self._make_empty(frame) and self.schema() is None:
                         self._save(frame.limit(0).write.format("delta").mode("append"))
-                    if not evolves:
-                        self._add_columns(frame.schema)
-                    inserted = self._inserted(frame.columns, star=evolves)
+                    self._add_columns(frame.schema)
                     self.session.sql(f"{merge} WHEN NOT MATCHED THEN INSERT {inserted}").collect()
                     return
                 except Exception as error:  # raised by PySpark or by Py4J, depending on the session
@@ -430,15 +432,6 @@ class DeltaTable:
         finally:
             self.session.catalog.dropTempView(rows)
         raise always_changed(self.spec.place, _TRIES)
-
-    def _inserted(self, columns: Sequence[str], *, star: bool) -> str:
-        """Returns the columns that a MERGE inserts. A star would include generated columns, which are missing in the
-        rows.
-        """
-        if star and not delta_layout.generated_columns(self.spec.layout):
-            return "*"
-        names = [quoted(name) for name in columns]
-        return f"({', '.join(names)}) VALUES ({', '.join(f'new.{name}' for name in names)})"
 
     def _make(self, frame: DataFrame, state: TableState, replaced: Replaced) -> None:
         """Creates the table with its first rows."""

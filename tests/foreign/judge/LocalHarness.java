@@ -29,7 +29,7 @@ public final class LocalHarness {
         String setup = text(in);
         LocalStages stages;
         try {
-            stages = new LocalStages(setup);
+            stages = new LocalStages(setup, null);
         } catch (RuntimeException | LinkageError e) {
             stages = null;
         }

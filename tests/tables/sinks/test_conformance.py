@@ -23,8 +23,9 @@ from dagster_smt.errors import TableError
 from dagster_smt.model.topics.state import TableState
 from dagster_smt.model.windows.offsets import OffsetSet, offsets_of
 from dagster_smt.model.windows.window import Range, Window
+from dagster_smt.spark.versions import missing
 from dagster_smt.tables.sinks.protocol import Replaced
-from tests.tables.sinks.kinds import KINDS, NOTHING, ONE_OF_EACH, REPLACEABLE, TABLES, offsets, state
+from tests.tables.sinks.kinds import KINDS, NOTHING, ONE_OF_EACH, REPLACEABLE, TABLES, Delta, offsets, state
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
@@ -303,6 +304,8 @@ def test_wider_types(sink):
         kinds = {"i": i, "f": f, "d": d, "s": inner, "a": ArrayType(i), "m": MapType(StringType(), inner)}
         return StructType([StructField(n, k) for n, k in kinds.items()])
 
+    if isinstance(sink, Delta) and "wide types in Delta" in missing():
+        pytest.skip("Delta of Spark 3.5 does not widen to these types, and runs are refused: SMT521")
     narrow = schema(IntegerType(), FloatType(), DecimalType(5, 2))
     wide = schema(LongType(), DoubleType(), DecimalType(9, 2))
     table, spark, big = sink.open(), sink.spark, 2**40

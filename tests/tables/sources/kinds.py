@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dagster_smt.spark.versions import frame_of_arrow
 from dagster_smt.tables.kafka.spec import KafkaTopics
 from dagster_smt.tables.sources import Source, open_source
 from dagster_smt.tables.sources.arrow_rows import SCHEMA
@@ -102,7 +103,7 @@ class Table(Lines):
         return TableSource(path=(self.folder / "table").as_uri(), format=self.format)
 
     def add(self, records: Records) -> None:
-        frame = self.spark.createDataFrame(arrow(records, self.ends))
+        frame = frame_of_arrow(self.spark, arrow(records, self.ends))
         frame.write.format(self.format).mode("append").save(self.spec.path)
 
     def remove(self) -> None:
@@ -123,7 +124,7 @@ class Iceberg(Table):
         return TableSource(path=(warehouse / self.name.split(".")[1] / "events").as_uri(), format="iceberg")
 
     def add(self, records: Records) -> None:
-        frame = self.spark.createDataFrame(arrow(records, self.ends))
+        frame = frame_of_arrow(self.spark, arrow(records, self.ends))
         writer = frame.writeTo(self.name)
         writer.append() if self.spark.catalog.tableExists(self.name) else writer.create()
 
