@@ -184,7 +184,7 @@ def _where_foreign_run(plan: Plan, key: Format, value: Format) -> str:
         return f"a separate Java process runs the classes of jars: {why}"
     return (
         "Spark's JVM runs the classes of jars into a sink of records; "
-        "into a table of columns, and over Spark Connect, a separate Java process does"
+        "into a table of columns, on a cluster and over Spark Connect, a separate Java process does"
     )
 
 

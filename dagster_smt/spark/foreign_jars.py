@@ -81,25 +81,11 @@ def _pack(classes: Classes, archive: Path) -> None:
     # executors may have this package as a zip, out of which Java starts no jar
     folders: dict[str, Iterable[Path]] = {_CONNECT: (*classes.connect, JAR)}
     for number, plugin in enumerate(classes.plugins):
-        folders[_folder(number)] = plugin.jars
+        folders[f"{number:04}"] = plugin.jars
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:
         for folder, jars in folders.items():
             for jar in jars:
                 packed.write(jar, f"{folder}/{jar.name}")
-
-
-def _folder(number: int) -> str:
-    """Returns the folder of a plug-in in an archive."""
-    return f"{number:04}"
-
-
-def in_archive(classes: Classes) -> Classes:
-    """Returns classes with the paths that their jars have inside the archive."""
-    plugins = []
-    for number, plugin in enumerate(classes.plugins):
-        jars = [Path(_folder(number), jar.name) for jar in plugin.jars]
-        plugins.append(Plugin(plugin.name, tuple(jars)))
-    return Classes(tuple(Path(_CONNECT, jar.name) for jar in classes.connect), tuple(plugins))
 
 
 def classes_here(chain: Chain) -> Classes | None:

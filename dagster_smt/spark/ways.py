@@ -81,7 +81,7 @@ RECORDS_IN_JVM = Way(
 )
 RECORDS_IN_KAFKAS_CLASSES = Way(
     "records in Kafka's classes",
-    "The sink holds records, every stage is Kafka's own or `stage.process` is `spark`, and the session has a JVM.",
+    "The sink holds records, every stage is Kafka's own or `stage.process` is `spark`, and Spark runs on this machine.",
     "Spark's JVM calls Kafka's converters and the classes. Records that a converter refuses go to Python.",
     lambda facts: facts.records_out and facts.jvm_runs_kafkas_classes,
 )

@@ -44,12 +44,11 @@ def test_rows_dead_letters_and_counts_are_those_of_a_local_run(shared, done, nam
 
 
 def test_each_executor_has_a_copy_of_the_jars(done):
-    """A Python worker unpacks the archive for its Java process; with ``stage.process: spark``, Spark's JVM does."""
+    """A Python worker unpacks the archive for its Java process."""
     folder, _ = done
     for worker in (folder / "cluster" / "worker0", folder / "cluster" / "worker1"):
         copies = {path.parents[1].name for path in worker.rglob(f"smt-jars-*/*/{runs.JAR}")}
-        by_java = {name for name in copies if ".zip-" in name}
-        assert len(by_java) == 1 and len(copies - by_java) == 1, copies
+        assert len(copies) == 1, copies
 
 
 @pytest.mark.parametrize("number", range(2 * len(runs.RUNS)))

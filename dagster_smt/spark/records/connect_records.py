@@ -19,7 +19,6 @@ from dagster_smt.jvm.availability import has_lane
 from dagster_smt.spark import sql as F
 from dagster_smt.spark.environment import is_connect
 from dagster_smt.spark.executors import on_a_cluster
-from dagster_smt.spark.foreign_jars import archive_of, in_archive
 from dagster_smt.spark.outcome_columns import BITS, CHANGES, PROBLEM_TYPE, RECORD_COLUMNS, TARGET, UNREADABLE_TIMESTAMP
 from dagster_smt.spark.records.arrow_map import ArrowMap
 from dagster_smt.spark.records.java_calls import call_java, of_call, outcome_columns, record_numbers
@@ -35,29 +34,25 @@ def connect_setup(session: SparkSession, job: ArrowMap) -> str | None:
     classes = classes_for(job.chain.foreign)
     if any("\n" in str(jar) for jar in classes.connect):
         return None
-    if not on_a_cluster(session.conf.get("spark.master", "local")):
-        return _setup(job, classes)
-    return _setup(job, classes, archive_of(job.chain.foreign))
+    return _setup(job, classes)
 
 
 def _takes(session: SparkSession) -> bool:
-    """Returns True if the session has a JVM, with a Java version that Connect's classes support."""
-    if is_connect(session) or not has_lane(session):
+    """Returns True if the executors run on this machine, with a Java version that Connect's classes support."""
+    if is_connect(session) or on_a_cluster(session.conf.get("spark.master", "local")) or not has_lane(session):
         return False
     version = session._jvm.java.lang.System.getProperty("java.specification.version")  # type: ignore[union-attr]
     return version.isdigit() and int(version) >= _OLDEST_JAVA
 
 
-def _setup(job: ArrowMap, classes: Classes, archive: str = "") -> str:
-    """Returns the setup. The executors of a cluster have the jars in an archive: see ``spark.foreign_jars``."""
-    settings, places = job.chain.foreign, in_archive(classes) if archive else classes
-    operations = [operation(index, stage, classes.plugins) for index, stage in enumerate(job.chain.stages)]
-    jars = [list(map(str, plugin.jars)) for plugin in places.plugins]
+def _setup(job: ArrowMap, classes: Classes) -> str:
+    settings, plugins = job.chain.foreign, classes.plugins
+    operations = [operation(index, stage, plugins) for index, stage in enumerate(job.chain.stages)]
+    jars = [list(map(str, plugin.jars)) for plugin in plugins]
     retries = [settings.retry_timeout_ms, settings.retry_delay_max_ms]
     stages = encoder.encode([job.key.kind, job.value.kind, jars, *retries, operations])
     numbers = [BITS, job.words, *first_entries(job.chain)]
-    lines = [base64.b64encode(stages).decode(), ",".join(map(str, numbers)), archive, *map(str, places.connect)]
-    return "\n".join(lines)
+    return "\n".join([base64.b64encode(stages).decode(), ",".join(map(str, numbers)), *map(str, classes.connect)])
 
 
 def evaluate_in_connect(frame: DataFrame, job: ArrowMap, setup: str) -> DataFrame:

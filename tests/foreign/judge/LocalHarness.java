@@ -29,7 +29,7 @@ public final class LocalHarness {
         String setup = text(in);
         LocalStages stages;
         try {
-            stages = new LocalStages(setup, null);
+            stages = new LocalStages(setup);
         } catch (RuntimeException | LinkageError e) {
             stages = null;
         }

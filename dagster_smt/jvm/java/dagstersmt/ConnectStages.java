@@ -18,8 +18,7 @@ import org.apache.spark.unsafe.types.UTF8String;
  * their own, which sees neither Spark's classes nor Spark's versions of Jackson and Kafka, but its logging.
  *
  * <p>A setup is a text of lines: the stages as {@code foreign.LocalStages} reads them; the bits of the ledger by stage,
- * with commas, after the bits of a word and the number of words; the archive with all jars, which Spark has copied to
- * the executors of a cluster, else nothing; and Connect's jars. Paths of jars in an archive start inside it.
+ * with commas, after the bits of a word and the number of words; and Connect's jars.
  */
 final class ConnectStages {
   private static final String SHARED = "dagstersmt.ConnectRow";
@@ -46,7 +45,7 @@ final class ConnectStages {
     for (int n = 0; n < bits.length; n++) {
       bits[n] = Integer.parseInt(numbers[n + 2]);
     }
-    connect = opened(lines.get(0), lines.get(2), lines.subList(3, lines.size()));
+    connect = opened(lines.get(0), lines.subList(2, lines.size()));
   }
 
   /** Returns the record that {@link #run} runs, to be filled in. */
@@ -90,16 +89,11 @@ final class ConnectStages {
     return parts;
   }
 
-  private static ConnectRow.Stages opened(String stages, String archive, List<String> jars) {
+  private static ConnectRow.Stages opened(String stages, List<String> jars) {
     ClassLoader outer = Thread.currentThread().getContextClassLoader();
     try {
-      File folder = archive.isEmpty() ? null : ShippedJars.folder(archive);
-      List<String> paths = new ArrayList<>();
-      for (String jar : jars) {
-        paths.add(new File(folder, jar).getPath());
-      }
-      Class<?> type = Class.forName(MAIN, true, LOADERS.computeIfAbsent(paths, ConnectStages::loader));
-      return (ConnectRow.Stages) type.getConstructor(String.class, File.class).newInstance(stages, folder);
+      Class<?> type = Class.forName(MAIN, true, LOADERS.computeIfAbsent(jars, ConnectStages::loader));
+      return (ConnectRow.Stages) type.getConstructor(String.class).newInstance(stages);
     } catch (ReflectiveOperationException | LinkageError | RuntimeException e) {
       return null;
     } finally {

@@ -33,14 +33,14 @@ public final class LocalStages implements ConnectRow.Stages {
 
     /**
      * Opens the stages of a setup, in base64: MessagePack of both formats, the jars of each plug-in, for how long a stage
-     * is tried again, the longest delay, and the stages. The folder is where relative paths of jars start; null for none.
+     * is tried again, the longest delay, and the stages.
      */
-    public LocalStages(String setup, File folder) {
+    public LocalStages(String setup) {
         Unpack in = new Unpack(Base64.getDecoder().decode(setup));
         in.array();
         keyFormat = in.text();
         valueFormat = in.text();
-        List<ClassLoader> plugins = plugins(in, folder);
+        List<ClassLoader> plugins = plugins(in);
         long retryTimeout = in.integer();
         long retryDelay = in.integer();
         List<Operation> operations = new ArrayList<>();
@@ -59,13 +59,13 @@ public final class LocalStages implements ConnectRow.Stages {
         segment = new Segment(operations, Watch.NONE, retryTimeout, retryDelay, false);
     }
 
-    private static List<ClassLoader> plugins(Unpack in, File folder) {
+    private static List<ClassLoader> plugins(Unpack in) {
         List<ClassLoader> plugins = new ArrayList<>();
         for (int n = in.array(); n > 0; n--) {
             List<String> jars = new ArrayList<>();
             List<String> versions = new ArrayList<>();
             for (int m = in.array(); m > 0; m--) {
-                String jar = new File(folder, in.text()).getPath();
+                String jar = in.text();
                 jars.add(jar);
                 versions.add(jar + " " + new File(jar).lastModified());
             }
