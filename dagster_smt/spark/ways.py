@@ -82,7 +82,7 @@ RECORDS_IN_JVM = Way(
 RECORDS_IN_KAFKAS_CLASSES = Way(
     "records in Kafka's classes",
     "The sink holds records, every stage is Kafka's own or `stage.process` is `spark`, and Spark runs on this machine.",
-    "Spark's JVM calls Kafka's converters and the classes. Records that a converter refuses go to Python.",
+    "Spark's JVM calls Kafka's converters and the classes. Records that a converter rejects go to Python.",
     lambda facts: facts.records_out and facts.jvm_runs_kafkas_classes,
 )
 RECORDS_IN_PYTHON = Way(
@@ -94,19 +94,20 @@ RECORDS_IN_PYTHON = Way(
 ROWS_AFTER_FOREIGN = Way(
     "rows after foreign stages",
     "A stage runs from a jar.",
-    "Only the results of the stage have the schemas. The Python evaluator makes a row of each result.",
+    "Only the results of the stage show their schemas. The Python evaluator turns each result into a row.",
     lambda facts: facts.has_foreign,
 )
 ROWS_OF_ARRAYS = Way(
     "columns of arrays",
     "The values may be arrays, and each object of an array becomes a row.",
-    "Python splits the arrays. From there on, each object is a value with the declared schema.",
+    "Python splits the arrays. After that, each object is a value with the declared schema.",
     lambda facts: facts.arrays_as_rows,
 )
 COLUMNS_IN_JVM = Way(
     "columns parsed in the JVM",
     "The schemas are declared, and the JVM lane knows their types.",
-    "Texts become columns without a copy to Python. Spark runs the stages. Texts that are not plain go to Python.",
+    "JSON strings become columns without a copy to Python. Spark runs the stages. "
+    "Strings that are not plain go to Python.",
     lambda facts: not facts.names_schemas and facts.lane_parses,
 )
 COLUMNS_IN_PYTHON = Way(
@@ -124,7 +125,7 @@ COLUMNS_BY_SCHEMA = Way(
 ROWS_IN_PYTHON = Way(
     "rows in Python",
     "The records name their schemas.",
-    "The Python evaluator reads each record with its own schema, and makes a row of the result.",
+    "The Python evaluator reads each record with its own schema, and turns the result into a row.",
     lambda facts: True,
 )
 
