@@ -213,7 +213,7 @@ def _tables(plan: Plan, place: str) -> Iterator[str]:
 
 
 def _topics_after(plan: Plan) -> set[str]:
-    """Returns the topics of the records after the chain; none if the plan does not know them all."""
+    """Returns the output topics of a plan; none if the plan does not know all of them."""
     topics = set()
     for record in plan.results.values():
         if not isinstance(record.topic.expr, Const):

@@ -1,4 +1,4 @@
-"""The command ``erase``: erases people from the tables of a code location, without a launch of Dagster."""
+"""The command ``erase``: erases people from the tables of a code location, without a Dagster launch."""
 
 import argparse
 import sys

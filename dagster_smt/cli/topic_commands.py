@@ -276,8 +276,8 @@ def _record(line: bytes, bare: bool) -> "NewRecord":
 
 
 def _bytes(value: Any, side: str) -> bytes | None:
-    """Converts one side of a line into bytes. A string is encoded, ``{"base64": ...}`` is decoded, and other values are
-    written as JSON.
+    """Converts a key or value from a line of the file into bytes. A string is encoded, ``{"base64": ...}`` is decoded,
+    and other values are written as JSON.
     """
     if value is None or isinstance(value, str):
         if value is None:

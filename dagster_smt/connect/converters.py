@@ -90,7 +90,7 @@ class ConverterFormat:
 def converter_format(
     connector: Connector, side: str, encoding: Encoding | None = None, worker: Worker = NO_WORKER
 ) -> ConverterFormat:
-    """Returns the format of one side of a connector's records.
+    """Returns the format of the keys or values of a connector's records.
 
     Args:
         connector: The connector.
@@ -153,7 +153,7 @@ def _format_of(connector: Connector, side: str, encoding: Encoding | None) -> Co
 
 
 def _assumed(connector: Connector, side: str) -> str:
-    """Returns the format that is assumed if nothing names one. JDBC sinks reject records without a schema."""
+    """Returns the format that is assumed if nothing names a format. JDBC sinks reject records without a schema."""
     if family_of(connector) != "jdbc":
         return "string" if side == "key" else "json"
     mode = connector.config.get("pk.mode", connector.config.get("primary.key.mode", "")).strip().lower()

@@ -30,7 +30,7 @@ class Worker:
     config: Mapping[str, str] = field(default_factory=dict)
 
     def converter(self, side: str) -> dict[str, str]:
-        """Returns the converter of one side, ``key`` or ``value``, with its options."""
+        """Returns the converter for keys or values, with the converter's options."""
         name = f"{side}.converter"
         options = {}
         for k, v in self.config.items():

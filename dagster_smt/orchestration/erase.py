@@ -1,4 +1,4 @@
-"""Erasure without a launch of Dagster: the implementation of the command ``dagster-smt erase``.
+"""Erases people without a Dagster launch: the implementation of the command ``dagster-smt erase``.
 
 The command runs the same code as the asset of erasures, for the tables of a code location. Its record is a file.
 """

@@ -21,7 +21,7 @@ def contract_problems(
         declared: The contract, a struct. A column that is ``NOT NULL`` in the contract must also be required in the
             plan.
         table: The table's columns.
-        planned: The value's schema after the chain. If the schemas come from the records, the schema of the window's
+        planned: The output schema of the value. If the schemas come from the records, the schema of the window's
             records.
         own: The source columns, which no chain creates.
     """

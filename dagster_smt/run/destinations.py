@@ -53,7 +53,7 @@ class Bounds:
     """The tables for the records of a window.
 
     Attributes:
-        bound: The records of each table, by topic after the chain. If there are too many topics, only the topics that
+        bound: The records of each table, by output topic. If there are too many topics, only the topics that
             have a table.
         new: The number of topics without a table.
     """
@@ -63,7 +63,7 @@ class Bounds:
 
 
 def destination_column(kind: str) -> Column:
-    """Returns the column with the topic of evaluated records after the chain."""
+    """Returns the column with the output topic of evaluated records."""
     if kind == "records":
         return F.col("__out.topic")
     return F.col(DESTINATION)

@@ -78,7 +78,8 @@ def _in_schema(
 
 
 def _unnamed_parts(stages: tuple[PolicyStage, ...], report: RunReport | None) -> set[Part]:
-    """Returns the parts in which a run held something back. If it dropped records of a topic, these are both sides."""
+    """Returns the parts in which a run held something back. If the run dropped records of a topic, these parts are the
+    key and the value."""
     if report is None:
         return set()
     parts: set[Part] = set()

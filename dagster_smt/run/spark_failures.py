@@ -1,4 +1,4 @@
-"""Converts failures of Spark, the JVM and the file system into problems with a code.
+"""Converts failures in Spark, in the JVM and in the file system into problems with a code.
 
 The original messages may quote the value of a field. So a problem contains only names: Spark's error condition, and
 Java's classes.

@@ -17,7 +17,7 @@ _MOST_BYTES = 256 * 1024 * 1024
 def is_small(frame: DataFrame) -> bool:
     """Returns True if a persisted frame is known to be small enough for a broadcast join.
 
-    A broadcast join neither shuffles nor sorts the other side, such as a large table.
+    A broadcast join neither shuffles nor sorts the other input, such as a large table.
 
     Args:
         frame: A persisted frame that a job has computed. Spark adds up the sizes of its blocks. Spark Connect does not

@@ -39,8 +39,8 @@ class OneSchema:
     Attributes:
         plan: The plan of the chain for this schema.
         text: The text that identifies the schema in the values: the header of Avro, the schema of an envelope.
-        sides: The readers of the sides in Avro.
-        envelopes: The schemas of the sides that are envelopes, with the texts of these schemas.
+        sides: The readers of keys or values in Avro, by side.
+        envelopes: The schemas of keys or values that are envelopes, by side, with the texts of these schemas.
         others: The texts of the other schemas. All values without one of these texts are read with this schema.
     """
 
@@ -75,7 +75,7 @@ def by_schema(session: SparkSession, plan: Plan, table: SideFormats, forms: Wind
     Args:
         session: The session, which may lack ``from_avro`` or the limits for Avro.
         plan: The plan of ``forms``.
-        table: The topic table of the records, or the formats of both sides.
+        table: The topic table of the records, or the formats of key and value.
         forms: The forms of the records, and the schemas that records name. An unreadable schema has no form, but its id
             is listed.
 
@@ -241,8 +241,8 @@ def _unversioned(schema: Schema | None) -> Schema | None:
 
 
 def _sees_null(stage: Stage) -> bool:
-    """Returns True if a stage turns a null side into a value.
+    """Returns True if a stage turns a null key or value into something else.
 
-    Spark gives a null side a schema, Connect gives it none (D6).
+    Spark gives a null key or value a schema, and Connect gives it none (D6).
     """
     return bool(stage.acts_on) and stage.transform.on_null() in ("apply", "wrap")

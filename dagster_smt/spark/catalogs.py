@@ -1,4 +1,4 @@
-"""Copies of Iceberg's catalogs without a table cache. Runs write through these copies.
+"""Copies of Iceberg catalogs, without a table cache. Runs write through these copies.
 
 Runs make a copy when they need it. Spark hides secrets in its event log only if they are among the settings that a
 session was started with. So a catalog with a secret gets its copy when the session starts.
@@ -15,7 +15,7 @@ _CATALOG = re.compile(r"spark\.sql\.catalog\.([^.]+)")
 
 
 def copy_name(catalog: str) -> str:
-    """Returns the name of the copy of a catalog."""
+    """Returns the name that the copy of the given catalog has."""
     return f"smt_{catalog}"
 
 

@@ -1,4 +1,5 @@
-"""Evaluates a plan on Spark: chooses the way of the records, reads the sides, runs the stages and builds the result."""
+"""Evaluates a plan on Spark: chooses a path for the records, reads keys and values, runs the stages and builds the
+result."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -67,13 +68,13 @@ def evaluate(
     whole: bool = True,
     note: Callable[[Way], None] = no_note,
 ) -> DataFrame:
-    """Applies a plan to records, in the way that ``spark.ways`` determines for them.
+    """Applies a plan to records, on the path that ``spark.ways`` determines for them.
 
     Args:
         frame: Kafka's columns (``key, value, topic, partition, offset, timestamp, timestampType, headers``).
         plan: The plan. A sink of records needs only its chain and ledger. For envelopes into columns: a plan of the
             forms that ``spark.records.envelopes`` finds in the records.
-        table: The topic table of the records, or the formats of both sides.
+        table: The topic table of the records, or the formats of key and value.
         sink_kind: ``records`` or ``columns``.
         written: The formats of written records; None for the formats of ``table``.
         forms: The forms from which ``plan`` was made, if the records name their schemas. Spark may then read the
@@ -320,10 +321,10 @@ def _columns(
 
     Args:
         frame, plan, ledger, beat: The arguments of ``evaluate``.
-        forms: The formats of both sides.
+        forms: The formats of key and value.
         rows: The plan of the table's rows, which may have more columns.
         avro: Sides whose records all name one schema.
-        lane: True if the JVM lane may read the sides. The result may then have the column ``LEFT_RECORD``.
+        lane: True if the JVM lane may read keys and values. The result may then have the column ``LEFT_RECORD``.
         envelopes: Sides that are envelopes, with the text of their schema.
     """
     target, after = output_schema(rows, "columns"), rows.rows

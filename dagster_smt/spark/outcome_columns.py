@@ -10,11 +10,11 @@
 | ``__out`` | struct | the output row; null or undefined for records that did not pass |
 | ``__element`` | int | only where arrays are rows: the position in the array, -1 for an empty array |
 | ``__left`` | struct | only where the JVM lane read columns: the record as it was read, if the lane left it to Python |
-| ``__key`` | struct | only if the chain keeps keys: the key after the chain, as its fields or as ``value`` |
+| ``__key`` | struct | only if the chain keeps keys: the output key, as its fields or as ``value`` |
 | ``__gone`` | boolean | only if the chain keeps keys: true if the value is null, so that ``__out`` has no row |
 | ``__timestamp`` | timestamp | only if the chain keeps keys: the record's timestamp as read |
 | ``__changes`` | string | only if the chain has foreign stages: their changes (``records.change_texts``) |
-| ``__destination`` | string | only if the chain keeps topics: the topic after the chain |
+| ``__destination`` | string | only if the chain keeps topics: the output topic |
 | ``__guessed`` | tinyint | only if schemas were guessed: whether the record names them (``reading.window_forms``) |
 """
 
@@ -75,7 +75,7 @@ TARGET = "target_partition"
 
 
 def schema_column(side: Side) -> str:
-    """Returns the name of the column with the id of the schema of a record's side."""
+    """Returns the name of the column with the schema id of a record's key or value."""
     return f"__{side}_schema"
 
 

@@ -1,4 +1,4 @@
-"""Expressions of Spark SQL as text, with the names of ``pyspark.sql.functions`` and ``Column``.
+"""Builds Spark SQL expressions as text, with the names that ``pyspark.sql.functions`` and ``Column`` use.
 
 Each method of PySpark's ``Column`` makes several calls into the JVM, which take a tenth of a millisecond each. A table
 of 300 fields needs tens of thousands of such calls. Here an expression is a string until ``select`` passes it to Spark.

@@ -1,6 +1,6 @@
-"""The ways in which a run can process records, in one table. ``spark.evaluate`` dispatches by this table.
+"""Lists the paths on which a run can process records, in one table. ``spark.evaluate`` dispatches by this table.
 
-A run takes the first way in ``WAYS`` whose condition is true. ``dagster-smt explain`` prints the possible ways. The
+A run takes the first path in ``WAYS`` whose condition is true. ``dagster-smt explain`` prints the possible paths. The
 report of a run names the way that the run took.
 """
 
@@ -47,7 +47,7 @@ class Facts(Protocol):
 
     @property
     def lane_parses(self) -> bool | None:
-        """True if the JVM lane parses the declared sides."""
+        """True if the JVM lane parses the keys and values with a declared schema."""
         ...
 
     @property
@@ -113,7 +113,7 @@ COLUMNS_IN_JVM = Way(
 COLUMNS_IN_PYTHON = Way(
     "columns parsed in Python",
     "The schemas are declared.",
-    "Python parses the declared sides into Arrow columns, and Spark runs the stages.",
+    "Python parses keys and values with a declared schema into Arrow columns, and Spark runs the stages.",
     lambda facts: not facts.names_schemas,
 )
 COLUMNS_BY_SCHEMA = Way(
@@ -143,12 +143,12 @@ WAYS = (
 
 
 def way_of(facts: Facts) -> Way:
-    """Returns the way of the records. All facts that the ways need must be known."""
+    """Returns the path of the records. All facts that the paths depend on must be known."""
     return next(way for way in WAYS if way.takes(facts))
 
 
 def possible_ways(facts: Facts) -> list[Way]:
-    """Returns the ways that are possible under the known facts, the preferred one first."""
+    """Returns the paths that are possible under the known facts, the preferred one first."""
     ways = []
     for way in WAYS:
         taken = way.takes(facts)

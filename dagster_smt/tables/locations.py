@@ -76,7 +76,7 @@ def locations(session: SparkSession, place: Sink | TableSource | FileTopics) -> 
 
 
 def overlap(one: Iterable[Location], other: Iterable[Location]) -> bool:
-    """Returns True if a folder of one side equals, contains, or is inside a folder of the other side."""
+    """Returns True if a folder in ``one`` equals, contains, or is inside a folder in ``other``."""
     others = list(other)
     for a in one:
         for b in others:

@@ -210,7 +210,7 @@ class _Times:
 
 @dataclass(frozen=True)
 class RecordPlace:
-    """Offsets of a topic-partition.
+    """The offsets of a topic-partition that a push-down examines.
 
     Attributes:
         whole: The offsets.

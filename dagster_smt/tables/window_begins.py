@@ -176,7 +176,7 @@ def rebuild_hint(topic: str) -> str:
 
 
 def _anew_hint(topic: str) -> str:
-    """Returns the hint with both ways to continue with a new topic of the same name."""
+    """Returns the hint with the two options for a run that finds a new topic of the same name."""
     return (
         f"launch once with window.begin_anew: true, which keeps the rows of the former topic; or {rebuild_hint(topic)}"
     )

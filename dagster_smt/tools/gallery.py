@@ -93,7 +93,7 @@ class Result:
     """The results of a chain for some records.
 
     Attributes:
-        lines: The records after the chain as JSON; a sentence for a dropped or failed record.
+        lines: The output records as JSON; a sentence for a dropped or failed record.
         outcomes: The outcome of each record.
         touched: For each record, the touched bits of the ledger.
     """

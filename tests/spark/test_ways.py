@@ -135,6 +135,6 @@ def test_possible_ways(facts, ways):
 
 def test_the_page_has_the_table_of_ways():
     text = (Path(__file__).parents[2] / "docs/architecture.md").read_text()
-    part = text.split("| way | condition | reason |\n")[1].split("\n\n")[0]
+    part = text.split("| path | condition | reason |\n")[1].split("\n\n")[0]
     rows = re.findall(r"^\| `(.+?)` \| (.+?) \| (.+?) \|$", part, re.MULTILINE)
     assert rows == [(way.name, way.when, way.why) for way in WAYS]

@@ -88,7 +88,7 @@ def column_differences(sink: TableSink, table: StructType, chain: StructType) ->
 
 
 def _names(table: StructType, chain: StructType, path: str, differences: list[ColumnDifference]) -> None:
-    """Adds a difference for each column or field that only one side has."""
+    """Adds a difference for each column or field that only the table or only the chain has."""
     there = {f.name: f for f in table.fields}
     ours = {f.name: f for f in chain.fields}
     for name, column in ours.items():

@@ -56,7 +56,7 @@ CountRows = Callable[[Window], int]
 
 
 class ParquetFolder:
-    """A folder of Parquet files.
+    """A folder that contains Parquet files.
 
     Args:
         session: The Spark session.

@@ -20,7 +20,7 @@ def build_repair_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
     the job runs all topics, or those in ``window.topics``.
 
     Args:
-        asset: An asset of ``build_smt_asset`` or ``build_smt_assets``. The job runs all tables of the asset.
+        asset: An asset that ``build_smt_asset`` or ``build_smt_assets`` returns. The job runs all tables of the asset.
         name: The name of the job; by default it is derived from the asset.
 
     Raises:

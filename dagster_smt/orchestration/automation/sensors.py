@@ -72,7 +72,7 @@ def build_new_topic_sensor(
     steps, a topic has a partition without a materialization. A later tick then requests the run of this topic.
 
     Args:
-        asset: An asset of ``build_smt_asset`` with dynamic partitions, one per topic.
+        asset: An asset that ``build_smt_asset`` returns, with dynamic partitions, one per topic.
         table: The asset's topic table, with a pattern. It may also be a topic table of the topics to which another
             asset's routers write.
         name: The name of the sensor.
@@ -311,7 +311,7 @@ def build_lag_sensor(
     For an asset with a partition per topic, the run covers the topics with unread records.
 
     Args:
-        asset: An asset of ``build_smt_asset``, without partitions or with one per topic.
+        asset: An asset that ``build_smt_asset`` returns, without partitions or with one partition per topic.
         table: The topic table of the asset.
         name: The name of the sensor.
         min_records: The smallest number of unread offsets that starts a run; by default 1, unless ``min_bytes`` is set.

@@ -15,7 +15,7 @@ def build_dead_letters_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
     asset.
 
     Args:
-        asset: An asset of ``build_smt_asset`` that has dead letters.
+        asset: An asset that ``build_smt_asset`` returns and that has dead letters.
 
     Raises:
         ConfigError: SMT043, the asset has no dead letters.
@@ -40,10 +40,9 @@ def build_redrive_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
     asset with a partition per topic, launch the job without a partition: the job runs the failed records of all topics,
     or of the topics in ``window.topics``.
 
-    Args:
-        asset: An asset of ``build_smt_asset`` that has dead letters, or an asset of ``build_smt_assets``. The job runs
-            those tables of the asset that have dead letters.
-        name: The name of the job; by default it is derived from the asset.
+    Args: asset: An asset that ``build_smt_asset`` returns and that has dead letters, or an asset that
+    ``build_smt_assets`` returns. The job runs those tables of the asset that have dead letters. name: The name of the
+    job; by default it is derived from the asset.
 
     Raises:
         ConfigError: SMT043, the asset has no dead letters; or its partitions are time windows: launch the partitions

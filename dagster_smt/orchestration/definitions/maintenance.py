@@ -51,7 +51,7 @@ def build_maintenance_job(
             nightly = dg.ScheduleDefinition(job=upkeep, cron_schedule="0 4 * * *")
 
     Args:
-        asset: An asset of ``build_smt_asset`` or ``build_smt_assets``.
+        asset: An asset that ``build_smt_asset`` or ``build_smt_assets`` returns.
         maintenance: The steps, and the age of the versions that they remove. By default, the job runs all steps, and
             the age is 168 hours.
         tables: The asset keys of some tables of ``build_smt_assets``; by default all of its Delta and Iceberg tables.

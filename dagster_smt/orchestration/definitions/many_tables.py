@@ -52,7 +52,7 @@ def build_tables_asset(asset: dg.AssetsDefinition) -> dg.AssetSpec:
             defs = dg.Definitions([cdc, build_tables_asset(cdc)], resources={"spark": spark})
 
     Args:
-        asset: An asset of ``build_smt_asset`` whose sink contains ``{topic}``.
+        asset: An asset that ``build_smt_asset`` returns and whose sink contains ``{topic}``.
 
     Raises:
         ConfigError: SMT735, the asset writes one table.
@@ -79,7 +79,7 @@ def destination_specs(
     """Returns the specs of tables that are separate assets.
 
     Args:
-        destinations: The topics after the chain.
+        destinations: The output topics.
         sink: The sink of the asset.
         spec: The spec of the asset.
         topics: The keys of the topics that the asset reads.

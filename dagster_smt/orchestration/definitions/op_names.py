@@ -10,7 +10,8 @@ OF_CHAIN = "dagster_smt/chain_hash"
 
 
 def main_spec(asset: dg.AssetsDefinition) -> dg.AssetSpec:
-    """Returns the spec of an asset of ``build_smt_asset``. Its op may also contain tables that are separate assets."""
+    """Returns the main spec of an asset that ``build_smt_asset`` returned. The asset's op may also contain tables that
+    are separate assets."""
     specs = list(asset.specs)
     return next((spec for spec in specs if OF_CHAIN in spec.metadata), specs[0])
 

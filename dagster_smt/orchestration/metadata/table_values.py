@@ -1,4 +1,4 @@
-"""Tables as values of Dagster's metadata, each with an explicit schema."""
+"""Tables as Dagster metadata values, each with an explicit schema."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

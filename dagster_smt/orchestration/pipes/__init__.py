@@ -1,1 +1,1 @@
-"""Runs whose Spark work takes place in another process, which a client of Dagster Pipes starts."""
+"""Executes runs whose Spark work takes place in another process, which a Dagster Pipes client starts."""

@@ -1,6 +1,6 @@
 """The two messages between a run and the process that does its Spark work: the request and the answer, as JSON.
 
-Both sides check what they read, because an answer may come from a bucket to which others can write.
+Both processes check what they read, because an answer may come from a bucket to which other programs can write.
 """
 
 import base64
@@ -89,7 +89,7 @@ class ExternalRequest:
     """The request for a run, a maintenance or an erasure of a table, identified by its name in some definitions.
 
     Attributes:
-        version: The version of this package on the requesting side.
+        version: The version of this package in the requesting process.
         definitions: The module of the definitions, optionally with ``:`` and the name of an object in the module.
         table: The name of the table: the asset key or the name of the op.
         tag: The tag of the Spark jobs.

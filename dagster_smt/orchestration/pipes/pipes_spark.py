@@ -1,4 +1,4 @@
-"""The resource that passes the Spark work of runs to a client of Dagster Pipes."""
+"""Defines the resource that passes the Spark work of runs to a Dagster Pipes client."""
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
@@ -124,7 +124,7 @@ class SparkSubmit:
 
     Attributes:
         options: Options of ``spark-submit`` without the dashes: ``{"master": "yarn", "deploy-mode": "client"}``.
-        conf: Settings of Spark. They take precedence over the settings that this package adds.
+        conf: Spark settings. They take precedence over the settings that this package adds.
         script: The script that calls ``run_external``.
         program: The program, with leading arguments.
         spark_version: The version of Spark that ``spark-submit`` starts, which selects the packages.

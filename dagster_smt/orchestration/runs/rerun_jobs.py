@@ -20,7 +20,7 @@ def job_that_runs_again(asset: dg.AssetsDefinition, specs: list[dg.AssetSpec], f
     partitions. So for an asset with a partition per topic, the job has a separate op that runs all topics.
 
     Args:
-        asset: An asset of ``build_smt_asset`` or ``build_smt_assets``.
+        asset: An asset that ``build_smt_asset`` or ``build_smt_assets`` returns.
         specs: The specs of the tables.
         flag: The switch: ``redrive`` or ``repair``.
         name: The name of the job.

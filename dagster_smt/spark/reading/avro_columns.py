@@ -1,4 +1,4 @@
-"""Reads Avro in Spark with ``from_avro``, without Python, for sides whose records all name one schema.
+"""Reads Avro in Spark with ``from_avro``, without Python, if all keys or all values name one schema.
 
 ``from_avro`` receives the schema with different names, and without logical types except decimals. Neither changes the
 bytes, and this module adds the names and the logical types afterwards. ``from_avro`` does not check two things. It
@@ -56,7 +56,7 @@ class UnableError(Exception):
 
 @dataclass(frozen=True)
 class AvroSide:
-    """A reader of one side of the records from Avro.
+    """A reader that decodes the keys or the values of records from Avro.
 
     Attributes:
         header: The header of all values.
@@ -107,7 +107,7 @@ class AvroSide:
         return self.value(parsed).getField(name).cast("string")
 
     def bad(self, side: Column, parsed: Column, known: Mapping[str, Column]) -> Iterator[Doubt]:
-        """Yields the possible problems of a side that is not null, in the order of their precedence.
+        """Yields the possible problems of a key or value that is not null, in the order of their precedence.
 
         ``known`` holds the columns of ``texts`` as strings.
         """
@@ -133,7 +133,7 @@ class AvroSide:
 
 
 def avro_side(header: bytes, avro: Avro, needed: Schema) -> AvroSide:
-    """Returns the reader for the records of a side.
+    """Returns the reader for the keys or values with the given header.
 
     Args:
         header: The header of the values.

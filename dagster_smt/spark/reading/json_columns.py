@@ -55,7 +55,7 @@ class _LongWay(Exception):
 
 @dataclass(frozen=True)
 class SideColumns:
-    """The columns for one side of a record.
+    """The columns for a record's key or value.
 
     Attributes:
         side: ``key`` or ``value``.
@@ -63,7 +63,7 @@ class SideColumns:
         schema: The fields to read; all other fields are skipped.
         masks: The masks by place (``early_masks``).
         calls: Rules to run on the masked fields, if each field has a column of its own.
-        envelope: The text of the schema, if the side consists of envelopes. Here only the JVM lane reads envelopes.
+        envelope: The text of the schema, if the keys or values are envelopes. Here only the JVM lane reads envelopes.
     """
 
     side: str
@@ -85,12 +85,12 @@ class SideColumns:
 
     @property
     def there(self) -> str:
-        """The column that is null if the side is null."""
+        """The column that is null if the key or value is null."""
         return f"{self.column}_there"
 
     @property
     def bad(self) -> str:
-        """The column with the problem of a side that cannot be read."""
+        """The column with the problem of a key or value that cannot be read."""
         return f"bad_{self.side}"
 
     def fields(self) -> dict[str, Schema]:
@@ -112,7 +112,7 @@ class SideColumns:
 
 @dataclass(frozen=True)
 class ReadColumns:
-    """A picklable function for ``DataFrame.mapInArrow``: adds the columns of some sides to the ``other_columns``.
+    """A picklable function for ``DataFrame.mapInArrow``: adds the columns of keys and values to the ``other_columns``.
 
     Each side has three columns: ``SideColumns.column``, ``there``, and ``bad``, which is null or the problem of the
     side.
@@ -137,7 +137,7 @@ class ReadColumns:
 
 
 class _TextReader:
-    """Reads the texts of one side."""
+    """Reads the texts of keys or of values."""
 
     def __init__(self, side: SideColumns):
         self.side = side
@@ -159,8 +159,8 @@ class _TextReader:
             self.decode = msgspec.json.Decoder(_struct_class(side.schema, form)).decode
 
     def columns(self, texts: list[bytes | None]) -> dict[str, pa.Array]:
-        """Returns the columns of a batch. If reading the batch fails, reads its halves, down to the single text that
-        fails."""
+        """Returns the columns of a batch. If reading the batch fails, reads the batch's halves, down to the single text
+        that fails."""
         try:
             return self._columns(texts)
         except Exception as error:  # noqa: BLE001 whatever the error is, one of the texts causes it

@@ -24,7 +24,7 @@ RECORD = "record_"
 
 
 def lane_programs(sides: Sequence[SideColumns]) -> list[str] | None:
-    """Returns the program of each side; None if the lane cannot read one of the sides."""
+    """Returns a program for each of the given keys or values; None if the lane cannot read one of them."""
     programs = []
     for side in sides:
         calls = []
@@ -45,12 +45,12 @@ def _position(field: str) -> int:
 def read_in_lane(
     frame: DataFrame, sides: Sequence[SideColumns], programs: Sequence[str], columns: Sequence[str]
 ) -> DataFrame:
-    """Returns some columns of a frame, and the columns of the sides that the lane reads.
+    """Returns the given columns of a frame, and the columns that the lane reads from keys and values.
 
     Args:
-        frame: A frame with the texts of the sides.
-        sides: The sides to read.
-        programs: The programs of the sides.
+        frame: A frame with the texts of keys and values.
+        sides: The sides (key or value) to read.
+        programs: The programs of the sides, in the same order.
         columns: The columns to keep.
     """
     others = list(map(F.col, columns))
@@ -72,7 +72,7 @@ def read_in_lane(
 
 
 def is_left(side: SideColumns) -> str:
-    """Returns the name of the column that is true if the lane has left a side."""
+    """Returns the name of the column that is true if the lane has left a record's key or value to Python."""
     return f"left_{side.side}"
 
 

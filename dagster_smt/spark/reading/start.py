@@ -1,4 +1,4 @@
-"""Reads both sides of Kafka's columns in their formats, and creates the state with which a plan starts."""
+"""Reads keys and values in their formats, and creates the state with which a plan starts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -60,19 +60,15 @@ def typed_evaluator(
     lane: bool = False,
     envelopes: Mapping[str, bytes] = MappingProxyType({}),
 ) -> TypedEvaluator:
-    """Reads the sides of a frame and returns the evaluator of a plan.
+    """Reads the keys and values of a frame, and returns the evaluator of a plan.
 
-    Args:
-        frame: Kafka's columns. Columns named ``in_*`` are kept until the end.
-        plan: A typed plan.
-        key, value: The formats. A key whose format has no schema is not read.
-        avro: The readers of sides whose records all name one Avro schema.
-        ledger: True to keep the bitmap of ledger entries.
-        headers: True to keep the headers even if no stage needs them.
-        beat: Called now and then. To stop the work, it may raise an exception.
-        lane: True if the JVM lane may read sides. Rows that the lane leaves have the status ``LEFT``, and in the column
-            ``IN_RECORD`` the record as it was read.
-        envelopes: Sides that are envelopes, with the text of their schema. Only the lane can read them.
+    Args: frame: Kafka's columns. Columns named ``in_*`` are kept until the end. plan: A typed plan. key, value: The
+    formats. A key whose format has no schema is not read. avro: The readers of keys or values that all name one Avro
+    schema, by side. ledger: True to keep the bitmap of ledger entries. headers: True to keep the headers even if no
+    stage needs them. beat: Called now and then. To stop the work, it may raise an exception. lane: True if the JVM lane
+    may read keys and values. Rows that the lane leaves have the status ``LEFT``, and in the column ``IN_RECORD`` the
+    record as it was read. envelopes: Sides that are envelopes, with the text of their schema. Only the lane can read
+    them.
 
     Raises:
         PlanError: SMT209, the value's format has no schema; SMT207, Spark has no type for a part of a schema.
@@ -111,7 +107,7 @@ def problem_struct(problem: Problem, about: Column | None = None) -> Column:
 
 @dataclass(frozen=True)
 class _Declared:
-    """A side with a declared schema.
+    """A key or value with a declared schema.
 
     Attributes:
         columns: The columns of the side, which determine how it is read.
@@ -124,12 +120,12 @@ class _Declared:
 
 
 class _Start:
-    """Reads one side after the other. ``problems`` has one problem per side; the column ``in_problem`` has the details.
+    """Reads the key, then the value. ``problems`` has one problem per side; the column ``in_problem`` has the details.
 
-    ``messages`` lists the sides whose records are messages that may hold no row.
+    ``messages`` names the sides (key or value) that consist of messages, because a message may hold no row.
 
-    ``bad_key`` and ``bad_value`` contain the problem of a side. If the problem of a side is ``known`` in advance, they
-    only tell whether the side has it.
+    ``bad_key`` and ``bad_value`` contain the problem of the key or value. If the problem of a side is ``known`` in
+    advance, they only tell whether the side has it.
     """
 
     def __init__(
@@ -173,7 +169,7 @@ class _Start:
         self._select([*metadata, *map(F.col, extra), *record, unreadable, F.col("key"), F.col("value")])
 
     def read(self, side: str, form: Format) -> None:
-        """Adds the columns of a side: its value, and the reason why the side cannot be read."""
+        """Adds the columns of a key or value: its content, and the reason why it cannot be read."""
         if form.kind == "string":
             text = F.try_validate_utf8(F.col(side).cast("string"))
             problem = Problem("SMT416", f"{side}.converter", "the text is not valid UTF-8", "", DATA_EXCEPTION)
@@ -206,7 +202,7 @@ class _Start:
         self.declared.append(self._laid_out(side, whole, columns))
 
     def read_avro(self, side: str, form: Format, read: AvroSide) -> None:
-        """Adds the columns of a side whose records all name one schema."""
+        """Adds the columns of keys or values that all name one schema."""
         check_defaults(read.schema, side)
         data, columns = F.col(side), SideColumns(side, form, read.needed)
         raw = f"raw_{side}"
@@ -246,7 +242,7 @@ class _Start:
     def _laid_out(
         self, side: str, whole: Schema, columns: SideColumns, apart: Mapping[str, str] | None = None
     ) -> "_Declared":
-        """Registers the columns that hold the fields of a side.
+        """Registers the columns that hold the fields of a key or value.
 
         Args:
             side, whole, columns: The side, its schema, and its columns.
@@ -273,12 +269,12 @@ class _Start:
         self.columns = [column.name or "" for column in columns]
 
     def state(self) -> State:
-        """The state after reading: the layouts of both sides."""
+        """The state after reading: the layouts of key and value."""
         return State(dict(self.layouts), {name: f"m_{name}" for name in self.metadata})
 
     def finish(self, early: EarlyCalls) -> None:
-        """Reads the sides with declared schemas, and adds the record's status. If both sides are bad, the problem of
-        the key is reported."""
+        """Reads keys and values with declared schemas, and adds the record's status. If both sides are bad, the problem
+        of the key is reported."""
         if self.declared:
             self._parse(early)
         status, stage, why = F.lit(0), F.lit(NO_STAGE), F.lit(-1)
@@ -324,14 +320,14 @@ class _Start:
         self._select([*renamed, *passed_on, problem.alias("in_problem"), *meta])
 
     def _bad(self, side: str) -> tuple[Column, Column]:
-        """Returns two columns: whether a side is unreadable, and why."""
+        """Returns two columns: whether a key or value is unreadable, and why."""
         column = F.col(f"bad_{side}")
         if side not in self.known:
             return column.isNotNull(), column
         return column, F.when(column, problem_struct(self.known[side]))
 
     def _parse(self, early: EarlyCalls) -> None:
-        """Reads the sides with declared schemas: in the JVM lane, or in Python."""
+        """Reads keys and values with declared schemas, in the JVM lane or in Python."""
         columns_of_sides = []
         for d in self.declared:
             columns_of_sides.append(replace(d.columns, calls=tuple(early.calls.get(d.columns.column, ()))))

@@ -179,7 +179,7 @@ def _in_sql(frame: DataFrame, table: SideFormats) -> bool:
 
 def schema_texts(frame: DataFrame, table: SideFormats, *, lane: bool = True) -> DataFrame:
     """Returns the schema texts of records, each with the coordinates of its first record and the number of records. The
-    text of a null side is null.
+    text of a null key or value is null.
 
     ``lane`` is true if the JVM lane may read the texts. ``_ODD`` represents texts that the lane leaves to Python.
     """
@@ -193,12 +193,14 @@ def schema_texts(frame: DataFrame, table: SideFormats, *, lane: bool = True) -> 
 
 
 def schema_text(side: str, kind: str) -> Column:
-    """Returns the column of the text that identifies a side's schema, for formats whose texts SQL can extract."""
+    """Returns the column of the text that identifies the schema of a key or value, for formats whose texts SQL can
+    extract."""
     return F.expr(_TEXTS_IN_SQL[kind].format(side))
 
 
 def _described(table: SideFormats) -> tuple[dict[str, Column], Column]:
-    """Returns the schema texts by side, and a column that is true if both sides of a record name a readable schema."""
+    """Returns the schema texts by side, and a column that is true if both key and value of a record name a readable
+    schema."""
     sides = {"key": table.key.kind, "value": table.value.kind}
     columns = {}
     for side, kind in sides.items():

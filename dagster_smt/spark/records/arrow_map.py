@@ -80,8 +80,8 @@ class ArrowMap:
     """A picklable function for ``DataFrame.mapInArrow``.
 
     If ``ledger`` is false, ``__touched`` stays empty. ``written`` has the formats of the result; if None, these are the
-    formats of the input. ``registered`` lists the sides in a registry's format. Each such side has a column with the
-    header that names the record's schema.
+    formats of the input. ``registered`` lists the sides (key or value) in a registry's format. Each such side has a
+    column with the header that names the record's schema.
     """
 
     chain: Chain
@@ -203,7 +203,7 @@ class BatchRunner:
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
     def _records(self, batch: pa.RecordBatch) -> list[Record]:
-        """Returns the batch's records, without their sides.
+        """Returns the batch's records, without key and value.
 
         All batches share the same objects, because nothing refers to a record after its batch.
         """

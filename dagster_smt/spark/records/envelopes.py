@@ -44,7 +44,7 @@ def evaluate_envelopes(
     Args:
         frame: Kafka's columns.
         plan: A plan of ``chain.forms.plan_forms`` for the forms that ``window_forms`` returned.
-        table: The topic table of the records, or the formats of both sides.
+        table: The topic table of the records, or the formats of key and value.
         target: The ``output_schema`` of the plan.
         ledger: True to fill ``__touched``.
 
@@ -87,7 +87,7 @@ class ColumnsMap:
     The function does the work of ``job``, except that ``__out`` is a value in its plain form.
 
     ``after`` is the schema of the table's rows. ``key`` is the schema of the keys, if the chain keeps keys. ``apart``
-    has the schemas of keys and values after the chain, if rows have a field for each schema.
+    has the output schemas of keys and values, if rows have a field for each schema.
     """
 
     job: ArrowMap
@@ -100,7 +100,7 @@ class ColumnsMap:
 
 
 class _ColumnsRunner(BatchRunner):
-    """Runs batches, with one writer for each schema that records have after the chain."""
+    """Runs batches, with one writer for each output schema."""
 
     def __init__(
         self,

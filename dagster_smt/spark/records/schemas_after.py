@@ -1,4 +1,4 @@
-"""The schemas that records have after a chain with foreign stages. They are known only after the chain has run."""
+"""Finds the output schemas of a chain with foreign stages. These schemas are known only after the chain has run."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ class SchemasAfter:
 
     Attributes:
         before: The schemas of the values before the chain.
-        forms: The schemas of keys and values after the chain, in the order of the records.
+        forms: The output schemas of keys and values, in the order of the records.
     """
 
     before: tuple[Schema, ...]

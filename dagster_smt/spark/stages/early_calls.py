@@ -25,7 +25,7 @@ _CONTAINERS = (Type.STRUCT, Type.ARRAY, Type.MAP)
 
 @dataclass(frozen=True)
 class EarlyCall:
-    """A rule on one field of a side.
+    """A rule on one field of a key or value.
 
     Attributes:
         column: The column of the result, next to the fields of the side. The column ``raised`` next to it has the class
@@ -80,7 +80,7 @@ class EarlyCalls:
         fields: For each column of a state, the column of the side from which it was read, and its name in that column.
         calls: The calls by column of a side, in the order of the requests.
         settled: True once the reader has been built. Later requests are declined.
-        in_lane: True if the JVM lane reads the sides. The lane runs its rules faster than Catalyst.
+        in_lane: True if the JVM lane reads keys and values. The lane runs its rules faster than Catalyst.
     """
 
     fields: Mapping[str, tuple[str, str]]

@@ -36,7 +36,7 @@ class Scope:
     """The columns to which the expressions of one stage refer.
 
     Attributes:
-        sides: The layouts of key and value, without absent sides.
+        sides: The layouts of key and value; an absent key or value has none.
         columns: The columns of topic, partition, offset, timestamp, headers.
         topics: All possible topics, if no stage has changed the topic yet.
         items: The elements of arrays and maps in scope, by their names in expressions.
@@ -56,7 +56,7 @@ class Scope:
     raised: list[tuple[Column, Rule | None]] = field(default_factory=list)
 
     def place(self, ref: Ref) -> Place | None:
-        """Returns the target of a reference into a side; None if the side is absent."""
+        """Returns the target of a reference into a key or value; None if the key or value is absent."""
         layout = self.sides.get(ref.path[0])
         if layout is None:
             return None

@@ -60,7 +60,7 @@ def output_schema(plan: Plan, sink_kind: str) -> T.StructType:
 
 
 def key_type(plan: Plan) -> T.StructType:
-    """Returns the type of ``__key``: the fields of the key after the chain, or ``value`` if the key is not a struct.
+    """Returns the type of ``__key``: the fields of the output key, or ``value`` if the key is not a struct.
 
     Raises:
         PlanError: SMT701: no record has a key with a schema; SMT210: a table cannot distinguish some column names.

@@ -280,8 +280,8 @@ class _StepRun:
         return [replace(error.problem, place=self.plan.stage.place) for error in errors]
 
     def _applies(self) -> Column:
-        """Returns the condition that a failing stage applies. Some transforms leave a null side unchanged, so it does
-        not fail."""
+        """Returns the condition that a failing stage applies. Some transforms leave a null key or value unchanged, so
+        it does not fail."""
         if self.plan.spares is not None:
             return self.scope.presence(Ref((self.side,))).isNotNull()
         return F.lit(True)
@@ -506,6 +506,6 @@ class _StepRun:
 
 
 def null_problem(plan: StagePlan) -> Problem:
-    """Returns the problem that a transform has with a null side."""
+    """Returns the problem that a transform reports for a null key or value."""
     error: DataError = NotNull(plan.stage.transform.purpose).failure()
     return replace(error.problem, place=plan.stage.place)

@@ -104,7 +104,7 @@ class SubjectPaths:
 
 
 def _as_json(sample: Sample, part: str, form: Format) -> Iterator[str]:
-    """Yields one side of a record as JSON. If its value is an array of rows, yields one JSON value per row."""
+    """Yields a record's key or value as JSON. If the value is an array of rows, yields one JSON value per row."""
     ignored = Format("bytes")
     formats = (form, ignored) if part == "key" else (ignored, form)
     for _, steps in preview(Chain(()), [sample], *formats):
@@ -257,7 +257,7 @@ def sample_of(row: Mapping[str, Any]) -> Sample:
 
 
 def as_bytes(data: Any) -> bytes | None:
-    """Returns one side of a record as bytes. Tables of records may store it as a string."""
+    """Returns a record's key or value as bytes. Tables of records may store it as a string."""
     if isinstance(data, str):
         return data.encode()
     return None if data is None else bytes(data)

@@ -26,7 +26,7 @@ def is_short(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Needles:
-    """Values of erased people.
+    """The values that identify erased people, and patterns to search for them.
 
     Attributes:
         ids: The ids.
@@ -119,7 +119,7 @@ class Needles:
 
     @cached_property
     def candidates(self) -> tuple[str, ...]:
-        """Patterns of RE2 that match every string that contains a value, and few other strings. The size of each
+        """RE2 patterns that match every string that contains a value, and few other strings. The size of each
         pattern is limited.
         """
         texts = set()

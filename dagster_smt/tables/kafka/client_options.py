@@ -1,4 +1,4 @@
-"""Translates options of Kafka's Java clients into options of librdkafka, the library of our client."""
+"""Translates options for Kafka's Java clients into options for librdkafka, the library of our client."""
 
 import re
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ def client_config(options: Mapping[str, str], own: Mapping[str, str], servers: s
     """Returns the configuration of a librdkafka client. It contains secrets: do not show it.
 
     Args:
-        options: Options of Kafka's Java clients, without Spark's prefix.
+        options: Options for Kafka's Java clients, without Spark's prefix.
         own: Options of librdkafka, which take precedence.
         servers: Bootstrap servers.
 

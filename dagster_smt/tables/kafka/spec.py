@@ -127,7 +127,8 @@ class KafkaTopics:
         return f"{self.place} ({servers})"
 
     def kafka_options(self) -> dict[str, str]:
-        """Returns options of Kafka's own clients, without Spark's prefix. They contain secrets: do not show them.
+        """Returns the options for Kafka's own clients, without Spark's prefix. The options contain secrets, so do not
+        show them.
 
         Raises:
             ConfigError: SMT582, a variable is not set.
@@ -150,7 +151,7 @@ class KafkaTopics:
         return results
 
     def connector_options(self) -> dict[str, str]:
-        """The options of Spark's reader and writer for the cluster. They contain secrets: do not show them.
+        """The options for Spark's reader and writer of the cluster. The options contain secrets, so do not show them.
 
         Raises:
             ConfigError: SMT582, a variable is not set.

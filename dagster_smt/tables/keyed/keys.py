@@ -77,7 +77,7 @@ def key_names(keyed: KeyedRows, key: Schema | None) -> tuple[str, ...]:
 
     Args:
         keyed: The rules by which the table follows its topics.
-        key: The schema of the record's key after the chain.
+        key: The schema of the output key.
     """
     return keyed.keys or _key_fields(key)
 

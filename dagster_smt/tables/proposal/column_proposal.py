@@ -35,7 +35,7 @@ class Proposal:
     Attributes:
         topics: The topics whose records were sampled.
         records: The number of records.
-        key, value: The encodings of both sides.
+        key, value: The encodings of keys and values.
         columns: The columns of the value, followed by the columns of the key.
         options: The options for ``WITH``, except topics and servers.
         notes: Ambiguous fields, and fields in which records disagree.
@@ -75,7 +75,7 @@ class Proposal:
 
 
 def propose(samples: Sequence[Sample], plain: Collection[str] = (), *, with_key: bool = True) -> Proposal:
-    """Proposes a topic table for some records.
+    """Proposes a topic table for the given samples.
 
     Args:
         samples: The records.

@@ -17,10 +17,10 @@ _NUMBERS: dict[int, FormatKind] = {4: "integer", 8: "long"}
 
 @dataclass(frozen=True)
 class Encoding:
-    """The encoding of one side of some records.
+    """The encoding of the sampled keys, or of the sampled values.
 
     Attributes:
-        kind: The format; None if no record has this side.
+        kind: The format; None if no sampled record has a key, or a value.
         records: The number of records with this encoding.
         fitting: The number of these records that the format can read, if known.
         ids: The registry's schemas that the records name.
@@ -46,7 +46,7 @@ class Encoding:
 
 
 def encoding_of(sides: Sequence[bytes | None]) -> Encoding:
-    """Guesses the encoding of some keys or values.
+    """Guesses the encoding of the given keys or values.
 
     If the bytes start with a zero byte and a number of four bytes, the number is the id of a schema in a registry.
     Otherwise the function tries Connect's envelopes, other JSON, strings, and finally bytes.

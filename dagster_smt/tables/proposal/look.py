@@ -18,7 +18,7 @@ _SECONDS = 4.0
 
 @dataclass(frozen=True)
 class TopicSamples:
-    """Sampled records of topics.
+    """Records that were sampled from topics.
 
     Attributes:
         samples: The last records of the topics, oldest first in each topic.

@@ -55,7 +55,7 @@ def _without_columns(row: Row) -> list[Problem]:
 
 
 def declared_formats(row: Row, key: Format, value: Format) -> tuple[Format, Format]:
-    """Returns the formats of both sides, with the schemas that the columns declare.
+    """Returns the formats of key and value, with the schemas that the columns declare.
 
     Raises:
         ConfigError: SMT269, a format does not support the columns.

@@ -18,7 +18,7 @@ class RowTransform(CodeTransform):
 
     @property
     def sides(self) -> Parts:
-        """The sides that the stage reads. It reads the key only if the key holds columns."""
+        """The parts of the record that the stage reads. The stage reads the key only if the key holds columns."""
         return frozenset({"value", "key"} if self.row.key_fields else {"value"})
 
     def configured(self) -> dict[str, Any]:

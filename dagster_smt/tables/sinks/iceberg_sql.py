@@ -57,7 +57,7 @@ _METADATA = "connect"
 
 
 def located(session: SparkSession, sink: IcebergSink) -> tuple[str, str]:
-    """Returns the catalog of a sink and the table's full name, both as SQL. Sets up the catalog of tables by path.
+    """Returns a sink's catalog and its table's full name, both as SQL. Sets up the catalog of tables by path.
 
     Raises:
         UnsupportedError: SMT560, the session lacks Iceberg's extensions, or its catalog is not an Iceberg catalog.
@@ -163,7 +163,7 @@ def _by_path(session: SparkSession, path: str) -> tuple[str, str]:
 
 
 def held_type(kind: DataType) -> DataType:
-    """Returns the type in which Iceberg stores a type of Spark. Iceberg has no integers of less than 32 bits."""
+    """Returns the type in which Iceberg stores the given Spark type. Iceberg has no integers of less than 32 bits."""
     if isinstance(kind, IntegralType) and kind.simpleString() in ("tinyint", "smallint"):
         return IntegerType()
     if type(kind).__name__ in ("CharType", "VarcharType"):

@@ -160,8 +160,8 @@ class IcebergStates:
         then.
 
         The result is empty if there is no such snapshot. Other writers may have rolled the table back. If the search
-        ends at an expired snapshot, there are three ways to continue: the property names this snapshot, older metadata
-        files name its parents, or the branch of a run still exists.
+        ends at an expired snapshot, there are three possibilities to continue: the property names this snapshot, older
+        metadata files name its parents, or the branch of a run still exists.
 
         Raises:
             TableError: SMT522, a run died; SMT555, nothing shows any more which snapshot comes before the expired one.

@@ -216,7 +216,7 @@ class Bridge:
         return _same_number(*(_drop_names(java_schema_of(text), want["java"]) for text in (want_schema, schema)))
 
     def _mended(self, want: dict[str, Any], got: Any) -> list[str] | None:
-        """Returns D2 if the result has the same value, under a schema that fits.
+        """Returns D2 if the result has the same value, with a schema that fits the value.
 
         The original's schema does not fit the value, so nothing can write its result.
         """
@@ -271,7 +271,8 @@ class Bridge:
         return None
 
     def mislabelled(self, number: int, want: Result) -> bool:
-        """Returns True if Kafka fails on the name of a date type that a Cast of the whole side left in the schema."""
+        """Returns True if Kafka fails on the name of a date type that a Cast of the whole key or value left in the
+        schema."""
         if "error" not in want or self.chain is None:
             return False
         error = want["error"]

@@ -119,7 +119,7 @@ class JacksonReader:
         return wrap(wrap(int(tree), max(bits, 32)), bits)
 
     def typed(self, schema: Schema | None, tree: Any) -> Any:
-        """Returns the value of parsed JSON under a schema."""
+        """Returns the value that parsed JSON has according to a schema."""
         if schema is None:
             return self.free(tree)
         if tree is None:

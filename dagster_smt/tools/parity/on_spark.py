@@ -189,7 +189,7 @@ class _Answers:
     def batches(self) -> list["_Batch"]:
         """Returns the records with schemas, by schemas and kind.
 
-        A null side belongs to the schema that its case shows.
+        A null key or value has the schema that its case shows.
         """
         shown: dict[str, Schema] = {}
         read = []
@@ -326,7 +326,7 @@ def _micros(millis: int | None) -> int | None:
 
 
 def _collected(frame: DataFrame, evaluator: TypedEvaluator) -> DataFrame:
-    """Returns one column per variant, with both sides and the metadata in the plain form."""
+    """Returns one column per variant, with key, value and metadata in the plain form."""
     columns = ["in_row", "__status", "__stage", "__why", "in_problem", *(["__variant"] if evaluator.variants else [])]
     variants = []
     for n, state in evaluator.states.items():
@@ -354,7 +354,7 @@ def _plain(layout: Layout) -> Column:
 def _result(row: Any, evaluator: TypedEvaluator, answer: _Answers) -> Answer | None:
     """Returns the result of a row.
 
-    The result is None for a null side before a stage that rejects all nulls, because such a side has no plan.
+    The result is None for a null key or value before a stage that rejects all nulls, because there is no plan for it.
     """
     if row["__status"] == DROPPED:
         return {"dropped": True}

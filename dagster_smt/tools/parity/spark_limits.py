@@ -25,11 +25,10 @@ Result = dict[str, Any]
 
 
 def without_schemas(case: dict[str, Any], chain: Chain, number: int, got: Result) -> Iterator[Result]:
-    """D6: yields the possible results for a null side, whose null has the case's schema or no schema.
+    """D6: yields the possible results for a null key or value, which has the case's schema or no schema.
 
-    Yields:
-        The results of the record in which every null side has the schema, and in which no null side has one. Then the
-            rejection of a null that HoistField would put into a required field.
+    Yields: The results of the record, first with the schema on every null key or value, then without a schema on any of
+    them. Then the rejection of a null that HoistField would put into a required field.
     """
     converter = Converter(case.get("converter") or {})
     for with_schema in (True, False):
@@ -60,7 +59,7 @@ def _hoists_null(case: dict[str, Any], chain: Chain, number: int, stage: str) ->
 
 
 def _shown(case: dict[str, Any], side: str, converter: Converter) -> Schema | None:
-    """Returns the first schema of a side in a case."""
+    """Returns the first schema of the keys or values in a case."""
     for record in case["records"]:
         if record[side] is not None and "envelope" in record[side]:
             with suppress(DataError):

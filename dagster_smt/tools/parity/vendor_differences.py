@@ -134,7 +134,7 @@ def _renamed_back(result: Result, odd: Mapping[str, str]) -> Result:
 
 
 def _without_schemas(results: list[Result]) -> list[Result]:
-    """Returns the results in the form of Spark: a null side has no schema (D6)."""
+    """Returns the results in Spark's form: a null key or value has no schema (D6)."""
     without_schemas = []
     for result in results:
         without_schemas.append({"record": _nulls(result["record"])} if "record" in result else result)
@@ -450,7 +450,8 @@ def refused_for_columns(case: Case, chain: Chain, number: int, got: Result) -> b
 
 
 def _schemas(case: Case, record: Case, converter: Converter) -> Iterator[tuple[Schema | None, Schema | None]]:
-    """Yields the schemas that a record may be planned with: its own, and for a null side the schemas of the case."""
+    """Yields the schemas that a record may be planned with: its own, and for a null key or value the schemas of the
+    case."""
     sides: dict[str, list[Schema | None]] = {}
     for side in ("key", "value"):
         datums = [record[side], *(other[side] for other in case["records"])]
@@ -531,7 +532,7 @@ _FAULTS = {
 
 
 def another_fault(case: Case, want: Result, got: Result) -> bool:
-    """D11: returns True if a stage rejects a record on both sides, for different faults."""
+    """D11: returns True if Connect and this package reject a record at the same stage, for different faults."""
     if "error" not in want or "error" not in got or want["error"]["stage"] != got["error"]["stage"]:
         return False
     return got["error"]["code"] in _FAULTS.get(type_of(case, got["error"]["stage"]), ())
