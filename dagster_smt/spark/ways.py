@@ -1,7 +1,7 @@
 """Lists the paths on which a run can process records, in one table. ``spark.evaluate`` dispatches by this table.
 
 A run takes the first path in ``WAYS`` whose condition is true. ``dagster-smt explain`` prints the possible paths. The
-report of a run names the way that the run took.
+report of a run names the path that the run took.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from dagster_smt.model.topics.format import SELF_DESCRIBED, Format
 
 
 class Facts(Protocol):
-    """The facts that determine the way. A fact is None if it depends on the session or on the records, and is not known
+    """The facts that determine the path. A fact is None if it depends on the session or on the records, and is not known
     yet."""
 
     @property
@@ -58,12 +58,12 @@ class Facts(Protocol):
 
 @dataclass(frozen=True)
 class Way:
-    """One way of the records.
+    """A path that the records of a run can take.
 
     Attributes:
-        name: The name of the way in reports and messages.
-        when: The condition of the way in words. It is checked only if no earlier way applies.
-        why: The reason for the way.
+        name: The name of the path in reports and messages.
+        when: The condition of the path, in words. A run checks the condition only if no earlier path applies.
+        why: The reason for the path.
         takes: The condition as a function of the facts. Its result is None if the facts do not determine it.
     """
 
@@ -119,7 +119,7 @@ COLUMNS_IN_PYTHON = Way(
 COLUMNS_BY_SCHEMA = Way(
     "columns by schema",
     "The records name few schemas, and Spark reads each of these schemas as Connect does.",
-    "The records of one schema have columns as if that schema were declared.",
+    "The records of one schema become columns as if that schema were declared.",
     lambda facts: facts.spark_reads_schemas,
 )
 ROWS_IN_PYTHON = Way(
