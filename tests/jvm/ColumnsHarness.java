@@ -9,6 +9,7 @@ import java.util.Base64;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.catalyst.util.MapData;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -24,15 +25,51 @@ public class ColumnsHarness {
         return;
       }
       UTF8String text = UTF8String.fromBytes(program);
+      String[] types = json.readValue(bytes(in), String[].class);
       int count = in.readInt();
       for (int i = 0; i < count; i++) {
         InternalRow result = Columns.invoke(bytes(in), text, null);
         List<Object> line = new ArrayList<>();
         line.add(result.getByte(0));
-        line.add(plain(((GenericInternalRow) result).genericGet(1)));
+        Object row = ((GenericInternalRow) result).genericGet(1);
+        line.add(row instanceof UnsafeRow ? list(values((UnsafeRow) row, types)) : plain(row));
         System.out.println(json.writeValueAsString(line));
       }
       System.out.flush();
+    }
+  }
+
+  /** The values of a row in Spark's own format. */
+  private static Object[] values(UnsafeRow row, String[] types) {
+    Object[] values = new Object[types.length];
+    for (int at = 0; at < types.length; at++) {
+      values[at] = row.isNullAt(at) ? null : value(row, at, types[at]);
+    }
+    return values;
+  }
+
+  private static Object value(UnsafeRow row, int at, String type) {
+    switch (type) {
+      case "string":
+        return row.getUTF8String(at);
+      case "binary":
+        return row.getBinary(at);
+      case "boolean":
+        return row.getBoolean(at);
+      case "tinyint":
+        return row.getByte(at);
+      case "smallint":
+        return row.getShort(at);
+      case "int":
+        return row.getInt(at);
+      case "bigint":
+        return row.getLong(at);
+      case "float":
+        return row.getFloat(at);
+      case "double":
+        return row.getDouble(at);
+      default:
+        throw new IllegalArgumentException(type);
     }
   }
 

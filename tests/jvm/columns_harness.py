@@ -8,6 +8,7 @@ from decimal import Decimal
 import pyarrow as pa
 
 from dagster_smt.model.schema import Type
+from dagster_smt.spark.plain import plain_type
 from dagster_smt.spark.reading.json_columns import ReadColumns
 from dagster_smt.spark.reading.jvm_columns import lane_programs
 from tests.jvm.java_process import ask, packed
@@ -19,7 +20,8 @@ def in_java(side, texts):
     """What the lane reads of texts: (status, row) of each."""
     programs = lane_programs([side])
     assert programs is not None
-    out = [packed(programs[0].encode()), struct.pack(">i", len(texts)), *map(packed, texts)]
+    types = json.dumps([plain_type(child).simpleString() for child in side.columns().values()]).encode()
+    out = [packed(programs[0].encode()), packed(types), struct.pack(">i", len(texts)), *map(packed, texts)]
     return ask("ColumnsHarness.java", out, lambda stream: tuple(json.loads(stream.readline())), len(texts))
 
 

@@ -44,6 +44,16 @@ LEAVES = {
 """Texts that fit, and that the lane leaves to Python."""
 
 
+FLAT = ALL.with_(
+    fields=tuple(
+        (name, child)
+        for name, child in ALL.fields
+        if child.type not in (Type.STRUCT, Type.ARRAY, Type.MAP) and child.logical != "Decimal"
+    )
+)
+"""Only types that the lane writes into Spark's own row format."""
+
+
 def side(schema, fill=True, masks=(), calls=(), **options):
     form = Format("json_schema", schema, fill, options=options)
     return SideColumns("value", form, schema, dict(masks), tuple(calls))
@@ -59,6 +69,33 @@ def test_texts_that_fit(fill):
 def test_texts_that_do_not_fit(fill):
     texts = [text.encode() for text in [*DOES_NOT_FIT, *ONLY_SPARK_REFUSES] if "pairs" not in text] + BYTES
     assert set(agree(side(ALL, fill), texts)) <= {b'{"d":1.555}'}
+
+
+@pytest.mark.parametrize("fill", [True, False])
+def test_flat_records(fill):
+    texts = [text.encode() for text in [*FITS, *DOES_NOT_FIT, *ONLY_SPARK_REFUSES] if "pairs" not in text] + BYTES
+    flat = side(FLAT, fill)
+    agree(flat, texts)
+    values = {name: "null" for name, _ in FLAT.fields}
+    numbers = [name for name, child in FLAT.fields if child.type is Type.INT32 and child.logical is None]
+    texts = [name for name, child in FLAT.fields if child.type is Type.STRING]
+    values |= dict.fromkeys(numbers, "7") | dict.fromkeys(texts, '"a text of some length"')
+    members = [f'"{json.dumps(name)[1:-1]}":{text}' for name, text in values.items() if name.isalnum()]
+    orders = [members, members[::-1], members[1::2] + members[::2], [*members, *members], members[3:5], []]
+    many = orders + [members[::-1]] * 120 + orders  # after so many in another order, it reads them in another way
+    assert agree(flat, [("{" + ",".join(order) + "}").encode() for order in many]) == []
+    masked = side(FLAT, fill, masks=[((texts[0],), "***"), ((numbers[0],), 0)])
+    assert agree(masked, [("{" + ", ".join(order) + "}").encode() for order in orders]) == []
+
+
+def test_the_fields_of_a_call_are_read_in_any_order():
+    schema = Schema(
+        Type.STRUCT, fields=(("n", optional(STRING)), ("s", optional(STRING)), ("i", INT64.with_(default=3)))
+    )
+    source = optional(STRING)
+    calls = [EarlyCall("e0", "f0", CastTo("string", Type.FLOAT64, "n"), source, optional(Schema(Type.FLOAT64)))]
+    texts = [b'{"n":"1.5","s":"x"}', b'{"s":"x","n":"2e3"}', b'{"i":7}', b'{"n":null,"i":1}', b'{"n":"1","n":"2"}']
+    assert agree(side(schema, calls=calls), texts) == []
 
 
 def test_no_text_at_all_is_null():
@@ -199,7 +236,9 @@ def test_random_texts(pair):
 @given(st.sampled_from(FITS[2:]), st.integers(0, 60), st.binary(max_size=2))
 def test_texts_that_are_wrong_somewhere(text, at, other):
     encoded = text.encode()
-    agree(side(ALL), [encoded[:at] + other + encoded[at + len(other) :], encoded[:at] + other + encoded[at:]])
+    wrong = [encoded[:at] + other + encoded[at + len(other) :], encoded[:at] + other + encoded[at:]]
+    agree(side(ALL), wrong)
+    agree(side(FLAT), wrong)
 
 
 def test_hostile_texts():

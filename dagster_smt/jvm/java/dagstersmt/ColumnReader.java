@@ -1,6 +1,7 @@
 package dagstersmt;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
 
 /**
  * Reads the JSON of one declared type into a value as Spark has it. It takes what Connect takes, and no more: all else
@@ -44,6 +45,18 @@ abstract class ColumnReader {
   /** Reads a value that is not null; returns the position after it. */
   abstract int readValue(byte[] text, int at, int end, int depth);
 
+  /** Whether {@link #write} takes values of the type. */
+  boolean isWritten() {
+    return false;
+  }
+
+  /** Writes a value that is not null to a column of a row; returns the position after it. */
+  int writeValue(byte[] text, int at, int end, int depth, UnsafeRowWriter row, int column) {
+    int after = readValue(text, at, end, depth);
+    UnsafeRowReader.put(row, column, value);
+    return after;
+  }
+
   /** The value that a constant of the program stands for. */
   Object constant(JsonNode constant) {
     throw new IllegalArgumentException("no constants of this type");
@@ -67,6 +80,19 @@ abstract class ColumnReader {
     if (mask != null) {
       value = mask;
     }
+    return after;
+  }
+
+  /** As {@link #read}, to a column of a row. */
+  final int write(byte[] text, int at, int end, int depth, UnsafeRowWriter row, int column) {
+    if (at >= end) {
+      throw Left.LEFT;
+    }
+    if (text[at] != 'n' && mask == null) {
+      return writeValue(text, at, end, depth, row, column);
+    }
+    int after = read(text, at, end, depth);
+    UnsafeRowReader.put(row, column, value);
     return after;
   }
 

@@ -17,6 +17,9 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
  * <p>Not for several threads: each has its own.
  */
 final class RowReader {
+  /** After so many rows in another order, it is not tried again. */
+  private static final int TRIES = 100;
+
   private static final class Call {
     final int field;
     final ColumnRule rule;
@@ -35,6 +38,12 @@ final class RowReader {
   private final Envelope envelope = new Envelope();
   private final List<Call> calls = new ArrayList<>();
 
+  /** Reads into Spark's own row format; null for schemas that it has no way for. */
+  private final UnsafeRowReader unsafe;
+
+  /** So many rows in a row were in another order than the schema. */
+  private int uneven;
+
   RowReader(String program) {
     try {
       JsonNode parsed = new ObjectMapper().readTree(program);
@@ -42,6 +51,7 @@ final class RowReader {
       JsonNode text = parsed.get("envelope");
       schema = text == null ? null : text.asText().getBytes(StandardCharsets.UTF_8);
       parsed.get("calls").forEach(call -> calls.add(new Call(call)));
+      unsafe = UnsafeRowReader.canRead(struct) ? new UnsafeRowReader(struct, 2 * calls.size(), arguments()) : null;
     } catch (JsonProcessingException e) {
       throw new IllegalArgumentException(e);
     }
@@ -57,33 +67,66 @@ final class RowReader {
       return null;
     }
     int width = struct.width();
-    Object[] row = new Object[width + 2 * calls.size()];
-    if (schema == null) {
-      readText(text, row);
-    } else {
-      readEnvelope(text, row);
+    if (unsafe != null && uneven < TRIES) {
+      try {
+        InternalRow row = readUnsafe(text, width);
+        uneven = 0;
+        return row;
+      } catch (Uneven e) {
+        uneven++;
+      }
     }
+    Object[] row = new Object[width + 2 * calls.size()];
+    checkEnd(text, struct.readFields(text, start(text), text.length, depth(), row));
     for (int number = 0; number < calls.size(); number++) {
-      Call call = calls.get(number);
-      Object argument = row[call.field];
-      row[width + 2 * number] = argument == null ? null : call.rule.apply(argument);
+      row[width + 2 * number] = result(calls.get(number), row);
     }
     return new GenericInternalRow(row);
   }
 
-  private void readText(byte[] text, Object[] row) {
-    int start = Json.afterBlanks(text, 0, text.length);
-    int end = struct.readFields(text, start, text.length, 1, row);
-    if (Json.afterBlanks(text, end, text.length) != text.length) {
+  private InternalRow readUnsafe(byte[] text, int width) {
+    Object[] arguments = calls.isEmpty() ? null : new Object[width];
+    checkEnd(text, unsafe.readFields(text, start(text), text.length, depth(), arguments));
+    for (int number = 0; number < calls.size(); number++) {
+      unsafe.put(width + 2 * number, result(calls.get(number), arguments));
+      unsafe.put(width + 2 * number + 1, null);
+    }
+    return unsafe.row();
+  }
+
+  private static Object result(Call call, Object[] fields) {
+    Object argument = fields[call.field];
+    return argument == null ? null : call.rule.apply(argument);
+  }
+
+  private boolean[] arguments() {
+    boolean[] isArgument = new boolean[struct.width()];
+    calls.forEach(call -> isArgument[call.field] = true);
+    return isArgument;
+  }
+
+  /** Where the payload begins. */
+  private int start(byte[] text) {
+    return schema == null ? Json.afterBlanks(text, 0, text.length) : payloadStart(text);
+  }
+
+  /** How many objects and arrays there are from the outermost to the payload, itself included. */
+  private int depth() {
+    return schema == null ? 1 : 2;
+  }
+
+  /** What follows an envelope's payload was checked when the payload was looked for. */
+  private void checkEnd(byte[] text, int end) {
+    if (schema == null && Json.afterBlanks(text, end, text.length) != text.length) {
       throw Left.LEFT;
     }
   }
 
-  private void readEnvelope(byte[] text, Object[] row) {
+  private int payloadStart(byte[] text) {
     envelope.find(text);
     if (!Arrays.equals(text, envelope.schemaStart, envelope.schemaEnd, schema, 0, schema.length)) {
       throw Left.LEFT;
     }
-    struct.readFields(text, envelope.payloadStart, text.length, 2, row);
+    return envelope.payloadStart;
   }
 }

@@ -5,6 +5,7 @@ import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.util.Base64;
 import java.util.Locale;
+import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.unsafe.types.UTF8String;
 
@@ -75,6 +76,23 @@ final class Scalars {
     }
 
     @Override
+    boolean isWritten() {
+      return true;
+    }
+
+    @Override
+    int writeValue(byte[] text, int at, int end, int depth, UnsafeRowWriter row, int column) {
+      if (text[at] == '"') {
+        int quote = Words.afterPlain(text, at + 1, end);
+        if (quote < end && text[quote] == '"') {
+          row.write(column, text, at + 1, quote - at - 1);
+          return quote + 1;
+        }
+      }
+      return super.writeValue(text, at, end, depth, row, column);
+    }
+
+    @Override
     Object constant(JsonNode constant) {
       return UTF8String.fromString(constant.asText());
     }
@@ -91,6 +109,11 @@ final class Scalars {
     }
 
     @Override
+    boolean isWritten() {
+      return true;
+    }
+
+    @Override
     Object constant(JsonNode constant) {
       return constant.asBoolean();
     }
@@ -102,6 +125,11 @@ final class Scalars {
       int after = afterString(text, at, end);
       value = bytes(text, at, after);
       return after;
+    }
+
+    @Override
+    boolean isWritten() {
+      return true;
     }
 
     @Override
@@ -123,6 +151,11 @@ final class Scalars {
     }
 
     @Override
+    boolean isWritten() {
+      return true;
+    }
+
+    @Override
     Object constant(JsonNode constant) {
       return Float.parseFloat(constant.asText());
     }
@@ -133,6 +166,18 @@ final class Scalars {
     int readValue(byte[] text, int at, int end, int depth) {
       int after = Json.afterNumber(text, at, end);
       value = Numbers.toDouble(text, at, after);
+      return after;
+    }
+
+    @Override
+    boolean isWritten() {
+      return true;
+    }
+
+    @Override
+    int writeValue(byte[] text, int at, int end, int depth, UnsafeRowWriter row, int column) {
+      int after = Json.afterNumber(text, at, end);
+      row.write(column, Numbers.toDouble(text, at, after));
       return after;
     }
 
@@ -194,15 +239,17 @@ final class Scalars {
 
   /** Whole numbers, and what Connect has whole numbers for: days, moments, times of day. */
   private static final class IntegerReader extends ColumnReader {
-    private final String name;
+    /** How many bits the column has. */
+    private final int bits;
+
     private final long least;
     private final long most;
 
     /** Reads texts, where days and moments are texts; else null. */
     private final Moments moments;
 
-    private IntegerReader(String name, JsonNode type, long least, long most) {
-        this.name = name;
+    private IntegerReader(String name, JsonNode type, int bits, long least, long most) {
+      this.bits = bits;
       this.least = least;
       this.most = most;
       boolean isText = type.has("texts");
@@ -212,18 +259,18 @@ final class Scalars {
     static ColumnReader of(String name, JsonNode type) {
       switch (name) {
         case "int8":
-          return new IntegerReader(name, type, Byte.MIN_VALUE, Byte.MAX_VALUE);
+          return new IntegerReader(name, type, Byte.SIZE, Byte.MIN_VALUE, Byte.MAX_VALUE);
         case "int16":
-          return new IntegerReader(name, type, Short.MIN_VALUE, Short.MAX_VALUE);
+          return new IntegerReader(name, type, Short.SIZE, Short.MIN_VALUE, Short.MAX_VALUE);
         case "int32":
         case "date":
-          return new IntegerReader(name, type, Integer.MIN_VALUE, Integer.MAX_VALUE);
+          return new IntegerReader(name, type, Integer.SIZE, Integer.MIN_VALUE, Integer.MAX_VALUE);
         case "time":
-          return new IntegerReader(name, type, 0, DAY);
+          return new IntegerReader(name, type, Integer.SIZE, 0, DAY);
         case "timestamp":
-          return new IntegerReader(name, type, -MAX_MILLIS, MAX_MILLIS);
+          return new IntegerReader(name, type, Long.SIZE, -MAX_MILLIS, MAX_MILLIS);
         case "int64":
-          return new IntegerReader(name, type, Long.MIN_VALUE, Long.MAX_VALUE);
+          return new IntegerReader(name, type, Long.SIZE, Long.MIN_VALUE, Long.MAX_VALUE);
         default:
           throw new IllegalArgumentException("no type " + name);
       }
@@ -231,10 +278,25 @@ final class Scalars {
 
     @Override
     int readValue(byte[] text, int at, int end, int depth) {
-      boolean isText = text[at] == '"' && moments != null;
-      int after = isText ? Json.afterPlainString(text, at + 1, end) : Json.afterNumber(text, at, end);
-      value = boxed(isText ? moments.read(text, at + 1, after - 1) : whole(text, at, after));
+      int after = after(text, at, end);
+      value = boxed(number(text, at, after));
       return after;
+    }
+
+    private boolean isText(byte[] text, int at) {
+      return text[at] == '"' && moments != null;
+    }
+
+    private int after(byte[] text, int at, int end) {
+      return isText(text, at) ? Json.afterPlainString(text, at + 1, end) : Json.afterNumber(text, at, end);
+    }
+
+    private long number(byte[] text, int at, int after) {
+      long number = isText(text, at) ? moments.read(text, at + 1, after - 1) : whole(text, at, after);
+      if (number < least || number > most) {
+        throw Left.LEFT;
+      }
+      return number;
     }
 
     private static long whole(byte[] text, int start, int end) {
@@ -245,20 +307,42 @@ final class Scalars {
     }
 
     private Object boxed(long number) {
-      if (number < least || number > most) {
-        throw Left.LEFT;
-      }
-      switch (name) {
-        case "int8":
+      switch (bits) {
+        case Byte.SIZE:
           return (byte) number;
-        case "int16":
+        case Short.SIZE:
           return (short) number;
-        case "int64":
-        case "timestamp":
-          return number;
-        default:
+        case Integer.SIZE:
           return (int) number;
+        default:
+          return number;
       }
+    }
+
+    @Override
+    boolean isWritten() {
+      return true;
+    }
+
+    @Override
+    int writeValue(byte[] text, int at, int end, int depth, UnsafeRowWriter row, int column) {
+      int after = after(text, at, end);
+      long number = number(text, at, after);
+      switch (bits) {
+        case Byte.SIZE:
+          row.write(column, (byte) number);
+          break;
+        case Short.SIZE:
+          row.write(column, (short) number);
+          break;
+        case Integer.SIZE:
+          row.write(column, (int) number);
+          break;
+        default:
+          row.write(column, number);
+          break;
+      }
+      return after;
     }
 
     @Override

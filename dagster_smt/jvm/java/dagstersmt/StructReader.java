@@ -12,6 +12,11 @@ final class StructReader extends ColumnReader {
   private final Name[] names;
   private final ColumnReader[] fields;
 
+  /** The field that {@link #readName} came to, -1 for one that is not declared; and where its value begins. */
+  int field;
+
+  int valueStart;
+
   /** Positions by the hashes of names, plus one. */
   private final int[] table;
 
@@ -44,6 +49,10 @@ final class StructReader extends ColumnReader {
     return fields.length;
   }
 
+  ColumnReader[] fields() {
+    return fields;
+  }
+
   @Override
   int readValue(byte[] text, int at, int end, int depth) {
     Object[] row = new Object[fields.length];
@@ -66,17 +75,15 @@ final class StructReader extends ColumnReader {
     at = Json.afterBlanks(text, at + 1, end);
     boolean isEmpty = at < end && text[at] == '}';
     while (!isEmpty) {
-      int nameStart = nameStart(text, at, end);
-      int nameEnd = Json.afterPlainString(text, nameStart, end) - 1;
-      int start = Json.afterColon(text, nameEnd + 1, end);
-      int field = field(text, nameStart, nameEnd, expected);
+      readName(text, at, end, expected);
       if (field < 0) {
-        at = Json.afterValue(text, start, end, depth);
+        at = Json.afterValue(text, valueStart, end, depth);
       } else {
+        int position = field; // a struct inside may be read by the same object
         // of two fields with one name the last one counts, as in Jackson's objects
-        at = fields[field].read(text, start, end, depth);
-        row[field] = fields[field].value;
-        expected = field + 1;
+        at = fields[position].read(text, valueStart, end, depth);
+        row[position] = fields[position].value;
+        expected = position + 1;
       }
       at = Json.afterBlanks(text, at, end);
       if (at < end && text[at] == '}') {
@@ -88,11 +95,24 @@ final class StructReader extends ColumnReader {
     return at + 1;
   }
 
-  private static int nameStart(byte[] text, int at, int end) {
+  /** Reads a name and the colon into {@link #field} and {@link #valueStart}. */
+  void readName(byte[] text, int at, int end, int expected) {
+    if (expected < names.length && isLabel(names[expected].label, text, at, end)) {
+      field = expected;
+      valueStart = Json.afterBlanks(text, at + names[expected].label.length, end);
+      return;
+    }
     if (at >= end || text[at] != '"') {
       throw Left.LEFT;
     }
-    return at + 1;
+    int nameEnd = Json.afterPlainString(text, at + 1, end) - 1;
+    valueStart = Json.afterColon(text, nameEnd + 1, end);
+    field = field(text, at + 1, nameEnd, expected);
+  }
+
+  private static boolean isLabel(byte[] label, byte[] text, int at, int end) {
+    int after = at + label.length;
+    return after <= end && Arrays.equals(label, 0, label.length, text, at, after);
   }
 
   /** Records of one producer have their fields in one order: the next one is looked at first. */
