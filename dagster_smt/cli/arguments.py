@@ -19,7 +19,7 @@ def count_or_zero(text: str) -> int:
 
 
 def add_policy(parser: argparse.ArgumentParser) -> None:
-    """Adds the argument for a policy. The stages of the policy come before those of the chain."""
+    """Adds the argument for a policy. The stages of the policy run before the stages of the chain."""
     parser.add_argument(
         "--policy", type=Path, metavar="FILE", help="a policy file: its stages come first (docs: Policy by tag)"
     )

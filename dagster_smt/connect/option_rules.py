@@ -24,7 +24,7 @@ class OptionVerdict:
 
 @dataclass(frozen=True)
 class OptionRule:
-    """A rule that gives a verdict on an option of some connectors. The first matching rule applies.
+    """A rule that gives a verdict on a connector's option. The first matching rule applies.
 
     Attributes:
         option: The name of the option; with ``*`` at the end, the start of the name.

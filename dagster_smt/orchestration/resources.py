@@ -218,7 +218,7 @@ def _warn_if_ignored(running: Any, conf: Mapping[str, str]) -> None:
 
 
 def spark_session_of(resource: Any) -> Any:
-    """Returns the session of a resource. The resource may be one of this package, one of dagster-pyspark, or a session
+    """Returns the session of a resource. The resource may be from this package, from dagster-pyspark, or a session
     itself.
 
     Raises:

@@ -282,7 +282,7 @@ class Attempt:
         *,
         partly: bool,
     ) -> tuple[NewCommit, TableState]:
-        """Writes a row for each record that came through the chain, and the state."""
+        """Writes a row for each record that passed through the chain, and the state."""
         run_ = self.run_
         state = draft.state(report, report_to_json(report), letters, failed, run_.table, partly=partly)
         run_.say("committing")  # a cancelled run stops here

@@ -187,7 +187,7 @@ class Draft:
     progress: TableState | None = None
 
     def without(self, topics: Collection[str]) -> "Draft":
-        """Returns the draft without some topics."""
+        """Returns the draft without the given topics."""
         if not topics:
             return self
         replaced = replace(

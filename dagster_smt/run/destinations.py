@@ -174,7 +174,7 @@ def refused_condition(refused: Collection[str], kind: str, known: Collection[str
 
 
 def narrowed(rows: DataFrame, bound: Bound, plan: Plan, of_table: Plan) -> DataFrame:
-    """Returns evaluated records whose ``__out`` and ``__key`` have only the fields of one table."""
+    """Returns the evaluated records, in which ``__out`` and ``__key`` have only the fields of one table."""
     if not isinstance(plan, FormsPlan):
         return rows
     rows = _with_fields(rows, "__out", bound.value_forms, of_table.rows)

@@ -27,7 +27,8 @@ def erased_persons(spec: RunSpec, session: SparkSession, state: TableState | Non
 
 
 def without_erased(frame: DataFrame, spec: RunSpec, erased: Erased | None) -> tuple[DataFrame, dict[str, int]]:
-    """Returns the records of a window without those of erased people, and the number of left-out records by topic.
+    """Returns the records of a window without the records of erased people, and the number of left-out records by
+    topic.
 
     If anybody has been erased, the records are read once more to search for these people.
     """

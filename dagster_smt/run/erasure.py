@@ -286,7 +286,7 @@ class _Erasure:
     # --- dead letters and topics ---
 
     def match(self, erasure: SmtErasure, paths: Sequence[str], formats: Formats) -> RecordMatch:
-        """Returns the test that tells whether a record names one of the people."""
+        """Returns the test that determines whether a record names one of the people."""
         writer = erasure.keys[0]
         hashes = {writer.id: frozenset(references(writer, erasure.kind, self.ids).values())}
         subject_paths = SubjectPaths(tuple(paths), formats.key, formats.value)
@@ -510,7 +510,7 @@ class _TableErasure:
 
 @dataclass
 class _failures:  # noqa: N801 - a block, as ``coded_failures`` is
-    """A block that adds the problems of its body to an ``ErasedPlace``."""
+    """A context manager that adds the problems of its block to an ``ErasedPlace``."""
 
     place: ErasedPlace
 

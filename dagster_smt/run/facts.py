@@ -149,7 +149,7 @@ class _Looking:
         )
 
     def lag(self, state: TableState | None) -> dict[str, int]:
-        """Returns the number of unread offsets of each topic, including those behind open transactions."""
+        """Returns the number of unread offsets of each topic, including offsets behind open transactions."""
         spec, none = self.spec, tuple[str, ...]()
         topics = self.look("topics", lambda: choose_topics(spec.table, WindowRequest(), self.source.topics()), none)
         lag = dict.fromkeys(topics, 0)
@@ -180,7 +180,8 @@ class _Looking:
         return None
 
     def foreign(self, state: TableState | None, counted: int | None) -> tuple[str, ...]:
-        """Returns the foreign commits, if the table contains rows other than those that our commits wrote."""
+        """Returns the foreign commits, if the number of the table's rows differs from the number that our commits
+        wrote."""
         if state is None or counted in (None, sum(state.rows.values())):
             return ()
         return tuple(unsettled(self.table, state))
@@ -262,7 +263,7 @@ class _Looking:
 
 
 def of_state(state: TableState | None) -> TableFacts:
-    """Returns the facts that are in a table's state."""
+    """Returns the facts that a table's state contains."""
     if state is None:
         return TableFacts()
     return TableFacts(

@@ -47,7 +47,7 @@ _MARK = "crossing"
 
 
 def keyed_of(spec: RunSpec, plan: Plan) -> Keyed | None:
-    """Returns the table with keys that a run writes; None if the run writes another kind of table.
+    """Returns the table with keys that a run writes; None if the run writes a different kind of table.
 
     Raises:
         PlanError: The plan lacks a column that the table needs.
@@ -216,7 +216,7 @@ def keyed_window(
 
 @dataclass(frozen=True)
 class _Actions:
-    """Gives the changes of a window their actions.
+    """Determines the action of each change in a window.
 
     Attributes:
         keyed: The table.
@@ -240,7 +240,7 @@ class _Actions:
 def _counted(
     changes: DataFrame, vanished: DataFrame | None, numbers: dict[str, int] | None, stack: ExitStack
 ) -> tuple[DataFrame, Effects]:
-    """Returns the changes together with the rows that vanish, cached, and their counts."""
+    """Caches the changes together with the rows that vanish. Returns both, with their counts."""
     if vanished is not None:
         changes = changes.unionByName(vanished, allowMissingColumns=True)
     changes = _persisted(changes, stack)

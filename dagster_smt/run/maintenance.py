@@ -1,4 +1,5 @@
-"""Maintains a table step by step. After each step, rows and progress are compared with those before the step.
+"""Maintains a table step by step. After each step, the module compares rows and progress with the rows and the progress
+before the step.
 
 A step that fails is reported and does not stop the next step. If the progress cannot be read, no step begins that would
 remove old versions, because a repair of the progress needs them.
@@ -170,7 +171,8 @@ class _Maintenance:
         return None
 
     def _compared(self, step: str, before: _Evidence | None) -> _Evidence | None:
-        """Compares rows and progress after a step with those before it. Runs may have committed meanwhile."""
+        """Compares rows and progress after a step with rows and progress before the step. Runs may have committed
+        meanwhile."""
         now = self._evidence()
         if before is None or now is None:
             return now or before

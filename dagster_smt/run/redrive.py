@@ -27,7 +27,7 @@ def redriven(spec: RunSpec, available: Available, state: TableState | None) -> t
 
 
 def run_of_offsets(spec: RunSpec, offsets: OffsetSet, available: Available) -> tuple[RunSpec, OffsetSet]:
-    """Returns a run whose window contains some offsets of its topics, and the offsets that the topics have lost."""
+    """Returns a run whose window contains the given offsets, and the offsets that the topics have lost."""
     topics = topics_of(available.ranges)
     own = offsets.without(topics_in(offsets.parts) - topics)
     present = offsets_of(available.ranges)

@@ -47,7 +47,7 @@ def state_to_resume(spec: RunSpec, table: Table, say: Progress) -> TableState | 
 
 
 def others(state: TableState | None, topics: Collection[str]) -> list[str]:
-    """Returns the topics whose rows a rebuild of some topics does not replace."""
+    """Returns the topics whose rows stay when a run rebuilds the given topics."""
     if state is None:
         return []
     held = set()

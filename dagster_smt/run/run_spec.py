@@ -123,7 +123,7 @@ class RunSpec:
         return [self.chain.hash, repr(table.row), *formats, self.sink.kind]
 
     def of_topics(self, topics: tuple[str, ...]) -> "RunSpec":
-        """Returns the run for some of its topics. The request stays the same."""
+        """Returns the run, limited to the given topics. The request stays the same."""
         explicit = self.window.explicit
         if explicit is not None:
             explicit = Window(tuple(r for r in explicit.ranges if r.topic in topics))

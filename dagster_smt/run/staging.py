@@ -58,7 +58,8 @@ class EvaluatedWindow:
     parts: tuple[dict[str, TopicCounts], ...] = ()
 
     def rows_out(self, left_out: frozenset[str] = frozenset()) -> DataFrame:
-        """Returns the rows of the records that came through the chain, without those of some topics."""
+        """Returns the rows of the records that passed through the chain, without the rows of the topics in
+        ``left_out``."""
         rows = self.frame.where("__status = 0")
         if left_out:
             return rows.where(~F.col("__topic").isin(*left_out))

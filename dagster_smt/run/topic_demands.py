@@ -45,7 +45,7 @@ _NO_PARTITION = Problem(
 
 @dataclass(frozen=True)
 class Unmet:
-    """The requirements of topics that some records of a window do not meet.
+    """The requirements of topics that records of a window do not meet.
 
     Attributes:
         limits: The limit in bytes by topic, for topics that would receive a larger record.
@@ -64,7 +64,7 @@ class Unmet:
 
 
 def unmet(result: EvaluatedWindow, table: Table, *, tolerant: bool) -> Unmet:
-    """Returns the requirements that some records of a window do not meet.
+    """Returns the requirements that records of a window do not meet.
 
     Args:
         result: The evaluated window.

@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 def has_limits(session: Any) -> bool:
-    """Returns True if all JVMs of a session have been started with the limits."""
+    """Returns True if all JVMs of a session have been started with Avro's limits."""
     if is_connect(session):
         driver = _in_options(session, "driver")
     else:
@@ -39,7 +39,7 @@ def has_limits(session: Any) -> bool:
 
 @cache
 def _tell() -> None:
-    """Logs, once per process, that a session without the limits reads Avro more slowly."""
+    """Logs, once per process, that a session without Avro's limits reads Avro more slowly."""
     _log.warning(
         "Python reads Avro here, which is slower: the session's Java has no limits for the claims of records. "
         "Let SparkSessionResource create the session, or start it with spark.driver.defaultJavaOptions and "
@@ -49,7 +49,7 @@ def _tell() -> None:
 
 
 def _in_this_jvm(session: Any) -> bool:
-    """Returns True if the driver's JVM has the limits.
+    """Returns True if the driver's JVM has Avro's limits.
 
     A session can be created in a JVM that was already running, so the session's settings do not prove that its JVM has
     the limits.
@@ -62,7 +62,7 @@ def _in_this_jvm(session: Any) -> bool:
 
 
 def _in_options(session: Any, where: str) -> bool:
-    """Returns True if the settings give JVMs the limits.
+    """Returns True if the session's settings start JVMs with Avro's limits.
 
     If an option appears twice, the last one applies, as in Java.
     """

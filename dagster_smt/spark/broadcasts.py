@@ -1,4 +1,4 @@
-"""Measures frames that Spark has persisted: a small frame can be broadcast to every executor."""
+"""Measures persisted frames. Spark can broadcast a small frame to every executor."""
 
 from typing import Any
 

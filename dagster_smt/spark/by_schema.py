@@ -130,7 +130,7 @@ def _possible(plan: Plan, table: SideFormats, forms: WindowForms) -> bool:
 def _envelope_schemas(
     plan: Plan, table: SideFormats, forms: WindowForms, names: Mapping[str, Sequence[str]]
 ) -> tuple[OneSchema, ...]:
-    """Returns the envelope schemas with these names, which records of some topics contain."""
+    """Returns the envelope schemas with the given names, from the records of the topics that contain them."""
     if reads_keys(plan.chain, table.key):
         key_schema = forms.forms[0].key
     else:

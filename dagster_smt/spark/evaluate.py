@@ -52,7 +52,7 @@ SinkKind = Literal["records", "columns"]
 
 
 def no_note(way: Way) -> None:
-    """Ignores the way of the records, for callers that do not need it."""
+    """Ignores the path of the records, for callers that do not need it."""
 
 
 def evaluate(
@@ -85,7 +85,7 @@ def evaluate(
             it may raise an exception.
         whole: True to run at once, in Python, the records that the JVM lane leaves. This reads the frame twice. A
             caller that caches the rows passes False and calls ``left_records``.
-        note: Receives the way of the records.
+        note: Receives the path of the records.
 
     Returns:
         The columns of ``spark.outcome_columns``, with one row per record, even if the record is dropped or has failed.
@@ -102,7 +102,7 @@ def evaluate(
 
 @dataclass(frozen=True)
 class _Work:
-    """The arguments of ``evaluate``, and the facts that determine the way."""
+    """The arguments of ``evaluate``, and the facts that determine the path of the records."""
 
     frame: DataFrame
     plan: Plan
@@ -292,7 +292,7 @@ def _job(plan: Plan, table: SideFormats, written: Formats | None, ledger: bool) 
 
 
 def left_records(evaluated: DataFrame, plan: Plan, table: SideFormats, written: Formats | None = None) -> DataFrame:
-    """Returns the rows that the JVM lane left (``__status`` is ``LEFT``), after Python has run them.
+    """Returns the rows that the JVM lane left to Python (``__status`` is ``LEFT``), after Python has run them.
 
     Args:
         evaluated: The result of ``evaluate`` with ``whole=False``, or its persisted rows.
@@ -358,14 +358,14 @@ def _columns(
 
 
 def _left(evaluated: DataFrame) -> DataFrame:
-    """Returns the records that the JVM lane has left, as they were read."""
+    """Returns the records that the JVM lane has left to Python, as they were read."""
     # Not by status: Spark would move that filter below all stages, where each status contains the previous status
     # twice.
     return evaluated.where(f"{LEFT_RECORD} IS NOT NULL").select(f"{LEFT_RECORD}.*")
 
 
 def _gone(evaluator: TypedEvaluator) -> Column:
-    """Returns a column that is true if the value of a record is null after the stages."""
+    """Returns a column that is true if the output value of a record is null."""
     gone: Column = F.lit(False)
     for variant, state in evaluator.states.items():
         side = state.sides.get("value")
@@ -380,7 +380,7 @@ def _gone(evaluator: TypedEvaluator) -> Column:
 
 
 def _topic(evaluator: TypedEvaluator) -> Column:
-    """Returns the column with the topic of a record after the stages."""
+    """Returns the column with the output topic of a record."""
     topic: Column | None = None
     for variant, state in sorted(evaluator.states.items(), reverse=True):
         of_variant = F.col(state.columns["topic"])

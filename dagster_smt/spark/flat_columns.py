@@ -99,7 +99,7 @@ def presence_of(place: Place) -> Column:
 
 
 def built(layout: Layout) -> Column:
-    """Returns a column that joins the columns of a split struct again, in the internal form."""
+    """Returns a column that combines the columns of a split struct into a struct again, in the internal form."""
     if isinstance(layout, Leaf):
         return F.col(layout.column)
     names = internal_names(layout.schema)

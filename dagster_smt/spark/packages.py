@@ -150,7 +150,8 @@ _BROUGHT = ("spark.jars.packages", "spark.jars", "spark.driver.extraClassPath")
 
 
 def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: str) -> dict[str, str]:
-    """Returns the settings of a session together with the settings of some packages. The session's own settings win.
+    """Returns the settings of a session together with the settings that the given packages need. The session's own
+    settings win.
 
     Args:
         packages: Keys of ``PACKAGES``.
@@ -237,7 +238,8 @@ def _ivy_home(folder: str) -> Path:
 
 
 def _add(conf: dict[str, str], more: Mapping[str, str]) -> None:
-    """Adds settings to those of a session. Lists are joined; for every other setting, the session's own value wins."""
+    """Adds ``more`` to a session's settings. Lists are joined; for every other setting, the session's own value
+    wins."""
     for key, value in more.items():
         if key in _LISTS:
             conf[key] = _joined(conf.get(key, ""), value, _LISTS[key])
@@ -286,7 +288,7 @@ def _joined(have: str, more: str, between: str) -> str:
 
 
 def fetch(packages: Sequence[str] = ()) -> None:
-    """Starts a session that needs some packages, so that Spark downloads those that are missing.
+    """Starts a session that needs the given packages, so that Spark downloads the missing packages.
 
     Args:
         packages: Keys of ``PACKAGES``. If empty, all packages except those in ``LARGE``.

@@ -1,4 +1,4 @@
-"""Partitions of shuffled frames."""
+"""Partitions frames by a key."""
 
 from pyspark.sql import DataFrame
 
@@ -8,7 +8,7 @@ _ROWS = 25_000
 
 
 def by_key(frame: DataFrame, rows: int, key: str) -> DataFrame:
-    """Returns a frame with all rows of a key in one partition, and with as many partitions as its rows need.
+    """Returns the frame with all rows of a key in one partition, and with as many partitions as the rows need.
 
     Spark shuffles into 200 partitions unless the session says otherwise. It merges small ones of a plain query, but not
     of a frame that it keeps: then each later job has 200 tasks for a few thousand rows.

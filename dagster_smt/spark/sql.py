@@ -195,7 +195,7 @@ def _case(branches: tuple[str, ...], rest: str) -> str:
 
 
 def lit(value: Any) -> Column:
-    """Returns a literal of the type that PySpark gives it."""
+    """Returns a literal of the same type that PySpark gives the value."""
     if isinstance(value, Column):
         return value
     return Column(_literal(value))
@@ -259,7 +259,7 @@ def col(name: str) -> Column:
 
 
 def when(condition: Column, value: Operand) -> Case:
-    """Returns a value if a condition is true, else null."""
+    """Returns an expression: the value if the condition is true, else null."""
     result = lit(value)
     return Case((condition.text, result.text), {**condition.needs, **result.needs})
 
@@ -344,7 +344,7 @@ def python(function: Callable[..., Any], *arguments: Column) -> Column:
 
 
 def select(frame: DataFrame, *columns: Column, also: bool = False) -> DataFrame:
-    """Returns the frame with some columns; with ``also``, in addition to its own columns."""
+    """Returns the frame with the given columns only; if ``also`` is true, in addition to its own columns."""
     needs = _needs(columns)
     if needs:
         frame = _with_results(frame, needs)
@@ -357,7 +357,7 @@ def select(frame: DataFrame, *columns: Column, also: bool = False) -> DataFrame:
 
 
 def _all_except(frame: DataFrame, gone: Iterable[str], texts: Iterable[str] = ()) -> DataFrame:
-    """Returns the frame without some of its columns, and with expressions next to the remaining columns."""
+    """Returns the frame without the columns in ``gone``, and with expressions next to the remaining columns."""
     names = list(gone)
     if not names:
         return frame.selectExpr("*", *texts)

@@ -12,8 +12,8 @@ from dagster_smt.model.topics.format import SELF_DESCRIBED, Format
 
 
 class Facts(Protocol):
-    """The facts that determine the path. A fact is None if it depends on the session or on the records, and is not known
-    yet."""
+    """The facts that determine the path. A fact is None if it depends on the session or on the records, and is not yet
+    known."""
 
     @property
     def records_out(self) -> bool:

@@ -1,4 +1,4 @@
-"""The offsets that topics hold when a run begins."""
+"""Describes the offsets that topics hold when a run begins."""
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -48,7 +48,7 @@ class TopicEnds:
     waiting: Sequence[Waiting] = ()
 
     def and_(self, other: "TopicEnds") -> "TopicEnds":
-        """Returns the ends of both, combined."""
+        """Returns the ends of both objects' topics, combined."""
         ranges = sorted((*self.ranges, *other.ranges))
         return TopicEnds(ranges, {**self.epochs, **other.epochs}, (*self.waiting, *other.waiting))
 

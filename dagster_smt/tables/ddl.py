@@ -84,7 +84,8 @@ _SYNTAX = "write: name TYPE [NOT NULL] [COMMENT 'text'], with unusual names in b
 
 @dataclass
 class ColumnParser:
-    """Reads the tokens of a column list. It continues after a problem, to find all problems."""
+    """A parser that reads the tokens of a column list. After a problem, the parser continues, so that it finds all
+    problems."""
 
     text: str
     tokens: list[Token]

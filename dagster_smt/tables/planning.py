@@ -114,7 +114,7 @@ def _not_written(chain: Chain, table: TopicTable, sink: Sink) -> Iterator[Proble
 
 
 def _said_by(chain: Chain, table: TopicTable, what: Literal["timestamp", "partition"]) -> Iterator[tuple[str, str]]:
-    """Yields what sets a timestamp or partition, and what to do instead."""
+    """Yields each column or stage that sets the timestamp or partition, with the remedy."""
     for column in table.row.others:
         if column.origin == what and not column.virtual:
             yield f"column {column.name}", "declare it VIRTUAL, or insert it into the value"

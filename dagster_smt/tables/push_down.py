@@ -161,7 +161,7 @@ def _metadata(table: TopicTable) -> dict[str, Column]:
 def _split(
     place: "RecordPlace", stages: Sequence[tuple[int, Condition]], nulls: Sequence[bool]
 ) -> tuple[Intervals, list[tuple[int, Intervals]]]:
-    """Returns the part of a range to read, and the part that each stage drops unread.
+    """Returns the part of a range that the run must read, and for each stage the part that the stage would drop.
 
     A record is assigned to a stage that drops it only if it certainly reaches that stage, whether its value is null or
     not.

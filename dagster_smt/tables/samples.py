@@ -61,7 +61,7 @@ def _of_files(topics: FileTopics, ranges: list[Range]) -> Iterator[Sample]:
 
 
 def records_of_broker(topics: "KafkaTopics", ranges: list[Range]) -> Iterator[Sample]:
-    """Yields all records of some ranges, in the order in which the brokers send them.
+    """Yields all records of the given ranges, in the order in which the brokers send them.
 
     Raises:
         TableError: SMT759, the brokers stopped sending before the end.
@@ -70,7 +70,7 @@ def records_of_broker(topics: "KafkaTopics", ranges: list[Range]) -> Iterator[Sa
 
 
 def _of_broker(topics: "KafkaTopics", ranges: list[Range], until: float | None) -> Iterator[Sample]:
-    """Yields the records of some ranges.
+    """Yields the records of the given ranges.
 
     Args:
         topics: The cluster.

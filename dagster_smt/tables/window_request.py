@@ -13,7 +13,7 @@ class WindowRequest:
 
     Attributes:
         topics: Only these topics of the table; empty: all topics.
-        explicit: A fixed range for each of some topic-partitions. The run replaces exactly the rows of these ranges.
+        explicit: Fixed ranges, by topic-partition. The run replaces exactly the rows of these ranges.
         everywhere: A fixed range ``(start, end)`` for every partition, limited to the offsets that exist.
         since, until: A fixed range by time, in milliseconds: from the first record at or after ``since`` up to the
             first record at or after ``until``, which is excluded. None: the beginning, or the end.

@@ -90,7 +90,7 @@ class GalleryChain:
 
 @dataclass
 class Result:
-    """The results of a chain for some records.
+    """The results that a chain has for the given records.
 
     Attributes:
         lines: The output records as JSON; a sentence for a dropped or failed record.

@@ -51,7 +51,7 @@ def last_records(ranges: list[Range], ends: Mapping[TopicPartition, int], most: 
 
 
 def columns_of_chain(session: SparkSession, spec: RunSpec, sink: TableSink, window: Window) -> StructType | None:
-    """Returns the columns that the chain produces for some records; None if there is no record.
+    """Returns the columns that the chain produces for the records of a window; None if the window has no record.
 
     Args:
         session: The Spark session.
@@ -67,7 +67,8 @@ def columns_of_chain(session: SparkSession, spec: RunSpec, sink: TableSink, wind
 
 
 def column_differences(sink: TableSink, table: StructType, chain: StructType) -> list[ColumnDifference]:
-    """Returns the differences between the columns of a chain's rows and those of a table. Source columns are ignored.
+    """Returns the differences between the columns that a chain produces and the columns of a table. Source columns are
+    ignored.
 
     Args:
         sink: The sink of the component. Its ``schema_evolution`` determines which types fit.

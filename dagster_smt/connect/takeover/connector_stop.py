@@ -126,7 +126,7 @@ class Settling:
         return tuple(table.head() for table in self.tables)
 
     def flight(self, heads: Heads) -> InFlight:
-        """Returns the data in flight, relative to some versions of the tables."""
+        """Returns the data in flight, relative to the given versions of the tables."""
         result = InFlight()
         if not self.plan.control:
             return result
@@ -140,7 +140,7 @@ class Settling:
         return CommittedOffsets(self.plan.group, self._committed(self.plan.group))
 
     def set_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Sets the offsets of a stopped connector, in the worker and, if the connector has its own group, in that
+        """Sets the offsets of a stopped connector in the worker and, if the connector has its own group, in that
         group.
         """
         self.rest.set_offsets(offsets)

@@ -81,7 +81,8 @@ class TakeOverTable:
     # --- files ---
 
     def prove_files(self, offsets: CommittedOffsets, count: CountRows) -> str:
-        """Proves that Parquet files contain the records before some offsets. Returns the proof; empty for other tables.
+        """Proves that Parquet files contain the records before the given offsets. Returns the proof; empty for other
+        tables.
 
         Raises:
             TableError: SMT797, the files contain different records; SMT798, files were added after the conversion.
@@ -111,7 +112,7 @@ class TakeOverTable:
             self.files.convert()
 
     def files_before(self, offsets: CommittedOffsets) -> DataFrame:
-        """Returns the rows of the files that begin before some offsets, because the connector may be writing more
+        """Returns the rows of the files that begin before the given offsets, because the connector may be writing more
         files.
         """
         assert self.files is not None

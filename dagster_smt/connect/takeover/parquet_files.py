@@ -83,7 +83,7 @@ class ParquetFolder:
         return schema
 
     def rows_of(self, paths: Sequence[str]) -> DataFrame:
-        """Returns the rows of some files."""
+        """Returns the rows of the given files."""
         schema = self.schema()
         assert schema is not None
         return self.session.read.schema(schema).option("basePath", self.path).parquet(*paths)

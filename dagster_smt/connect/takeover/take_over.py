@@ -92,7 +92,7 @@ class TakeOver:
         return self._with_records(records, "taken over", lambda: self._take(records, states), self._resume_if_it_ran)
 
     def _have_all(self, states: Iterable[TableState]) -> bool:
-        """Returns True if the recorded offsets are those of the connector.
+        """Returns True if the recorded offsets equal the connector's offsets.
 
         If an attempt was killed, a worker that had lost its cluster may have committed between the proof and the entry
         of this attempt.
@@ -139,7 +139,7 @@ class TakeOver:
         raise EngineError(Problem("SMT783", self.plan.name, statement, "run again when no worker writes the table"))
 
     def _rows_of(self, table: TakeOverTable) -> CountRows:
-        """Returns a function that counts the rows that the chain produces for some records."""
+        """Returns a function that counts the rows that the chain produces for the records of a window."""
 
         def rows_of(window: Window) -> int:
             scratch = scratch_sink(table.sink, self.options.scratch)
@@ -206,7 +206,7 @@ class TakeOver:
             self.say(f"would note the offsets of {self.plan.group} in {table.sink.place}")
 
     def _compare_columns(self, table: TakeOverTable, record: TakeOverRecord) -> None:
-        """Compares the columns of a table with those of the chain's rows.
+        """Compares the columns of a table with the columns that the chain produces.
 
         Raises:
             TableError: SMT781, for each difference that is not accepted.

@@ -129,7 +129,7 @@ def _with_columns(data: dict[str, Any] | None, form: Format) -> Format:
 
 
 def _enveloped(values: Sequence[bytes | None]) -> Schema | None:
-    """Returns the schema in the last one of some envelopes."""
+    """Returns the schema in the last of the given envelopes."""
     for value in reversed(values):
         data = json.loads(value) if value is not None else None
         if isinstance(data, dict) and data.get("schema") is not None:

@@ -75,7 +75,8 @@ def build_erasure_asset(
     group_name: str | None = None,
     pool: str | None = None,
 ) -> dg.AssetsDefinition:
-    """Builds an asset that erases people from the tables of some assets, from their dead letters and from their topics.
+    """Builds an asset that erases people from the tables of the given assets, from their dead letters and from their
+    topics.
 
     Each launch materializes the asset with a record of the erasure: what has been done in each table and topic, and
     what the residue scan has read and proven. The check ``no_residue`` passes if no value is left. Neither the record

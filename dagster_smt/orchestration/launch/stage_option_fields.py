@@ -26,7 +26,8 @@ _VALUES = ("field.value", "replacement", "static.value", "value", "value.literal
 
 
 def option_fields(classes: Iterable[type[Options]]) -> dg.Shape:
-    """Returns the options of some classes. No option is required, because only a class knows its required options."""
+    """Returns the options of the given classes. No option is required, because only a class knows its required
+    options."""
     docs: dict[str, dict[str, list[str]]] = {}
     fields: dict[str, list[FieldInfo]] = {}
     for cls in sorted(set(classes), key=lambda c: c.__name__):

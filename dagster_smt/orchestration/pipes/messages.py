@@ -86,7 +86,8 @@ class ErasureRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class ExternalRequest:
-    """The request for a run, a maintenance or an erasure of a table, identified by its name in some definitions.
+    """The request for a run, a maintenance or an erasure of a table. The table is identified by its name in the
+    definitions.
 
     Attributes:
         version: The version of this package in the requesting process.
@@ -123,7 +124,7 @@ class ExternalAnswer:
 
 
 def request_of(work: RunWork | MaintenanceWork | ErasureWork, definitions: str) -> dict[str, Any]:
-    """Returns the request for some work, as JSON data."""
+    """Returns the request for the given work, as JSON data."""
     request = ExternalRequest(version=__version__, definitions=definitions, table=work.table.name, tag=work.tag)
     if isinstance(work, RunWork):
         request = replace(request, run=_run_request(work))

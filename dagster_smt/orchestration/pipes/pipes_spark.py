@@ -103,8 +103,8 @@ class _PipesContext(dg.OpExecutionContext):
 
 
 def _reason(error: Exception) -> str:
-    """Returns the text of an error of Dagster or of the operating system, such as an exit code or the name of a missing
-    program.
+    """Returns the text of an error that Dagster or the operating system raised, such as an exit code or the name of a
+    missing program.
 
     The texts of other errors may quote anything, so these errors are named by their class.
     """

@@ -1,4 +1,4 @@
-"""Jobs that run some records of a table again: failed records, or records that a mask left unmasked."""
+"""Builds jobs that run records of a table again: failed records, or records that a mask left unmasked."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from dagster_smt.orchestration.runs.tables_of_ops import TABLES_OF_OPS, run_conf
 
 
 def job_that_runs_again(asset: dg.AssetsDefinition, specs: list[dg.AssetSpec], flag: str, name: str) -> Any:
-    """Returns a job that launches some tables of an asset with a switch of ``window`` turned on.
+    """Returns a job that launches the given tables of an asset with the flag ``window.<flag>`` set.
 
     A job of a partitioned asset needs partitions, and its Launchpad shows no defaults before somebody chooses
     partitions. So for an asset with a partition per topic, the job has a separate op that runs all topics.

@@ -313,7 +313,7 @@ def _struct_class(schema: Schema, form: Format) -> type[msgspec.Struct]:
 
 
 def _transposed(rows: Sequence[Any], width: int) -> Iterable[Any]:
-    """Returns the fields of some structs, one sequence each."""
+    """Returns the fields of the given structs, one sequence per field."""
     if not rows:
         return [[]] * width
     empty = (None,) * width

@@ -105,7 +105,7 @@ def _record(job: ArrowMap) -> Column:
 
 
 def run_left(lane: DataFrame, job: ArrowMap) -> DataFrame:
-    """Returns the rows that the lane has left, after Python has run them.
+    """Returns the rows that the lane left to Python, after Python has run them.
 
     ``lane`` is the lane's result, or the cached result.
     """
@@ -119,7 +119,7 @@ def run_left(lane: DataFrame, job: ArrowMap) -> DataFrame:
 
 
 def with_left(lane: DataFrame, rest: DataFrame) -> DataFrame:
-    """Returns all rows: the rows that the lane ran, and the rows that it left."""
+    """Returns all rows: the rows that the lane ran, and the rows that Python ran."""
     if LEFT_RECORD in lane.columns:
         # Spark moves a filter by status below all stages, where each status contains the previous status twice.
         done = lane.where(f"{LEFT_RECORD} IS NULL").drop(LEFT_RECORD)

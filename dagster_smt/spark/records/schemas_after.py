@@ -32,7 +32,7 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class SchemasAfter:
-    """The schemas of records before and after a chain.
+    """The input schemas and output schemas of a chain.
 
     Attributes:
         before: The schemas of the values before the chain.

@@ -43,7 +43,7 @@ class SubjectPaths:
 
     Attributes:
         paths: The paths, such as ``value.user_id``.
-        key, value: The formats of the sides.
+        key, value: The formats of keys and values.
     """
 
     paths: tuple[str, ...]
@@ -170,7 +170,7 @@ class Erased:
     Attributes:
         kind: The kind of the ids.
         keys: The keys of the hashes.
-        hashes: The hashes of the people, by the id of the key that made them.
+        hashes: The hashes of the people, by the id of the key with which they were computed.
     """
 
     kind: str
@@ -201,7 +201,7 @@ class Erased:
 
 @dataclass(frozen=True)
 class RecordMatch:
-    """A test that tells whether a record names an erased person.
+    """A test that determines whether a record names an erased person.
 
     Attributes:
         paths: The paths at which records name a person.

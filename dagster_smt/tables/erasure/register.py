@@ -34,7 +34,7 @@ class Register:
         """Returns the erased people whose ids have the erasure's kind.
 
         Raises:
-            TableError: SMT755, entries were made with a key that is missing in the key ring.
+            TableError: SMT755, entries were written with a key that is missing from the key ring.
             ConfigError: SMT582, SMT740: a key cannot be read.
         """
         rows = []

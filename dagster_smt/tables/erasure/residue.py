@@ -1,4 +1,4 @@
-"""The residue scan: reads every file of a table, and counts the values of erased people in it.
+"""The residue scan, which reads every file of a table, and counts the values of erased people in these files.
 
 The scan does not ask the table format which files belong to a table. It reads the data files of every version,
 statistics, checkpoints, manifests, change data, and files that no version references, whatever Delta and Iceberg report
@@ -63,7 +63,7 @@ class ResidueScan:
             self.file(files, file)
 
     def file(self, files: Files, file: StoredFile) -> None:
-        """Scans one file, both its path and its content."""
+        """Scans one file: its path and its content."""
         count = self.needles.in_bytes(file.inside.encode(errors="surrogatepass"))
         name = self._name(file)
         try:

@@ -84,7 +84,7 @@ class RowErasure:
         return self.session.createDataFrame(sorted(self.subjects.items()), _SUBJECTS)
 
     def matching(self, paths: Sequence[str]) -> DataFrame:
-        """Returns the rows that name one of the people in some columns."""
+        """Returns the rows in which one of the given columns names one of the people."""
         subjects = self.frame().select("subject")
         rows = self.table.read()
         condition = F.lit(False)
@@ -185,7 +185,7 @@ def erase_records(session: SparkSession, table: LakeTable, match: RecordMatch, p
 
 
 def _delete_records(session: SparkSession, table: LakeTable, records: DataFrame, names: Mapping[str, str]) -> None:
-    """Deletes the rows of some records.
+    """Deletes the rows of the given records.
 
     Args:
         session: The Spark session.

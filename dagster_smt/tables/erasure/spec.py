@@ -110,7 +110,7 @@ def reference_of(key: KeyReference, kind: str, subject: str) -> str:
 
     Args:
         key: The key.
-        kind: The kind of the id. The same id has different references under two kinds.
+        kind: The kind of the id. The same id has different references for two kinds.
         subject: The id.
     """
     secret = key.key().prepared(_PURPOSE, lambda data: derived(data, _PURPOSE))
@@ -119,7 +119,7 @@ def reference_of(key: KeyReference, kind: str, subject: str) -> str:
 
 
 def references(key: KeyReference, kind: str, subjects: Iterable[str]) -> dict[str, str]:
-    """Returns the references of people by their ids."""
+    """Returns the references of the given people, by their ids."""
     return {subject: reference_of(key, kind, subject) for subject in subjects}
 
 

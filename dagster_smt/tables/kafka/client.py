@@ -73,7 +73,7 @@ class _OffsetAnswer:
 
 
 class KafkaClient:
-    """The brokers of some topics.
+    """A client of the brokers of a cluster.
 
     Args:
         topics: The cluster with its options.

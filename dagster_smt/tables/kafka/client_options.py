@@ -21,7 +21,7 @@ _MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI
 
 
 def client_config(options: Mapping[str, str], own: Mapping[str, str], servers: str) -> dict[str, str]:
-    """Returns the configuration of a librdkafka client. It contains secrets: do not show it.
+    """Returns the configuration of a librdkafka client. The configuration contains secrets, so do not show it.
 
     Args:
         options: Options for Kafka's Java clients, without Spark's prefix.

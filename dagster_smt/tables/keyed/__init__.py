@@ -1,1 +1,1 @@
-"""Tables with keys: turns the records of a window into changes of a table's rows."""
+"""Turns the records of a window into changes of the rows in a table with keys."""

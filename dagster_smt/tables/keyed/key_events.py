@@ -120,7 +120,7 @@ def _added_columns(evaluated: DataFrame, keyed: Keyed) -> list[Column]:
 
 
 def events(evaluated: DataFrame, schema: StructType, keyed: Keyed) -> DataFrame:
-    """Returns the events of the records that came through the chain.
+    """Returns the events of the records that passed through the chain.
 
     Args:
         evaluated: The evaluator's columns for these records.

@@ -125,7 +125,7 @@ class DeltaMaintenance:
         return int(self.session.sql(f"DESCRIBE HISTORY {self.name} LIMIT 1").collect()[0].version)
 
     def _removed(self, before: int) -> StepResult:
-        """Returns the numbers that ``VACUUM`` writes to the log. On some file systems, Delta writes none."""
+        """Returns the counts that ``VACUUM`` writes to the log. On some file systems, Delta writes no counts."""
         history = self.session.sql(f"DESCRIBE HISTORY {self.name} LIMIT 20")
         files, size = 0, 0
         notes = history.where(F.col("version") > before).select("operation", "operationMetrics").collect()

@@ -122,8 +122,8 @@ def expire_now(session: SparkSession, table: IcebergTable) -> int:
 
 
 def _before(hours: float) -> str:
-    """Returns the argument that selects everything older. Whole seconds would leave what was created in the current
-    second.
+    """Returns the argument that selects all older snapshots and files. Whole seconds would leave snapshots of the
+    current second.
     """
     moment = datetime.now(timezone.utc) - timedelta(hours=float(hours))
     return f"older_than => TIMESTAMP '{moment:%Y-%m-%d %H:%M:%S.%f}+00:00'"

@@ -30,7 +30,7 @@ _PREFIX = "key_"
 
 @dataclass
 class Proposal:
-    """A possible topic table for some records.
+    """A topic table that is proposed for sampled records.
 
     Attributes:
         topics: The topics whose records were sampled.

@@ -1,4 +1,4 @@
-"""Reads the last records of some topics within a short time. A broker that does not respond is asked only once."""
+"""Reads the last records of the given topics within a short time. A broker that does not respond is asked only once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Proposes types for the fields of some values, with a note for each guess."""
+"""Proposes types for the fields of the given values, with a note for each guess."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable

@@ -38,8 +38,8 @@ def with_registered_columns(proposal: Proposal, samples: Sequence[Sample], url: 
 
 
 def _format_and_schema(value: bytes, url: str) -> tuple[Format, SchemaWithId]:
-    """Asks the registry for an Avro schema, then for a Protobuf schema, because an id does not show the type of its
-    schema.
+    """Asks the registry for an Avro schema, then for a Protobuf schema, because a schema id does not show the schema's
+    type.
     """
     problem: DataError | None = None
     for kind in _KINDS:

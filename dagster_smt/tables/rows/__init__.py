@@ -1,1 +1,1 @@
-"""Rows of topic tables: declared in a statement, read from records, and written back to records."""
+"""Handles rows of topic tables, which are declared in a statement, read from records, and written back to records."""

@@ -54,7 +54,7 @@ _CASTS: dict[tuple[str, Any], Rule] = {
 
 
 class ReadRow(RowTransform):
-    """Make the value a row of a topic table: its columns, from value, key, metadata and headers."""
+    """Replaces the value with a row of the topic table, whose columns come from value, key, metadata and headers."""
 
     purpose = "reading the columns of a topic table"
     form: Format = option("The format of the values.", Format())
@@ -73,7 +73,7 @@ class ReadRow(RowTransform):
 
     @property
     def _compared(self) -> tuple[Column, ...]:
-        """The columns whose values are compared with those of the key. Differences are counted."""
+        """The columns whose values in the value are compared with the values in the key. Differences are counted."""
         if self.row.verify_integrity == "check":
             return self.row.in_both
         return ()

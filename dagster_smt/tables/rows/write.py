@@ -160,7 +160,7 @@ def _is_partition(column: Column) -> bool:
 
 
 def _metadata(column: Column, cell: Cell) -> Expr:
-    """Returns the value of a column as the timestamp or the partition of a record."""
+    """Returns a column's value in the form of a record's timestamp or partition."""
     rule = _RULES[column.origin].get(cell.schema.logical or cell.schema.type.value)
     if rule is None:
         raise refuse(*_other(column.origin, column.name, cell.schema.label))

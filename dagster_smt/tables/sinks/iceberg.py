@@ -361,8 +361,8 @@ class IcebergTable(IcebergStates):
             writer.append()
 
     def _to(self, frame: DataFrame, branch: "_Branch") -> DataFrameWriterV2:
-        """Returns a writer to a branch. It addresses the branch by name, because Iceberg silently ignores the option
-        ``branch``.
+        """Returns a writer to a branch. The writer addresses the branch by name, because Iceberg silently ignores the
+        option ``branch``.
         """
         writer = frame.writeTo(branch.of(self.name))
         if not branch.mark:

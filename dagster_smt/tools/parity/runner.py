@@ -83,7 +83,7 @@ def broken(error: Exception) -> dict[str, Any]:
 
 
 def run_files(paths: Iterable[Path], evaluate: Evaluate = on_python) -> ParityReport:
-    """Runs all cases of some files."""
+    """Runs all cases of the given files."""
     cases = []
     for path in paths:
         cases.extend(parse_cases(path.read_bytes()))

@@ -43,7 +43,7 @@ def _options(case: Case, name: str) -> Iterator[tuple[str, str]]:
 
 
 def _configured(case: Case, changes: Mapping[str, str | None]) -> Case:
-    """Returns a case with some options changed, or left out."""
+    """Returns a case with the given options changed or left out."""
     config = {**case["config"], **changes}
     options = {}
     for key, value in config.items():
