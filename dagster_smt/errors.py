@@ -85,7 +85,7 @@ class TableError(SmtError):
 
 
 class RecordsRejected(SmtError):
-    """The error of failed records under ``errors.tolerance=none``. Nothing has been committed."""
+    """The error for failed records, with the option ``errors.tolerance=none``. Nothing has been committed."""
 
 
 class EngineError(SmtError):
@@ -106,7 +106,7 @@ def data_error(code: str, statement: str, hint: str = "", connect_class: str = D
 
 
 _NOT_OF_A_RECORD = (MemoryError, ImportError, ConfigError, TableError, RecordsRejected, EngineError, ClassError)
-"""The errors that no record is to blame for: errors of a machine, a configuration, an engine or a class."""
+"""The errors that no record has caused: errors of a machine, a configuration, an engine or a class."""
 
 
 def problem_of_record(error: Exception) -> Problem:
@@ -116,7 +116,7 @@ def problem_of_record(error: Exception) -> Problem:
     record.
 
     Raises:
-        Exception: ``error`` itself, if no record is to blame for it.
+        Exception: ``error`` itself, if no record has caused the error.
     """
     if isinstance(error, _NOT_OF_A_RECORD):
         raise error

@@ -27,7 +27,8 @@ def _version(value: object) -> object:
 
 
 def by_syntax(marks: str = ",") -> BeforeValidator:
-    """Returns a validator that splits a list of paths under the path syntax of its class.
+    """Returns a validator that splits a list of paths at the given marks, according to the path syntax of the option's
+    class.
 
     In V2, backticks protect marks. Use the validator on the type of an option in a subclass of ``NestedPaths``.
     """
@@ -66,7 +67,7 @@ class NestedPaths(BaseModel):
     )
 
     def path(self, text: str) -> FieldPath:
-        """Returns a configured path, parsed under the configured syntax."""
+        """Returns a configured path, parsed with the configured syntax."""
         return parse_path(text, self.field_syntax_version)
 
     @property

@@ -29,7 +29,9 @@ def copied(name: str, node: Node, parent: Expr | None, replace_nulls: bool) -> N
 
 
 def validated(node: Node) -> Node:
-    """Returns a struct as a field of another struct. Connect then rejects null in the struct's required fields."""
+    """Returns a struct that is about to become a field of another struct. As in Connect, null in the struct's required
+    fields is then rejected.
+    """
     if not isinstance(node, Group):
         unknown = UNSET in node.marks and node.schema.type is Type.STRUCT
         if unknown:

@@ -46,13 +46,13 @@ class ForeignSettings:
     messages: bool = False
 
     def with_jars(self, jars: Sequence[Any], connect_version: str = "") -> "ForeignSettings":
-        """Returns the settings with additional jars, and with the version of Connect unless it is empty."""
+        """Returns the settings with additional jars, and with ``connect_version`` unless that version is empty."""
         added = tuple(dict.fromkeys((*self.jars, *map(str, jars))))
         return replace(self, jars=added, connect_version=connect_version or self.connect_version)
 
 
 def settings_of(source: Any) -> tuple[ForeignSettings, list[Problem]]:
-    """Returns the settings in the source of a chain, and their problems (SMT026).
+    """Returns the foreign settings in the source of a chain, and the problems of these settings (SMT026).
 
     Properties may contain ``smt.jars``, ``connect.version``, ``engine``, ``stage.process``, ``stage.timeout.ms`` and
     Connect's ``errors.retry.*``. YAML has the same keys next to ``stages``; ``smt_jars`` may be a list.

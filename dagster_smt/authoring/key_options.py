@@ -56,7 +56,9 @@ class Keys(BaseModel):
     key_id: Text = option("The id of the key to write with. If empty, the first key of the ring writes.", "")
 
     _checks: dict[str, str] = PrivateAttr(default_factory=dict)
-    """By id, the check values of the keys in the process that sent these options here. Empty in that process itself."""
+    """Maps the id of each key to its check value in the process that sent these options. Empty in that process
+    itself.
+    """
 
     def __getstate__(self) -> dict[Any, Any]:
         state = BaseModel.__getstate__(self)
@@ -70,7 +72,7 @@ class Keys(BaseModel):
 
     @property
     def use(self) -> str:
-        """The purpose of the keys under these options."""
+        """The purpose of the keys, which may depend on these options."""
         return self.key_use
 
     @property

@@ -1,4 +1,6 @@
-"""Exceptions of a chain to the search for masked values: the fields where such values may stay, and the reason."""
+"""Exceptions that a chain makes to the search for masked values: the fields where such values may stay, and the
+reason.
+"""
 
 import re
 from dataclasses import dataclass
@@ -29,7 +31,9 @@ class MaskException:
         return re.compile("|".join(map(_expression, self.fields)))
 
     def covers(self, place: str) -> bool:
-        """Returns True for a covered field (``value.items[].id``, ``header[0] name``, ``key``, ``topic``)."""
+        """Returns True if the exception covers a field, such as ``value.items[].id``, ``header[0] name``, ``key`` or
+        ``topic``.
+        """
         return self._places.fullmatch(re.sub(r"^header\[\d+\] ", "header.", place)) is not None
 
 

@@ -34,7 +34,9 @@ def literal_text_of(node: Node, embedded: bool = False) -> Expr:
 
 
 def _call(rule: StructText | LiteralStructText, group: Group, texts: list[Expr]) -> Call:
-    """Returns a call with a constant as its first argument, because on Spark a struct argument would be a flag."""
+    """Returns the call of a rule with a constant as its first argument, because Spark would pass a struct argument as a
+    flag.
+    """
     return Call(rule, (_TRUE, group.present or _TRUE, *texts))
 
 

@@ -47,7 +47,7 @@ def split_list(text: str) -> list[str]:
 
 
 class Split(tuple[Any, ...]):
-    """The items of a list that has already been split under the path syntax."""
+    """The items of a list that has already been split according to the path syntax."""
 
     __slots__ = ()
 

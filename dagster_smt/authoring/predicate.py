@@ -32,6 +32,8 @@ class Predicate(Options):
 
     @property
     def reads(self) -> Parts:
-        """The parts of a record that the predicate reads: ``value`` or ``key`` for fields, ``headers``."""
+        """The parts of a record that the predicate reads: ``value`` or ``key`` for their fields, ``headers`` for
+        headers.
+        """
         condition: _Condition = self.condition()
         return condition.reads

@@ -1,4 +1,4 @@
-"""Stages and chains: transforms with an alias, a side and a predicate."""
+"""Stages and chains. A stage is a transform with an alias, a side (key or value) and a predicate."""
 
 import hashlib
 import json
@@ -15,7 +15,9 @@ from dagster_smt.model.record import Side
 
 
 def label_of(cls: type[Transform], side: str) -> str:
-    """Returns a class and its side as a connector's properties spell them, without the package."""
+    """Returns the class name for a side (``key`` or ``value``) as a connector's properties spell it, without the
+    package.
+    """
     if "$" in cls.connect_class:
         return cls.connect_class.rpartition(".")[2]
     return cls.__name__ + (f"${side.capitalize()}" if side else "")
@@ -62,7 +64,7 @@ class Stage:
 
     @property
     def acts_on(self) -> str:
-        """The side to which the null rule applies; empty for a transform that reads neither side."""
+        """The side (key or value) to which the null rule applies; empty for a transform that reads neither side."""
         if self.side:
             return self.side
         reads = self.transform.reads
@@ -73,7 +75,7 @@ class Stage:
 
     @property
     def reads(self) -> tuple[Side, ...]:
-        """The sides whose fields the transform may read."""
+        """The sides (key or value) whose fields the transform may read."""
         reads = self.transform.reads
         sides = []
         for side in SIDES:
@@ -98,7 +100,7 @@ class Chain:
         mask_exceptions: The fields where masked values may stay.
         dead_paths: ``error`` if it is an error when a mask, drop or rename can touch nothing, else ``warn``.
         keeps_key: True if the resulting table has keys, so that runs read each record's key and keep it.
-        keeps_topic: True if the topic after the chain determines the table of a row.
+        keeps_topic: True if the output topic of the chain determines the table of a row.
         foreign: The settings of the stages that run from jars.
 
     The hash does not include the attributes after ``warnings``, because none of them changes a record.

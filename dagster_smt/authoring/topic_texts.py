@@ -10,7 +10,9 @@ from dagster_smt.values.text_rules import Filled, FilledOrNull, Otherwise
 
 
 def needed_topic(origin: str) -> Filled:
-    """Returns the rule that rejects a null or empty topic. Messages name ``origin`` as the origin of the topic."""
+    """Returns the rule that rejects a null or empty topic. Error messages name ``origin`` as the source of the
+    topic.
+    """
     hint = "set skip.missing.or.null=true, or guard the stage with a predicate"
     return Filled("SMT451", f"{origin} is missing, null or empty, but the topic comes from there", hint)
 

@@ -16,8 +16,8 @@ PACKAGE = "org.apache.kafka.connect.transforms."
 NullRule = Literal["pass", "reject", "apply", "wrap", "drop"]
 """The treatment of a null key or value.
 
-``pass``: the stage skips the record. ``apply``: the side stays null, under the new schema. ``reject``: the record
-fails. ``drop``: the record is dropped. ``wrap``: the side becomes something other than null.
+``pass``: the stage skips the record. ``apply``: the key or value stays null and gets the new schema. ``reject``: the
+record fails. ``drop``: the record is dropped. ``wrap``: the key or value becomes something other than null.
 """
 Part = Literal["key", "value", "metadata", "timestamp_type", "leader_epoch", "headers", "timestamp", "partition"]
 """A part of a record that a stage may read or write.
@@ -61,7 +61,7 @@ class Entry:
         action: One of ``model.report.ACTIONS``.
         path: The path, as configured.
         target: The new name, type or place.
-        side: The side, if it is not the side of the stage.
+        side: The side (key, value, headers or topic), if it is not the side of the stage.
         explicit: True if the user configured the field with ``path``. A path without any match then causes a warning.
     """
 
@@ -104,7 +104,8 @@ class Planning:
         missing: The configured paths that the schema does not have.
         matches: By number of ledger entry, the fields that a pattern path matches.
         variant: The result of ``CodeTransform.variant`` for the record; None if only schemas are known.
-        free: The sides that are not null but have no schema. A transform that reads such a side is rejected.
+        free: The sides (key or value) that are not null but have no schema. A transform that reads such a side is
+            rejected.
     """
 
     record: PlanRecord
@@ -117,19 +118,19 @@ class Planning:
     free: frozenset[Side] = frozenset()
 
     def side_of(self, record: PlanRecord) -> Node:
-        """Returns the node of the stage's side. The record must have this side."""
+        """Returns the node of the key or value on which the stage acts. The record must have this key or value."""
         node = record.key if self.side == "key" else record.value
         assert node is not None, "the null rule handles a side that is null in all records"
         return node
 
     def with_side(self, record: PlanRecord, node: Node) -> PlanRecord:
-        """Returns a record with another node as the stage's side."""
+        """Returns a record in which the given node replaces the key or value on which the stage acts."""
         if self.side == "key":
             return replace(record, key=node)
         return replace(record, value=node)
 
     def miss(self, path: str, known: tuple[str, ...], asked: str = "") -> None:
-        """Reports that no record of this schema has a configured field.
+        """Notes that no record of this schema has a configured field.
 
         Args:
             path: The path as configured.
@@ -139,12 +140,12 @@ class Planning:
         self.missing.append(Missing(path, known, asked or path))
 
     def match(self, effect: int, routes: tuple[str, ...]) -> None:
-        """Reports the fields of the schema that an effect's path matches."""
+        """Notes the fields of the schema that an effect's path matches."""
         number = self.first + effect
         self.matches[number] = tuple(dict.fromkeys((*self.matches.get(number, ()), *routes)))
 
     def touch(self, effect: int, when: Expr | None = None) -> None:
-        """Reports that an effect happens, in records for which ``when`` is not null."""
+        """Notes that an effect happens in records for which ``when`` is not null."""
         self.touches.append(Touch(self.first + effect, when))
 
 
@@ -174,13 +175,13 @@ class Transform(Options):
     plugin: ClassVar[str] = "transform"
     sided: ClassVar[bool] = True
     purpose: ClassVar[str] = ""
-    """The purpose, as worded in messages: ``only a struct can be used for [mask fields]``."""
+    """The purpose of the transform, as worded in messages: ``only a struct can be used for [mask fields]``."""
     null: ClassVar[NullRule] = "apply"
     """The treatment of a null key or value. If it depends on options, the class overrides ``on_null``."""
     examples: ClassVar[tuple[Example, ...]] = ()
 
     def on_null(self) -> NullRule:
-        """Returns the treatment of a null key or value under these options."""
+        """Returns the treatment of a null key or value, according to the options."""
         return self.null
 
     def effects(self) -> tuple[Any, ...]:
@@ -193,7 +194,7 @@ class Transform(Options):
 
     @property
     def reads(self) -> Parts:
-        """The parts that the transform reads besides its side.
+        """The parts that the transform reads besides its side (key or value).
 
         If it reads both sides, the null rule applies to the value.
         """
@@ -210,7 +211,8 @@ class Transform(Options):
 
 
 def null_side(transform: Transform, record: PlanRecord) -> PlanRecord:
-    """Returns the result of the null rule for a record whose side is null in every record and has no schema.
+    """Returns the result of the null rule for a record whose key or value (the stage's side) is null in every record
+    and has no schema.
 
     Raises:
         PlanError: The null rule rejects null.

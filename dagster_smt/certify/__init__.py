@@ -5,8 +5,8 @@
 | ``chain_pair`` | the two chains: ours, and the same stages in the classes of Connect and of vendors |
 | ``reading`` | reads the sample records for both chains |
 | ``stepwise`` | the results of a chain after each stage |
-| ``compared_ways`` | the ways that a certificate compares, and the Python evaluator as such a way |
-| ``spark_ways`` | the ways that need a Spark session |
+| ``compared_ways`` | the execution paths (ways) that a certificate compares, and the Python evaluator as one of them |
+| ``spark_ways`` | the execution paths that need a Spark session |
 | ``column_types`` | comparison of the types of Spark's columns with the schemas of Connect's results |
 | ``difference_places`` | the first location in which two results differ, without values |
 | ``certificate`` | the findings, the verdict and the JSON |

@@ -34,12 +34,12 @@ class CertifiedStage:
 
 @dataclass(frozen=True)
 class CertifiedWay:
-    """A way in which this package evaluates the records.
+    """An execution path (way) by which this package evaluates the records.
 
     Attributes:
-        name: The name of the way in reports.
-        records: The number of records that were evaluated in this way.
-        why_not: The reason why no record was evaluated in this way; empty if records were.
+        name: The name of the execution path in reports.
+        records: The number of records that were evaluated on this path.
+        why_not: The reason why no record was evaluated on this path; empty if there were such records.
     """
 
     name: str
@@ -49,10 +49,10 @@ class CertifiedWay:
 
 @dataclass(frozen=True)
 class Finding:
-    """Records that differ from Connect's in the same way, from the same stage on, for the same reason.
+    """Records that differ from Connect's on the same execution path, from the same stage on, for the same reason.
 
     Attributes:
-        way: The name of the way.
+        way: The name of the execution path.
         stage: The index of the stage after which the records first differ; ``READING`` for the converters.
         decision: The id of the intended difference, such as ``D5``; empty if no rule explains the difference.
         records: The number of records.
@@ -96,7 +96,7 @@ class Certificate:
         refused: The number of records that the converters reject.
         skipped: The number of messages that contain no row.
         stages: The stages.
-        ways: The ways.
+        ways: The execution paths.
         findings: The differences, in the order of the stages.
         warnings: Warnings about options that Connect's classes do not know.
     """
@@ -122,8 +122,9 @@ class Certificate:
 
     @property
     def different(self) -> int:
-        """The number of records whose results differ without a reason. If there are several ways, the largest of their
-        numbers."""
+        """The number of records whose results differ without a reason. If there are several execution paths, the
+        largest of their numbers.
+        """
         by_way: dict[str, int] = {}
         for finding in self.findings:
             if not finding.decision:

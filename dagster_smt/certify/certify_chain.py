@@ -18,7 +18,7 @@ from dagster_smt.model.topics.format import Format
 from dagster_smt.values.json.lazy import make_room
 
 MoreWays = Callable[[ChainComparison], Iterable[ComparedWay | AbsentWay]]
-"""Returns the ways other than the Python evaluator."""
+"""Returns the execution paths (ways) other than the Python evaluator."""
 
 
 def certify(
@@ -36,9 +36,9 @@ def certify(
     Args:
         chain: The chain. ``chain.foreign`` names the jars and the version of Connect.
         samples: The records.
-        key, value: The formats of the sides: strings and JSON by default.
+        key, value: The formats of keys and values: strings and JSON by default.
         name: The name of the chain in the certificate.
-        more_ways: Returns the ways other than the Python evaluator.
+        more_ways: Returns the execution paths other than the Python evaluator.
         show_values: True to include values of records in the certificate.
 
     Raises:

@@ -24,11 +24,11 @@ PART = "type of a column"
 
 @dataclass
 class _Group:
-    """Records with the same schemas before the chain.
+    """Records with the same input schemas.
 
     Attributes:
         numbers: The records.
-        results: The schemas of the records' values after the chain in Connect.
+        results: The output schemas of the records' values in Connect.
     """
 
     numbers: list[int] = field(default_factory=list)
@@ -38,8 +38,8 @@ class _Group:
 def type_findings(session: SparkSession, comparison: ChainComparison, way: str) -> Iterator[Finding]:
     """Yields a finding for each group of records whose columns have a different type than Connect's schema requires.
 
-    A group is compared only if the values of its records have a schema before and after the chain, and if Connect gives
-    all of them the same schema. The columns of several schemas are merged, which Connect does not do.
+    A group is compared only if the values of its records have an input schema and an output schema, and if Connect
+    gives all of them the same output schema. The columns of several schemas are merged, which Connect does not do.
     """
     for (key, value), group in _groups(comparison).items():
         if len(group.results) != 1:
@@ -74,7 +74,7 @@ def _groups(comparison: ChainComparison) -> dict[tuple[Schema | None, Schema], _
 
 
 def _schema_after(comparison: ChainComparison, result: Result) -> Schema | None:
-    """Returns the schema of a value after the chain; None if the value has no schema or is not a struct."""
+    """Returns the output schema of a value; None if the value has no schema or is not a struct."""
     datum = result["record"]["value"] if "record" in result else None
     if "envelope" not in (datum or {}):
         return None

@@ -32,7 +32,7 @@ class ChainComparison:
         python: The results of the Python evaluator, by stage.
         without: The results of the Python evaluator without the options that Connect's classes ignore; None if the
             chain has no such option.
-        show_values: True if places contain values.
+        show_values: True if the locations of differences contain values.
         findings: The differences so far.
     """
 
@@ -64,7 +64,9 @@ class ChainComparison:
         }
 
     def add(self, way: ComparedWay) -> CertifiedWay:
-        """Compares a way, and returns its line in the certificate. The differences are added to ``findings``."""
+        """Compares the results of an execution path with Connect's, and returns the path's line in the certificate. The
+        differences are added to ``findings``.
+        """
         last = way.after(len(self.connect))
         records = sum(result is not None for result in last)
         verdicts = StageJudge(self, len(self.connect)).verdicts(last)
@@ -151,8 +153,9 @@ class StageJudge:
         return Judge(self.comparison.case_of(self.comparison.pair.without, self.stages))
 
     def verdicts(self, results: Sequence[Result | None]) -> list[str]:
-        """Returns the verdict on each record. A record without a result was evaluated in a different way, and is
-        treated as equal."""
+        """Returns the verdict on each record. A record without a result was evaluated on a different path, and is
+        treated as equal.
+        """
         verdicts = []
         for number, (want, got) in enumerate(zip(self.comparison.connect[self.stages - 1], results, strict=True)):
             if got is None or want == got or not result_difference(want, got):

@@ -43,7 +43,7 @@ class Reader:
 
     Args:
         chain: Our chain; it determines whether keys are decoded.
-        key, value: The formats of the sides.
+        key, value: The formats of keys and values.
 
     Raises:
         ConfigError: SMT970 if the format turns one record into several rows.
@@ -113,7 +113,7 @@ class Reader:
 
 
 def raw_case(sample: Sample, key: Format, value: Format) -> Case:
-    """Returns a rejected record in the form of the judge. Its sides are the bytes as strings."""
+    """Returns a rejected record in the form of the judge. Its key and value are the original bytes as strings."""
     case: Case = {"topic": sample.topic, "partition": sample.partition, "offset": sample.offset, "headers": []}
     case |= {"timestamp": sample.timestamp, "timestampType": "CreateTime", "kind": "sink"}
     for side, form, data in (("key", key, sample.key), ("value", value, sample.value)):

@@ -17,7 +17,7 @@ WAY = "converters"
 _NO_TIME = -(2**63)
 _CREATE_TIME = 1
 _COERCED = {"SMT401", "SMT411", "SMT412", "SMT414", "SMT416", "SMT417", "SMT405"}
-"""The problems of values that Connect coerces to another type (D5)."""
+"""The codes of problems with values that Connect coerces to a different type (D5)."""
 _READS, _REFUSES = "a record", "a record that no converter reads"
 
 
@@ -75,7 +75,7 @@ def _is_coerced(reader: Reader, sample: Sample, problem: Problem, side: str) -> 
 
 
 def refused_by_connect(pair: ChainPair, samples: Sequence[Sample], key: str, value: str) -> dict[int, str]:
-    """Returns the sides that Connect's own converters reject, by the position of the record.
+    """Returns the sides (key or value) that Connect's own converters reject, by the position of the record.
 
     Args:
         pair: The chains.

@@ -1,5 +1,6 @@
-"""The ways that need a Spark session: records in the JVM lane, and columns that are parsed by the JVM lane or by
-Python."""
+"""The execution paths (ways) that need a Spark session: records in the JVM lane, and columns that are parsed by the JVM
+lane or by Python.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -76,7 +77,7 @@ def _bytes(data: Any) -> bytes | None:
 
 
 def spark_ways(session: SparkSession) -> Callable[[ChainComparison], Iterator[ComparedWay | AbsentWay]]:
-    """Returns a function that returns Spark's ways for a comparison."""
+    """Returns a function that returns Spark's execution paths for a comparison."""
     return lambda comparison: _ways(session, comparison)
 
 
@@ -100,7 +101,7 @@ def _ways(session: SparkSession, comparison: ChainComparison) -> Iterator[Compar
 class _Columns:
     """The results of Spark's columns.
 
-    Records without a schema, and records that the lane leaves, have the result None.
+    Records without a schema, and records that the lane leaves to Python, have the result None.
     """
 
     def __init__(self, session: SparkSession, comparison: ChainComparison, lane: bool):
@@ -125,7 +126,7 @@ def _broken(exception: str) -> Any:
 
 
 def _records(session: SparkSession, comparison: ChainComparison) -> ComparedWay | AbsentWay:
-    """Returns the way through the JVM lane, or the reason why it cannot evaluate the records."""
+    """Returns the execution path through the JVM lane, or the reason why the lane cannot evaluate the records."""
     if not has_lane(session):
         return AbsentWay(RECORDS_IN_JVM.name, _NO_LANE)
     ways: list[Way] = []

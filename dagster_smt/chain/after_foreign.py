@@ -1,4 +1,4 @@
-"""Builds the plan of a chain with foreign stages from the schemas that the records have after the chain."""
+"""Builds the plan of a chain with foreign stages from the output schemas of the records."""
 
 from collections.abc import Sequence
 
@@ -15,17 +15,17 @@ from dagster_smt.model.schema import Schema
 def plan_after(
     chain: Chain, before: Sequence[Schema], forms: Sequence[Form], topics: Sequence[str], last: RunReport | None = None
 ) -> Plan:
-    """Returns one plan for all schemas that records have after a chain. Its columns have no known sources.
+    """Returns one plan for all output schemas of a chain. The sources of its columns are not known.
 
     Args:
         chain: The chain.
-        before: The schemas of the values before the chain.
-        forms: The schemas after the chain. Their order determines the order of the columns.
+        before: The input schemas of the values.
+        forms: The output schemas. Their order determines the order of the columns.
         topics: The topics of the records.
         last: The report of the last run. Its columns are used if these records have no columns.
 
     Raises:
-        PlanError: SMT216 if no record has a schema after the chain.
+        PlanError: SMT216 if no record has an output schema.
     """
     entries = ledger_entries(chain)
     if not forms and last is not None and last.after is not None:

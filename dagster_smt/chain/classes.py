@@ -1,4 +1,6 @@
-"""Finds the transform or predicate for a class name in a chain, or the problem of a name without a class."""
+"""Finds the transform or predicate for a class name in a chain. For a name without a class, finds the problem to
+report.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -101,7 +101,7 @@ def _patterns(stage: Stage, effects: Sequence[Entry]) -> Iterator[Problem]:
 
 
 def _in_schema(plan: Plan) -> Iterator[Problem]:
-    """Yields the problems of effects that touch nothing in any step in which their stage acts."""
+    """Yields the problems of effects that touch nothing, in any of the steps in which their stage acts."""
     for first, (index, stage) in zip(first_entries(plan.chain), enumerate(plan.chain.stages), strict=True):
         acting = []
         for step in plan.steps:

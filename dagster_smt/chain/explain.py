@@ -41,7 +41,7 @@ def _input(plan: Plan) -> list[str]:
 
 
 def _guard(stage: Stage) -> str:
-    """Returns the predicate of a stage, for the end of the stage's line."""
+    """Returns the text about a stage's predicate, for the end of the stage's line."""
     if stage.predicate is None:
         return ""
     if stage.negate:

@@ -1,4 +1,6 @@
-"""Finds the classes of a chain that run from jars: the classes of ``smt_jars``, or all with ``engine: connect``."""
+"""Finds the classes of a chain that run from jars: the classes in ``smt_jars``, or all classes with
+``engine: connect``.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -94,7 +96,7 @@ def absolute_entries(entries: Iterable[str], base: Path) -> list[str]:
 
 
 def foreign_plugin(plugin: str, name: str, options: Mapping[str, Any]) -> Options:
-    """Returns a foreign ``transform`` or ``predicate`` of a class, with its options as strings."""
+    """Returns the foreign ``transform`` or ``predicate`` for a class name, with its options as strings."""
     texts = option_texts(options)
     if plugin == "transform":
         return foreign_transform(name, texts)

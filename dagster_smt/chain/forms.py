@@ -77,12 +77,12 @@ FORM = "f"
 class FormsPlan(Plan):
     """A plan for many tables. Rows of different schemas stay apart, because no table has rows of all schemas.
 
-    ``rows`` is a struct with one field for each schema that values have after the chain; a row fills one of them.
+    ``rows`` is a struct with one field for each output schema of values. Each row fills one of these fields.
     """
 
     @cached_property
     def values_after(self) -> tuple[Schema, ...]:
-        """The schemas of values after the chain."""
+        """The output schemas of values."""
         schemas = []
         for record in self.results.values():
             if record.value is not None:
@@ -91,7 +91,7 @@ class FormsPlan(Plan):
 
     @cached_property
     def keys_after(self) -> tuple[Schema, ...]:
-        """The schemas of keys after the chain."""
+        """The output schemas of keys."""
         schemas = []
         for record in self.results.values():
             if record.key is not None:
@@ -122,7 +122,7 @@ class FormsPlan(Plan):
         """Returns the plan of one table.
 
         Args:
-            values, keys: The numbers of the schemas that the table's records have after the chain.
+            values, keys: The numbers of the output schemas of the table's records.
             last: The report of the table's last commit. Its columns are used if no record has columns.
         """
         schemas = {self.values_after[number] for number in values}
@@ -158,7 +158,7 @@ def plan_forms(
     topics: Sequence[str] = (),
     last: RunReport | None = None,
 ) -> Plan:
-    """Returns one plan for records of several forms. A form that the chain rejects does not stop the other forms.
+    """Returns one plan for records of several forms. If the chain rejects one form, the other forms are still planned.
 
     Args:
         chain: The chain.
@@ -168,7 +168,7 @@ def plan_forms(
 
     Returns:
         A plan without steps. Its ``after`` raises PlanError if a field has two types, unless the chain keeps topics: in
-            that case the forms of different tables stay apart.
+        that case the forms of different tables stay apart.
 
     Raises:
         PlanError: SMT212 if there is no form, or the chain rejects every form.

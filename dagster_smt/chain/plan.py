@@ -42,7 +42,8 @@ class StagePlan:
         failure: The reason why no record can pass.
         missing: Configured paths that the schema does not have.
         matches: By the number of a ledger entry, the fields that its pattern path matches.
-        guarded: True if the stage skips records whose side is null, and changes more than that side.
+        guarded: True if the stage skips records whose key or value (the stage's side) is null, and changes more than
+            that side of other records.
         undecided: True if the predicate fails. Records with a null side then also fail.
     """
 
@@ -61,8 +62,8 @@ class StagePlan:
     def spares(self) -> PlanRecord | None:
         """The record that passes a stage that rejects all other records.
 
-        The side of this record is null, and the transform leaves a null key or value as it is. None if no record
-        passes.
+        The key or value on which the stage acts is null in this record, and the transform leaves it as it is. None if
+        no record passes.
         """
         side = self.stage.acts_on
         if (
@@ -114,12 +115,12 @@ class Plan:
 
     Attributes:
         chain: The chain.
-        key, value: The input schemas; None if the side is absent or schemaless.
+        key, value: The input schemas; None if the key or value is absent or schemaless.
         typed: True if the records have a schema.
         topics: The topics of the records, if known.
         steps: The stage plans in order, with several for one stage if there are variants. Empty if the records are
             schemaless.
-        results: The record after the chain, for each remaining variant.
+        results: The output record, for each remaining variant.
         entries: The ledger entries, numbered by position.
         warnings: Warnings about fields that no record can have, and other warnings.
         refused: The reasons why no record can pass the chain; empty if some records can.
@@ -138,13 +139,14 @@ class Plan:
 
     @property
     def before(self) -> Schema | None:
-        """The schema of the value before the chain."""
+        """The input schema of the value."""
         return self.value
 
     @cached_property
     def after(self) -> Schema | None:
-        """The schema of the value after the chain, with the fields of all variants merged by name; None if the value is
-        schemaless."""
+        """The output schema of the value, with the fields of all variants merged by name; None if the value is
+        schemaless.
+        """
         from dagster_smt.chain.schema_merge import merged_schema
 
         if self.typed:
@@ -157,7 +159,7 @@ class Plan:
 
     @cached_property
     def key_after(self) -> Schema | None:
-        """The schema of the key after the chain, with all variants merged by name; None if no key has a schema."""
+        """The output schema of the key, with the fields of all variants merged by name; None if no key has a schema."""
         from dagster_smt.chain.schema_merge import merged_schema
 
         schemas = []
@@ -272,11 +274,11 @@ def input_record(
     """Returns the symbolic record before a chain or a stage.
 
     Args:
-        key, value: The schemas of the sides; None if a side is absent or schemaless.
+        key, value: The schemas; None if the key or value is absent or schemaless.
         topics: The topics of the records, if known.
         kind: ``sink`` or ``source``.
-        nullable: True if sides can be null although their schema requires a value.
-        marks: The marks that earlier stages have set on the sides.
+        nullable: True if the key or value can be null although its schema requires a value.
+        marks: The marks that earlier stages have set on the key or value.
     """
     topic: Expr = Const(topics[0], STRING) if len(topics) == 1 else Ref(("topic",))
     return PlanRecord(
@@ -328,11 +330,11 @@ def plan_stage(
         stage, index: The stage and its position.
         record: The record before the stage.
         first: Number of the stage's first ledger entry.
-        free: The sides that are not null, but have no schema.
+        free: The sides (key or value) that are not null, but have no schema.
         variant: The result of ``CodeTransform.variant`` for a real record; None if only schemas are known.
 
     Raises:
-        ClassError: The transform or predicate reads a side that its class does not declare.
+        ClassError: The transform or predicate reads a key or value that its class does not declare.
     """
     try:
         test = plan_test(stage.predicate, record) if stage.predicate else True
@@ -360,7 +362,9 @@ def _failure(stage: Stage, error: PlanError | DataError) -> Problem:
 
 
 def _is_guarded(stage: Stage, before: PlanRecord, after: PlanRecord) -> bool:
-    """Returns True if the stage skips records with a null side, and changes more than that side of other records."""
+    """Returns True if the stage skips records with a null key or value (its side), but changes more than this side of
+    all other records.
+    """
     if stage.side or not stage.acts_on or stage.transform.on_null() != "pass":
         return False
     same = replace(after, touched=before.touched, **{stage.acts_on: getattr(before, stage.acts_on)})
@@ -368,7 +372,7 @@ def _is_guarded(stage: Stage, before: PlanRecord, after: PlanRecord) -> bool:
 
 
 def plan_test(predicate: Predicate, record: PlanRecord) -> Expr | bool:
-    """Returns the condition of a predicate. A predicate on a side is false if that side is null."""
+    """Returns the condition of a predicate. A predicate on the key or value is false if that key or value is null."""
     name, reads = type(predicate).__name__, predicate.reads
     first_side = None
     for side in SIDES:
@@ -394,7 +398,7 @@ def plan_test(predicate: Predicate, record: PlanRecord) -> Expr | bool:
 
 
 def _unseen(stage: Stage, free: Collection[Side]) -> dict[Side, ClassError | PlanError]:
-    """Returns the error for each side that the transform of a stage must not read."""
+    """Returns the error for each side (key or value) that the transform of a stage must not read."""
     errors: dict[Side, ClassError | PlanError] = {}
     for side in SIDES:
         if side not in stage.reads:
@@ -522,7 +526,7 @@ class _Fold:
                 raise UnsupportedError(Problem("SMT901", stage.place, statement, hint))
 
     def _step(self, variant: int, plan: StagePlan) -> dict[int, PlanRecord]:
-        """Adds the step of one variant, and returns the variants that follow from it."""
+        """Adds the step of one variant, and returns the variants that result from this step."""
         if plan.condition is False:
             self.steps.append(Step(variant, plan, None, variant))
             return {variant: plan.before}
@@ -600,7 +604,7 @@ def missing_problem(stage: Stage, miss: Missing) -> Problem:
 
 
 def _spares_nulls(plan: StagePlan) -> bool:
-    """Returns True if a stage acts exactly on records whose side is not null.
+    """Returns True if a stage acts exactly on the records whose key or value (the stage's side) is not null.
 
     A null side has no schema (difference D6), so the records that the stage skips need no variant of their own.
     """
@@ -617,7 +621,7 @@ def _spares_nulls(plan: StagePlan) -> bool:
 
 
 def _nullable(record: PlanRecord, side: str) -> PlanRecord:
-    """Returns the record after marking a side as nullable."""
+    """Returns the record with its key or value (the given side) marked as nullable."""
     if side == "key":
         return replace(record, key=record.key and replace(record.key, nullable=True))
     return replace(record, value=record.value and replace(record.value, nullable=True))

@@ -14,8 +14,9 @@ _RANGE = re.compile(r"([\[(])([\d.]*),([\d.]*)([\])])")
 
 
 def version_problems(text: object, place: str) -> list[Problem]:
-    """Returns a problem if a version, or a range such as ``[4.0,5.0)``, does not include our version; ``latest`` is
-    also accepted as a version."""
+    """Returns a problem if ``text``, a version or a range such as ``[4.0,5.0)``, does not include our version.
+    ``latest`` is also accepted.
+    """
     if text is None or _admits(trim(str(text))):
         return []
     statement = f"the chain requires version {text}, but results here are those of Kafka {KAFKA}"

@@ -1,4 +1,4 @@
-"""The transforms and predicates that chains can use: our own, and those of installed packages (entry points)."""
+"""The transforms and predicates that chains can use: our own, and those from installed packages (entry points)."""
 
 import pkgutil
 from collections.abc import Iterator

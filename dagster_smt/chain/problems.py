@@ -29,7 +29,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
 
 def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
-    """Returns the known names that are similar to an unknown name, or ``otherwise`` if no name is similar."""
+    """Returns the known names that are similar to an unknown name, or ``otherwise`` if no known name is similar."""
     names = {}
     for n in known:
         names[n.lower()] = n
@@ -86,8 +86,8 @@ def build(
 
     Returns:
         The object (None if an option is wrong), the problems, and the warnings. If ``lenient``, unknown options are
-            warnings, because Kafka ignores them. Options of older versions of Kafka are accepted with a warning, except
-            if ``as_kafka``, because Kafka now ignores them.
+        warnings, because Kafka ignores them. Options of older versions of Kafka are accepted with a warning, except if
+        ``as_kafka``, because Kafka now ignores them.
     """
     options, renamed = (options, []) if as_kafka else _todays(cls, options, place)
     unknown = []
@@ -110,7 +110,7 @@ def build(
 
 
 def _todays(cls: type[Options], options: dict[str, Any], place: str) -> tuple[dict[str, Any], list[Problem]]:
-    """Returns the options under their present keys.
+    """Returns the options with their present keys.
 
     If a chain has both keys, the present key wins, as it did in Kafka.
     """

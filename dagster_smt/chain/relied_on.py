@@ -49,9 +49,9 @@ def less_hidden(chain: Chain, defined: Chain) -> tuple[LedgerEntry, ...]:
 
     A mask without its former predicate hides at least as much as before, so the result does not contain the mask. The
     same holds for a drop, and for a constant in place of a mask that leaves a part of the value. Paths are compared as
-    strings: if the chain hides the same fields under different paths, the result contains the masks of the definition.
-    If the chain opens encrypted values or tokens, and the definition's chain does not, the result contains all
-    encryptions of the definition.
+    strings: if the chain hides the same fields but names them by different paths, the result contains the masks of the
+    definition. If the chain opens encrypted values or tokens, and the definition's chain does not, the result contains
+    all encryptions of the definition.
     """
     present = set()
     for _, target, form, _ in _hidden(chain):
@@ -100,7 +100,7 @@ def _has_rule(stage: Stage, protection: Protection) -> bool:
 
 
 def _form_of(stage: Stage) -> str:
-    """Returns how a stage masks: ``WHOLLY``, or its class, and for strings also its options."""
+    """Describes how a stage masks: returns ``WHOLLY``, or the class of the stage, and for strings also its options."""
     masks = []
     for e in stage.transform.effects():
         if isinstance(e, Change) and e.action == "masked":

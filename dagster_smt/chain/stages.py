@@ -226,7 +226,8 @@ def _name_predicates(drafts: Sequence[StageDraft]) -> list[Problem]:
 def assemble(
     drafts: Sequence[StageDraft], lenient: bool, as_kafka: bool = False, foreign: ForeignClasses | None = None
 ) -> tuple[Chain, list[Problem]]:
-    """Returns the chain of some drafts, and its problems. Use the chain only if there are no problems.
+    """Returns the chain that the drafts describe, and the problems of the drafts. Use the chain only if there are no
+    problems.
 
     Args:
         drafts: The stages as written.

@@ -16,11 +16,11 @@ class Code:
 
     Attributes:
         entries: The ledger entries that the code may write.
-        reads: The parts of a record that the code reads in addition to the stage's side. Reading a side that is not
-            listed raises SMT910.
+        reads: The parts of a record that the code reads in addition to the stage's side. Reading a key or value that is
+            not listed raises SMT910.
         writes: The parts that the code sets: ``timestamp`` or ``partition`` of the record.
-        java: The name and the parameters of the Java effect that does the same to sides without a schema. None if the
-            JVM lane has no such effect.
+        java: The name and the parameters of the Java effect that does the same to a key or value without a schema. None
+            if the JVM lane has no such effect.
     """
 
     entries: tuple[Entry, ...] = ()
@@ -41,7 +41,7 @@ class CodeTransform(Transform):
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         """Returns the record after the stage.
 
-        A side is null in every record only if the null rule is ``apply`` or ``wrap``.
+        The key or value may be null in every record, but only if the null rule is ``apply`` or ``wrap``.
 
         Raises:
             PlanError: No record of these schemas can pass the stage.
@@ -49,7 +49,8 @@ class CodeTransform(Transform):
         raise NotImplementedError
 
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
-        """Returns a function of a side without a schema and the record. The function returns the new side.
+        """Returns a function of two arguments: a key or value without a schema, and the record. The function returns
+        the new key or value.
 
         The value is lazily decoded JSON (``values.lazy``), and the function may change it in place. If the function
         puts a part in two places of the record, it must copy the part (``values.lazy.copied``). In a transform without
@@ -66,7 +67,7 @@ class CodeTransform(Transform):
 
         The Python evaluator makes a plan for each such value. ``plan_record`` reads the value from
         ``Planning.variant``, which is None for a plan of columns, where only schemas are known. Only transforms that
-        act on a side have variants.
+        act on the key or value have variants.
         """
         return None
 
@@ -88,5 +89,7 @@ class CodePredicate(Predicate):
         raise NotImplementedError
 
     def schemaless(self) -> Callable[[Record], bool]:
-        """Returns the test of a record whose side has no schema and is not null. The side is lazily decoded."""
+        """Returns the test of a record whose value (the side) has no schema and is not null. The value is lazily
+        decoded.
+        """
         raise NotImplementedError

@@ -2,7 +2,7 @@
 
 Three modules read conditions: planning (``conditions_on_plan``), Python functions for records without a schema
 (``conditions_on_values``), and push-down (``passing``). In a predicate, a condition on fields tests the value; in
-``Reject``, it tests the side of the stage.
+``Reject``, it tests the key or value on which the stage acts.
 """
 
 from dataclasses import dataclass

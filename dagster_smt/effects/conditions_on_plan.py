@@ -32,8 +32,8 @@ def plan_condition(condition: Condition, record: PlanRecord, at: Planning, purpo
 
     Args:
         condition: The condition.
-        record: The record. The side that the condition tests is not null in every record.
-        at: Has the side whose fields the condition tests, and collects missing fields.
+        record: The record. The key or value that the condition tests is not null in at least some records.
+        at: Contains the side (key or value) whose fields the condition tests, and collects missing fields.
         purpose: The purpose of the stage, as in messages.
 
     Raises:

@@ -36,7 +36,7 @@ class _Effect:
 
     @property
     def reads(self) -> Parts:
-        """The parts of a record that the effect reads, besides the stage's side and the topic.
+        """The parts of a record that the effect reads, besides the key or value of the stage and the topic.
 
         An effect that adds headers also reads them.
         """
@@ -336,7 +336,7 @@ class Reject(_Effect):
 
     Attributes:
         condition: The condition. If it is ``NullValue``, the null rule applies.
-        side: For a transform without sides: the side whose fields the condition reads.
+        side: For a transform without sides: ``key`` or ``value``, whose fields the condition reads.
     """
 
     condition: Condition
@@ -570,7 +570,7 @@ def only(effects: Iterable[Effect], kind: type[_E]) -> tuple[_E, ...]:
 
 
 def numbered(effects: tuple[Effect, ...]) -> list[tuple[int, Effect]]:
-    """Returns the effects, each with the number of its first entry among the transform's ledger entries."""
+    """Returns each effect with the number of its first entry among the transform's ledger entries."""
     pairs = []
     first = 0
     for effect in effects:

@@ -44,7 +44,7 @@ class FieldRule:
 
     @property
     def protection(self) -> Protection:
-        """Whether the rule seals values with a key or opens sealed values."""
+        """Returns whether the rule seals values with a key, opens sealed values, or does neither."""
         return ""
 
     @property

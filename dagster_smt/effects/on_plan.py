@@ -64,7 +64,7 @@ class Settings:
 
 
 def plan_on_side(effects: tuple[Effect, ...], node: Node, at: Planning, settings: Settings) -> Node:
-    """Returns a key or value after effects that change nothing else.
+    """Returns a key or value after effects that change only this key or value.
 
     Args:
         effects: The effects, of one family.
@@ -163,7 +163,7 @@ def _change_entries(changes: tuple[Change, ...], node: Cell, at: Planning) -> Ce
 def _restructure(effects: tuple[Effect, ...], node: Node, at: Planning, settings: Settings) -> Node:
     """Drops fields, then keeps fields, then renames fields. All paths refer to the schema before the transform.
 
-    In Kafka a dropped field can return under a new name; here it cannot (difference D2).
+    In Kafka a dropped field can reappear with a new name; here it cannot (difference D2).
     """
     group = struct_of(node, settings.purpose)
 

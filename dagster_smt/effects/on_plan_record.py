@@ -1,4 +1,4 @@
-"""Applies effects to a symbolic record: to one side (``on_plan``), or to topic, headers, timestamp and key."""
+"""Applies effects to a symbolic record: to its key or value (``on_plan``), or to topic, headers, timestamp and key."""
 
 from dataclasses import replace
 from typing import Literal
@@ -127,7 +127,7 @@ def _timestamp_field(effect: SetTimestamp, node: Node, purpose: str) -> Node:
 
 
 def _nullify(effect: Nullify, record: PlanRecord, at: Planning) -> PlanRecord:
-    """Returns the record with a null side.
+    """Returns the record with a null key or value.
 
     The null keeps a type even under ``nullify``, because every column has a type.
     """

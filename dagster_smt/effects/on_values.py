@@ -65,7 +65,7 @@ def function_on_side(effects: tuple[Effect, ...], bits: tuple[int, ...], purpose
 
 
 def act_of(rule: FieldRule, bit: int) -> Act:
-    """Returns the function that applies a rule to the value under a key of a container."""
+    """Returns the function that applies a rule to the value at a key of a container."""
     if rule.constant:
         return _constant_act(rule, bit)
     return _function_act(rule, bit)

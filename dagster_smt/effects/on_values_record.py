@@ -1,4 +1,6 @@
-"""Applies effects to records without a schema: to one side (``on_values``), or to topic, headers, timestamp and key."""
+"""Applies effects to records without a schema: to the key or value (``on_values``), or to topic, headers, timestamp and
+key.
+"""
 
 from typing import Any
 
@@ -40,7 +42,7 @@ def side_function(transform: Transform, bits: tuple[int, ...]) -> SideFunction:
     """Returns the function of (value, record) that applies a transform to records without a schema.
 
     Args:
-        transform: A transform that reads a side of the record.
+        transform: A transform that reads the key or value of the record.
         bits: For each ledger entry of the transform, its bit of ``record.touched``.
     """
     if isinstance(transform, CodeTransform):

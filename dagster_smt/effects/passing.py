@@ -20,7 +20,7 @@ from dagster_smt.values.json.path import MATCH
 
 
 def passes(stage: Stage) -> keeps.Condition | None:
-    """Returns the condition on which a record passes a stage; None if the stage does more than drop records.
+    """Returns the condition under which a record passes a stage; None if the stage does more than drop records.
 
     The condition includes the stage's predicate. It is correct for every record that does not fail.
     """

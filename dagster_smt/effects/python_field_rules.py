@@ -31,9 +31,9 @@ class FieldRules(NullDefaults, NestedPaths, Transform):
     ``struct``, …) and its logical types (``Decimal``, ``Date``, ``Time``, ``Timestamp``). Without a schema, objects
     have the kind ``map``, whole numbers ``int64``, and other numbers ``float64``.
 
-    The class is for transforms of other packages. Its rules are methods, and therefore Python code that no other engine
-    can read: the JVM lane leaves such a chain to the Python evaluator. A transform of this package needs effects that
-    are data. It lists ``Change`` effects with a named ``FieldRule`` instead, as ``MaskField`` does.
+    The class is for transforms from other packages. Its rules are methods, and therefore Python code that no other
+    engine can read: the JVM lane leaves such a chain to the Python evaluator. A transform in this package needs effects
+    that are data. It lists ``Change`` effects with a named ``FieldRule`` instead, as ``MaskField`` does.
     """
 
     action: ClassVar[str] = "changed"

@@ -15,8 +15,8 @@ def classes_for(settings: ForeignSettings) -> Classes:
     """Returns the location of a chain's classes. Coordinates that have not been fetched yet are fetched.
 
     Raises:
-        ConfigError: SMT027, an entry of ``smt_jars`` is wrong.
-        UnsupportedError: SMT960, jars cannot be fetched.
+        ConfigError: SMT027 if an entry of ``smt_jars`` is wrong.
+        UnsupportedError: SMT960 if jars cannot be fetched.
     """
     return Classes(connect_jars(settings.connect_version), plugins_of(settings.jars, fetch=True))
 
@@ -25,15 +25,15 @@ def check_options(chain: Chain) -> tuple[Problem, ...]:
     """Checks the options of all foreign stages of a chain. Returns warnings about options that a class does not know.
 
     Raises:
-        ConfigError: Classes are missing or cannot be created, or options are wrong. The error has all problems.
-        UnsupportedError: SMT642, there is no Java; SMT960, jars cannot be fetched.
-        EngineError: SMT643, the process of the stages has ended.
+        ConfigError: Classes are missing or cannot be created, or options are wrong. The error contains all problems.
+        UnsupportedError: SMT642 if there is no Java; SMT960 if jars cannot be fetched.
+        EngineError: SMT643 if the process of the stages has ended.
     """
     return tuple(warning for _, _, warning in unknown_options(chain))
 
 
 def unknown_options(chain: Chain) -> list[tuple[int, str, Problem]]:
-    """Checks options like ``check_options``, but returns the options that a class does not know.
+    """Checks options as ``check_options`` does, but returns the options that a class does not know.
 
     Returns:
         For each such option of a transform or predicate: the index of the stage, the option, and a warning.

@@ -130,10 +130,10 @@ _hosts: dict[tuple[int, tuple[Path, ...]], Host] = {}
 
 
 def host_of(jars: Sequence[Path]) -> Host:
-    """Returns this process's host for these jars of Connect. Starts the host if it is not running.
+    """Returns this process's host for the given jars of Kafka Connect. Starts the host if it is not running.
 
     Raises:
-        UnsupportedError: SMT642, the host cannot start.
+        UnsupportedError: SMT642 if the host cannot start.
     """
     if not JAR.is_file() and all(jar.name != JAR.name for jar in jars):  # the archive of a cluster has one
         raise _no_host("this installation has no jar of the host")

@@ -46,12 +46,12 @@ def plugins_of(entries: Iterable[str], base: Path | None = None, *, fetch: bool 
 
     Args:
         entries: The entries.
-        base: The folder that relative paths start from; None: the current folder.
+        base: The folder to which relative paths refer; None: the current folder.
         fetch: True to fetch coordinates that have not been fetched yet, which starts a JVM.
 
     Raises:
-        ConfigError: SMT027, some entries are not jars, folders or coordinates. The error lists all of them.
-        UnsupportedError: SMT960, coordinates cannot be fetched.
+        ConfigError: SMT027 if an entry is not a jar, a folder or coordinates. The error lists all such entries.
+        UnsupportedError: SMT960 if coordinates cannot be fetched.
     """
     plugins: list[Plugin] = []
     problems = []
@@ -136,7 +136,7 @@ def connect_jars(version: str, *, fetch: bool = True) -> tuple[Path, ...]:
     """Returns Kafka Connect's own jars: its API, its JSON converter and its transforms.
 
     Raises:
-        UnsupportedError: SMT960, the jars cannot be fetched.
+        UnsupportedError: SMT960 if the jars cannot be fetched.
     """
     artifacts = ("connect-json", "connect-transforms")
     if fetch:
@@ -147,7 +147,7 @@ def connect_jars(version: str, *, fetch: bool = True) -> tuple[Path, ...]:
 
 
 def digest_of(jars: Iterable[Path]) -> str:
-    """Returns a hash of the contents of some jars."""
+    """Returns a hash of the contents of the given jars."""
     content = hashlib.sha256()
     for jar in jars:
         content.update(jar.name.encode() + b"\0" + _digest(jar, jar.stat().st_mtime_ns))

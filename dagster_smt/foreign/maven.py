@@ -30,7 +30,9 @@ def coordinates_of(text: str) -> tuple[str, str, str] | None:
 
 
 def folder_of(group: str, artifacts: Sequence[str], version: str, folder: Path | None = None) -> Path:
-    """Returns the folder for the jars of some artifacts. The folder exists once the artifacts have been fetched."""
+    """Returns the folder for the jars of the given artifacts. The folder exists only after the artifacts have been
+    fetched.
+    """
     return (folder or cache_folder()) / f"{_project(group)}-{version}-{'-'.join(artifacts)}"
 
 
@@ -47,7 +49,7 @@ def fetch_from_maven(group: str, artifacts: Sequence[str], version: str, folder:
         The folder with the jars.
 
     Raises:
-        UnsupportedError: SMT960, the jars cannot be fetched.
+        UnsupportedError: SMT960 if the jars cannot be fetched.
     """
     cache = folder or cache_folder()
     jars = folder_of(group, artifacts, version, folder)

@@ -21,7 +21,7 @@ PASSED, DROPPED, FAILED, UNTESTED = range(4)
 _KEY, _VALUE, _TOPIC, _PARTITION, _TIMESTAMP, _HEADERS = 1, 2, 4, 8, 16, 32
 _CHANGE = 0
 UNTESTED_STAGE = -9
-"""The stage number for a record to which a stage of ours does not apply, because of a foreign predicate."""
+"""The stage number for a record to which one of our own stages does not apply, because a foreign predicate is false."""
 MOST_RESTARTS = 20
 """The number of times that stages may end their process in one task. After that, the task fails."""
 
@@ -40,7 +40,7 @@ class Classes:
 
 
 class Lost(NamedTuple):
-    """A record that a stage has dropped, or has rejected with a problem."""
+    """A record that a stage has dropped or rejected, with the problem of a rejected record."""
 
     stage: int
     problem: Problem | None = None
@@ -96,7 +96,7 @@ class ForeignSegment:
     Args:
         operations: The stages, as returned by ``operation``.
         entries: By the index of a stage, the number of its ledger entry.
-        classes: Where the classes are.
+        classes: The locations of the classes.
         settings: The settings of the chain.
     """
 
@@ -116,7 +116,7 @@ class ForeignSegment:
         start, because the memory of the stages is lost with the host.
 
         Raises:
-            EngineError: SMT643, the host cannot run; SMT644, too many stages have ended their process.
+            EngineError: SMT643 if the host cannot run; SMT644 if too many stages have ended their process.
         """
         lost: dict[int, Lost] = {}
         waiting = list(range(len(records)))
@@ -216,7 +216,7 @@ class ForeignSegment:
             raise EngineError(Problem("SMT646", f"stage {failures[0][0] + 1}", statement, hint))
 
     def note(self, fresh: list[list[Any]]) -> None:
-        """Stores the changes and sets of changes that the host has numbered."""
+        """Stores the changes, and the sets of changes, to which the host has given numbers."""
         for kind, *rest in fresh:
             if kind == _CHANGE:
                 stage, action, side, path = rest

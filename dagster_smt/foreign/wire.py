@@ -30,7 +30,7 @@ _SIZES = {INT8: ">b", INT16: ">h", INT32: ">i"}
 
 
 def _plain(value: Any) -> Any:
-    """Converts a value of a schema to a type that MessagePack supports."""
+    """Converts a value that has a schema to a type that MessagePack supports."""
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):

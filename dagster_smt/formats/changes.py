@@ -41,7 +41,7 @@ def change_reader(form: Format) -> Convert:
 
 
 def _debezium(data: Any) -> Message:
-    """Returns the payload, to which the text of its schema is added as ``(schema)``."""
+    """Returns the payload of a Debezium message, to which the schema's JSON text has been added as ``(schema)``."""
     if isinstance(data, dict) and isinstance(data.get("payload"), dict) and "schema" in data:
         schema = data["schema"]
         data = {**data["payload"], "(schema)": None if schema is None else encoder.encode(schema).decode()}

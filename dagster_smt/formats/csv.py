@@ -20,7 +20,9 @@ from dagster_smt.values.times.moment_texts import clock_text, moment_text
 csv.field_size_limit(2**31 - 1)  # Python's limit of 131,072 characters protects against unclosed quotes in files
 _LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
 _END = "\r\n"
-"""The writer's line end, which makes the writer quote strings with a line end. A record is a line without its end."""
+"""The line end of Python's CSV writer. The writer therefore quotes strings that contain a line end. A record is a line
+without its line end.
+"""
 
 
 def csv_codec(form: Format) -> tuple[Decode, Encode]:

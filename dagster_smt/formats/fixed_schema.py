@@ -21,7 +21,8 @@ Write = Callable[[Any], bytes]
 
 
 def described(form: Format) -> Avro | Protobuf | None:
-    """Returns the schema of a format from its option ``schema`` or ``descriptor``, else from its columns, else None.
+    """Returns the schema of a format, which comes from the option ``schema`` or ``descriptor``, else from the columns.
+    Returns None if the format has neither.
 
     Raises:
         ConfigError: SMT273 if the option is not a schema of the format; SMT274 if the format rejects column names.

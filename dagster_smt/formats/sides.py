@@ -1,4 +1,4 @@
-"""Codecs for one side of a record, by its format."""
+"""Codecs for the key or value of a record (a side), by its format."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -58,7 +58,7 @@ class Write(Protocol):
 
 @dataclass(frozen=True)
 class SideCodec:
-    """The functions that read and write a side.
+    """The functions that read and write a record's key or value (a side).
 
     ``fills_nulls`` is true if both functions replace a null with the default of its field. A side with such a field is
     encoded again even if no stage has changed it. Otherwise, one topic would have nulls in some records and defaults in
@@ -75,7 +75,7 @@ _ARRAY = f"to turn each element of a value into a row of a table of columns, set
 
 
 def side_codec(form: Format, side: Literal["key", "value"] = "value") -> SideCodec:
-    """Returns the codec of a format, for one side of records."""
+    """Returns the codec of a format, for the keys or values of records."""
     if form.kind == "json" and form.options:
         return SideCodec(_read_schemaless, _SideWriter(form).write_payload)
     if form.kind == "json":
@@ -147,7 +147,7 @@ def schema_names(form: Format) -> Callable[[Sequence[bytes | None]], list[bytes 
 
 
 def _unread(data: bytes | None, topic: str = "") -> tuple[Schema | None, Any]:
-    """Raises an error, because without a schema the format can only be written."""
+    """Raises an error, because a format without a schema can only be written."""
     raise data_error("SMT414", "the format has no schema for reading", "declare a schema")
 
 
@@ -237,7 +237,9 @@ class EnvelopeReader:
         return self._known(text)[0]
 
     def schema_id(self, text: bytes) -> str:
-        """Returns, for reports, the name of the schema in JSON, and the beginning of a digest."""
+        """Returns a string for reports: the name of the schema that the JSON describes, and the beginning of the JSON's
+        digest.
+        """
         try:
             schema = self._known(text)[0]
         except Exception as error:  # noqa: BLE001 - its records become dead letters
@@ -310,7 +312,7 @@ def not_an_envelope() -> DataError:
 
 
 class _SideWriter:
-    """A writer of sides, with a cache of writers and JSON by schema."""
+    """A writer of keys or values, with a cache of writers and of JSON by schema."""
 
     def __init__(self, form: Format):
         self.form = form

@@ -1,4 +1,4 @@
-"""Splits values that are arrays into rows of a topic table: each element becomes a value of its own."""
+"""Splits values that are arrays into rows of a topic table. Each element becomes a value of its own."""
 
 from collections.abc import Sequence
 

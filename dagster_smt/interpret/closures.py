@@ -141,7 +141,7 @@ def _call(expr: Call, items: Items) -> Function:
 
 
 def _per_topic(run: Callable[[Any], Any]) -> Function:
-    """Returns a function of the topic that runs once per topic, and remembers its results."""
+    """Returns a function of the topic. The function is evaluated only once per topic, and its results are cached."""
     known: dict[str | None, Any] = {}
 
     def get(record: Record) -> Any:

@@ -121,7 +121,9 @@ def run_once(cls: type[Transform], options: dict[str, Any], before: str, *, type
 
 
 def with_schema(cls: type[Transform], example: Example) -> str:
-    """Returns an example's changes to the schema of its input, as a string; empty if no struct changes."""
+    """Returns the changes that an example makes to its input schema, as a string. The string is empty if no struct
+    changes.
+    """
     if (example.input_part or example.shows) == "value":
         value = msgspec.json.decode(example.before)
     else:

@@ -55,7 +55,7 @@ class ForeignRun:
         return segment
 
     def run(self, records: list[Record]) -> dict[int, Lost]:
-        """Runs the stages on records, which are changed in place. Returns the lost records by position.
+        """Runs the stages on the given records, which are changed in place. Returns the lost records by position.
 
         Raises:
             EngineError: The host cannot run.

@@ -1,6 +1,6 @@
-"""Infers a schema from some JSON records without a schema.
+"""Infers a schema from a sample of JSON records without a schema.
 
-The schema is for reports; chains are not planned with it.
+The schema is only for reports; no chain is planned with it.
 """
 
 import json
@@ -14,7 +14,7 @@ _UNKNOWN = Schema(Type.STRING, optional=True, version=-1)
 
 
 def inferred_schema(values: Iterable[bytes | None]) -> Schema | None:
-    """Returns the schema of some JSON values; None unless the values are objects.
+    """Returns the schema that fits all of the given JSON values; None unless the values are objects.
 
     A field is optional if it is missing or null in some records. If records differ, whole numbers and doubles become
     doubles, and other combinations become strings.
@@ -60,7 +60,7 @@ def _schema(data: Any) -> Schema:
 
 
 def _both(one: Schema, other: Schema) -> Schema:
-    """Returns a schema for the values of both schemas."""
+    """Returns one schema that fits the values of both schemas."""
     null = one.optional or other.optional
     for known, unknown in ((one, other), (other, one)):
         if unknown == _UNKNOWN:

@@ -42,7 +42,7 @@ class Batch:
     """Records that go through the chain together.
 
     Attributes:
-        keys, values: The bytes of the sides, by position. A changed side gets new bytes.
+        keys, values: The bytes of the keys and values, by position. A changed key or value gets new bytes.
         lost: The results of records that are dropped or fail, by position.
     """
 
@@ -73,10 +73,10 @@ def _codec(side: Literal["key", "value"], read: Format, written: Format) -> Side
 
 
 def _by_topic(written: Formats) -> int:
-    """Returns the sides whose schemas are registered under subjects of the target topic.
+    """Returns the sides (key or value) whose schemas are registered in subjects of the target topic.
 
     If a record moves to another topic, these sides are written even if no stage has changed them, as by Connect's
-    converters. Readers of that topic look for the schemas under its subjects.
+    converters. Readers of that topic look for the schemas in the topic's subjects.
     """
     forms = ((KEY_DIRTY, written.key), (VALUE_DIRTY, written.value))
     bits = 0
@@ -119,8 +119,8 @@ class Interpreter:
 
     Args:
         chain: The chain.
-        key, value: The formats in which the sides are read.
-        written: The formats in which the sides are written; None for the same formats.
+        key, value: The formats in which keys and values are read.
+        written: The formats in which keys and values are written; None for the same formats.
         classes: The locations of the foreign stages' classes; None to use the settings of the chain.
         join: False to run each foreign stage alone, so that ``run_stepwise`` sees the records after each of them.
     """
@@ -174,7 +174,7 @@ class Interpreter:
         return replace(problem, place=self.chain.stages[stage].place)
 
     def read(self, record: Record, key: bytes | None, value: bytes | None, *, keys: bool = True) -> Outcome:
-        """Decodes the sides of a record, which is then ready for the first stage.
+        """Decodes the key and value of a record, which is then ready for the first stage.
 
         Without ``keys``, decodes only the value.
         """
@@ -184,7 +184,7 @@ class Interpreter:
         return batch.lost.get(0, KEPT_OUTCOME)
 
     def write(self, record: Record, sides: int = KEY_DIRTY | VALUE_DIRTY) -> tuple[Outcome, bytes | None, bytes | None]:
-        """Encodes some sides of a record; the other sides are None in the result."""
+        """Encodes the given sides of a record (key, value, or both). A side that is not given is None in the result."""
         where, key, value = KEY_CONVERTER, None, None
         try:
             if sides & KEY_DIRTY:
@@ -242,7 +242,9 @@ class Interpreter:
     def process(
         self, record: Record, key: bytes | None, value: bytes | None
     ) -> tuple[Outcome, bytes | None, bytes | None]:
-        """Runs the chain on one record. Returns the outcome and, if the record is kept, the bytes of its sides."""
+        """Runs the chain on one record. Returns the outcome and, if the record is kept, the bytes of its key and
+        value.
+        """
         record.number = 0
         batch = self.run_all([record], [key], [value])
         assert batch.keys is not None
@@ -267,7 +269,9 @@ class Interpreter:
         return batch.left(records)
 
     def _mark_filled(self, records: list[Record], keys: bool) -> None:
-        """Marks the sides in which the reader may have replaced a null with a default, so that they are written."""
+        """Marks the keys and values in which the reader may have replaced a null with a default, so that they are
+        written.
+        """
         filled = self.has_defaults
         if keys and self.key.fills_nulls:
             for record in records:

@@ -156,7 +156,7 @@ class _Event:
 
 @dataclass(frozen=True)
 class _EventReader:
-    """Reads events from records after the chain."""
+    """Reads events from the output records of the chain."""
 
     keyed: KeyedRows
     keeps_key: bool

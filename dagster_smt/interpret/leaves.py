@@ -1,4 +1,6 @@
-"""Flattens a record to values by path: every field of key and value, every header, the topic."""
+"""Flattens a record to a mapping from paths to values: every field of the key and the value, every header, and the
+topic.
+"""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Counts the kinds of values in the fields of some JSON values. It does not store any value."""
+"""Counts the kinds of values in the fields of JSON values. No value is stored."""
 
 import json
 import re
@@ -34,7 +34,7 @@ _MICROS = re.compile(r"([.,]\d{3})\d+")
 
 @dataclass
 class Observation:
-    """The counts at one path in some values.
+    """The counts at one path in a sample of values.
 
     Attributes:
         kinds: The number of values of each kind, including ``null``.
@@ -135,7 +135,7 @@ def _kind_of_text(text: str) -> str:
 
 @dataclass
 class Values:
-    """The counts of some values of a topic.
+    """The counts of a sample of a topic's values.
 
     Attributes:
         whole: The counts of all JSON values.
@@ -154,7 +154,7 @@ class Values:
 
 
 def observed(values: Iterable[bytes | None]) -> Values:
-    """Returns the counts of some values."""
+    """Returns the counts of the given values."""
     counts = Values()
     for value in values:
         if value is None:

@@ -38,7 +38,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class RecordSnapshot:
-    """A record between two stages, with its sides and headers as strings."""
+    """A record between two stages, with its key, value and headers as strings."""
 
     topic: str
     key: str | None
@@ -75,8 +75,8 @@ class Previewed:
     Attributes:
         sample: The record as stored.
         steps: The record after each stage.
-        key, value: The sides after the chain, as JSON without a schema. None if the side is null, or if the chain has
-            not kept the record.
+        key, value: The output key and value, as JSON without a schema. None if the key or value is null, or if the
+            chain has not kept the record.
     """
 
     sample: Sample
@@ -93,7 +93,7 @@ class Previewed:
 def preview(
     chain: Chain, samples: Iterable[Sample], key: Format | None = None, value: Format | None = None
 ) -> Iterator[tuple[Sample, list[StageResult]]]:
-    """Yields each record with its state after each stage. Sides in binary formats are shown as JSON.
+    """Yields each record with its state after each stage. Keys and values in binary formats are shown as JSON.
 
     If arrays are rows, a record appears once for each of its elements.
     """
@@ -104,7 +104,7 @@ def preview(
 def previewed_records(
     chain: Chain, samples: Iterable[Sample], key: Format | None = None, value: Format | None = None
 ) -> Iterator[Previewed]:
-    """Yields the same as ``preview``, with the sides after the chain."""
+    """Yields the same as ``preview``, and also the output key and value of each record."""
     key, value = key or Format("string"), value or Format()
     shown = Formats(_readable(key), _readable(value))
     interpreter = Interpreter(chain, key, value, shown)
@@ -126,7 +126,8 @@ class _Preview:
     Attributes:
         interpreter: The chain.
         reads_keys: True if the chain decodes keys.
-        as_read: The sides with the same format on input and output, which keep their bytes unless a stage changes them.
+        as_read: The sides (key or value) with the same format on input and output. They keep their bytes unless a stage
+            changes them.
     """
 
     interpreter: Interpreter
@@ -177,7 +178,9 @@ def _steps(preview_: _Preview, sample: Sample, record: Record) -> Iterator[Stage
 
 
 def _as_read(shown: StageResult, sample: Sample, sides: int) -> StageResult:
-    """Returns a state with the original bytes of sides that no stage has changed, as a run writes them."""
+    """Returns a state with the original bytes of each key or value that no stage has changed, because a run also writes
+    the original bytes.
+    """
     if shown.record is None:
         return shown
     key = _text(sample.key) if sides & KEY_DIRTY else shown.record.key

@@ -1,7 +1,7 @@
 """Finds masked values that survive elsewhere in the output. It reports the fields, never the values.
 
-Each masked value is searched for, as a whole word, in all other fields of the same record after the chain, and in its
-key, headers and topic. Short strings and small numbers are not searched for, because they occur everywhere.
+The search looks for each masked value, as a whole word, in all other fields of the same output record, and in the
+record's key, headers and topic. Short strings and small numbers are not searched for, because they occur everywhere.
 """
 
 from collections import Counter
@@ -36,7 +36,7 @@ def residue(
     Args:
         chain: The chain.
         samples: The records.
-        key, value: The formats of both sides.
+        key, value: The formats of keys and values.
         is_data: Returns True if a field name is data, such as an e-mail address as a key. The result has ``[*]`` in
             place of such a name.
     """
@@ -60,7 +60,7 @@ def residue(
 
 
 def _last(steps: list[StageResult]) -> RecordSnapshot | None:
-    """Returns the record after the chain; None if it was dropped or failed."""
+    """Returns the output record of the chain; None if the record was dropped or failed."""
     ended = steps[-1].failed or steps[-1].note == "dropped"
     records = []
     for step in steps:
@@ -72,7 +72,7 @@ def _last(steps: list[StageResult]) -> RecordSnapshot | None:
 
 
 def _removed(steps: list[StageResult], masks: set[str]) -> dict[str, str]:
-    """Returns the values that masks have removed, by their former path."""
+    """Returns the values that masks have removed, by the path that each value had."""
     removed: dict[str, str] = {}
     before: dict[str, Any] = {}
     for step in steps:

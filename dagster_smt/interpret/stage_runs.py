@@ -1,4 +1,6 @@
-"""Runs one stage on Python records: by its plan for records with a schema, by its schemaless function for others."""
+"""Runs one stage on Python records. Records with a schema use the stage's plan, and all other records use its
+schemaless function.
+"""
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
@@ -84,7 +86,8 @@ def _test(stage: Stage) -> Callable[[Record], bool] | None:
 def predicate_function(predicate: Predicate) -> Callable[[Record], bool]:
     """Returns the test of a predicate.
 
-    A predicate that reads a side is planned for each schema. It is false if the side is null.
+    A predicate that reads the key or value is planned for each schema. The predicate is false if that key or value is
+    null.
     """
     if not predicate.reads & {"key", "value"}:
         return _answer(plan_test(predicate, input_record(None, None)))
@@ -124,9 +127,9 @@ def _answer(answer: Expr | bool) -> Callable[[Record], bool]:
 class _StageFunction:
     """The function of one stage, with a cache of compiled plans by the form of records.
 
-    A form is everything that a plan depends on: the schemas of both sides, whether a side is schemaless, and the
-    transform's variant. The cache key contains the ``id`` of the schemas, because hashing a schema walks through all
-    its fields. Each entry of the cache keeps its schemas alive, so that no other schema gets their ids.
+    A form is everything that a plan depends on: the schemas of key and value, whether the key or value is schemaless,
+    and the transform's variant. The cache key contains the ``id`` of the schemas, because hashing a schema walks
+    through all its fields. Each entry of the cache keeps its schemas alive, so that no other schema gets their ids.
     """
 
     def __init__(self, stage: Stage, index: int, first: int):
@@ -176,7 +179,7 @@ class _StageFunction:
         return apply_all
 
     def _on_metadata(self) -> Apply:
-        """Returns the function of a transform that reads no side. One plan serves all schemas.
+        """Returns the function of a transform that reads neither key nor value. One plan serves all schemas.
 
         The plan is built now, and not with the first record, so that a wrong class fails early.
         """
@@ -225,7 +228,7 @@ class _StageFunction:
         return apply
 
     def _on_record(self, change: SideFunction) -> Apply:
-        """Returns the function of a transform without sides that reads the fields of one side."""
+        """Returns the function of a transform that has no side of its own, but reads the fields of the key or value."""
         null, planned, key, both = self._null(), self._planned, self.stage.acts_on == "key", self.reads_other
         transform = self.stage.transform
         keyed = isinstance(transform, CodeTransform) and transform.plans_key_alone
@@ -242,7 +245,9 @@ class _StageFunction:
         return apply
 
     def _null(self) -> Callable[[], object] | None:
-        """Returns the function for records whose side is null; None if they are handled like other records."""
+        """Returns the function for records whose key or value (the stage's side) is null; None if such records are
+        handled like other records.
+        """
         return {"pass": lambda: None, "reject": self._reject, "drop": lambda: DROPPED}.get(
             self.stage.transform.on_null()
         )
@@ -295,7 +300,9 @@ class _StageFunction:
 
 
 def _overridden(transform: Transform, name: str) -> Callable[[Record], Hashable] | None:
-    """Returns a method of a transform implemented in code, if its class overrides the method."""
+    """Returns the method of the given name of a transform implemented in code, if the transform's class overrides the
+    method.
+    """
     if not isinstance(transform, CodeTransform) or getattr(type(transform), name) is getattr(CodeTransform, name):
         return None
     method: Callable[[Record], Hashable] = getattr(transform, name)
@@ -303,7 +310,7 @@ def _overridden(transform: Transform, name: str) -> Callable[[Record], Hashable]
 
 
 def null_error(stage: Stage) -> DataError:
-    """Returns the error of a transform for a null side that it cannot handle."""
+    """Returns the error of a transform for a null key or value that the transform cannot handle."""
     return data_error(
         "SMT402",
         f"a null key or value cannot be used for [{stage.transform.purpose}]",

@@ -53,7 +53,7 @@ def columns_program(
     Args:
         schema: The fields to read.
         form: The format of the texts. The lane reads ``json_schema`` and ``envelope``.
-        masks: Maps places to the values that replace the values there, in the Python form of their schemas.
+        masks: Maps the location of each masked value to its replacement, in the Python form of the value's schema.
         calls: Rules whose results are further columns.
         envelope: The text of the schema in the envelopes. Python reads envelopes with different schemas.
     """
@@ -82,7 +82,7 @@ class _Types:
         return {"type": "struct", "null": self._takes_null(schema), "fields": fields}
 
     def type(self, schema: Schema, place: Place) -> dict[str, Any]:
-        """Returns the program for the schema at a place."""
+        """Returns the program for the schema at a location in the row."""
         if schema.logical is None and schema.type in _CONTAINERS:
             return self._container(schema, place)
         program: dict[str, Any] = {"null": self._takes_null(schema), **self._scalar(schema)}

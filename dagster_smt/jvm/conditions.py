@@ -23,7 +23,8 @@ from dagster_smt.values.text_rules import Finds, IsText, TextPasses
 
 
 def test_of_predicate(predicate: Predicate, negate: bool) -> dict[str, Any]:
-    """Returns the test of a predicate. A test of fields is false for a null value, before ``negate``.
+    """Returns the test of a predicate. A test of fields is false for a null value, before ``negate`` reverses the
+    result.
 
     Raises:
         NoJavaError: The lane does not support the condition.

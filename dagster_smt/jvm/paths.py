@@ -18,7 +18,7 @@ KINDS = {
 
 
 class NoJavaError(Exception):
-    """Raised if the lane does not support a part of a chain. The message names the part."""
+    """Raised if the JVM lane does not support a part of a chain. The message names the part."""
 
 
 def path_of(path: FieldPath) -> list[Any]:

@@ -186,7 +186,7 @@ def _is_alone(effect: Effect) -> bool:
 
 
 def _entries(effects: Iterable[Effect], first: int) -> dict[int, int]:
-    """Returns the first ledger entry of each effect, by the effect's identity."""
+    """Returns the number of each effect's first ledger entry, by the effect's identity."""
     entries = {}
     for effect in effects:
         entries[id(effect)] = first

@@ -1,4 +1,6 @@
-"""The edges of column lineage: what happened to a value, and the stages that changed it."""
+"""The edges of column lineage. An edge states how a column's value depends on a field, and which stages changed the
+value.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +16,7 @@ EdgeKind = Literal["identity", "transformation", "masking", "partly masked", "op
 WHOLE_VALUE = "value"
 """The field of an edge whose value may come from any part of the record's value."""
 Place = tuple[str, str]
-"""A side and the path of a field in it."""
+"""A side (key or value), and the path of a field in it."""
 
 
 @dataclass(frozen=True, slots=True)

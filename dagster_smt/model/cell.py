@@ -56,7 +56,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """The value under one key of a map; one of the selections of ``Each``."""
+    """Selects the value of one key of a map, for ``Each``."""
 
     name: str
 
@@ -86,7 +86,7 @@ class Each:
 
 @dataclass(frozen=True, slots=True)
 class AnyItem:
-    """True where ``when`` is not null for at least one selected element of an array or map, else null."""
+    """True if ``when`` is not null for at least one selected element of an array or map, else null."""
 
     container: "Expr"
     schema: Schema
@@ -108,8 +108,9 @@ class Cell:
         sources: The fields of the chain's input that the value depends on, as strings (``value.a.b``, ``topic``).
         copied: True if the value is an unchanged copy of its only source.
         nullable: True if the value can be null although its schema requires a value.
-        marks: What stages did to the value, such as ``masked``, or to one of its elements, such as ``masked.key``.
-            ``sealed`` next to ``masked`` means that a key can decrypt the value; ``opened`` means that a stage did so.
+        marks: The actions of stages on the value, such as ``masked``, or on one of its elements, such as
+            ``masked.key``. ``sealed`` next to ``masked`` means that a holder of the key can decrypt the value;
+            ``opened`` means that a stage has decrypted the value.
         items: The node of every element, if the cell is an array or map and a stage has changed all elements.
     """
 
@@ -126,7 +127,9 @@ class Cell:
         return self.schema.optional or self.nullable
 
     def call(self, rule: Rule, schema: Schema, *others: "Cell", nullable: bool = False) -> "Cell":
-        """Returns a rule applied to this cell and others: a new value with a new schema and all sources."""
+        """Applies a rule to this cell and further cells. Returns a cell with the new schema and the sources of all
+        these cells.
+        """
         sources = self.sources.union(*(c.sources for c in others))
         expr = Call(rule, (self.expr, *(c.expr for c in others)))
         return Cell(schema, expr, sources, nullable=nullable, marks=self.marks)
@@ -195,7 +198,7 @@ def with_fields(group: Group, fields: Iterable[tuple[str, Node]], schema: Schema
 
 
 def schemas_of(fields: Iterable[tuple[str, Node]]) -> tuple[tuple[str, Schema], ...]:
-    """Returns the fields of a schema: each field's name with the schema of its node."""
+    """Returns the fields of a struct schema: the name of each field, with the schema of the field's node."""
     return tuple((name, node.schema) for name, node in fields)
 
 
@@ -231,7 +234,9 @@ def find(node: Node | None, steps: tuple[str, ...]) -> Node | None:
 
 
 def restart(node: Node | None, path: tuple[str, ...]) -> Node | None:
-    """Returns a side as the input of the next stage: the same tree and sources, with references as expressions."""
+    """Returns a key or value as the input of the next stage: the same tree and sources, with references as
+    expressions.
+    """
     if node is None:
         return None
     return restarted(node, path)

@@ -47,7 +47,9 @@ class SecretKey:
         raise TypeError("a key does not leave its process")
 
     def prepared(self, name: Hashable, make: Callable[[bytes], Any]) -> Any:
-        """Returns the result of ``make`` for the key's bytes, such as a cipher. The result is cached under its name."""
+        """Calls ``make`` with the key's bytes and returns the result, such as a cipher. The result is cached with
+        ``name`` as its key.
+        """
         if name not in self._prepared:
             self._prepared[name] = make(self.data)
         return self._prepared[name]
@@ -62,7 +64,9 @@ def check_value(data: bytes) -> str:
 
 
 _keys: dict[tuple[str, str, str, str], SecretKey] = {}
-"""The keys of this process, by reference, encoding, use, and the check value that they must have."""
+"""Maps four values (the reference, the encoding, the use, and the check value that the key must have) to the keys of
+this process.
+"""
 
 
 def forget_keys() -> None:
@@ -159,7 +163,7 @@ class KeyRing:
     """The keys of a stage.
 
     Attributes:
-        keys: The keys. Values are read with each of them.
+        keys: The keys. Each of these keys can decrypt values.
         writes: The id of the key to write with.
     """
 
@@ -172,7 +176,7 @@ class KeyRing:
         return next(key for key in self.keys if key.id == self.writes)
 
     def by_id(self, key_id: str) -> KeyReference | None:
-        """Returns the key with an id; None if the ring has no such key."""
+        """Returns the key with the given id; None if the ring has no such key."""
         for key in self.keys:
             if key.id == key_id:
                 return key

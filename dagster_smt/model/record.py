@@ -37,13 +37,13 @@ class Header:
 class Record:
     """One Kafka record in a chain, as in ``org.apache.kafka.connect.connector.ConnectRecord``.
 
-    A side whose schema is ``None`` is schemaless.
+    A key or value whose schema is ``None`` is schemaless.
 
     Attributes:
         timestamp: In milliseconds.
         kind: ``sink`` (read from Kafka) or ``source``.
         touched: One bit per ledger entry of the chain.
-        dirty: The sides that a stage has changed (``KEY_DIRTY``, ``VALUE_DIRTY``).
+        dirty: Whether a stage has changed the key or value (``KEY_DIRTY``, ``VALUE_DIRTY``).
         number: The position of the record in its batch.
         headers_read: The headers before the first stage.
         target_partition: The partition that a stage has chosen in the topic to which the record is written.
@@ -88,7 +88,7 @@ class Touch:
 class PlanRecord:
     """A record as a plan sees it: nodes instead of values.
 
-    A side that is ``None`` has no schema and is null.
+    A key or value that is ``None`` has no schema and is null.
 
     Attributes:
         touched: The ledger entries that the current stage touches.

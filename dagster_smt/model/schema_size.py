@@ -1,4 +1,4 @@
-"""Limits for schemas that come from records or a registry, and for the values of one record.
+"""Limits for schemas that come from records or from a registry, and for the values of one record.
 
 A few lines of Avro or Protobuf can describe billions of fields, because named types can contain one another. A few
 bytes of a record can describe billions of values. Without limits, anybody who can write to a topic could exhaust the

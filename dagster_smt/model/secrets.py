@@ -68,7 +68,9 @@ def shows_secret(key: str, value: str) -> bool:
 
 
 def setting_shows_secret(key: str, value: str) -> bool:
-    """Returns the same for a Spark setting. The names of many Spark settings contain words of ``SECRET_NAMES``."""
+    """Returns True if a Spark setting contains a secret in clear text. The names of many Spark settings contain words
+    of ``SECRET_NAMES``.
+    """
     if _PRIVATE_KEY.search(value) or _has_login(value):
         return True
     if not names_secret(key) or _NO_SECRET.search(key):

@@ -28,7 +28,8 @@ _opener = build_opener(_NoRedirects)
 
 
 def secret_in_vault(path: str, key: str) -> tuple[str | None, str]:
-    """Returns the string under a key of a secret, or None and the reason, as the end of a message.
+    """Returns the string that a secret contains for a key. If there is none, returns None and the reason, worded as the
+    end of a message.
 
     Args:
         path: The mount of the engine and the path of the secret: ``secret/pii``.

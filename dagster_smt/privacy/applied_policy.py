@@ -1,4 +1,4 @@
-"""A policy on one table: the tags of its topics, the resulting decisions, and the resulting stages."""
+"""Applies a policy to one table: the tags of the table's topics, the resulting decisions, and the resulting stages."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -58,7 +58,7 @@ class AppliedPolicy:
     stages: tuple[PolicyStage, ...]
 
     def on(self, chain: Chain) -> Chain:
-        """Returns a chain with the stages of the policy in front of its own."""
+        """Returns a chain in which the stages of the policy precede the chain's own stages."""
         return under_policy(chain, self.stages)
 
     @property
@@ -220,7 +220,7 @@ def _group(policy: Policy, subject: Subject, topics: str, fields: Sequence[Tagge
 
 
 def _of_columns(subject: Subject, fields: Sequence[TaggedField]) -> Iterator[TaggedField]:
-    """Yields the declared fields of the value that no source lists, so that reports name them."""
+    """Yields the declared fields of the value that no source lists, so that reports can name these fields."""
     paths = []
     for field in fields:
         if field.part == "value":

@@ -31,7 +31,7 @@ class PersonalKind:
 
     Attributes:
         tag: The tag that is proposed for a field with such values.
-        finds: Returns True if a string contains such a value.
+        finds: A function that returns True if a string contains such a value.
         share: The smallest share of a field's values for which the tag is proposed. 0: one value is enough.
     """
 
@@ -108,7 +108,7 @@ KINDS: dict[str, PersonalKind] = {
     "person": PersonalKind("PII.name", _never, 0.3),
     "place": PersonalKind("PII.location", _never, 0.3),
 }
-"""The kinds by their names, which reports show. Only ``presidio`` finds persons and places."""
+"""The kinds by their names, which reports show. Only ``presidio`` finds names of people and places."""
 
 _WORDS: dict[str, tuple[str, ...]] = {
     "PII.email": ("email", "mail", "e mail"),

@@ -25,7 +25,7 @@ _HINT = "docs/how-to/policy.md shows the file"
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A transform that rules refer to by name.
+    """An action of a policy: a transform that rules refer to by name.
 
     Attributes:
         name: The name in rules.
@@ -143,7 +143,7 @@ class Policy:
 
 
 def read_policy(path: Path) -> Policy:
-    """Returns the policy of a file. Paths in the file are relative to it.
+    """Reads the policy in a file. Paths in the file are relative to the file.
 
     .. code-block:: yaml
 
@@ -166,7 +166,7 @@ def read_policy(path: Path) -> Policy:
 
 
 def policy_of(data: Mapping[str, Any], folder: Path = Path(), name: str = "policy") -> Policy:
-    """Returns the policy of a mapping, as ``read_policy`` does."""
+    """Returns the policy that a mapping describes, as ``read_policy`` does for a file."""
     return _PolicyReader(name, folder).policy(data)
 
 
@@ -218,7 +218,7 @@ class _PolicyReader:
         return tuple(rules)
 
     def built_in(self, name: str, actions: dict[str, Action]) -> bool:
-        """Adds the action of a transform with the same name. Returns False if there is no such transform."""
+        """Adds the action whose name is the name of a transform. Returns False if there is no such transform."""
         for cls in plugins.transforms().values():
             if cls.__name__.lower() == name.lower() and "fields" in cls.keys():
                 actions[name] = Action(name, cls.__name__)

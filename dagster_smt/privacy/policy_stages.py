@@ -1,7 +1,7 @@
 """The stages of a policy. They precede the stages of the chain, so no stage of the chain receives a value to hide.
 
-A stage that renames, copies or routes only receives the values that the policy has left. Therefore neither a chain nor
-a run config that replaces the chain can carry a value past the policy.
+A stage that renames, copies or routes values only receives the values that the policy has left. Therefore neither a
+chain nor a run config that replaces the chain can carry a value past the policy.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ PREFIX = "policy_"
 HELD = f"{PREFIX}held"
 """The prefix of the aliases of stages that name the fields that they hold back."""
 OTHER_HEADERS = "*"
-"""In the decisions about headers, this name means all headers that have no decision of their own."""
+"""In decisions about headers, the name that stands for all headers without a decision of their own."""
 EXTENDED_PATHS = {"field.syntax.version": EXTENDED}
 
 
@@ -270,7 +270,7 @@ class _Maker:
 
 
 def under_policy(chain: Chain, stages: Sequence[PolicyStage]) -> Chain:
-    """Returns a chain with the stages of a policy in front of its own.
+    """Returns a chain in which the stages of a policy precede the chain's own stages.
 
     Raises:
         ConfigError: SMT766 if a stage of the chain has an alias that is reserved for the policy.

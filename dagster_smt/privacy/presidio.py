@@ -1,7 +1,8 @@
-"""Names of people and places in texts, by Microsoft's Presidio.
+"""Finds names of people and places in texts, with Microsoft's Presidio.
 
-Patterns know what has a form. A name has none, so Presidio asks a language model of spaCy. That takes milliseconds for
-each text, therefore only ``dagster-smt scan --presidio`` asks, and only about texts in which no pattern has a match.
+A pattern can only match values of a fixed form. Names have no fixed form, so Presidio uses a language model from spaCy.
+The model takes milliseconds for each text. Therefore only ``dagster-smt scan --presidio`` uses Presidio, and only for
+texts in which no pattern has a match.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,22 +14,24 @@ from dagster_smt.privacy.patterns import LONGEST
 
 LANGUAGE = "en"
 _MODELS = ("en_core_web_trf", "en_core_web_lg", "en_core_web_md", "en_core_web_sm")
-"""Models of spaCy for English, the best first."""
+"""SpaCy's models for English, the best model first."""
 _KINDS = {"PERSON": "person", "LOCATION": "place"}
 """The kinds in ``patterns.KINDS`` by the names of Presidio's entities."""
 _LEAST_SCORE = 0.6
-"""Presidio's own patterns with lower scores are guesses about any number. A model's entities have 0.85."""
+"""The minimum score of a match. Presidio's own patterns with lower scores match almost any number. The entities of a
+model have the score 0.85.
+"""
 
 Finder = Callable[[str], Iterator[str]]
 """Yields the kinds of personal values in a text."""
 
 
 def presidio_finder() -> Finder:
-    """Returns a function that asks Presidio.
+    """Returns a function that finds personal values with Presidio.
 
     Raises:
-        UnsupportedError: SMT650, Presidio is not installed.
-        ConfigError: SMT774, no model of spaCy is installed.
+        UnsupportedError: SMT650 if Presidio is not installed.
+        ConfigError: SMT774 if no spaCy model is installed.
     """
     with needs_extras():
         analyzer, engines, spacy = (

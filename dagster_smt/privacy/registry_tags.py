@@ -24,7 +24,8 @@ def registry_tags(source: TagSource, topics: Sequence[str], formats: Mapping[Par
         formats: The formats of the keys and of the values.
 
     Raises:
-        ConfigError: SMT767 if no side has a registry, or if its subjects are not named after topics.
+        ConfigError: SMT767 if neither keys nor values have a registry, or if the registry's subjects are not named
+            after topics.
         DataError: SMT442 if the registry has no such subject.
         EngineError: SMT636 if the registry does not respond.
     """

@@ -79,7 +79,7 @@ class TopicTags:
 
 
 def topic_matches(pattern: str, topic: str) -> bool:
-    """Returns True if a Java regular expression matches a whole name."""
+    """Returns True if a Java regular expression matches the whole topic name."""
     return bool(compile_java(pattern).fullmatch(topic))
 
 

@@ -1,7 +1,8 @@
 """Starts one Kafka broker (KRaft) on free ports of 127.0.0.1, for tests and experiments. Only Java is required.
 
-``python -m dagster_smt.testing`` starts one in the background, ``--stop`` stops it. Its jars come from Maven Central
-through the Ivy that PySpark ships, once, into a cache folder (``$XDG_CACHE_HOME/dagster_smt``).
+``python -m dagster_smt.testing`` starts a broker in the background, and ``--stop`` stops it. The broker's jars are
+fetched only once: from Maven Central, through the Ivy that PySpark ships, into a cache folder
+(``$XDG_CACHE_HOME/dagster_smt``).
 """
 
 import argparse

@@ -29,7 +29,7 @@ def assert_chain(
 ) -> None:
     """Compares the results of a chain with a golden file, which has one line per record. Spark is not required.
 
-    A line is the record after the chain, ``{"topic", "key", "value", "headers"}``, or ``{"dropped": stage}``, or
+    A line is the output record of the chain, ``{"topic", "key", "value", "headers"}``, or ``{"dropped": stage}``, or
     ``{"failed": stage, "problem": ...}``. Run the tests with ``SMT_UPDATE_GOLDEN=1`` to write the file, and check it.
 
     Args:
@@ -62,7 +62,7 @@ def assert_chain(
 
 
 def samples_of(records: Records, topic: str) -> Iterator[Sample]:
-    """Yields the records of a test from the lines of a file, from values, or from samples."""
+    """Yields the records of a test, which come from the lines of a file, from values, or from samples."""
     if isinstance(records, Path):
         records = [line for line in records.read_bytes().splitlines() if line.strip()]
     for number, record in enumerate(records):

@@ -28,7 +28,7 @@ def assert_same_as_connect(
 ) -> "Certificate":
     """Runs a chain in this package and in Kafka Connect's own classes, and compares the results after each stage.
 
-    The comparison needs Java 17. The jars of Connect are fetched from Maven Central once.
+    The comparison needs Java 17. The jars of Connect are fetched from Maven Central only once.
 
     Args:
         chain: A chain file, properties, stages, or a parsed chain.
@@ -39,7 +39,7 @@ def assert_same_as_connect(
         topic: The topic name of values.
         smt_jars: Jars with vendors' classes. Not for a parsed chain, which already has its jars.
         connect_version: The version of Kafka Connect; empty for 4.3.1. Not for a parsed chain.
-        spark: A session in which Spark's ways are also compared; None for only the Python evaluator.
+        spark: A session in which Spark's execution paths are also compared; None to compare only the Python evaluator.
         show_values: True to include differing values in the message.
 
     Returns:

@@ -1,4 +1,6 @@
-"""The Catalyst form of ``CastTo``. It never raises, even under ANSI: values that cannot be cast become null."""
+"""The Catalyst form of ``CastTo``. It never raises an error, even in Spark's ANSI mode: values that cannot be cast
+become null.
+"""
 
 from typing import Any
 
@@ -67,7 +69,7 @@ def _integer(F: Any, value: Any, kind: str, bits: int) -> Any:
 
 
 def _wrapped(F: Any, value: Any, have: int, bits: int) -> Any:
-    """Returns the low bits of an integer as a signed number: a shift up and back extends the sign."""
+    """Returns the low bits of an integer as a signed number. A shift to the left and back extends the sign."""
     wide = value.cast("bigint")
     if bits >= 32:
         return F.shiftright(F.shiftleft(wide, 64 - bits), 64 - bits)

@@ -57,7 +57,9 @@ class StructField(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class NewName:
-    """A new name for a field or key: a fixed name, or the old name with a pattern's first match replaced (``$1``)."""
+    """A new name for a field or key: a fixed name, or the old name after the first match of a pattern has been replaced
+    (the replacement may contain ``$1``).
+    """
 
     text: str
     pattern: Match | None = None
@@ -73,7 +75,9 @@ class NewName:
 
 @dataclass(frozen=True, slots=True)
 class KeepKeys(ValueRule):
-    """Reduces a map to the keys that have a listed name, or of which one of the patterns matches some part."""
+    """Reduces a map to two kinds of keys: those with a listed name, and those in which one of the patterns has a
+    match.
+    """
 
     which: tuple[Any, ...]
 

@@ -12,7 +12,9 @@ CLASS_CAST = "java.lang.ClassCastException"
 
 @dataclass(frozen=True, slots=True)
 class Needed(ValueRule):
-    """Rejects null. If the second value, the surrounding key or value, is null, another rule rejects the record."""
+    """Rejects null. If the second value, which is the surrounding key or value, is null, a different rule rejects the
+    record.
+    """
 
     code: str
     statement: str
@@ -53,7 +55,7 @@ class Differs(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class Unless(Needed):
-    """Rejects one string; null passes."""
+    """Rejects one string. Null passes through."""
 
     text: str = ""
 

@@ -21,7 +21,9 @@ class ValueRule:
     needs_python = False
     """True if Catalyst has no equal function: the Spark evaluator then runs the Python form in an Arrow UDF."""
     returns: ClassVar[Schema | None] = None
-    """The schema of the result, if the rule is an argument of another rule. None: the schema of the first argument."""
+    """The schema of the rule's result, for use as an argument of another rule. None: the result has the schema of the
+    first argument.
+    """
 
     def failure(self) -> Any:
         """Returns the error of a failing value, which is the same for every value."""
@@ -32,7 +34,9 @@ class ValueRule:
         return ()
 
     def bind(self) -> Callable[..., Any]:
-        """Returns the Python form as a function for hot loops. A rule may override this with a faster function."""
+        """Returns the Python form as a function for hot loops. A rule may override this method with a faster
+        function.
+        """
         return self.python  # type: ignore[attr-defined]
 
     def bind_many(self) -> Callable[[list[Any]], list[Any]]:
@@ -55,7 +59,9 @@ class PythonRule(ValueRule):
         raise NotImplementedError(f"{type(self).__name__} runs in Python")
 
     def failed(self, F: Any, result: Any, *args: Any) -> Any:
-        """Returns the condition under which the rule has failed. Rules whose result may be null must override this."""
+        """Returns the condition under which the rule has failed. A rule whose result may be null must override this
+        method.
+        """
         return result.isNull()
 
 

@@ -52,7 +52,7 @@ def _base(present: Expr | None) -> tuple[str, ...]:
 
 
 def _value_of_node(node: Node, base: tuple[str, ...], value: Any) -> Any:
-    """Returns the value of a node, if the reference ``base`` has a value."""
+    """Returns the value of a node, provided that the reference ``base`` has the given value."""
     if isinstance(node, Group):
         members = {}
         for name, child in node.fields:

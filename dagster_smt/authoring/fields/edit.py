@@ -45,7 +45,7 @@ class Target:
         name: The name of the field; empty for an element or map value.
         node: The value, already copied.
         parent: An expression that is null if the struct around the value is null; None if the struct is never null.
-        at: Collects touches.
+        at: Collects the ledger entries that are touched.
         whole: True if the target is the whole key or value.
     """
 
@@ -88,7 +88,7 @@ def struct_of(node: Node, purpose: str) -> Group:
 def edited(
     group: Group, paths: Iterable[FieldPath], change: Edit, replace_nulls: bool, at: Planning, strict: bool = False
 ) -> Group:
-    """Returns a rebuilt struct: every field is copied, and ``change`` edits the fields that paths match.
+    """Returns a rebuilt struct. Every field is copied, and ``change`` edits the fields that the paths match.
 
     ``change`` returns the new field, a field with a new name (``RenamedNode``), or None to drop the field. Inner fields
     change before the fields around them. Rebuilt structs keep name, version, doc, parameters, optionality and default;
@@ -106,7 +106,7 @@ def edited(
 
 
 def edited_branch(group: Group, branch: Branch, change: Edit, replace_nulls: bool | None, at: Planning) -> Group:
-    """Returns a rebuilt struct as ``edited`` does, for routes that are already known.
+    """Returns a rebuilt struct, as ``edited`` does, for routes that have already been resolved.
 
     With ``replace_nulls=None``, a later pass copies the fields.
     """
@@ -114,7 +114,8 @@ def edited_branch(group: Group, branch: Branch, change: Edit, replace_nulls: boo
 
 
 def pruned(group: Group, branch: Branch, dropped: DropReport, at: Planning) -> Group:
-    """Returns a struct with only the ends of routes and the structs around them. Nothing is copied.
+    """Returns a struct with only the fields at the ends of routes, and the structs around these fields. Nothing is
+    copied.
 
     ``dropped`` is called for each dropped field. Its arguments are an expression that is null if the struct around the
     field is null (None if the struct is never null), and the planning that collects touches.

@@ -21,7 +21,7 @@ Route = tuple[RouteStep, ...]
 
 @dataclass
 class Branch:
-    """A step in the routes of some paths.
+    """A step in the routes of one or more paths.
 
     Attributes:
         ends: The numbers of the paths that end at this step.
@@ -59,7 +59,7 @@ def resolve(
     *,
     together: bool = False,
 ) -> Branch:
-    """Returns the routes of paths in a schema, as one tree.
+    """Resolves the given paths in a schema, and returns their routes as one tree.
 
     Args:
         schema: The schema of the struct in which the paths start.

@@ -15,7 +15,7 @@ from dagster_smt.values.java.regex import compile_java
 from dagster_smt.values.json.lazy import decode, is_raw, kind_at, look
 
 Act = Callable[[Any, Any, Record], None]
-"""Changes the value under a key or index of a container (dict or list)."""
+"""Changes the value at a key or index of a container (dict or list)."""
 Trail = tuple[Any, ...]
 Location = tuple[Any, Any, Trail, int]
 """The location of a match: (container, key, parent, depth).

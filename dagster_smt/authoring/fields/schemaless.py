@@ -59,8 +59,8 @@ def value_visitor(
 ) -> Visit:
     """Returns a visitor for acts that only replace values. It can run deep scans on the bytes, without decoding.
 
-    A missing top-level field that a path of one name refers to becomes null, as in Connect. For each act, ``texts`` has
-    the replacement of strings if the act replaces all strings with the same string.
+    A missing top-level field that a path of one name refers to becomes null, as in Connect. If an act replaces all
+    strings with the same string, ``texts`` contains this string at the position of the act.
     """
     splices, others = [], []
     for path, act, text in zip(paths, acts, texts or [None] * len(acts), strict=True):

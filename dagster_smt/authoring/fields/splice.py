@@ -31,7 +31,7 @@ class _NeedsDecoding(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TextReplacement:
-    """The JSON that replaces every string under an act, and the bit of the act in ``record.touched``."""
+    """The JSON with which an act replaces every string, and the bit of the act in ``record.touched``."""
 
     new: bytes
     bit: int
@@ -42,7 +42,7 @@ def splicer(path: FieldPath, act: Act, texts: TextReplacement | None = None) -> 
 
     Args:
         path: Names, then ``**``, then a name or pattern.
-        act: Replaces the value under a key, and does nothing else.
+        act: Replaces the value of a key, and does nothing else.
         texts: The replacement of strings, if the act replaces all strings with the same string.
     """
     *above, deep, last = path.steps if len(path.steps) > 1 else ("", "")

@@ -44,7 +44,9 @@ _WHOLE = {"int8": "int", "int16": "int", "int32": "int", "int64": "long"}
 
 
 def is_anything(text: str) -> bool:
-    """Returns True if an Avro schema is this one (``Schema.equals``). Docs and aliases are ignored."""
+    """Returns True if an Avro schema equals ``AvroData.ANYTHING_SCHEMA`` (``Schema.equals``). Docs and aliases are
+    ignored.
+    """
     try:
         return bool(_plain(parse_schema(json.loads(text), named_schemas={})) == _KNOWN)
     except Exception:  # noqa: BLE001 - an invalid schema is not this one; ``avro_of`` reports its problem

@@ -10,7 +10,7 @@ from typing import Any
 _MOST = 16
 """The maximum number of values without bytes in one item of an array or map.
 
-So many may be read per byte of a record.
+A reader may thus read up to this many values per byte of a record.
 """
 
 
@@ -35,7 +35,9 @@ class Empty:
         return (whole and not keyed) or count > _MOST
 
     def of(self, avro: Any) -> tuple[int, bool]:
-        """Returns the number of values without bytes in a value of a type, and True if it takes up no bytes itself."""
+        """Returns the number of values without bytes inside a value of the given type. Also returns True if the value
+        itself takes up no bytes.
+        """
         if isinstance(avro, list):  # the number of the member takes up a byte
             return max((self.of(member)[0] for member in avro), default=0), False
         if isinstance(avro, str):

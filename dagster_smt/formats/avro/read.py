@@ -97,7 +97,7 @@ def avro_of(text: str, references: Sequence[str] = (), place: str = "avro", *, d
 
     Args:
         text: The schema as JSON.
-        references: The schemas that it refers to. Each follows the schemas that it refers to itself.
+        references: The schemas to which ``text`` refers. Each schema follows the schemas to which it refers itself.
         place: The schema's name in messages.
         declared: True if the schema comes from declared columns. Decimals are then limited to their precision, which
             Connect does not check.
@@ -114,7 +114,7 @@ def avro_of(text: str, references: Sequence[str] = (), place: str = "avro", *, d
 
 
 def _prepared(texts: Sequence[str], builder: "_ConnectBuilder") -> Avro:
-    """Returns the last of some schemas. The other schemas are those of names that it uses."""
+    """Prepares the last of the given schemas. The other schemas define names that the last schema uses."""
     bare_names: dict[str, Any] = {}
     marked_names: dict[str, Any] = {}
     for text in texts:
@@ -141,7 +141,9 @@ def _prepared(texts: Sequence[str], builder: "_ConnectBuilder") -> Avro:
 
 
 def stamped(schema: Schema, version: int) -> Schema | None:
-    """Returns a schema with a version (``AvroData.toConnectSchema``); None if it already has a different version."""
+    """Returns a schema with the given version (``AvroData.toConnectSchema``); None if the schema already has a
+    different version.
+    """
     if version < 0 or schema.version == version:
         return schema
     if schema.version is not None:
@@ -193,7 +195,9 @@ def bare(data: Any) -> Any:
 
 
 def _marked(data: Any) -> Any:
-    """Returns a schema with its logical types under a key of ours: fastavro rejects some of Connect's types."""
+    """Returns a schema in which a key of our own contains the logical types, because fastavro rejects some of Connect's
+    types.
+    """
     return _keyed(data, _LOGICAL)
 
 
@@ -434,7 +438,7 @@ class _ConnectBuilder:
 
 
 def _parameters(avro: dict[str, Any]) -> dict[str, str]:
-    """Returns the docs and symbols of a type as parameters."""
+    """Converts the docs and symbols of a type to the parameters of a Connect schema."""
     kind, short = avro["type"], str(avro.get("name", "")).rpartition(".")[2]
     parameters: dict[str, str] = {}
     if kind in ("record", "enum") and avro.get("doc"):

@@ -202,7 +202,7 @@ class _AvroBuilder:
         return avro
 
     def entry(self, schema: Schema) -> dict[str, Any]:
-        """Returns the record of an array that stands for a map whose keys are not strings."""
+        """Returns the record type of an array's entries. The array stands for a map whose keys are not strings."""
         assert schema.keys is not None and schema.values is not None
         if schema.name is None:
             names = {"name": "MapEntry", "namespace": _SPACE}
@@ -359,7 +359,9 @@ def _of_struct(schema: Schema) -> Convert | None:
 
 
 def _of_union(schema: Schema) -> Convert:
-    """Returns a function that returns the set member with its type's name, so that fastavro does not guess the type."""
+    """Returns a function that returns the member of a union that is set, with the name of the member's type. fastavro
+    then need not guess the type.
+    """
     parts = []
     for name, child in schema.fields:
         parts.append((name, _avro_name(child), _converter(child)))

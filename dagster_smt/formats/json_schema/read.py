@@ -45,7 +45,7 @@ class JsonSchema:
 
     Attributes:
         schema: The Connect schema.
-        name: The title of the schema; None without one.
+        name: The title of the schema; None if the schema has no title.
         read: A function from JSON to the value; it raises ``DataError``.
     """
 

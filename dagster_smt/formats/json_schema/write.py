@@ -24,7 +24,7 @@ class JsonSchemaOut:
     """A JSON Schema document, and the writer of its values.
 
     Attributes:
-        name: The schema's title; None without one.
+        name: The schema's title; None if the schema has no title.
         text: The document.
         write: A function from a value to JSON; it raises ``DataError``.
     """

@@ -56,7 +56,7 @@ class Kind:
 
 
 def unreadable(statement: str = "the bytes do not fit the Protobuf schema") -> DataError:
-    """Returns the error for unreadable bytes."""
+    """Returns the error for bytes that cannot be read."""
     return data_error("SMT416", statement, "check the dead letter, or the schema")
 
 

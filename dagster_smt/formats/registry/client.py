@@ -1,4 +1,4 @@
-"""The client of a schema registry. It finds schemas by id, and ids by schema.
+"""The client of a schema registry, which finds schemas by id, and ids by schema.
 
 This module uses the client of ``confluent-kafka``, which works with every registry that has Confluent's REST interface.
 That client caches schemas, so that a process requests each schema only once.
@@ -61,11 +61,11 @@ class RegistrySchema:
 
 
 def schema_by_id(options: Options, number: int, kind: SchemaKind) -> RegistrySchema:
-    """Returns the schema with an id.
+    """Returns the schema with the given id.
 
     Raises:
-        DataError: SMT441 if the registry has no such schema, or the schema is of a different kind; SMT273 if its
-            references form a cycle, or are too many.
+        DataError: SMT441 if the registry has no such schema, or the schema is of a different kind; SMT273 if the
+            schema's references form a cycle, or if there are too many references.
         EngineError: SMT636 if the registry does not answer; SMT582 if an option refers to a secret that is missing
             here.
     """
@@ -142,7 +142,7 @@ def _tags(schema: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def version_of(options: Options, number: int, subject: str, kind: SchemaKind) -> int:
-    """Returns the version of a schema under a subject (``AbstractKafkaAvroDeserializer.schemaVersion``).
+    """Returns the version that a schema has in a subject (``AbstractKafkaAvroDeserializer.schemaVersion``).
 
     A version in the schema's own metadata takes precedence. Deleted versions are included, as in the converter.
 
@@ -188,7 +188,7 @@ def schema_id(
     register: bool,
     parts: Mapping[str, Any] = MappingProxyType({}),
 ) -> int:
-    """Returns the id of a schema under a subject.
+    """Returns the id of the given schema in a subject.
 
     Args:
         options: The format's options.
@@ -217,7 +217,7 @@ def schema_id(
 
 @dataclass(frozen=True)
 class Contract:
-    """The duties of producers under a subject: the latest version of its schema, with rules.
+    """The duties of the producers of a subject: the latest version of the subject's schema, with its rules.
 
     Attributes:
         rules: The rules that producers apply.
@@ -231,7 +231,7 @@ class Contract:
 
 
 def contract_of(options: Options, subject: str) -> Contract:
-    """Returns the duties of producers under a subject. A subject without versions has no duties.
+    """Returns the duties of a subject's producers. Without a version of the subject, they have no duties.
 
     Raises:
         EngineError: SMT636 if the registry does not answer.
@@ -265,7 +265,9 @@ def _response(
     known: tuple[int, ...],
     use: str = "",
 ) -> Any:
-    """Returns an answer of the registry. ``error_of`` returns the error for a status in ``known``."""
+    """Sends a request to the registry, and returns the answer. ``error_of`` returns the error for a status in
+    ``known``.
+    """
     with needs_extras():
         from confluent_kafka.schema_registry.error import SchemaRegistryError
 
@@ -286,7 +288,7 @@ def _response(
 
 @cache
 def _client(options: Options, use: str) -> Any:
-    """Returns the client for one use.
+    """Returns the registry client for the given use.
 
     Each use has its own client, because a client caches schemas by id regardless of their format. It also caches
     deleted versions.
@@ -300,7 +302,7 @@ def client_settings(options: Options) -> dict[str, Any]:
     """Returns the settings of a client of the registry, with the login.
 
     Raises:
-        ConfigError: SMT582, a reference has no value.
+        ConfigError: SMT582 if a reference has no value.
     """
     values: Mapping[str, str] = resolved(dict(options), "schema registry")
     client_values = {}

@@ -1,5 +1,5 @@
-"""The keys of encrypted fields. A registry stores data keys (DEK), each encrypted with a key of a key management
-service (KEK).
+"""The keys of encrypted fields. A registry stores data keys (DEK). Each data key is encrypted with a key from a key
+management service (KEK).
 
 The clients of the registry, of the data keys and of the services come from ``confluent-kafka``, and the ciphers from
 Tink.
@@ -46,7 +46,7 @@ _KNOWN: Cache[tuple[Options, str, str, str, int], Decrypt] = Cache()
 
 @dataclass(frozen=True)
 class _Writer:
-    """A data key for encryption, which is valid until a time in seconds."""
+    """A data key for encryption, with its expiry time in seconds."""
 
     version: int
     encrypt: Callable[[bytes], bytes]
@@ -54,7 +54,7 @@ class _Writer:
 
 
 class DataKeys:
-    """The data keys of one rule under one subject. Each key is requested and decrypted only once.
+    """The data keys of one rule in one subject. Each key is requested and decrypted only once.
 
     A record names the version of its key, so anybody could cause a request for each record. After ``_MOST_UNKNOWN``
     versions that the registry does not have, further versions are rejected without a request.
@@ -168,9 +168,10 @@ class DataKeys:
         return data_key
 
     def _asked(self, version: int, *, deleted: bool = True) -> tuple[Any, Any, Any]:
-        """Returns the cipher, the key encryption key, and the data key of a version. Version -1 is the latest data key.
+        """Returns the cipher, the key encryption key, and the data key of the given version. Version -1 is the latest
+        data key.
 
-        None if there is no such key.
+        Returns None if there is no such key.
         """
         with needs_extras():
             from confluent_kafka.schema_registry.rules.encryption.dek_registry.dek_registry_client import DekAlgorithm
@@ -190,7 +191,7 @@ class DataKeys:
         return cryptor, kek, self._answer(ask, (404,))
 
     def _answer(self, ask: Callable[[Any], Any], nothing: tuple[int, ...]) -> Any:
-        """Returns an answer of the key registry; None for the statuses in ``nothing``."""
+        """Sends a request to the key registry and returns the answer; None for the statuses in ``nothing``."""
         with needs_extras():
             from confluent_kafka.schema_registry.error import SchemaRegistryError
 
@@ -216,7 +217,7 @@ def _client(options: Options) -> Any:
 
 
 def _decrypted(options: Options, kek: Any, data_key: Any) -> bytes:
-    """Returns a data key that the key management service has decrypted."""
+    """Returns the given data key after the key management service has decrypted it."""
     sealed = data_key.get_encrypted_key_material_bytes() or b""
     return _by_service(options, kek, lambda service: service.decrypt(sealed, b""))
 

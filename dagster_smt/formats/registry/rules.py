@@ -53,10 +53,10 @@ class RegistryRule:
 
 
 def rules_of(schema: Any, mode: Mode) -> tuple[RegistryRule, ...]:
-    """Returns the rules that a client applies, in the order in which it applies them.
+    """Returns the rules that a client applies, in the order in which the client applies them.
 
     Args:
-        schema: A schema of the client of ``confluent-kafka``.
+        schema: A schema, as returned by the client from ``confluent-kafka``.
         mode: ``READ`` for consumers, ``WRITE`` for producers.
     """
     rule_set = schema.rule_set
@@ -83,13 +83,13 @@ def _applied(rules: Any, mode: Mode, properties: Mapping[str, str], *, of_bytes:
 
 
 def _action(text: str, mode: Mode) -> str:
-    """Returns the action of a mode. ``ERROR,NONE`` has one action for writing and one for reading."""
+    """Returns the action for the given mode. ``ERROR,NONE`` has one action for writing and one for reading."""
     actions = text.split(",")
     return actions[0] if mode == "WRITE" else actions[-1]
 
 
 def check_read(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], number: int) -> None:
-    """Checks that records with a schema can be read under the option ``rules``.
+    """Checks that records of a schema can be read, according to the option ``rules``.
 
     Raises:
         DataError: SMT752 if a rule is not applied, and the option does not allow its fields to stay as they are.
@@ -105,7 +105,7 @@ def check_read(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], num
 
 
 def check_write(settings: Mapping[str, str], rules: tuple[RegistryRule, ...], subject: str) -> None:
-    """Checks that records may be written under a subject.
+    """Checks that records may be written with schemas of a subject.
 
     Args:
         settings: The options of the format.

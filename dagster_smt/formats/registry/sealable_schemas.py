@@ -10,8 +10,8 @@ JSON       $.home.street           the same
 Protobuf   home.street             shop.Person.Address.street
 =========  ======================  ================================
 
-Connect nests the messages of fields inside the message around them. So a message has another full name after a record
-was read and written, and its fields have the same paths.
+Connect nests the message type of a field inside the message that contains the field. If a record is read and written
+again, the full name of such a message therefore changes, but the paths of its fields stay the same.
 """
 
 import json
@@ -39,7 +39,7 @@ class SealableSchema(Protocol):
     """A schema, and the encryption of its records.
 
     Attributes:
-        record: The full name of the message of Protobuf; empty for the other kinds.
+        record: The full name of the Protobuf message; empty for the other kinds of schemas.
     """
 
     record: str
@@ -56,14 +56,14 @@ class SealableSchema(Protocol):
         """Returns the full name of a field; None if the schema has no such field."""
 
     def seals(self, rule: RegistryRule, tags: Tags, paths: Iterable[str]) -> bool:
-        """Returns whether all values of some fields can be encrypted, so that consumers open them."""
+        """Returns True if all values of the given fields can be encrypted in a form that consumers can decrypt."""
 
     def sealer(self, rules: Iterable[RegistryRule], tags: Tags, keys: Keys) -> Seal:
         """Returns a function from the bytes of a record to the same bytes with encrypted fields."""
 
 
 class SealableAvro:
-    """A schema of Avro."""
+    """An Avro schema."""
 
     record = ""
 
@@ -85,7 +85,7 @@ class SealableAvro:
 
 
 class SealableJson:
-    """A JSON Schema. A path is that of Confluent's clients: items of an array have the path of the array."""
+    """A JSON Schema. Paths are the same as in Confluent's clients: the items of an array have the path of the array."""
 
     record = ""
 
@@ -118,7 +118,7 @@ class SealableJson:
 
 
 class SealableProtobuf:
-    """A message of Protobuf. A path has the names of fields, from the message down."""
+    """A Protobuf message. A path consists of field names, beginning with a field of this message."""
 
     def __init__(self, text: str, references: References, place: str, message: str):
         self.files = proto_files(text, references, place)
@@ -161,17 +161,17 @@ class SealableProtobuf:
 def sealable_schema(
     kind: SchemaKind, text: str, references: References, place: str, record: str = ""
 ) -> SealableSchema:
-    """Returns the schema of records.
+    """Returns the schema of records whose fields can be encrypted.
 
     Args:
         kind: The kind of the schema.
         text: The schema.
         references: (name, text) of each reference.
         place: The name of the schema in messages.
-        record: The name of the message, for Protobuf, with or without its package; empty: the first message.
+        record: For Protobuf, the name of the message, with or without its package. If empty, the first message.
 
     Raises:
-        ConfigError: SMT273, the schema cannot be read, or has no such message.
+        ConfigError: SMT273 if the schema cannot be read, or has no such message.
     """
     if kind == "AVRO":
         return SealableAvro(text, references, place)
@@ -185,7 +185,8 @@ def _fields_in(
 ) -> Iterator[tuple[str, Any, bool]]:
     """Yields the fields of a message and of the messages inside: path, field, and True for fields inside a map.
 
-    Messages that contain themselves, or nest very deep, are not entered again: Connect has no schema for them.
+    A message that contains itself, or is nested very deeply, is skipped, because Connect has no schema for such a
+    message.
     """
     is_of_map = is_of_map or _is_entry(descriptor)
     count = 0
@@ -204,6 +205,6 @@ def _fields_in(
 
 
 def _is_entry(descriptor: Any) -> bool:
-    """Returns whether a message is the entry of a map."""
+    """Returns True if a message is the entry of a map."""
     names = [field.name for field in descriptor.fields]
     return bool(descriptor.name.endswith(ENTRY)) and names == ["key", "value"]

@@ -22,7 +22,9 @@ _MOST_BYTES_OF_LONG = 10
 
 
 class _Place(NamedTuple):
-    """A string or bytes to which a rule applies: the position of its length, and the begin and end of its data."""
+    """A string or bytes to which a rule applies: the position of the length, and the positions where the data begins
+    and ends.
+    """
 
     start: int
     begin: int

@@ -1,5 +1,5 @@
-"""Encrypts fields of records under a subject whose producers encrypt them, so that the subject's consumers can decrypt
-them.
+"""Encrypts fields of records that are written to a subject whose producers encrypt these fields. The subject's
+consumers can then decrypt the fields.
 
 The written schema is derived from Connect's schema, so it has no tags. It is registered with the rules of the latest
 version, and with the tags of the fields in its metadata.
@@ -23,7 +23,7 @@ def _same(data: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class SubjectSealing:
-    """Describes how records of a schema are written under a subject.
+    """Describes how records are written whose schema is registered in a subject.
 
     Attributes:
         parts: Further parts of the schema, for its registration.
@@ -35,19 +35,20 @@ class SubjectSealing:
 
 
 def sealing_of(options: Options, subject: str, kind: SchemaKind, text: str, contract: Contract) -> SubjectSealing:
-    """Returns the way in which records are encrypted.
+    """Returns the parts that are needed to write encrypted records: the additions to their schema, and the encrypting
+    function.
 
     Args:
         options: The format's options.
         subject: The subject.
         kind: The kind of the schema.
         text: The schema of the records.
-        contract: The duties of producers under the subject.
+        contract: The duties of the subject's producers.
 
     Raises:
-        DataError: SMT752, the schema lacks a field that producers encrypt, or the field has a different type. The field
-            may have been renamed, and its values would be written in clear text. SMT273, the latest schema of the
-            subject cannot be read, or has no message of the name that is written.
+        DataError: SMT752 if the schema lacks a field that producers encrypt, or if the field has a different type. In
+            both cases, the field may have been renamed, and its values would be written in clear text. SMT273 if the
+            latest schema of the subject cannot be read, or has no message with the name that is written.
     """
     source = contract.source
     try:

@@ -1,4 +1,4 @@
-"""Finds schemas of a registry by the id in a record, with their version under the record's subject."""
+"""Finds schemas in a registry by the id in a record, with their version in the record's subject."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ KeyOrValue = Literal["key", "value"]
 Opened = Callable[[bytes], bytes]
 """Returns a value with decrypted fields."""
 Opening = Callable[[str], Opened]
-"""Returns the function that decrypts values under a subject."""
+"""Returns the function that decrypts the values of a subject."""
 HEADER = 5
 """The number of bytes before an Avro value."""
 KINDS: dict[str, SchemaKind] = {"avro-confluent": "AVRO", "protobuf-confluent": "PROTOBUF", "json-confluent": "JSON"}
@@ -46,7 +46,7 @@ def subject_of(settings: Mapping[str, str], side: KeyOrValue, topic: str, name: 
 
     Args:
         settings: The format's options.
-        side: The side of records that has the schema.
+        side: ``key`` or ``value``, which has the schema.
         topic: The topic of the records.
         name: The full name of the schema's record; None if the schema is not a record.
 
@@ -68,14 +68,14 @@ def subject_of(settings: Mapping[str, str], side: KeyOrValue, topic: str, name: 
 
 @dataclass(frozen=True)
 class SchemaWithId:
-    """A schema with an id.
+    """A schema in a registry, with the parts that are needed to read its values.
 
     Attributes:
         schema: The Connect schema, without the version in the registry; None if the values have no schema in Connect.
         read: A function from bytes to the value.
         name: The full name of the record; None for other types.
         with_version: Returns ``schema`` with a version; None if the schema already has a different version.
-        opening: Returns the function that decrypts fields in the bytes of a subject; None if no field is decrypted.
+        opening: Returns the function that decrypts fields in values of a subject; None if no field is decrypted.
     """
 
     schema: Schema | None
@@ -168,7 +168,8 @@ def _keys(form: Format, subject: str) -> Callable[[RegistryRule], DataKeys]:
 
 
 def versioned(registered: SchemaWithId, form: Format, header: bytes, side: KeyOrValue, topic: str) -> Schema | None:
-    """Adds its version to a schema, as ``AvroConverter.toConnectData`` and ``ProtobufConverter`` do.
+    """Returns a schema with its version in the subject, as ``AvroConverter.toConnectData`` and ``ProtobufConverter``
+    do.
 
     The converters look up the version even if no record uses it. If the subject does not have the schema, the records
     fail. Without a topic there is no subject, and no version.

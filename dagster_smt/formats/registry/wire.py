@@ -45,7 +45,7 @@ def no_header() -> DataError:
 
 @dataclass(frozen=True)
 class _TopicSchema:
-    """A schema with its version under the subject of one topic, and the reader of its values."""
+    """A schema with its version in the subject of one topic, and the reader of its values."""
 
     schema: Schema | None
     read: Callable[[bytes], Any]
@@ -87,7 +87,7 @@ class RegistryReader:
         return self._entry(text, topic).schema
 
     def schema_id(self, text: bytes) -> str:
-        """Returns the schema's id in a header, as a string for reports."""
+        """Returns the schema id that a header contains, as a string for reports."""
         return str(number_of(text))
 
     def _entry(self, header: bytes, topic: str) -> _TopicSchema:
@@ -163,7 +163,9 @@ class RegistryWriter:
             raise DataError(error.problems[0]) from None
 
     def _header(self, subject: str, text: str) -> tuple[bytes, Callable[[bytes], bytes]]:
-        """Returns the header of a schema under a subject, and the function that encrypts fields of its records."""
+        """Returns two items: the header of a schema that is registered in a subject, and the function that encrypts
+        fields of the schema's records.
+        """
         register = self.settings.get("auto.register.schemas", "true").lower() == "true"
         options = tuple(self.settings.items())
         contract = contract_of(options, subject)

@@ -24,7 +24,7 @@ class Deep:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Every field or key of whose name a regular expression (Java syntax) matches some part."""
+    """Every field or key in whose name a regular expression (Java syntax) has a match."""
 
     pattern: str
     any_case: bool = False

@@ -18,7 +18,7 @@ _logger.propagate = False  # Dagster may store everything that reaches the root 
 
 
 def log_causes(error: BaseException) -> None:
-    """Writes the errors behind an error to standard error, if the log is switched on."""
+    """Writes the original errors behind the given error to standard error, if the log is switched on."""
     if os.environ.get(SWITCH) != "1":
         return
     if not _logger.handlers:

@@ -11,7 +11,7 @@ class Destination:
     """One table of a run.
 
     Attributes:
-        topic: The topic after the chain.
+        topic: The output topic of the chain.
         table: The path or name of the table.
         status: ``written``; ``held`` if a run that ended early had already written these rows; or ``failed``.
         records: The number of records for the table.

@@ -1,4 +1,4 @@
-"""The report of an erasure: what was done in each location, and what was proven. It never names a person."""
+"""The report of an erasure. It states for each location what was done and what was proven, and never names a person."""
 
 import json
 from collections.abc import Sequence
@@ -57,14 +57,14 @@ class ErasedPlace:
         asset: The asset that writes to the location.
         kind: ``table``, ``deletions`` (remembered next to a table with keys), ``dead letters`` or ``topic``.
         place: The table, or the topic with its cluster or folder.
-        action: What was done with rows and records.
+        action: The action on rows and records.
         rows: The number of rows or records.
-        rounds: How often the rows were searched; more than once if a run committed in the meantime.
-        past: What was done with old versions.
+        rounds: The number of searches of the rows. There are several if a run committed in the meantime.
+        past: The action on old versions of the table.
         residue: The values that are left.
-        scan: What was read to find the residue; None if nothing was read.
-        waits: What only time removes, such as the retention of a topic.
-        problems: What failed.
+        scan: The files and records that were read to find the residue; None if nothing was read.
+        waits: The values that only the passage of time removes, for example by a topic's retention.
+        problems: The failures.
     """
 
     asset: str
@@ -114,7 +114,7 @@ class ErasureReport:
         short: The number of ids that the scan only searched for where a person is named. These ids are short numbers
             that may mean anything elsewhere.
         registers: The registers that remember the erased people.
-        places: What was done, location by location.
+        places: The work of the erasure, by location.
         not_covered: Locations that this package does not know or cannot reach.
     """
 

@@ -325,9 +325,8 @@ class RunReport:
             records become dead letters.
         stages: Counts of rows per stage, in order.
         ledger: Counts of rows per (stage, path).
-        before, after: Value schema before and after the chain; ``None`` if
-            schemaless.
-        previous: Value schema after the chain in the table's previous commit; ``None`` if that commit had none.
+        before, after: Input and output schema of the value; ``None`` if schemaless.
+        previous: Output schema of the value in the table's previous commit; ``None`` if that commit had none.
         lineage: Path of each output column to the input fields that the column depends on; empty if schemaless.
         masked: Output columns whose value was replaced by a MaskField stage.
         rejects: The first rejects of each topic.
@@ -346,13 +345,13 @@ class RunReport:
         parts: The parts of the window, if it was read for several time partitions. The table does not store them.
         unwritten: The failed records whose dead letters the dead letter topic rejects in every form.
         keyed: For a table with keys: the effects of the events on its rows, by topic; empty for other tables.
-        key_after: For a table with keys: the schema of the key after the chain.
-        key_lineage: For a table with keys: the input fields of each field of the key after the chain.
+        key_after: For a table with keys: the output schema of the key.
+        key_lineage: For a table with keys: the input fields of each field of the output key.
         destinations: For a run that writes many tables: the result for each table.
         destination_reports: For a run that writes many tables: the reports of the written tables, by topic. The table
             does not store them.
-        way: The name of the way in which the records were evaluated, from ``spark.ways``; empty if the run evaluated no
-            record.
+        way: The name of the execution path that evaluated the records, from ``spark.ways``; empty if the run evaluated
+            no record.
     """
 
     name: str
@@ -444,7 +443,7 @@ class RunReport:
         )
 
     def touched(self, action: str) -> dict[str, int]:
-        """Returns the number of records that one action touched, by path, over all stages."""
+        """Returns the number of records that the given action touched, by field path, over all stages."""
         records: dict[str, int] = {}
         for line in self.ledger:
             if line.entry.action == action:

@@ -1,4 +1,4 @@
-"""The facts of a table after a run, read from the table and its topics."""
+"""The facts about a table after a run, read from the table and its topics."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ class TableFacts:
 
     Attributes:
         rows: The number of rows according to the commits of the table.
-        by_topic: The same by topic.
+        by_topic: The number of rows of each topic.
         ends: The end of the progress, by topic and partition.
         gaps: The offsets that no run will ever read, as ``{topic: {partition: [[start, end], …]}}``.
         holes: The offsets between those of the table that no run has read yet, in the same form.

@@ -39,7 +39,7 @@ class Unmasked:
     offsets: OffsetSet = field(default_factory=OffsetSet)
 
     def joined(self, other: "Unmasked") -> "Unmasked":
-        """Returns the records of both under the entry of this one."""
+        """Returns the records of both objects, with the entry of this object."""
         runs = tuple(dict.fromkeys((*self.runs, *other.runs)))[-MOST_RUNS:]
         return replace(self, runs=runs, offsets=self.offsets | other.offsets)
 

@@ -172,7 +172,9 @@ RECORD_METADATA: Mapping[str, MetadataKey] = {
     "headers": MetadataKey((HEADER_LIST, "MAP<STRING, BYTES>", "MAP<STRING, ARRAY<BYTES>>"), writable=True),
     "leader-epoch": MetadataKey(("int32",)),
 }
-"""Kafka's metadata of FLIP-107. The natural type of a timestamp is a number there, and Connect's ``Timestamp`` here."""
+"""Kafka's metadata, as in FLIP-107. In FLIP-107 the natural type of a timestamp is a number; here it is Connect's
+``Timestamp``.
+"""
 _SAID_OTHERWISE = {
     "header-list": f"declare it {HEADER_LIST} METADATA FROM 'headers': as an array they keep their order"
 }

@@ -1,4 +1,4 @@
-"""The format of one side of a record, with its options and their check."""
+"""The format of a record's key or value, with the format's options and their check."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -45,7 +45,9 @@ The first two determine the subject. Readers also need the subject, because each
 RULES = "rules"
 """The option ``rules`` of formats with a registry: the treatment of fields that rules of a schema encrypt."""
 RULE_CHOICES = ("refuse", "sealed", "open")
-"""The values of ``rules``: such records are rejected, their fields stay encrypted, or their fields are decrypted."""
+"""The values of the option ``rules``. In this order: records with encrypted fields are rejected, their fields stay
+encrypted, or their fields are decrypted.
+"""
 KMS = "kms."
 """The prefix of options for the key management service; the rest is the option's name in ``confluent-kafka``."""
 KMS_KEYS = "kms.keys"
@@ -99,7 +101,7 @@ _SECRETS = "put the secret into the environment and write ${env:NAME}, or EnvVar
 
 @dataclass(frozen=True)
 class Format:
-    """The encoding of one side of a record.
+    """The encoding of a record's key or value.
 
     Attributes:
         kind: ``json`` (schemaless), ``json_schema`` (JSON with the declared ``schema``), ``envelope`` (Connect's
@@ -221,7 +223,7 @@ def names_topic(settings: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True)
 class Formats:
-    """The formats of both sides of records.
+    """The formats of keys and values.
 
     Attributes:
         key, value: The formats.
@@ -234,7 +236,9 @@ class Formats:
 
 
 class SideFormats(Protocol):
-    """The formats of both sides, as in a topic table and in ``Formats``. Evaluators need no other part of a table."""
+    """The formats of keys and values, as in a topic table and in ``Formats``. Evaluators need no other part of a
+    table.
+    """
 
     @property
     def key(self) -> Format:

@@ -67,7 +67,7 @@ class ValidityColumns:
 
 @dataclass(frozen=True)
 class KeyedRows:
-    """The rules by which a table with keys follows its topics.
+    """The rules by which the events in topics change a table with keys.
 
     Attributes:
         mode: ``upsert``: a row for each key; ``scd2``: a row for each version of a key.

@@ -76,7 +76,7 @@ class Settlement:
 
 @dataclass(frozen=True, slots=True)
 class ErasedPersons:
-    """The note that people have been erased from a table. It contains their number, never their identity.
+    """The note that people have been erased from a table. The note contains the number of people, never their identity.
 
     Attributes:
         register: The location of the register, which contains their keyed hashes.
@@ -178,8 +178,8 @@ class TableState:
         report: The run's report as JSON data.
         waiting: For runs that write many tables: offsets that are not in ``held`` because the table of their records
             could not be written. The next run reads them again.
-        tables: For runs that write many tables: the rows of each table, by the topic after the chain, then by the topic
-            from which they were read. A table is listed before it is created.
+        tables: For runs that write many tables: the rows of each table, by the output topic of the chain, then by the
+            topic from which the rows were read. A table is listed before it is created.
         taken_over: The connector that wrote the table earlier, and its offsets, which are also in ``held``; None if no
             connector has written the table.
         erased: The note that people have been erased from the table; None if nobody has been erased.

@@ -51,7 +51,7 @@ def name_in_path(topic: str) -> str:
 
 
 def topic_of_name(name: str) -> str:
-    """Returns the topic of a name that ``name_in_catalog`` or ``name_in_path`` returned."""
+    """Returns the topic for a table name that ``name_in_catalog`` or ``name_in_path`` has returned."""
     return _ESCAPE.sub(lambda match: bytes.fromhex(match[1].decode()), name.encode()).decode(errors="surrogatepass")
 
 
@@ -72,7 +72,7 @@ def path_of_topic(template: str, topic: str) -> str:
 
 
 def template_problem(path: str, table: str) -> Problem | None:
-    """Returns the problem of a path or name with ``{topic}``."""
+    """Returns the problem of a sink's path or table name that contains ``{topic}``."""
     text = path or table
     if text.count(TOPIC) > 1:
         return Problem("SMT730", text, f"holds {TOPIC} more than once", "leave one of them")
@@ -87,7 +87,7 @@ def unfit_topics(topics: Iterable[str], known: Collection[str], *, keeps_deletio
     """Returns the problems of topics that cannot have a table, by topic.
 
     Args:
-        topics: The topics after the chain.
+        topics: The output topics of the chain.
         known: The topics that have a table.
         keeps_deletions: True if each table has a table of deletions.
     """

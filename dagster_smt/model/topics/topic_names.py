@@ -1,4 +1,4 @@
-"""Checks of topic names: to which topics records can be written."""
+"""Checks whether records can be written to a topic of a given name."""
 
 import re
 
@@ -22,7 +22,9 @@ def is_file_topic(name: str) -> bool:
 
 
 def takes_records(name: str, place: str) -> bool:
-    """Returns True if records can be written to a topic. ``place`` is that of ``Formats``."""
+    """Returns True if records can be written to the topic of this name. ``place`` is the destination, as in
+    ``Formats``.
+    """
     pattern, refused = names_of(place)
     return name not in refused and re.fullmatch(pattern, name) is not None
 

@@ -23,7 +23,7 @@ class Division:
     begins: Mapping[TopicPartition, Sequence[tuple[int, int]]] = field(default_factory=dict)
 
     def of(self, window: Window) -> list[Window]:
-        """Returns the offsets of a window in each part."""
+        """Returns for each part the offsets of a window that belong to the part."""
         whole = offsets_of(window)
         windows = []
         for number in range(self.parts):

@@ -17,7 +17,7 @@ def topics_in(places: Iterable[TopicPartition]) -> set[str]:
 
 
 def union(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
-    """Returns all offsets of both, as sorted intervals that do not touch."""
+    """Returns the offsets of both arguments, as sorted intervals that do not touch."""
     merged: list[Interval] = []
     for start, end in sorted((*one, *other)):
         if start >= end:
@@ -30,7 +30,7 @@ def union(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
 
 
 def minus(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
-    """Returns the offsets of the first that are not in the second."""
+    """Returns the offsets of the first argument that are not in the second argument."""
     left = list(union(one, ()))
     for start, end in union(other, ()):
         left = [part for a, b in left for part in ((a, min(b, start)), (max(a, end), b)) if part[0] < part[1]]
@@ -38,7 +38,7 @@ def minus(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
 
 
 def common(one: Iterable[Interval], other: Iterable[Interval]) -> Intervals:
-    """Returns the offsets that are in both."""
+    """Returns the offsets that are in both arguments."""
     one = tuple(one)
     return minus(one, minus(one, other))
 
@@ -127,7 +127,7 @@ def _offsets(items: Iterable[tuple[TopicPartition, Intervals]]) -> OffsetSet:
 
 
 def offsets_of(window: Window | Iterable[Range]) -> OffsetSet:
-    """Returns the offsets of a window, or of ranges."""
+    """Returns the set of offsets in a window or in ranges."""
     intervals: dict[TopicPartition, list[Interval]] = {}
     for r in window.ranges if isinstance(window, Window) else window:
         intervals.setdefault((r.topic, r.partition), []).append((r.start, r.end))

@@ -28,7 +28,9 @@ Spans = tuple[Span, ...]
 
 
 def with_span(spans: Spans, new: Span) -> Spans:
-    """Returns the spans with one more, which may touch or overlap others. The end offset of the later span applies."""
+    """Returns the spans and one new span, which may touch or overlap the existing spans. The end offset of the later
+    span applies.
+    """
     merged: list[Span] = []
     for span in sorted((*spans, new)):
         if merged and span.since <= merged[-1].until:

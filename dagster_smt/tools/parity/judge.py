@@ -53,7 +53,7 @@ def deliberate(case: dict[str, Any], answer: dict[str, Any]) -> str | None:
 
     Returns:
         The id of the intended difference; an empty string if only the spelling of numbers differs; None if nothing
-            explains the difference.
+        explains the difference.
     """
     if "results" not in case["expect"]:
         if "results" in answer and vendor_differences.takes_more(case, answer):

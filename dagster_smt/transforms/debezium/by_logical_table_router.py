@@ -108,7 +108,7 @@ class ByLogicalTableRouter(CodeTransform):
         return record.topic
 
     def narrower(self, record: Record) -> Hashable:
-        """Returns the variant of a null under the schema of an event. The schema has no row to name."""
+        """Returns the variant of a null value that has the schema of an event. The schema has no row to name."""
         if record.value is None and record.topic is not None:
             return _NullEvent(record.topic)
         return None

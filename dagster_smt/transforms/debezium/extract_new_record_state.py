@@ -43,7 +43,7 @@ class ExtractNewRecordState(CodeTransform):
     | mode | deleted row | tombstone |
     |---|---|---|
     | `drop` | dropped | dropped |
-    | `tombstone` | null, under the schema of the row: JSON writes `null`, which is not a tombstone | dropped |
+    | `tombstone` | null, with the schema of the row: JSON writes `null`, which is not a tombstone | dropped |
     | `delete-to-tombstone` | null without a schema: a tombstone | dropped |
     | `rewrite` | the row before the change, with `__deleted` `true` | dropped |
     | `rewrite-with-tombstone` | the row before the change, with `__deleted` `true` | passes through |
@@ -202,7 +202,7 @@ class ExtractNewRecordState(CodeTransform):
         )
 
     def _planned(self, record: PlanRecord, event: Group, images: tuple[Group, Group], at: Planning) -> PlanRecord:
-        """Returns the record with the row and the topic of an event, and without the fields that a header drops."""
+        """Returns the record with the event's row and topic, and without the fields that a header drops."""
         after, before = images
         row, topic = self._row(after, before, at), record.topic
         other_entries = iter(range(len(self._headers) + len(self._fields), len(self.ledger())))

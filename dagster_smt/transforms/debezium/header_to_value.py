@@ -72,9 +72,10 @@ class HeaderToValue(CodeTransform):
     The schema of a record depends on its headers. The transform therefore works in sinks of records and is rejected for
     tables of columns.
 
-    Debezium caches the new schema under the old schema alone, and fails if a later record has different headers
-    (decision 13). Debezium also confuses structs whose names have a common part, and loses values that need more than
-    one new struct. Here names are compared step by step, and a path that needs more than one new struct is rejected.
+    Debezium caches the new schema with only the old schema as the cache key, and fails if a later record has different
+    headers (decision 13). Debezium also confuses structs whose names have a common part, and loses values that need
+    more than one new struct. Here names are compared step by step, and a path that needs more than one new struct is
+    rejected.
     """
 
     connect_class = "io.debezium.transforms.HeaderToValue"
@@ -177,7 +178,7 @@ def _kind(value: Any) -> str:
 
 
 def _with(group: Group, entries: list[tuple[tuple[str, ...], _Header]], root: bool = False) -> Group:
-    """Returns a struct with headers in its fields. The paths begin in this struct."""
+    """Returns a struct after headers have been put into its fields. The paths begin in this struct."""
     fields: _Fields = {}
     for name, child in group.fields:
         below = []

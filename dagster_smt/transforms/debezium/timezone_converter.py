@@ -56,8 +56,8 @@ class TimezoneConverter(CodeTransform):
     | `org.apache.kafka.connect.data.Timestamp` | the number minus the offset |
     | `ts_ms`, `ts_us`, `ts_ns` in `source`, if a rule names a field there | the number plus the offset |
 
-    In other words: a number in a row is read as local time in the zone, and a number in `source` becomes local time in
-    the zone.
+    In other words: the transform reads a number in a row as local time in the zone, and converts a number in `source`
+    to local time in the zone.
 
     The zone's offset for a ZonedTimestamp depends on the local date and time in the string, whatever offset the string
     itself has. Near a change of the clock, the result can have the offset from the other side of the change. Fields of

@@ -17,8 +17,8 @@ _ANY = "set topic.field, partition.field, offset.field, timestamp.field, or stat
 class InsertField(NullDefaults, NestedPaths, Transform):
     """Add fields with the record's metadata, or with a fixed string.
 
-    A name that ends with `!` creates a required field. A name that ends with `?`, or with neither of the two, creates
-    an optional field. One such suffix is removed from the name. The fields are appended in the order topic, partition,
+    A name that ends with `!` creates a required field. A name that ends with `?`, or without either suffix, creates an
+    optional field. One such suffix is removed from the name. The fields are appended in the order topic, partition,
     offset, timestamp, static. The topic is the current topic, after earlier routers. With a schema, the timestamp is a
     Timestamp; without a schema, it is a number of milliseconds. If a field of the name exists, a record with a schema
     is rejected; without a schema, the field is overwritten. A null key or value passes through unchanged.

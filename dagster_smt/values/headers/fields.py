@@ -1,4 +1,4 @@
-"""Rules for a record's headers: append, drop, search by name.
+"""Rules that append a record's headers, drop them, or search them by name.
 
 In Python, headers are ``list[Header]``. In Spark, headers are ``array<struct<key, value>>``, and null means no headers.
 A rule never changes the list in its argument. Connect's ``SimpleHeaderConverter`` defines the bytes of a header that a
@@ -33,7 +33,7 @@ def header_as_read(key: str, raw: bytes | None) -> Header:
 
 
 def header_bytes(header: Header) -> bytes | None:
-    """Returns the bytes of a header: the bytes that were read, or the bytes to write for a header from a stage."""
+    """Returns the bytes of a header: the bytes that were read, or for a header from a stage the bytes to write."""
     if header.from_stage:
         return simple_header_bytes(header.schema, header.value)
     return header.raw
@@ -79,7 +79,7 @@ class AppendHeader(ValueRule):
         return self.appended(F, headers, HeaderBytes(self.schema).column(F, value))
 
     def appended(self, F: Any, headers: Any, data: Any) -> Any:
-        """Returns the Spark form for the header's bytes."""
+        """Returns the Spark form of the rule, for the header's bytes."""
         none = no_headers(F)
         header = F.struct(F.lit(self.key).alias("key"), data.alias("value"))
         return F.concat(F.coalesce(headers, none), F.array(header))
@@ -194,7 +194,9 @@ class HasHeaderOrNull(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class LastHeader(ValueRule):
-    """Returns the bytes of the last header of a name, as read or as written; null if the record has no such header."""
+    """Returns the bytes of the last header with the given name, as read or as written; null if the record has no such
+    header.
+    """
 
     name: str
     returns: ClassVar[Schema | None] = Schema(Type.BYTES, optional=True)
@@ -212,7 +214,7 @@ class LastHeader(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class HeaderText(ValueRule):
-    """Returns the bytes of a header as a string; null stays null. ``name`` is the header's name."""
+    """Converts the bytes of a header to a string; null stays null. ``name`` is the header's name."""
 
     name: str
     may_fail = True

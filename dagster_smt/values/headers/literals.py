@@ -240,7 +240,7 @@ class _Common:
         self._clash = False
 
     def merge(self, latest: Schema | None) -> None:
-        """Widens the common schema for one more element. Null has no schema."""
+        """Widens the common schema so that it also fits one more element. Null has no schema."""
         if latest is None or self._clash:
             return
         if self.schema is None:
@@ -258,7 +258,9 @@ class _Common:
 
 
 def _wider(one: Schema, other: Schema) -> Schema | None:
-    """Returns the wider of two number types, or the later of two schemas of one type, whatever they contain."""
+    """Returns the wider of two number types. For two schemas of the same type, returns the later schema, whatever the
+    schemas contain.
+    """
     if one.type is other.type:
         return other
     if one.type not in _WIDTHS or other.type not in _WIDTHS:

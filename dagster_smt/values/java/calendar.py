@@ -17,7 +17,7 @@ _MONTH_LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def day_number(year: int, month: int, day: int, *, julian: bool) -> int:
-    """Returns the number of the day with a date, in one of the two calendars."""
+    """Returns the number of the day that a date denotes, in one of the two calendars."""
     shifted = year - (month <= 2)  # years are counted to the end of February, so that the leap day is their last day
     of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
     if julian:
@@ -48,7 +48,7 @@ def _year_start(year: int) -> int:
 
 
 def _on_or_before(day: int, weekday: int) -> int:
-    """Returns the last day with a weekday (1 is Sunday) that is not after ``day``."""
+    """Returns the last day that falls on the given weekday (1 is Sunday) and is not after ``day``."""
     return day - (day + 5 - weekday) % 7
 
 
@@ -107,7 +107,7 @@ class Moment:
 
     @property
     def weekday_in_month(self) -> int:
-        """The ordinal of the weekday in its month: 2 for the second Sunday."""
+        """The ordinal of the weekday in its month, such as 2 for the second Sunday."""
         return (self._day - self._month_start) // 7 + 1
 
 
@@ -211,7 +211,7 @@ def _valid_weekday(week: int, weekday: int) -> tuple[int, int]:
 
 
 def _resolved(year: int, values: Mapping[str, int], kind: str, extra: int) -> int:
-    """Returns the day that some fields determine, in the calendar that applies to that day."""
+    """Returns the day that the given fields determine, in the calendar that applies to that day."""
     if year > CUTOVER_YEAR or (year == CUTOVER_YEAR and kind not in ("D", "w")):
         gregorian = extra + _day_in(year, values, kind, julian=False)
         if gregorian >= CUTOVER:
@@ -238,5 +238,5 @@ def _day_in(year: int, values: Mapping[str, int], kind: str, *, julian: bool) ->
 
 
 def _in_week(first: int, weekday: int, week: int) -> int:
-    """Returns the day with a weekday in a week of the period that begins at ``first``."""
+    """Returns the day that falls on the given weekday, in the given week of the period that begins at ``first``."""
     return _on_or_before(_week_start(first) + 6, weekday) + 7 * (week - 1)

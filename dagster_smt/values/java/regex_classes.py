@@ -65,7 +65,7 @@ def _literal(code: int) -> str:
 
 
 def of_spans(spans: Iterable[Span]) -> Chars:
-    """Returns the set of the characters in some ranges, which may overlap."""
+    """Returns the set of the characters in the given ranges, which may overlap."""
     merged: list[Span] = []
     for low, high in sorted(spans):
         if merged and low <= merged[-1][1] + 1:
@@ -76,13 +76,15 @@ def of_spans(spans: Iterable[Span]) -> Chars:
 
 
 def of(text: str) -> Chars:
-    """Returns the set of some characters. ``a-z`` in the string is a range."""
+    """Returns the set of the characters in a string. ``a-z`` in the string is a range."""
     parts = re.findall(r"(.)-(.)|(.)", text, re.DOTALL)
     return of_spans((ord(low or one), ord(high or one)) for low, high, one in parts)
 
 
 def rule(*names: str, also: str = "") -> Chars:
-    """Returns the set of the characters with one of some properties of ``regex``, and of the characters of ``also``."""
+    """Returns a set of two kinds of characters: those with one of the given properties of ``regex``, and those in
+    ``also``.
+    """
     return union(Chars(rule="".join(rf"\p{{{name}}}" for name in names)), of(also))
 
 
@@ -154,7 +156,7 @@ def _same() -> dict[int, list[int]]:
 
 
 def any_case(code: int, *, unicode: bool, alone: bool) -> Chars:
-    """Returns the characters that a literal character matches under the flag i.
+    """Returns the characters that a literal character matches with the flag i set.
 
     Args:
         code: The literal character.
@@ -171,7 +173,7 @@ def any_case(code: int, *, unicode: bool, alone: bool) -> Chars:
 
 
 def any_case_range(low: int, high: int, *, unicode: bool) -> Chars:
-    """Returns the characters that a range of a class matches under the flag i."""
+    """Returns the characters that a range of a class matches with the flag i set."""
     if unicode:
         also = []
         for c, folded in _cased().items():

@@ -21,7 +21,7 @@ _DATES = ("Date", "Time", "Timestamp")
 
 
 def identity(schema: Schema | None, value: Any) -> Any:
-    """Returns a key that is equal for two values exactly if the values are equal in Java.
+    """Returns a key for a value. Two keys are equal exactly if their values are equal in Java.
 
     Args:
         schema: The value's schema; None if it has none.
@@ -85,7 +85,7 @@ class EqualsLiteral(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True if the classes may be the same, but Catalyst compares differently."""
+        """True if the Java classes may be the same, but Catalyst compares the values differently."""
         return self._kind not in _CATALYST and self._same_class
 
     @property

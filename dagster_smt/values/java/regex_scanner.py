@@ -62,7 +62,7 @@ def _first_quote(pattern: str) -> int:
 
 
 class Scanner:
-    """The characters of a pattern; under the flag x, without whitespace and comments."""
+    """The characters of a pattern. If the flag x is set, whitespace and comments are left out."""
 
     def __init__(self, pattern: str):
         self.chars = _unquoted(pattern)

@@ -118,7 +118,9 @@ def make_room() -> None:
 
 
 def with_room(function: Callable[[Any], Any], value: Any) -> Any:
-    """Returns a function's result for a nested value. Calls the function again with a larger stack if necessary."""
+    """Calls a function with a nested value, and returns its result. If necessary, calls the function again with a
+    larger stack.
+    """
     try:
         return function(value)
     except RecursionError:

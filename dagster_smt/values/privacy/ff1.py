@@ -10,7 +10,9 @@ from typing import Any
 from dagster_smt.errors import needs_extras
 
 LEAST_DOMAIN = 1_000_000
-"""The minimum number of different strings of a length (Draft of SP 800-38G, Revision 1). Fewer could be tried out."""
+"""The minimum number of different strings of a length (Draft of SP 800-38G, Revision 1). With fewer strings, an
+attacker could try all of them.
+"""
 _ROUNDS = 10
 _BLOCK = 16
 
@@ -60,7 +62,7 @@ class FF1:
     def _prepared(self, n: int, tweak: bytes) -> tuple[int, int, Callable[[int, int], int]]:
         """Returns the lengths of both halves, and the function of a round.
 
-        It maps the round's number and one half to ``y``.
+        This function maps the round's number and one half to ``y``.
         """
         u = n // 2
         v = n - u

@@ -1,4 +1,5 @@
-"""Masks a string except for a part: its last or first characters, the domain of an address, or groups of a pattern.
+"""Masks a string except for a part: its last or first characters, the domain of an e-mail address, or the groups of a
+pattern.
 
 A string that does not have the expected form is masked as a whole, so that nothing is shown by mistake.
 """

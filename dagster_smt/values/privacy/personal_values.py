@@ -182,6 +182,8 @@ def _end_of_account(text: str, start: int) -> int | None:
 
 
 def iban_remainder(account: str) -> int:
-    """Returns the remainder of an account under ISO 7064. It is 1 for an account with valid check digits."""
+    """Returns the remainder of an account number according to ISO 7064. It is 1 for an account with valid check
+    digits.
+    """
     number = "".join(str(int(character, 36)) for character in account[4:] + account[:4])
     return int(number) % 97

@@ -24,7 +24,7 @@ LEAST_BITS = 32
 
 
 def bits_of(alphabet: str, length: int) -> float:
-    """Returns the number of bits of information in a string of a length."""
+    """Returns the number of bits of information in a string of the given alphabet and length."""
     return length * math.log2(len(ALPHABETS[alphabet]))
 
 

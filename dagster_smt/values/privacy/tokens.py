@@ -42,7 +42,8 @@ def _numerals_of(alphabet: str) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Token(TextRule):
-    """Replaces the characters of an alphabet with others of the alphabet. All other characters stay in their positions.
+    """Replaces the characters of an alphabet with different characters of the same alphabet. All other characters stay
+    in their positions.
 
     Attributes:
         key: The key.

@@ -34,8 +34,8 @@ def texts_of(
         clock: Functions from the milliseconds of a day to the field of each letter.
 
     Returns:
-        The strings; None if the strings of the days differ in their layout, or have no fields, or fields without a
-            fixed width.
+        The strings. None if the strings of the days differ in their layout, have no fields, or have fields without a
+        fixed width.
     """
     import numpy as np  # imported here, because the Python evaluator does not need it
 

@@ -179,7 +179,7 @@ class RouteByTime(PythonRule):
 
 @dataclass(frozen=True, slots=True)
 class RecordTime(ConvertTime):
-    """Returns a value as the timestamp of a record. Both evaluators reject a timestamp that Spark cannot hold."""
+    """Converts a value to the timestamp of a record. Both evaluators reject a timestamp that Spark cannot hold."""
 
     def python(self, value: Any) -> Any:
         instant = ConvertTime.python(self, value)

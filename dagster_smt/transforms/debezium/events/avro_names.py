@@ -10,7 +10,7 @@ _IN_FIELD, _PLAIN_IN_FIELD = re.compile("[A-Za-z0-9_]"), re.compile("[A-Za-z0-9]
 
 
 def adjusted_name(name: str, mode: str, dots: bool = True) -> str:
-    """Returns the adjusted name of a schema under a mode. With ``dots=False``, returns the adjusted name of a field.
+    """Returns a schema name, adjusted according to the mode. With ``dots=False``, the name is a field name.
 
     ``avro`` replaces a character that Avro does not allow with ``_``, and puts ``_`` before a leading digit.
     ``avro_unicode`` replaces the character with ``_u`` and its number in hex; ``_`` itself is then also replaced.

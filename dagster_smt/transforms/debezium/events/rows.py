@@ -95,7 +95,9 @@ def without_fields(group: Group, names: tuple[str, ...], optional_only: bool) ->
 
 
 def with_event_fields(row: Group, event: Group, references: tuple[Reference, ...], at: Planning, first: int) -> Group:
-    """Returns a row with fields of its event. ``first`` is the ledger number of the first such field."""
+    """Returns a row to which fields of its event have been added. ``first`` is the ledger number of the first added
+    field.
+    """
     text_field(event, "op")  # Debezium fails without this field
     fields = dict(row.fields)
     for number, reference in enumerate(references, first):
@@ -138,7 +140,7 @@ def routed_topic(topic: Cell, field: str, row: Group, before: Group, after: Expr
 def with_event_headers(
     record: PlanRecord, event: Group | None, references: tuple[Reference, ...], tombstones: bool, at: Planning
 ) -> Cell:
-    """Returns the headers with fields of the event.
+    """Returns the headers, to which fields of the event have been added.
 
     Nulls that pass through (``tombstones``) only get the header ``op``.
     """
@@ -158,7 +160,9 @@ def with_event_headers(
 
 
 def _with_delete_header(headers: Cell, key: str) -> Cell:
-    """Returns the headers of a null, with the header ``op`` as ``d``: a required string, unlike a field of an event."""
+    """Returns the headers of a null value, to which the header ``op`` with the value ``d`` has been added. This header
+    is a required string, unlike the header of an event field.
+    """
     return replace(headers, expr=Call(AppendHeader(key, STRING), (headers.expr, _DELETED_ROW)))
 
 

@@ -68,7 +68,9 @@ def _struct(field: str) -> str | None:
 
 
 def no_variant(cause: str = "headers", instead: str = "change fields with ReplaceField") -> PlanError:
-    """Returns the error of a plan from schemas alone, for a stage whose output schema depends on each record."""
+    """Returns the error that a plan raises if only schemas are known, for a stage whose output schema depends on each
+    record.
+    """
     hint = f"write records in a format with a schema in each record (envelope, avro-confluent), or {instead}"
     return refuse("SMT476", f"the schema of each record depends on its {cause}", hint, "")
 
@@ -98,8 +100,8 @@ def image(event: Group, name: str, purpose: str, connect_class: str = ILLEGAL_AR
 def referenced_field(event: Group, reference: Reference, at: Planning) -> Node | None:
     """Returns the field of a reference.
 
-    The field is null if its struct is null. If the event does not have the field, the function reports that and returns
-    None.
+    The field is null if its struct is null. If the event does not have the field, the function reports the missing
+    field and returns None.
     """
     parent: Node = event
     if reference.struct is not None:

@@ -12,9 +12,9 @@ from dagster_smt.transforms.debezium.events.values import is_change_event
 from dagster_smt.values.json.lazy import whole
 
 NO_EVENT = "no event"
-"""The state of a null under the schema of an event, if the record is dropped."""
+"""The state of a null value with the schema of an event, if the record is dropped."""
 TOMBSTONE = "tombstone"
-"""The state of a null under the schema of an event, if the record passes through."""
+"""The state of a null value with the schema of an event, if the record passes through."""
 DROPPED = "dropped"
 """The state of a dropped event."""
 NULL_ROW = "null"
@@ -26,7 +26,7 @@ CHANGED_ROW = "changed"
 
 
 def state_of(record: Record, mode: str, drops_fields: bool) -> str | None:
-    """Returns the state of an event for which a part of its schema is enough; None for other events.
+    """Returns the state of an event that can be planned with only a part of its schema; None for other events.
 
     Args:
         record: The record.

@@ -77,7 +77,7 @@ class Deleted(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class LogicalTopic(PythonRule):
-    """Returns the new topic under a regular expression.
+    """Returns the new topic, according to a regular expression.
 
     The topic stays if the expression does not match or if the new topic is empty. With ``strict``, a topic that does
     not change is rejected.

@@ -92,7 +92,7 @@ class ExpandJson(PythonRule):
         return schema
 
     def _value(self, value: Any, schema: Schema) -> Any:
-        """Returns a value under a schema that was inferred from a value of the same kind.
+        """Converts a value to a schema that has been inferred from a value of the same kind.
 
         Raises:
             NoSchemaError: The value has a different kind.
@@ -168,9 +168,9 @@ _DECODER = json.JSONDecoder(parse_constant=_no_number)
 
 @lru_cache(maxsize=1)
 def _read(rule: ExpandJson, text: str) -> tuple[Schema, Any]:
-    """Returns the schema and the content of a string.
+    """Returns the schema and the content of a JSON string.
 
-    Two calls for each record need them: one for the schema, one for the content. Hence the cache.
+    The result is cached, because each record needs two calls: one for the schema, one for the content.
     """
     if not text.startswith("{"):
         raise NoSchemaError("the text is not an object")

@@ -32,7 +32,7 @@ NO_MESSAGE = "no message"
 
 @dataclass(frozen=True)
 class Placement:
-    """An item of ``table.fields.additional.placement``: a column, its place in the message, and its name there."""
+    """An item of ``table.fields.additional.placement``: a column, its location in the message, and its name there."""
 
     column: str
     where: str
@@ -40,7 +40,7 @@ class Placement:
 
     @property
     def side(self) -> str:
-        """The side of the ledger entry."""
+        """The side (key, value or headers) of the ledger entry."""
         return {ENVELOPE: "value", HEADER: "headers"}.get(self.where, "")
 
     @property
@@ -157,7 +157,7 @@ class Placed:
 
 
 class Placements(NamedTuple):
-    """Additional columns and their places.
+    """Additional columns and their locations in the message.
 
     Attributes:
         items: Pairs of a placement's number in the ledger and the placement.

@@ -60,7 +60,7 @@ def zone_rules(items: Iterable[str]) -> tuple[ZoneRule, ...]:
     """Returns the rules of a list, in the order in which they apply.
 
     Rules for topics come first, then rules for tables, then rules without a prefix, which apply to topics and to
-    tables. A prefix ``source`` or ``topic`` applies to its own rule and to all rules after it.
+    tables. A prefix ``source`` or ``topic`` applies to its own rule and to all later rules.
 
     Raises:
         ValueError: An item is not a rule.
