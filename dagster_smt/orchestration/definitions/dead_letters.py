@@ -40,9 +40,10 @@ def build_redrive_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
     asset with a partition per topic, launch the job without a partition: the job runs the failed records of all topics,
     or of the topics in ``window.topics``.
 
-    Args: asset: An asset that ``build_smt_asset`` returns and that has dead letters, or an asset that
-    ``build_smt_assets`` returns. The job runs those tables of the asset that have dead letters. name: The name of the
-    job; by default it is derived from the asset.
+    Args:
+        asset: An asset that ``build_smt_asset`` returns and that has dead letters, or an asset that
+            ``build_smt_assets`` returns. The job runs the tables of the asset that have dead letters.
+        name: The name of the job; by default the name is derived from the asset.
 
     Raises:
         ConfigError: SMT043, the asset has no dead letters; or its partitions are time windows: launch the partitions

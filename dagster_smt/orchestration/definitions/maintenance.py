@@ -50,11 +50,15 @@ def build_maintenance_job(
             upkeep = build_maintenance_job(orders, SmtMaintenance(retention_hours=336))
             nightly = dg.ScheduleDefinition(job=upkeep, cron_schedule="0 4 * * *")
 
-    Args: asset: An asset that ``build_smt_asset`` or ``build_smt_assets`` returns. maintenance: The steps, and the age
-    of the versions that they remove. By default, the job runs all steps, and the age is 168 hours. tables: The asset
-    keys of the tables to maintain, if ``build_smt_assets`` returned the asset; by default all of its Delta and Iceberg
-    tables. name: The job's name; by default the name of the asset's op with ``_maintenance`` at its end. pool: The
-    Dagster pool; by default the pool of the asset. In a pool with one slot, runs of the asset wait for the job.
+    Args:
+        asset: An asset that ``build_smt_asset`` or ``build_smt_assets`` returns.
+        maintenance: The steps, and the age of the versions that they remove. By default, the job runs all steps, and
+            the age is 168 hours.
+        tables: The asset keys of the tables to maintain, if ``build_smt_assets`` returned the asset; by default all of
+            its Delta and Iceberg tables.
+        name: The job's name; by default the name of the asset's op with ``_maintenance`` at its end.
+        pool: The Dagster pool; by default the pool of the asset. In a pool with one slot, runs of the asset wait for
+            the job.
 
     Raises:
         ConfigError: SMT813, the asset does not come from this package; SMT803, it has no Delta or Iceberg table;

@@ -62,13 +62,18 @@ def typed_evaluator(
 ) -> TypedEvaluator:
     """Reads the keys and values of a frame, and returns the evaluator of a plan.
 
-    Args: frame: Kafka's columns. Columns named ``in_*`` are kept until the end. plan: A typed plan. key, value: The
-    formats. A key whose format has no schema is not read. avro: The readers of keys or values that all name one Avro
-    schema, by side. ledger: True to keep the bitmap of ledger entries. headers: True to keep the headers even if no
-    stage needs them. beat: Called now and then. To stop the work, it may raise an exception. lane: True if the JVM lane
-    may read keys and values. Rows that the lane leaves have the status ``LEFT``, and in the column ``IN_RECORD`` the
-    record as it was read. envelopes: Sides that are envelopes, with the text of their schema. Only the lane can read
-    them.
+    Args:
+        frame: Kafka's columns. Columns named ``in_*`` are kept until the end.
+        plan: A typed plan.
+        key, value: The formats. A key whose format has no schema is not read.
+        avro: The readers of keys or values that all name one Avro schema, by side.
+        ledger: True to keep the bitmap of ledger entries.
+        headers: True to keep the headers even if no stage needs them.
+        beat: Called now and then. To stop the work, it may raise an exception.
+        lane: True if the JVM lane may read keys and values. Rows that the lane leaves have the status ``LEFT``, and in
+            the column ``IN_RECORD`` the record as it was read.
+        envelopes: For keys or values that are envelopes: the text of their schema, by side. Only the lane can read
+            envelopes.
 
     Raises:
         PlanError: SMT209, the value's format has no schema; SMT207, Spark has no type for a part of a schema.
@@ -246,8 +251,8 @@ class _Start:
 
         Args:
             side, whole, columns: The side, its schema, and its columns.
-            apart: The fields that already have separate columns. None if Python reads the key or value: Python may then
-        apply rules to the fields.
+            apart: The fields that already have separate columns. None if Python reads the key or value: Python may
+                then apply rules to the fields.
         """
         schema, computed = columns.schema, dict[str, Column]()
         if not columns.apart:

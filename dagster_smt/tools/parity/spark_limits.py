@@ -27,8 +27,9 @@ Result = dict[str, Any]
 def without_schemas(case: dict[str, Any], chain: Chain, number: int, got: Result) -> Iterator[Result]:
     """D6: yields the possible results for a null key or value, which has the case's schema or no schema.
 
-    Yields: The results of the record, first with the schema on every null key or value, then without a schema on any of
-    them. Then the rejection of a null that HoistField would put into a required field.
+    Yields:
+        The results of the record, first with the schema on every null key or value, then without a schema on any of
+        them. At the end, the rejection of a null that HoistField would put into a required field.
     """
     converter = Converter(case.get("converter") or {})
     for with_schema in (True, False):
