@@ -10,6 +10,7 @@ from dagster_smt.chain import parse_chain
 from dagster_smt.errors import ConfigError
 from dagster_smt.foreign.check import check_options
 from dagster_smt.interpret.interpreter import DROPPED_STATUS, FAILED
+from dagster_smt.privacy.patterns import is_personal
 from tests.foreign.jar import KAFKA, chain_of, ran
 
 PLAIN, MARKED = b'{"id":1,"name":"ada"}', b'{"id":2,"name":"bob","marked":true,"secret":"s-4711"}'
@@ -226,3 +227,35 @@ def test_a_stage_of_ours_with_a_schema_behind_a_predicate_of_kafka():
     data = json.dumps({"schema": schema, "payload": {"name": "Ada"}}).encode()
     ((lost, _, value, _),) = ran(mixed, [data], value="envelope")
     assert lost is None and json.loads(value)["payload"] == {"name": ""}
+
+
+NAMES_THAT_ARE_DATA = [
+    "ada@example.org",
+    "+49 170 1234567",
+    "4111 1111 1111 1111",
+    "4111111111111111",
+    "192.168.0.17",
+    "fe80::1",
+    "DE89 3704 0044 0532 0130 00",
+    "GB82WEST12345698765432",
+    "123-45-6789",
+    "12345678Z",
+    "X1234567L",
+    "RSSMRA85T10A562S",
+]
+PLAIN_NAMES = ["id", "card_2", "iso8601", "x-y.z", "Größe", "a b", "v1.2"]
+
+
+@pytest.mark.parametrize("name", NAMES_THAT_ARE_DATA)
+def test_no_report_shows_a_name_that_is_data(jar, name):
+    """Flatten drops the object and adds a field whose name contains the name; a header can have such a name, too."""
+    assert is_personal(name), "the pattern of the product finds it"
+    (result,) = ran(chain_of(jar, "Flatten$Value", engine="connect"), [json.dumps({"card": {name: 1}}).encode()])
+    assert values([result]) == [{f"card.{name}": 1}]
+    assert changes(result) == [(0, "added", "value", "[*]"), (0, "dropped", "value", "card")]
+
+
+@pytest.mark.parametrize("name", PLAIN_NAMES)
+def test_reports_show_the_names_of_fields(jar, name):
+    (result,) = ran(chain_of(jar, "Flatten$Value", engine="connect"), [json.dumps({"card": {name: 1}}).encode()])
+    assert changes(result) == [(0, "added", "value", f"card.{name}"), (0, "dropped", "value", "card")]

@@ -242,12 +242,13 @@ final class Ledger {
         Set<String> names = new HashSet<>(old.keySet());
         names.addAll(now.keySet());
         for (String name : names) {
+            String shown = FieldName.shown(name);
             if (!old.containsKey(name)) {
-                add("added", name);
+                add("added", shown);
             } else if (!now.containsKey(name)) {
-                add("dropped", name);
+                add("dropped", shown);
             } else if (!Objects.deepEquals(old.get(name).toArray(), now.get(name).toArray())) {
-                add("changed", name);
+                add("changed", shown);
             }
         }
     }
@@ -306,7 +307,8 @@ final class Ledger {
     }
 
     private static String below(String path, String name) {
-        return path.isEmpty() ? name : path + "." + name;
+        String shown = FieldName.shown(name);
+        return path.isEmpty() ? shown : path + "." + shown;
     }
 
     private void structs(String path, Struct old, Struct now) {
