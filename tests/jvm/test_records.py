@@ -402,3 +402,20 @@ def test_documented_examples():
 def test_a_stage_that_changes_nothing_leaves_what_it_would_refuse():
     chain = parse_chain({"transforms": "none", "transforms.none.type": "ReplaceField$Value"})
     assert agree(chain, batch_of([*PLAIN, b"[1]", b"7", None])) == [6, 7]
+
+
+def test_records_with_the_names_of_the_record_before():
+    """The lane compares names with those of the record before: others, fewer, more, twice, in another order."""
+    ten = [f"n{n}" for n in range(10)]
+    orders = [ten, ten, ten[:9], ten[:3], ten, [*ten, "more"], [*ten, "n3"], ten, ten[::-1], [*ten[:5], "x", *ten[5:]]]
+    orders += [[], ten, ["n"], ten[:2], ten[:2], [*ten[:2], "n0"], ["x", "x"], ten, [*ten, *ten], ten]
+    texts = [("{" + ",".join(f'"{name}":"{at}"' for at, name in enumerate(names)) + "}").encode() for names in orders]
+    wrong = [texts[0][:-1], texts[0][:40] + b'"', b"[1]", b"7", texts[0].replace(b":", b" : "), b'{"n0" :1}']
+    texts += [text for each in wrong for text in (texts[0], each, texts[3])]
+    spec = {"s0.type": "ReplaceField$Value", "s0.renames": "n1:z,n8:n0", "s0.exclude": "n2"}
+    spec |= {"s1.type": "InsertField$Value", "s1.topic.field": "n9", "s1.offset.field": "at"}
+    spec |= {"s2.type": "MaskField$Value", "s2.fields": "n3,z,at", "s2.replacement": "7"}
+    for names in ("s0,s1,s2", "s1,s0", "s2,s0", "s0"):
+        aliases = names.split(",")
+        stages = {f"transforms.{key}": option for key, option in spec.items() if key[:2] in aliases}
+        agree(parse_chain({"transforms": names, **stages}), batch_of(texts))

@@ -33,10 +33,11 @@ final class Members {
   private Object[] newValue = new Object[ROOM];
   private boolean[] gone = new boolean[ROOM];
 
-  /** Positions by the hashes of names, plus one; only where there are more than a few. */
-  private int[] table = {};
+  /** Only where there are more than a few members; else it is empty. */
+  private NameTable table = new NameTable();
 
-  private boolean hashed;
+  /** How many members the last object had when it was read; their names and places are still in the arrays. */
+  private int readBefore;
 
   /** An object without members. */
   static Members empty(int depth) {
@@ -62,8 +63,7 @@ final class Members {
     copy.end = end.clone();
     copy.newValue = newValue.clone();
     copy.gone = gone.clone();
-    copy.table = table.clone();
-    copy.hashed = hashed;
+    copy.table = table.copy();
     for (int at = 0; at < count; at++) {
       if (newValue[at] instanceof Members) {
         copy.newValue[at] = ((Members) newValue[at]).copy(level + 1);
@@ -79,7 +79,6 @@ final class Members {
     isObject = object;
     depth = level;
     count = 0;
-    hashed = false;
     from = 0;
     to = 0;
   }
@@ -95,27 +94,87 @@ final class Members {
       throw Left.LEFT;
     }
     boolean object = text[at] == '{';
+    byte[] before = source;
+    int known = object && isObject ? forgetOthers() : 0;
+    int inTable = known == 0 ? 0 : table.size();
+    // should the text be wrong somewhere, nothing is known for the next one
+    readBefore = 0;
+    table.clear();
     reset(text, object, depth);
     from = at;
-    to = readAll(text, at, end);
+    to = readAll(text, at, end, before, known, inTable);
+    readBefore = count;
     return to;
   }
 
-  private int readAll(byte[] text, int at, int end) {
-    boolean object = isObject;
-    char close = object ? '}' : ']';
+  /** Takes members out of the table that were added after reading; returns how many were read. */
+  private int forgetOthers() {
+    table.leave(hash, readBefore);
+    return readBefore;
+  }
+
+  /**
+   * Reads all members or elements. Objects of one kind have the same names in the same order, so a name is first
+   * compared with the one that was at its place before: it needs no hash then, and cannot be there twice.
+   *
+   * @param before the text of the object that was read before
+   * @param known how many members it had; 0 for arrays
+   * @param inTable how many of them are in the table
+   */
+  private int readAll(byte[] text, int at, int end, byte[] before, int known, int inTable) {
+    char close = isObject ? '}' : ']';
     at = Json.afterBlanks(text, at + 1, end);
     if (at < end && text[at] == close) {
       return at + 1;
     }
+    boolean isAsBefore = known > 0;
     while (true) {
-      at = object ? readMember(text, at, end) : readElement(text, at, end);
+      if (isAsBefore && !(count < known && isNamedAs(before, text, at, end))) {
+        isAsBefore = false;
+        forget(inTable);
+      }
+      if (isAsBefore) {
+        at = readKnown(text, at, end);
+      } else {
+        at = isObject ? readMember(text, at, end) : readElement(text, at, end);
+      }
       at = Json.afterBlanks(text, at, end);
       if (at < end && text[at] == close) {
-        return at + 1;
+        break;
       }
       at = Json.afterComma(text, at, end);
     }
+    if (isAsBefore) {
+      forget(inTable);
+    }
+    return at + 1;
+  }
+
+  /** Takes those members of the object before out of the table that have not come. */
+  private void forget(int inTable) {
+    table.restore(inTable);
+    table.leave(hash, count);
+  }
+
+  /** Whether the next member has the name, in quotes, that the member at its place had before. */
+  private boolean isNamedAs(byte[] before, byte[] text, int at, int end) {
+    int from = nameStart[count] - 1;
+    int to = nameEnd[count] + 1;
+    int after = at + to - from;
+    return after < end && Arrays.equals(before, from, to, text, at, after);
+  }
+
+  private int readKnown(byte[] text, int at, int end) {
+    int nameTo = at + 1 + nameEnd[count] - nameStart[count];
+    int valueStart = Json.afterColon(text, nameTo + 1, end);
+    int valueEnd = Json.afterValue(text, valueStart, end, depth);
+    nameStart[count] = at + 1;
+    nameEnd[count] = nameTo;
+    start[count] = valueStart;
+    this.end[count] = valueEnd;
+    gone[count] = false;
+    count++;
+    return valueEnd;
   }
 
   private int readElement(byte[] text, int at, int end) {
@@ -157,13 +216,8 @@ final class Members {
     end[at] = to;
     newValue[at] = value;
     gone[at] = false;
-    if (!isObject || count <= FEW) {
-      return;
-    }
-    if (hashed && 4 * count <= table.length) {
-      enter(at);
-    } else {
-      enterAll();
+    if (isObject && (count > FEW || table.size() > 0)) {
+      table.enter(hash, count);
     }
   }
 
@@ -177,27 +231,6 @@ final class Members {
     end = Arrays.copyOf(end, more);
     newValue = Arrays.copyOf(newValue, more);
     gone = Arrays.copyOf(gone, more);
-  }
-
-  private void enterAll() {
-    if (4 * count > table.length) {
-      table = new int[2 * Integer.highestOneBit(4 * count)];
-    } else {
-      Arrays.fill(table, 0);
-    }
-    hashed = true;
-    for (int at = 0; at < count; at++) {
-      enter(at);
-    }
-  }
-
-  private void enter(int at) {
-    int mask = table.length - 1;
-    int slot = hash[at] & mask;
-    while (table[slot] != 0) {
-      slot = slot + 1 & mask;
-    }
-    table[slot] = at + 1;
   }
 
   boolean isObject() {
@@ -223,22 +256,23 @@ final class Members {
   }
 
   private int find(byte[] text, int from, int to, int nameHash) {
-    if (!hashed) {
+    if (table.size() == 0) {
       for (int at = 0; at < count; at++) {
-        if (hash[at] == nameHash && !gone[at] && hasName(at, text, from, to)) {
+        if (isMember(at, text, from, to, nameHash)) {
           return at;
         }
       }
       return -1;
     }
-    int mask = table.length - 1;
-    for (int slot = nameHash & mask; table[slot] != 0; slot = slot + 1 & mask) {
-      int at = table[slot] - 1;
-      if (hash[at] == nameHash && !gone[at] && hasName(at, text, from, to)) {
-        return at;
-      }
+    int slot = table.slot(nameHash);
+    while (table.position(slot) >= 0 && !isMember(table.position(slot), text, from, to, nameHash)) {
+      slot = table.next(slot);
     }
-    return -1;
+    return table.position(slot);
+  }
+
+  private boolean isMember(int at, byte[] text, int from, int to, int nameHash) {
+    return hash[at] == nameHash && !gone[at] && hasName(at, text, from, to);
   }
 
   private boolean hasName(int at, byte[] text, int from, int to) {
