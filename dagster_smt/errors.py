@@ -93,7 +93,7 @@ class EngineError(SmtError):
 
 
 class ClassError(SmtError):
-    """The error of a transform or predicate whose code does more than its class declares."""
+    """The error of a transform or predicate whose code does more than the class declares."""
 
 
 class UnsupportedError(SmtError):
@@ -101,7 +101,7 @@ class UnsupportedError(SmtError):
 
 
 def data_error(code: str, statement: str, hint: str = "", connect_class: str = DATA_EXCEPTION) -> DataError:
-    """Returns the error of one record. The evaluator adds the stage."""
+    """Returns the error of one record. The evaluator later adds the stage to the error."""
     return DataError(Problem(code, "", statement, hint, connect_class))
 
 

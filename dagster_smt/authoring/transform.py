@@ -60,7 +60,7 @@ class Entry:
     Attributes:
         action: One of ``model.report.ACTIONS``.
         path: The path, as configured.
-        target: The new name, type or place.
+        target: The new name, type or location.
         side: The side (key, value, headers or topic), if it is not the side of the stage.
         explicit: True if the user configured the field with ``path``. A path without any match then causes a warning.
     """

@@ -74,7 +74,7 @@ class Finding:
 
     @property
     def counts(self) -> str:
-        """The number of records, and how many of them a later stage makes equal again."""
+        """The number of records, and the number of those that a later stage makes equal again."""
         records = f"{self.records} record" + "s" * (self.records != 1)
         if self.decision or self.lasting == self.records:
             return records

@@ -20,7 +20,7 @@ _JARS = {
     "with --smt-jars",
     "io.confluent.": "Confluent publishes no jar on Maven Central: name yours with --smt-jars",
 }
-"""Where to find the jar of a vendor's class, by the prefix of the class name."""
+"""Hints at the jar of a vendor's class, by the prefix of the class name."""
 _OF_A_JAR = "the class runs from its jar on both sides"
 _SYNTAX, _STRICT = "field.syntax.version", "strict_paths"
 
@@ -77,7 +77,7 @@ def chain_pair(chain: Chain) -> ChainPair:
 
 
 def _without(chain: Chain, unknown: set[tuple[int, str]]) -> Chain | None:
-    """Returns a chain without some options of its stages."""
+    """Returns a chain without the given options of its stages."""
     if not unknown:
         return None
     stages = chain.to_stages()

@@ -53,7 +53,7 @@ class DifferencePlace:
         return line
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the place as JSON."""
+        """Returns the difference as JSON data."""
         data: dict[str, Any] = {"record": self.record, "part": self.part, "path": self.path}
         data |= {"connect": self.connect, "here": self.here}
         if self.values is not None:

@@ -78,7 +78,7 @@ class Reader:
         return records
 
     def readings(self, samples: Sequence[Sample]) -> Readings:
-        """Reads all samples once."""
+        """Reads all samples, each only once."""
         readings = Readings()
         for sample in samples:
             record, stage, problem = self.read(sample)

@@ -19,8 +19,8 @@ Steps = list[list[Result]]
 def steps_of(chain: Chain, reader: Reader, samples: Sequence[Sample], classes: Classes | None = None) -> Steps:
     """Runs a chain on samples. Returns the result of each record after each stage.
 
-    A record that a stage drops or rejects keeps that result in all later stages. The records go through one instance of
-    the chain, in their order.
+    If a stage drops or rejects a record, all later stages have the same result for the record. The records go through
+    one instance of the chain, in their order.
 
     Args:
         chain: The chain.

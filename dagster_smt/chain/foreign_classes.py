@@ -51,7 +51,7 @@ class ForeignClasses:
         return text if unseen else ""
 
     def hinted(self, problem: Problem, type_: object) -> Problem:
-        """Returns the problem of an unknown class with a hint at ``smt_jars``."""
+        """Returns the problem of an unknown class, to which a hint at ``smt_jars`` has been added."""
         text = str(type_ or "")
         if problem.code != UNKNOWN_CLASS or not problem.statement.startswith("unknown"):
             return problem

@@ -485,7 +485,7 @@ class _Fold:
     """Applies the stages one after the other, each to all variants of the record.
 
     The difficult question is whether any record can pass the whole chain. A stage that always acts and fails blocks its
-    variant, but it may still let a record pass whose key or value is null (``StagePlan.spares``). Such a record is no
+    variant, but records whose key or value is null may still pass the stage (``StagePlan.spares``). Such a record is no
     reason to accept the chain: a chain that works only on tombstones is a mistake. The fold therefore continues
     planning with this record, and remembers in ``spared`` that its variants contain no other records. The chain is
     rejected if a stage failed and all remaining variants are spared.

@@ -12,7 +12,7 @@ def merged_schema(nodes: Sequence[Node]) -> Schema | None:
     """Returns one schema for all variants. A field that is missing in some variants is optional.
 
     Raises:
-        PlanError: SMT203, for every field that has two types.
+        PlanError: SMT203 for every field that has two types.
     """
     schemas = [n.schema for n in nodes]
     if not schemas:

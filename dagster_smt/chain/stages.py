@@ -118,7 +118,7 @@ def _aliases(properties: Mapping[str, Any], key: str, problems: list[Problem]) -
 def _below(properties: Mapping[str, Any], root: str, name: str, names: Sequence[str]) -> dict[str, Any]:
     """Returns the options of an alias.
 
-    They do not include options of longer aliases that begin with it (``a``, ``a.b``).
+    For the alias ``a``, the result does not include options of a longer alias that begins with it, such as ``a.b``.
     """
     prefix = f"{root}{name}."
     prefixes = []
@@ -185,7 +185,7 @@ def drafts_from_list(stages: Sequence[Any]) -> tuple[list[StageDraft], list[Prob
 
 
 def _keys(data: Mapping[Any, Any], known: Sequence[str], place: str, problems: list[Problem]) -> dict[str, Any]:
-    """Returns the options, and adds a problem for each unknown key."""
+    """Returns the options in ``data``, and adds a problem for each unknown key."""
     for key in map(str, data):
         if key not in known:
             hint = did_you_mean(key, known, "options go below 'options'")

@@ -53,9 +53,9 @@ class CodeTransform(Transform):
         the new key or value.
 
         The value is lazily decoded JSON (``values.lazy``), and the function may change it in place. If the function
-        puts a part in two places of the record, it must copy the part (``values.lazy.copied``). In a transform without
-        sides, the function changes the record itself, with ``record.dirty``, and its result is ignored. Raising
-        ``DropRecord`` drops the record.
+        puts a part of the value into two locations of the record, it must copy the part (``values.lazy.copied``). In a
+        transform without sides, the function changes the record itself, with ``record.dirty``, and its result is
+        ignored. Raising ``DropRecord`` drops the record.
 
         Args:
             bits: For each ledger entry, the bit of ``record.touched`` that records the entry.
@@ -89,7 +89,7 @@ class CodePredicate(Predicate):
         raise NotImplementedError
 
     def schemaless(self) -> Callable[[Record], bool]:
-        """Returns the test of a record whose value (the side) has no schema and is not null. The value is lazily
-        decoded.
+        """Returns the test of a record whose key or value (the side that the predicate reads) has no schema and is not
+        null. This side is lazily decoded.
         """
         raise NotImplementedError

@@ -41,7 +41,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class ValuePasses:
-    """A test of a field by a value rule with a boolean result."""
+    """A field test that applies a value rule with a boolean result."""
 
     rule: Rule
 

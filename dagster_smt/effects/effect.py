@@ -1,8 +1,8 @@
 """The actions of transforms on a record, as data.
 
-A transform lists its effects once, in ``Transform.effects``. All other code reads that list: the plan of a schema
-(``on_plan_record``), the Python functions for records without a schema (``on_values_record``), the ledger, and the JVM
-lane.
+A transform lists its effects in only one method, ``Transform.effects``. All other code reads that list: the plan of a
+schema (``on_plan_record``), the Python functions for records without a schema (``on_values_record``), the ledger, and
+the JVM lane.
 
 The effects of one transform belong to one family: changes; drops, keeps and renames; inserts; copies to headers with
 drops; or one effect of another kind. ``Rebuild`` and ``NeedsSchema`` may accompany any family.
@@ -27,7 +27,7 @@ NO_OFFSET = ("SMT409", "only records read from Kafka have an offset", "drop offs
 
 
 class _Effect:
-    """The properties that every effect has in addition to its own attributes."""
+    """The properties that all effects have in common."""
 
     @property
     def entries(self) -> tuple[Entry, ...]:

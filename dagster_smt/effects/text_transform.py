@@ -19,10 +19,10 @@ _WHOLE = FieldPath("", ())
 
 @dataclass(frozen=True)
 class TextField(FieldRule):
-    """Applies a value rule to values of some kinds, and rejects all other values.
+    """Applies a value rule to values of the given kinds, and rejects all other values.
 
     Attributes:
-        rule: The rule. It describes itself to the JVM lane (``TextRule.program``).
+        rule: The rule. Its method ``TextRule.program`` describes the rule to the JVM lane.
         kinds: The kinds of values that the rule accepts.
         verb: The action, as in the message about a different kind.
     """

@@ -1,4 +1,5 @@
-"""Finds the plug-ins of ``smt_jars``: the jars that belong together, and the classes that they contain. Needs no JVM.
+"""Finds the plug-ins of ``smt_jars``: the jars that belong together, and the classes that these jars contain. No JVM is
+required.
 
 An entry is one of
 

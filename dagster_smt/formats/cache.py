@@ -1,4 +1,6 @@
-"""Bounded caches for objects that are built once per schema: a topic may have more schemas than fit into memory."""
+"""Bounded caches for objects that are built only once per schema. The caches are bounded, because a topic may have more
+schemas than fit into memory.
+"""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar

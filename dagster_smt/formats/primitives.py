@@ -62,6 +62,6 @@ def _unfitting(form: Format) -> DataError:
 
 
 def without_schema(form: Format) -> DataError:
-    """Returns the error of a value without a schema in a format that needs a schema."""
+    """Returns the error for a value without a schema, in a format that needs a schema."""
     hint = "read the value in a format with a schema, or write another format"
     return data_error("SMT440", f"a value without a schema cannot be written as {form.kind}", hint, DATA_EXCEPTION)

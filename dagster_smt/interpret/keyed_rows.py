@@ -1,4 +1,5 @@
-"""The effects of previewed records on a table with keys, as in one run over these records. Needs no Spark.
+"""Computes the effects of previewed records on a table with keys, as one run over these records would have them. Spark
+is not required.
 
 This fold shares no code with the run (``tables.keyed``). A test applies both to the same records and compares them.
 """
@@ -223,7 +224,7 @@ class _KeyState:
         keyed: The options of the table.
         row: The row, or the current version; None if the key has no row.
         missing: The columns of the row whose value no event contains.
-        is_deleted: True for a row that stays although it is deleted.
+        is_deleted: True if the row has been deleted, but stays in the table.
         order: The position of the last event.
     """
 

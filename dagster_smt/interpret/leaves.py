@@ -18,7 +18,7 @@ class Number(str):
 
 
 def leaves(record: RecordSnapshot) -> dict[str, Any]:
-    """Returns values by path: strings, ``Number``s, booleans, None, and some objects and arrays.
+    """Returns values by path: strings, ``Number``s, booleans, None, and in some cases objects and arrays.
 
     An object or array is a value itself if it is empty or nested more than ``MAX_LEVELS`` levels deep. Paths are
     ``topic``, ``header[0] name``, ``key``, ``value.items[3].id``.

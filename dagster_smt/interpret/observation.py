@@ -40,7 +40,7 @@ class Observation:
         kinds: The number of values of each kind, including ``null``.
         fields: For objects: the counts of each field.
         items: For arrays: the counts of all items.
-        digits: For fractions, and for strings with decimals: how often each number of decimal places occurs.
+        digits: For fractions, and for strings with decimals: the number of values by their number of decimal places.
         millis: The number of whole numbers that are recent timestamps in milliseconds.
         zoned: The number of timestamps with a zone.
     """

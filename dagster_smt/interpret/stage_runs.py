@@ -271,7 +271,7 @@ class _StageFunction:
         return self._function(record, free, variant)(record)
 
     def _function(self, record: Record, free: tuple[Side, ...], variant: Hashable) -> Apply:
-        """Returns the function for records of a form. It is planned once."""
+        """Returns the function for records of a form. Each form is planned only once."""
         known = (id(record.key_schema), id(record.value_schema), record.kind, bool(free), variant)
         plan_of_form = self.plans.get(known)
         if plan_of_form is None:

@@ -24,8 +24,9 @@ _known: "WeakKeyDictionary[Any, bool]" = WeakKeyDictionary()
 
 
 def lane_settings() -> Mapping[str, str]:
-    """Returns the settings that add the lane to a session. There are none if the jar is missing or older than its
-    sources."""
+    """Returns the Spark settings that add the lane to a session. The result is empty if the jar is missing or older
+    than its sources.
+    """
     if not _jar_is_current():
         return {}
     return {"spark.jars": str(JAR), SETTING: CLASS}

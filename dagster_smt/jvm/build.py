@@ -102,7 +102,7 @@ def class_path() -> str:
 
 
 def _pack(classes: Path, jar: Path) -> None:
-    """Packs classes. The same classes yield the same bytes."""
+    """Packs compiled classes into a jar. The same classes always yield the same bytes."""
     with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as packed:
         for file in sorted(classes.rglob("*")):
             if file.is_file():

@@ -1,4 +1,4 @@
-"""Names of datasets according to OpenLineage's specification: a namespace and a name."""
+"""Names of datasets according to OpenLineage's specification. Each name consists of a namespace and a name."""
 
 import re
 from collections.abc import Mapping

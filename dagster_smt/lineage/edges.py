@@ -140,7 +140,7 @@ Stages = Mapping[Place, tuple[str, ...]]
 
 
 def _ways(plan: Plan) -> dict[int, Stages]:
-    """Returns for each variant the stages that changed each field of its records."""
+    """Returns for each variant a mapping from the fields of its records to the stages that changed them."""
     ways: dict[int, dict[Place, tuple[str, ...]]] = {0: {}}
     for index, _ in enumerate(plan.chain.stages):
         following: dict[int, dict[Place, tuple[str, ...]]] = {}

@@ -134,7 +134,7 @@ def _below_value(path: str) -> str:
 def _steps_of(field: str) -> tuple[Step, ...]:
     """Returns the steps of a field of the value, in the form of lineage: ``value.items[].sku``.
 
-    Other fields have none.
+    For any other field, returns steps that no path of a policy matches.
     """
     if field == "value":
         return ()

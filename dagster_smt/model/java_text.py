@@ -5,5 +5,5 @@ BLANKS = "".join(map(chr, range(33)))
 
 
 def trim(text: str) -> str:
-    """Returns a string without whitespace at its ends, as ``String.trim`` does."""
+    """Removes whitespace from both ends of a string, as ``String.trim`` does."""
     return text.strip(BLANKS)

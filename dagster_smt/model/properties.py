@@ -65,5 +65,5 @@ def _unescape(text: str) -> str:
 
 
 def _joined(text: str) -> str:
-    """Returns a string in which each pair of surrogate halves is one character. Java escapes the halves one by one."""
+    """Joins each pair of surrogate halves in a string to one character, because Java escapes each half separately."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")

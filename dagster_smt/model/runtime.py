@@ -1,4 +1,5 @@
-"""Java's run-time types of schemaless values, so that stages and converters distinguish values as Connect does.
+"""Java's run-time types of schemaless values. With these types, stages and converters distinguish values as Connect
+does.
 
 JSON yields ``int`` (Long), ``float`` (Double), ``str``, ``bool``, ``None``, lists and objects. A stage can also yield
 the narrower number types below, and ``JavaDate``.

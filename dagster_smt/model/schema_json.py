@@ -74,7 +74,9 @@ def _is_scale(text: Any) -> bool:
 
 
 def _only(value: Any, type_: type) -> Any:
-    """Returns the value if it has the type. Connect's converter ignores a name, version or doc of a different type."""
+    """Returns the value if it has the type ``type_``, else None, because Connect's converter ignores a name, version or
+    doc of a different type.
+    """
     if type(value) is type_:
         return value
     return None

@@ -40,7 +40,7 @@ _NO_SECRET = re.compile(
     r"|interval|seconds|[.]secrets[.]|secretkeyref",
     re.I,
 )
-"""Names of settings that contain a word of ``SECRET_NAMES`` but no secret."""
+"""Names of settings that contain no secret, although the name contains a word of ``SECRET_NAMES``."""
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY")
 _LOGIN_IN_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://([^/\s?#]*)@")
 _SHOWN_LOGIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)[^\s,]*@")
@@ -121,7 +121,7 @@ def resolved(values: Mapping[str, str], place: str) -> dict[str, str]:
 
 
 def _looked_up(match: "re.Match[str]", place: str, problems: list[Problem]) -> str:
-    """Returns the value of a reference. If it has no value, adds a problem."""
+    """Returns the value of a reference. If the reference has no value, adds a problem to ``problems``."""
     variable, provider, path, key = match.groups()
     if variable is not None:
         value, what = os.environ.get(variable), f"{variable}, which is not in the environment"

@@ -93,7 +93,9 @@ class KeepKeys(ValueRule):
         return too_long()
 
     def failed(self, F: Any, result: Any, value: Any) -> Any:
-        """Returns True where a map has become null because a pattern took too long for one of its keys."""
+        """Returns a condition that is true if a map has become null because a pattern took too long for one of the
+        map's keys.
+        """
         return result.isNull() & value.isNotNull()
 
     def python(self, value: Any) -> Any:

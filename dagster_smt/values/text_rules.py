@@ -155,7 +155,7 @@ class LiteralText(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True unless Catalyst can write the value in the same way.
+        """True unless Catalyst can write the value exactly as Connect does.
 
         Inside a struct, Catalyst does not quote strings.
         """

@@ -26,7 +26,7 @@ class ValueRule:
     """
 
     def failure(self) -> Any:
-        """Returns the error of a failing value, which is the same for every value."""
+        """Returns the error for a value on which the rule fails. The error is the same for every value."""
         raise NotImplementedError
 
     def other_failures(self) -> tuple[Any, ...]:
@@ -40,7 +40,8 @@ class ValueRule:
         return self.python  # type: ignore[attr-defined]
 
     def bind_many(self) -> Callable[[list[Any]], list[Any]]:
-        """Returns a function of many values at once, for rules of one value.
+        """Returns a function that applies the rule to many values in one call. Only rules with a single argument have
+        such a function.
 
         The function returns the results of ``bind`` for each value, and raises an error if ``bind`` raises one for any
         of them. A rule may override this method with a faster function.

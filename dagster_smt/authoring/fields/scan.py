@@ -129,8 +129,8 @@ def escape_of(name: str) -> bytes:
 class _Scan:
     """A deep scan for a name.
 
-    ``ends`` is True if the name is the last step. If the JSON of an object then contains the name once, as a key of the
-    object itself, no value inside the object can match.
+    ``ends`` is True if the name is the last step. If the JSON of an object then contains the name only once, as a key
+    of the object itself, no value inside the object can match.
     """
 
     def __init__(self, below: _Walk, name: str, ends: bool):

@@ -61,7 +61,7 @@ def json_schema_of(text: str, references: Mapping[str, str], form: Format, place
         text: The document.
         references: The texts of other documents, by the name in ``$ref``.
         form: The format of the values.
-        place: The name of the schema in problems.
+        place: The name of the schema in messages.
 
     Raises:
         ConfigError: SMT273 if the document is not JSON Schema, or if this package cannot read a part of it.

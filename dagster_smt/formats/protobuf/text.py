@@ -105,7 +105,7 @@ def _free(names: Sequence[str], name: str) -> str:
 
 @lru_cache(maxsize=256)
 def _compiled(texts: tuple[tuple[str, str], ...], known: tuple[bytes, ...], place: str) -> Mapping[str, bytes]:
-    """Returns the descriptors of schema texts. A process compiles each schema once.
+    """Returns the descriptors of schema texts. A process compiles each schema only once.
 
     Args:
         texts: (name, text) of each file.

@@ -33,8 +33,9 @@ class _Place(NamedTuple):
 
 
 _Walk = Callable[[bytes, int, list[_Place]], int]
-"""Walks through a value from a position on. Adds the places to which a rule applies, and returns the position after the
-value."""
+"""Walks through a value that begins at a position. Adds the locations to which a rule applies, and returns the position
+after the value.
+"""
 
 
 Change = Callable[[bytes, bool], bytes]

@@ -79,7 +79,8 @@ def json_sealer(
     """Returns a function that encrypts fields in the JSON of a value, and returns the changed JSON.
 
     Args:
-        documents: By name, the JSON Schema (under the name "") and the documents to which it refers.
+        documents: Maps names to documents: the name "" to the JSON Schema itself, and other names to the documents to
+            which the schema refers.
         rules: The rules, in the order in which producers apply them.
         tags: The tags in the metadata of the schema.
         keys: Returns the keys of a rule.

@@ -112,7 +112,7 @@ def _no_path(text: str, at: int, what: str, hint: str) -> ConfigError:
 
 
 def step_text(step: Step, first: bool = False) -> str:
-    """Returns the spelling of a step in a path. With ``first``, no other step precedes it."""
+    """Returns the spelling of a step in a path. ``first`` is True if no other step precedes this step."""
     dot = "" if first else "."
     if isinstance(step, str):
         if step == trim(step) not in ("", WHOLE) and not _SIGN.search(step) and not _CALL.match(step):
@@ -145,7 +145,8 @@ def route_text(steps: tuple[Step, ...]) -> str:
 
 
 def below(path: str, name: str) -> str:
-    """Returns the path of a field of the struct at ``path`` (empty: the top level), as shown in messages and reports.
+    """Returns the path of the field ``name`` in the struct at ``path`` (empty: the top level), as shown in messages and
+    reports.
 
     A name is quoted only if the syntax, or a list of paths, would otherwise not read it as this name. Different fields
     therefore have different paths. If a path begins with another path and a dot or bracket, its field is inside the

@@ -122,7 +122,7 @@ class HeldBack:
 
 @dataclass(frozen=True, slots=True)
 class SchemaUse:
-    """The number of a topic's records that have one schema.
+    """The number of a topic's records that share one schema.
 
     ``schema`` is the schema's id in a registry, or the name and a digest of an envelope's schema.
     """
@@ -135,7 +135,7 @@ class SchemaUse:
 
 @dataclass(frozen=True, slots=True)
 class RejectedRecord:
-    """The location and the reason of a record's failure, never its content.
+    """The location and the reason of a record's failure, never the content of the record.
 
     ``stage`` is the alias of the stage, or ``key.converter`` / ``value.converter``.
     """
@@ -229,14 +229,16 @@ class Unread:
 
     @property
     def text(self) -> str:
-        """For example ``100 records of orders were not read, as stage 'new' drops them: orders-0 [0, 100)``."""
+        """Returns a sentence such as
+        ``100 records of orders were not read, as stage 'new' drops them: orders-0 [0, 100)``.
+        """
         what = "records" if self.counted else "offsets"
         return (
             f"{self.records} {what} of {self.topic} were not read, as stage '{self.alias}' drops them: {self.places()}"
         )
 
     def places(self, most: int = 5) -> str:
-        """Returns the first ranges as a string."""
+        """Returns the first ``most`` ranges as a string."""
         text = ", ".join(range_texts(self.ranges[:most]))
         more = len(self.ranges) - most
         if more <= 0:
@@ -390,12 +392,12 @@ class RunReport:
 
     @property
     def rows_in(self) -> int:
-        """Rows of the records that were read. An array without elements is counted as one row."""
+        """The number of rows of the records that were read. An array without elements is counted as one row."""
         return self.records_in + sum(c.further for c in self.topics.values())
 
     @property
     def empty(self) -> int:
-        """Records among ``dropped`` that have no row: empty arrays, and messages that contain no row."""
+        """The number of records among ``dropped`` that have no row: empty arrays, and messages that contain no row."""
         return sum(c.empty for c in self.topics.values())
 
     @property
@@ -615,7 +617,7 @@ def _destination_reports(reports: Sequence["RunReport"]) -> "dict[str, RunReport
 
 
 def _sum_of(numbers: Iterable[int | None]) -> int | None:
-    """Returns the sum; None if one of the numbers is not known."""
+    """Returns the sum of numbers; None if one of the numbers is not known."""
     known = list(numbers)
     if None in known:
         return None

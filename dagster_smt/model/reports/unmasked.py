@@ -112,7 +112,7 @@ def remembered(
 
 
 def without_topics(before: Sequence[Unmasked], topics: Collection[str]) -> tuple[Unmasked, ...]:
-    """Returns the remembered records of all other topics."""
+    """Returns the remembered records, without the records of the given topics."""
     left = (replace(u, offsets=u.offsets.without(topics)) for u in before)
     return tuple(u for u in left if u.offsets)
 

@@ -378,7 +378,9 @@ def _map_hint(source: Metadata) -> str:
 
 
 def header_form(schema: Schema, duplicates: Duplicates) -> Literal["list", "map"] | None:
-    """Returns the form of all headers in a column: a list of pairs, or a map by name. None for other types."""
+    """Returns the form of a column that contains all headers: a list of pairs, or a map by name. Returns None if the
+    column's type allows neither.
+    """
     bare = _bare(schema)
     if bare == _bare(Schema(Type.ARRAY, values=HEADER_ITEM)):
         return "list"
@@ -392,7 +394,7 @@ def header_form(schema: Schema, duplicates: Duplicates) -> Literal["list", "map"
 
 
 def _bare(schema: Schema) -> Schema:
-    """Returns a schema reduced to its types."""
+    """Reduces a schema to its types and the names of its logical types."""
     return Schema(
         schema.type,
         name=schema.logical,

@@ -169,7 +169,7 @@ def _wrong(place: str, statement: str, hint: str) -> Problem:
 def _entries(
     option: str, texts: Sequence[str], read: Callable[[str], T], hint: str, problems: list[Problem]
 ) -> tuple[T, ...]:
-    """Returns the entries of an option. Adds to the problems."""
+    """Returns the parsed entries of an option. Adds a problem for each entry that cannot be parsed or appears twice."""
     if isinstance(texts, str):
         problems.append(_wrong(option, "is a text, not a list", f"write {option}=['{texts}']"))
         return ()

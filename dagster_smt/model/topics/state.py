@@ -51,7 +51,7 @@ _Value = TypeVar("_Value")
 
 
 def _of_others(values: Mapping[TopicPartition, _Value], topics: Collection[str]) -> dict[TopicPartition, _Value]:
-    """Returns the values of the partitions of all other topics."""
+    """Returns the values of all partitions whose topic is not one of the given topics."""
     return {place: value for place, value in values.items() if place[0] not in topics}
 
 
@@ -131,7 +131,7 @@ class Notes:
     epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
 
     def without(self, topics: Iterable[str]) -> "Notes":
-        """Returns the notes of all other topics."""
+        """Returns the notes without those about the given topics."""
         gone = set(topics)
         return Notes(
             self.gaps.without(gone),
@@ -309,7 +309,7 @@ class TableState:
 
     @property
     def _format(self) -> int:
-        """The oldest format whose versions read this table correctly."""
+        """The lowest format number with which all versions that know it read this table correctly."""
         if self.erased is not None:
             return FORMAT
         return FORMAT_OF_OWN_TABLES if self.taken_over is None else FORMAT_OF_TAKEN_OVER

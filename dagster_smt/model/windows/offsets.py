@@ -67,7 +67,7 @@ class OffsetSet:
         return _offsets((k, common(v, other.of(*k))) for k, v in self.parts.items())
 
     def without(self, topics: Iterable[str]) -> "OffsetSet":
-        """Returns the offsets of all other topics."""
+        """Returns the offsets, without the offsets of the given topics."""
         gone = set(topics)
         others = {}
         for k, v in self.parts.items():

@@ -212,7 +212,7 @@ class ValueShape:
 
 @dataclass(frozen=True, slots=True)
 class StructShape:
-    """A struct of which a path reads some fields. Its first argument is true if the struct is null."""
+    """A struct from which a path reads only certain fields. The first argument is true if the struct is null."""
 
     fields: tuple[tuple[str, "ValueShape | StructShape"], ...]
 

@@ -48,7 +48,7 @@ IBAN_LENGTHS = {word[:2]: int(word[2:]) for word in _IBAN_LENGTHS_TEXT.split()}
 
 @dataclass(frozen=True, slots=True)
 class Redaction(TextRule):
-    """Replaces values of some kinds inside a text.
+    """Replaces personal values of the given kinds inside a text.
 
     Attributes:
         kinds: The kinds, in the order of ``KINDS``.

@@ -66,14 +66,16 @@ class ConvertTime(ValueRule):
         return self._to_target(self._millis(value))
 
     def bind(self) -> Callable[[Any], Any]:
-        """Returns a faster function that converts whole milliseconds to strings. It looks the pattern up only once."""
+        """Returns a faster function that converts whole milliseconds to strings. The pattern is looked up only once."""
         if self.target != "string" or self.source == "string" or PRECISIONS[self.precision] != (1, 1):
             return self.python
         text = date_format(self.format).format
         return lambda value: None if value is None else text(int(value))
 
     def bind_many(self) -> Callable[[list[Any]], list[Any]]:
-        """Returns a faster function that converts whole milliseconds to strings. It formats all of them together."""
+        """Returns a faster function that converts whole milliseconds to strings. All values are formatted in one
+        call.
+        """
         if self.target != "string" or self.source == "string" or PRECISIONS[self.precision] != (1, 1):
             return ValueRule.bind_many(self)
         texts = date_format(self.format).format_all
