@@ -48,7 +48,7 @@ def reading_findings(pair: ChainPair, reader: Reader, readings: Readings) -> lis
 
 
 class _Findings:
-    """Counts findings by their reason. Each finding keeps the first location."""
+    """Counts findings by their reason. Each finding keeps the location of its first difference."""
 
     def __init__(self) -> None:
         self.places: dict[str, list[DifferencePlace]] = {}

@@ -561,7 +561,7 @@ class _Fold:
         return {variant: plan.before, taken: after}
 
     def limits(self) -> list[Problem]:
-        """Returns the warnings for results in columns that differ from Connect's."""
+        """Returns the warnings about column values that differ from Connect's results."""
         sides_by_stage = []
         for s in self.steps:
             if s.plan.after is not None:

@@ -116,7 +116,9 @@ def _function_act(rule: FieldRule, bit: int) -> Act:
 
 
 def _functions(rule: FieldRule) -> Callable[[str], Callable[[Any], Any] | None]:
-    """Returns a function that maps a kind to the function for values of that kind. It calls the rule once per kind."""
+    """Returns a function that maps a kind to the function for values of that kind. The rule is called only once per
+    kind.
+    """
     functions: dict[str, Callable[[Any], Any] | None] = {}
 
     def function_of(kind: str) -> Callable[[Any], Any] | None:

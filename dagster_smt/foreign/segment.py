@@ -95,7 +95,7 @@ class ForeignSegment:
 
     Args:
         operations: The stages, as returned by ``operation``.
-        entries: By the index of a stage, the number of its ledger entry.
+        entries: Maps the index of a stage to the number of the stage's ledger entry.
         classes: The locations of the classes.
         settings: The settings of the chain.
     """

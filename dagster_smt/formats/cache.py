@@ -45,9 +45,9 @@ class TextCache(Cache[bytes, V]):
 class BySchema(Generic[V]):
     """A cache of objects that are built once per schema.
 
-    Its key is the schema's ``id``, because hashing or comparing a large schema takes longer than a lookup may take. The
-    entry refers to the schema, so that the id stays valid. The cache is emptied before its schemas exceed
-    ``MOST_NODES`` fields, because large schemas take up more memory.
+    The cache key is the ``id`` of the schema object, because hashing or comparing a large schema takes longer than a
+    lookup may take. The entry refers to the schema, so that the id stays valid. The cache is emptied before its schemas
+    exceed ``MOST_NODES`` fields, because large schemas take up more memory.
 
     Args:
         make: Builds the object of a schema. If it raises an error, nothing is cached.

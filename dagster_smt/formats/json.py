@@ -116,8 +116,9 @@ def _read_type(schema: Schema, form: Format, where: str) -> Convert:
 
 
 def _refuse(schema: Schema, where: str) -> Convert:
-    """Returns a function that rejects every value. Connect's converter would read by the name of the logical type, and
-    ignore the type itself."""
+    """Returns a function that rejects every value. Connect's converter would go by the name of the logical type, and
+    ignore the type itself.
+    """
 
     def refuse(data: Any) -> Any:
         raise misfit(schema, where)
@@ -305,7 +306,9 @@ def _read_struct(schema: Schema, form: Format, where: str) -> Convert:
 
 
 def writer(schema: Schema, form: Format, where: str = "") -> Convert:
-    """Returns a function that converts the Python value of a schema to data for the JSON encoder. It raises SMT415."""
+    """Returns a function that converts the Python value of a schema to data for the JSON encoder. The function raises
+    ``DataError`` SMT415.
+    """
     convert = _write_type(schema, form, where)
     default = schema.default if form.replace_null_with_default else None
 

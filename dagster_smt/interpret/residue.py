@@ -107,7 +107,7 @@ def _texts(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _holds(text: str, word: str) -> bool:
-    """Returns True if a string contains a word without a letter or digit next to it."""
+    """Returns True if a string contains a word with no letter or digit directly before or after the word."""
     at = text.find(word)
     while at >= 0:
         end = at + len(word)

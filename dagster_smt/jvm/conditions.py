@@ -90,7 +90,7 @@ def _check(condition: FieldPasses) -> dict[str, Any]:
 
 
 def _literal(text: str) -> dict[str, Any]:
-    """Returns a literal as its kind and the text of its value.
+    """Returns the kind of a literal, and the literal's value as a string.
 
     Whole numbers in JSON values have at most 64 bits here, so a larger literal equals no value.
     """

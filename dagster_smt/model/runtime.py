@@ -140,7 +140,7 @@ def box(value: Any, type: Type) -> Any:
 
 
 def boxer(type: Type) -> Callable[[Any], Any]:
-    """Returns ``box`` for one type."""
+    """Returns a function that calls ``box`` with the given type."""
     if type is Type.FLOAT64:
         return lambda value: value if value is None or math.isfinite(value) else JavaDouble(value)
     boxed = _BOXES.get(type)

@@ -18,7 +18,7 @@ _MOST_BYTES = 1 << 20
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Follows no redirect: the other host would receive the token."""
+    """An HTTP handler that follows no redirect, because the other host would receive the token."""
 
     def redirect_request(self, *arguments: Any) -> None:
         return None

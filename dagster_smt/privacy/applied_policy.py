@@ -190,7 +190,9 @@ def _groups(policy: Policy, subject: Subject, tags: Sequence[TopicTags]) -> Iter
 
 
 def _none_of(patterns: Sequence[str]) -> str:
-    """Returns a regular expression that rejects names that one of the patterns matches as a whole."""
+    """Returns a regular expression that matches a topic name only if none of the given patterns matches the whole
+    name.
+    """
     if not patterns:
         return ""
     return f"(?!(?:{'|'.join(f'(?:{pattern})' for pattern in patterns)})$)"

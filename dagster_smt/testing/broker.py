@@ -246,8 +246,10 @@ def ensure_running(folder: Path, say: Callable[[str], None] = print) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Starts a broker in the background, or stops it. Returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m dagster_smt.testing", description=__doc__)
-    parser.add_argument("--folder", type=Path, default=Path(".kafka"), help="its data (default: .kafka)")
-    parser.add_argument("--stop", action="store_true", help="stop the one that runs for this folder")
+    parser.add_argument(
+        "--folder", type=Path, default=Path(".kafka"), help="folder for the data of the broker (default: .kafka)"
+    )
+    parser.add_argument("--stop", action="store_true", help="stop the broker that runs for this folder")
     options = parser.parse_args(arguments)
     folder = options.folder.absolute()
     if options.stop:

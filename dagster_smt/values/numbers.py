@@ -57,7 +57,7 @@ def to_float32(value: float) -> float:
 
 
 def exact_double(number: int | Decimal) -> float:
-    """Returns ``BigDecimal.doubleValue``."""
+    """Converts an exact number to a double, as ``BigDecimal.doubleValue`` does."""
     try:
         if number:
             return float(number)
@@ -90,7 +90,7 @@ def nearest_float32(exact: int | Decimal) -> float:
 
 
 def parse_big_decimal(text: str) -> Decimal | None:
-    """Returns ``new BigDecimal(text)``, with digits of the whole BMP.
+    """Parses a string as ``new BigDecimal(text)`` does, with digits of the whole BMP.
 
     The result is None if the string is not a number, or if its exponent or scale exceeds an int.
     """
@@ -165,7 +165,8 @@ def low_integer(value: Decimal) -> int:
 
 
 def parse_integer(text: str, bits: int) -> int | None:
-    """Returns ``Long.parseLong`` and similar: a sign and digits of the whole BMP, without spaces.
+    """Parses an integer of ``bits`` bits, as ``Long.parseLong`` and similar methods do: a sign and digits of the whole
+    BMP, without spaces.
 
     The result is None if the string is not an integer, or if the integer is too large.
     """
@@ -178,9 +179,9 @@ def parse_integer(text: str, bits: int) -> int | None:
 
 
 def parse_float(text: str) -> float | None:
-    """Returns ``Double.parseDouble``.
+    """Parses a string as ``Double.parseDouble`` does.
 
-    It ignores whitespace at the ends, and accepts suffixes and hexadecimal numbers.
+    Whitespace at the ends is ignored. Suffixes and hexadecimal numbers are accepted.
     """
     if text and text[0] in _STARTS and text[-1] in "0123456789" and text.isascii() and "_" not in text:
         try:
@@ -196,7 +197,9 @@ def parse_float(text: str) -> float | None:
 
 
 def plain_floats(texts: list[str]) -> list[float] | None:
-    """Returns ``parse_float`` of many strings; None unless all of them are plain decimals of finite numbers."""
+    """Parses many strings as ``parse_float`` does. Returns None unless all of the strings are plain decimals of finite
+    numbers.
+    """
     if "".join(texts).translate(_NO_DIGITS):
         return None
     try:
@@ -218,7 +221,7 @@ def _hexadecimal(text: str) -> float:
 
 
 def parse_float32(text: str) -> float | None:
-    """Returns ``Float.parseFloat``."""
+    """Parses a string as ``Float.parseFloat`` does."""
     double = parse_float(text)
     if double is None or not math.isfinite(double) or not double or "x" in text or "X" in text:
         if double is None:
@@ -231,7 +234,7 @@ def parse_float32(text: str) -> float | None:
 
 
 def float_text(value: float, single: bool = False) -> str:
-    """Returns ``Double.toString``, or ``Float.toString`` for a 32-bit value."""
+    """Converts a number to a string, as ``Double.toString`` does, or as ``Float.toString`` does for a 32-bit value."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -269,7 +272,9 @@ def _shortest_single(value: float) -> str:
 
 
 def decimal_text(value: Decimal) -> str:
-    """Returns ``BigDecimal.toString``: scientific notation for large and small exponents."""
+    """Converts a decimal to a string, as ``BigDecimal.toString`` does: in scientific notation for large and small
+    exponents.
+    """
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     text, minus = "".join(map(str, digits)), "-" if sign else ""

@@ -25,7 +25,7 @@ _TEXT = optional(STRING)
 
 
 def java_text(schema: Schema | None, value: Any) -> str:
-    """Returns ``String.valueOf``.
+    """Converts a value to a string, as ``String.valueOf`` does.
 
     Args:
         schema: The value's schema; None if it has none.
@@ -73,7 +73,7 @@ def _container(schema: Schema | None, value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChangeEntries(PythonRule):
-    """Changes entries of a map, each by a rule. A missing key is added with null."""
+    """Changes entries of a map, each by its own rule. A missing key is added with the value null."""
 
     entries: tuple[tuple[str, Rule], ...]
 
@@ -88,7 +88,9 @@ class ChangeEntries(PythonRule):
 
 
 def is_blank(text: str) -> bool:
-    """Returns ``String.isBlank``. Unlike in Python, no-break spaces and U+0085 are not blank."""
+    """Returns True if a string is blank, as ``String.isBlank`` does. Unlike in Python, no-break spaces and U+0085 are
+    not blank.
+    """
     return all(char.isspace() and char not in "\u0085\u00a0\u2007\u202f" for char in text)
 
 
@@ -207,7 +209,7 @@ class LiteralStructText(ValueRule):
 
 @dataclass(frozen=True, slots=True)
 class JoinTexts(ValueRule):
-    """Joins strings, with ``missing`` for each null."""
+    """Joins strings. ``missing`` stands for each null."""
 
     delimiter: str
     missing: str

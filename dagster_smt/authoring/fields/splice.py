@@ -119,7 +119,7 @@ class _Pattern:
 class _Values:
     """The regular expressions for some keys and their values.
 
-    ``texts`` matches keys with string values; it has one expression for each way to write the colon. ``all`` matches
+    ``texts`` matches keys with string values; there is one expression for each spelling of the colon. ``all`` matches
     either (key with colon) (value) or (key with colon) () (opening bracket). A quote after a backslash belongs to
     another key.
     """
@@ -140,7 +140,7 @@ class _Values:
 class _Splice:
     """The scan of one path.
 
-    ``fixed`` has the replacements of keys with string values, one for each way to write the colon.
+    ``fixed`` contains the replacements of keys with string values, one for each spelling of the colon.
     """
 
     def __init__(self, target: _Name | _Pattern, act: Act, texts: TextReplacement | None):

@@ -185,7 +185,9 @@ def _decimal(params: Mapping[str, str], where: str) -> Kind:
 
 
 def _number(text: str | None) -> int | None:
-    """Returns the result of ``Integer.parseInt``; None for strings that are not numbers, which Connect ignores."""
+    """Parses a string as ``Integer.parseInt`` does. Returns None for a string that is not a number, because Connect
+    ignores such strings.
+    """
     try:
         if text is not None and text.strip("+-0123456789") == "":
             value = int(text)

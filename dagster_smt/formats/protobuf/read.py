@@ -166,7 +166,7 @@ class _KindBuilder:
     syntaxes: dict[str, str] = field(default_factory=dict)
 
     def root(self, descriptor: Any) -> Kind:
-        """Returns the kind of a whole record. A wrapper becomes the value inside it."""
+        """Returns the kind of a whole record. A wrapper message becomes the value inside the wrapper."""
         if descriptor.full_name not in _WRAPPERS or [part.name for part in descriptor.fields] != ["value"]:
             return self.message(descriptor, "")
         (part,) = descriptor.fields

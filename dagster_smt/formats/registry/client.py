@@ -168,7 +168,7 @@ def version_of(options: Options, number: int, subject: str, kind: SchemaKind) ->
 
 
 def _own_version(schema: Any) -> int | None:
-    """Returns the result of ``Metadata.getConfluentVersionNumber``."""
+    """Returns the version in a schema's own metadata, as ``Metadata.getConfluentVersionNumber`` does."""
     properties = getattr(schema.metadata, "properties", None)
     text = properties.properties.get("confluent:version") if properties else None
     if text is None:

@@ -95,7 +95,7 @@ _KNOWN = {
 }
 
 _KMS_LOGINS = (f"{KMS}token.id", f"{KMS}access.key.id")
-"""Options with secrets or logins whose names do not show it."""
+"""Options that contain secrets or logins, although their names do not indicate this."""
 _SECRETS = "put the secret into the environment and write ${env:NAME}, or EnvVar('NAME') of Dagster"
 
 

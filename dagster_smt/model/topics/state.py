@@ -23,7 +23,9 @@ FORMAT_OF_OWN_TABLES = 2
 """The format of tables that no connector has written. Versions that know this format read such tables correctly."""
 KEY = "dagster_smt"
 REMEMBERED = 100
-"""The number of runs that a table remembers. A retry after more other runs is treated as a new request."""
+"""The number of runs that a table remembers. If more runs lie between a run and its retry, the retry is treated as a
+new request.
+"""
 MOST_SETTLED = 20
 """The number of settlements that a table remembers."""
 MOST_FAILED = 2_000

@@ -17,7 +17,9 @@ PROGRESS = "_smt_progress"
 DELETIONS = "__deleted"
 """The suffix of the name of the table that remembers deletions next to a table with keys."""
 MOST_CHARACTERS = 200
-"""The maximum length of a table name. File names have at most 255 bytes, and other tables are named after a table."""
+"""The maximum length of a table name. File names have at most 255 bytes, and the names of further tables consist of a
+table's name and a suffix.
+"""
 _ESCAPE = re.compile(rb"_([0-9a-f]{2})")
 _IN_CATALOG = re.compile(rb"[A-Za-z0-9_]")
 _IN_PATH = re.compile(rb"[A-Za-z0-9_.-]")

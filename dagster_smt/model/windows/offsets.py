@@ -109,7 +109,7 @@ class OffsetSet:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Mapping[str, list[list[int]]]]) -> "OffsetSet":
-        """Reads data of ``to_json``."""
+        """Reads data that ``to_json`` has returned."""
         parts = []
         for topic, partitions in data.items():
             for partition, intervals in partitions.items():
@@ -143,7 +143,7 @@ def by_topic(numbers: Mapping[TopicPartition, int]) -> dict[str, dict[str, int]]
 
 
 def from_topics(data: Mapping[str, Mapping[str, int]]) -> dict[TopicPartition, int]:
-    """Reads data of ``by_topic``."""
+    """Reads data that ``by_topic`` has returned."""
     results = {}
     for topic, parts in data.items():
         for partition, number in parts.items():

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from dagster_smt.model.windows.offsets import TopicPartition
 
 EVER = 2**63 - 1
-"""The end of a span that is open at the end. Its negative is the beginning of a span that is open at the beginning."""
+"""The end of a time span without an end. The negative of this number is the beginning of a time span without a
+beginning.
+"""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -68,7 +70,7 @@ def spans_to_json(spans: Mapping[TopicPartition, Spans]) -> dict[str, dict[str, 
 
 
 def spans_from_json(data: Mapping[str, Mapping[str, list[list[int]]]]) -> dict[TopicPartition, Spans]:
-    """Reads data of ``spans_to_json``."""
+    """Reads data that ``spans_to_json`` has returned."""
     results = {}
     for topic, parts in data.items():
         for partition, spans in parts.items():

@@ -102,7 +102,7 @@ class Window:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Mapping[str, list[int]]]) -> "Window":
-        """Reads data of ``to_json``."""
+        """Reads data that ``to_json`` has returned."""
         bounds = ((t, int(p), pairs) for t, parts in data.items() for p, pairs in parts.items())
         ranges = (Range(t, p, a, b) for t, p, pairs in bounds for a, b in zip(pairs[::2], pairs[1::2], strict=True))
         return cls(tuple(sorted(ranges)))

@@ -103,9 +103,9 @@ class _LiteralParser:
         return self.text[start : self.at]
 
     def _take(self, expected: str) -> bool:
-        """Moves past a token if it comes next. Returns True if it does.
+        """Moves past the expected token if this token comes next, and returns True in this case.
 
-        Blank tokens before it are skipped in any case.
+        Blank tokens before the expected token are skipped in any case.
         """
         while self._more:
             end = self._end()
@@ -329,7 +329,9 @@ def _number(token: str) -> Parsed | None:
 
 
 def literal_text(schema: Schema | None, value: Any, *, embedded: bool = False) -> str:
-    """Returns ``Values.convertToString``. Strings inside arrays and maps (``embedded``) are quoted, dates are not."""
+    """Converts a value to a string, as ``Values.convertToString`` does. Inside arrays and maps (``embedded``), strings
+    are quoted, but dates are not.
+    """
     if value is None:
         return "null"
     if isinstance(value, str):

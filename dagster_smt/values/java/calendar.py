@@ -139,7 +139,7 @@ class Fields:
             self._values[field] += years
 
     def milliseconds(self) -> int:
-        """Returns the instant in milliseconds since 1970-01-01T00:00Z, cut to 64 bits."""
+        """Returns the instant in milliseconds since 1970-01-01T00:00Z, truncated to 64 bits."""
         days, of_day = divmod(self._time(), DAY)
         return wrap(self._date(days) * DAY + of_day - self.offset, 64)
 

@@ -412,7 +412,9 @@ class _DateReader:
 
 
 def _int(text: str) -> int:
-    """Returns ``Number.intValue`` of a number from ``DecimalFormat``: 64-bit integers wrap, larger ones saturate."""
+    """Converts a number to an int as Java does, by ``Number.intValue`` of a number from ``DecimalFormat``: 64-bit
+    integers wrap, larger integers saturate.
+    """
     if text in _NO_NUMBERS:
         return _NO_NUMBERS[text]
     if len(text) < 10 and "E" not in text:

@@ -121,7 +121,9 @@ def intersect(one: Chars, two: Chars) -> Chars:
 
 
 def upper(code: int) -> int:
-    """Returns ``Character.toUpperCase``, which maps one character to one character, so that ß stays."""
+    """Returns the upper case of a code point, as ``Character.toUpperCase`` does. That method maps one character to one
+    character, so ß stays.
+    """
     for text in (chr(code).upper(), chr(code).title()):
         if len(text) == 1:
             return ord(text)
@@ -129,7 +131,9 @@ def upper(code: int) -> int:
 
 
 def lower(code: int) -> int:
-    """Returns ``Character.toLowerCase``, which maps one character to one character. Only İ has a longer lower case."""
+    """Returns the lower case of a code point, as ``Character.toLowerCase`` does. That method maps one character to one
+    character. Only İ has a longer lower case.
+    """
     text = chr(code).lower()
     if len(text) == 1:
         return ord(text)

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from dagster_smt.values.java.calendar import day_number
 
 _NO_ZONES = frozenset({"EST", "Factory", "GMT+0", "GMT-0", "HST", "MST", "ROC", "localtime", "posixrules"})
-"""The names in the database that are not a ``ZoneId`` of Java 17."""
+"""Names in the tz database that are not a ``ZoneId`` of Java 17."""
 _ALWAYS_UTC = frozenset({"UTC", "GMT", "UCT", "Zulu", "Universal", "Greenwich", "GMT0"})
 _OFFSET = re.compile(r"([+-])([0-9]{2}):([0-9]{2})(?::([0-9]{2}))?")
 _MOST = 18 * 3600
@@ -30,7 +30,9 @@ _LOWEST, _HIGHEST = (day_number(year, 1, 1, julian=False) * _DAY for year in (-_
 
 
 def fixed_offset(text: str) -> int | None:
-    """Returns ``ZoneOffset.of`` of a string such as ``+05:30`` or ``+05:30:00``; None for other strings."""
+    """Parses an offset such as ``+05:30`` or ``+05:30:00``, as ``ZoneOffset.of`` does. Returns None for other
+    strings.
+    """
     match = _OFFSET.fullmatch(text)
     if match is None:
         return None
@@ -110,7 +112,9 @@ class OffsetTime:
 
 
 def parse_date_time(text: str) -> OffsetTime | None:
-    """Returns ``OffsetDateTime.parse`` with ``ISO_OFFSET_DATE_TIME``; None if it fails."""
+    """Parses a date and time as ``OffsetDateTime.parse`` does with ``ISO_OFFSET_DATE_TIME``. Returns None for other
+    strings.
+    """
     match = _DATE_TIME.fullmatch(text)
     if match is None:
         return None
@@ -122,7 +126,7 @@ def parse_date_time(text: str) -> OffsetTime | None:
 
 
 def parse_time(text: str) -> OffsetTime | None:
-    """Returns ``OffsetTime.parse`` with ``ISO_OFFSET_TIME``; None if it fails."""
+    """Parses a time of day as ``OffsetTime.parse`` does with ``ISO_OFFSET_TIME``. Returns None for other strings."""
     match = _OF_DAY.fullmatch(text)
     if match is None:
         return None
