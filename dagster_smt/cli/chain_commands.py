@@ -178,7 +178,7 @@ def _ways(plan: Plan, table: TopicTable | None) -> list[str]:
 
 
 def _where_foreign_run(plan: Plan, key: Format, value: Format) -> str:
-    """Returns the line that says which process runs the classes of jars."""
+    """Returns the line that names the process that runs the classes from jars."""
     why = why_in_host(plan.chain, key, value)
     if why:
         return f"a separate Java process runs the classes of jars: {why}"
@@ -277,7 +277,7 @@ def _options(cls: type[Options], *, full: bool) -> None:
 
 
 def _without_links(text: str) -> str:
-    """Returns a text of the reference, without its links to other pages."""
+    """Returns a text from the reference, without its links to other pages."""
     return _LINK.sub(r"\1", text)
 
 

@@ -131,7 +131,7 @@ def _imported(arguments: argparse.Namespace) -> list[Imported]:
 
 
 def _name_apart(component: ConnectorComponent, others: list[Imported]) -> None:
-    """Gives a folder a different name if another folder already has its name: ``a.b`` and ``a-b`` both become
+    """Renames a folder if another folder already has the same name: ``a.b`` and ``a-b`` both become
     ``a_b``.
     """
     folders = {item.component.folder for item in others}
@@ -145,8 +145,8 @@ def _name_apart(component: ConnectorComponent, others: list[Imported]) -> None:
 
 
 def _written(imported: list[Imported], arguments: argparse.Namespace) -> list[Problem]:
-    """Writes and reports all components. Returns a problem for each component that already exists; all others are
-    written.
+    """Writes and reports all components. Returns a problem for each component that already exists; all other components
+    are written.
     """
     exists = []
     for item in imported:

@@ -100,9 +100,7 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _ways(plan: Plan) -> str:
-    """Returns a drawing with the fields before the chain on the left, the columns after it on the right, and lines
-    between them.
-    """
+    """Returns a drawing with the input fields on the left, the output columns on the right, and lines between them."""
     if not plan.typed:
         return ""
     ways = {}

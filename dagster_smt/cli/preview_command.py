@@ -73,7 +73,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _table_of(arguments: argparse.Namespace) -> TableSink:
-    """Returns the sink with the options of the command. The location of the sink does not matter.
+    """Returns a sink with the options of the command. The location of the sink does not matter.
 
     Raises:
         ConfigError: SMT700, options that do not fit together.

@@ -9,7 +9,7 @@ from dagster_smt.tables.samples import samples
 
 
 def of_file(path: Path, topic: str, limit: int, *, whole: bool) -> list[Sample]:
-    """Returns the records of a file's first lines.
+    """Returns the records in the first lines of a file.
 
     Args:
         path: The file.

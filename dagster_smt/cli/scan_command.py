@@ -1,4 +1,5 @@
-"""The command ``scan``: proposes tags for fields, based on sampled records. It prints counts, but never a value."""
+"""The command ``scan``: proposes tags for fields, based on sampled records. The command prints counts, but never a
+value."""
 
 import argparse
 from pathlib import Path

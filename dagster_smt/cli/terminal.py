@@ -1,6 +1,4 @@
-"""Safe output on a terminal. Names of topics and fields may contain escape sequences, which a terminal would
-execute.
-"""
+"""Prints safely on a terminal. Names of topics and fields may contain escape sequences, which a terminal would execute."""
 
 import sys
 from typing import TextIO
@@ -9,7 +7,7 @@ from dagster_smt.visible import visible
 
 
 def say(text: str = "", file: TextIO | None = None) -> None:
-    """Prints the lines of a text. Characters that cannot be printed are replaced by escapes."""
+    """Prints the lines of a text. Escapes replace characters that cannot be printed."""
     print(shown(text), file=file or sys.stdout)
 
 

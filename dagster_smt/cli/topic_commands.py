@@ -71,7 +71,7 @@ def _partitions(text: str) -> int:
 def topics_at(
     place: str, config: Path | None = None, partitions: int | None = None, *, folder: bool | None = None
 ) -> "FileTopics | KafkaTopics":
-    """Returns the topics that an argument names. They are on a broker if the argument is ``host:port`` and not a
+    """Returns the topics that an argument names. The topics are on a broker if the argument is ``host:port`` and not a
     folder.
 
     Args:
@@ -112,7 +112,7 @@ def topics_at(
 
 
 def _referred(key: str, value: str) -> str:
-    """Returns a property in the form that specs accept. They reject a secret in plain text, but accept a reference to
+    """Returns a property in the form that specs accept. Specs reject a secret in plain text, but accept a reference to
     an environment variable.
 
     Dagster's UI would show a secret in a definition, but not a secret in a user's own file on the command line.

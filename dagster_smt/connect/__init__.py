@@ -1,4 +1,5 @@
-"""From Kafka Connect to this package: reads connectors, surveys them, and writes them as components."""
+"""Imports connectors from Kafka Connect: reads connectors, gives a verdict on each transform, and writes the connectors
+as components."""
 
 from dagster_smt.connect.component import ANY_CLUSTER as ANY_CLUSTER
 from dagster_smt.connect.component import ConnectorComponent as ConnectorComponent

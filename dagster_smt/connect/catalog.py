@@ -49,7 +49,7 @@ class Catalog:
         classes: The known classes, by their names in ``connector.class``.
         goals: The target of the records, by family.
         sources: The pages on which the rules of each family are based, by family.
-        rules: The rules in order. Rules for all connectors come first.
+        rules: The rules in order. Rules that apply to all connectors come first.
     """
 
     classes: Mapping[str, ConnectorClass]

@@ -138,8 +138,8 @@ def written_component(
 
     Args:
         connector: The connector.
-        source: The source of the topics, as in ``defs.yaml``; templates in it are rendered.
-        lake: The folder or URI for the table; templates in it are rendered.
+        source: The source of the topics, as in ``defs.yaml``. Templates in the source are rendered.
+        lake: The folder or URI for the table. Templates in the folder or URI are rendered.
         look: Reads the last records of the topics; None to read no records.
         smt_jars: Jars with classes that this package does not contain.
         into: ``table`` or ``topic``, for sinks. If empty, the catalog determines the target from the connector's class.
@@ -195,7 +195,8 @@ def folder_name(name: str) -> str:
 
 
 def _untouched(name: str, connector: Connector) -> ConnectorComponent:
-    """Returns an empty component for a connector that needs none, because it has no transforms and keeps its store."""
+    """Returns an empty component for a connector that needs no component, because the connector has no transforms and
+    keeps its store."""
     text = "the connector has no transforms: it stays as it is (--into table writes a table)"
     decided = [*of_options_that_stay(connector)]
     if connector.class_name in catalog().classes:

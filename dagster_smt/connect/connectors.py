@@ -1,4 +1,5 @@
-"""Reads connectors as Kafka Connect's REST API and its users write them: many in one file, or one."""
+"""Reads connectors in the forms that Kafka Connect's REST API and its users write: one connector, or many connectors in
+one file."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ class Connector:
         config: The properties.
         state: The state from ``GET /connectors?expand=status``; empty if unknown.
         table: The name of one of several tables that a connector writes, if this object describes only the part for
-            this table. Empty if it describes the whole connector.
+            this table. Empty if the object describes the whole connector.
     """
 
     name: str

@@ -17,10 +17,11 @@ _LABEL = "strimzi.io/cluster"
 
 
 def resource_connectors(documents: list[Any], place: str) -> list[Connector]:
-    """Returns the connectors in a YAML file. They are resources of Strimzi or Confluent, or connectors as in JSON.
+    """Returns the connectors in a YAML file. The file contains Strimzi or Confluent resources, or connectors in the
+    same form as in JSON.
 
-    A connector names a Strimzi resource ``KafkaConnect``. If the file contains this resource, the connector gets its
-    converters.
+    A Strimzi connector names a ``KafkaConnect`` resource. If the file contains this resource, the connector gets the
+    resource's converters.
 
     Raises:
         ConfigError: SMT018, there is no connector; SMT003, an option is not a plain value.

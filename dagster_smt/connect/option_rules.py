@@ -9,7 +9,8 @@ OUTCOMES: tuple[OptionOutcome, ...] = ("used", "changed", "not needed", "not don
 
 @dataclass(frozen=True)
 class OptionVerdict:
-    """The verdict on an option: one line of a report. It never contains the option's value, which may be a secret.
+    """The verdict on an option: one line of a report. The line never contains the option's value, which may be a
+    secret.
 
     Attributes:
         option: The option's name.

@@ -71,8 +71,8 @@ def _unknown(option: str, family: str) -> OptionVerdict:
 
 
 def _similar(option: str, family: str) -> Sequence[str]:
-    """Returns known options whose names differ from a name by only one or two letters, because the name may be
-    misspelt.
+    """Returns the known options whose names differ from the given name by only one or two letters, because the given
+    name may be misspelt.
     """
     return get_close_matches(option, _names(family), n=2, cutoff=_SIMILAR)
 

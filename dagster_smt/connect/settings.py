@@ -77,7 +77,7 @@ class TableSettings:
         self.say(option, verdict, f"sink.{name}" + (f": {note}" if note else ""))
 
     def take_back(self, name: str, reason: str) -> None:
-        """Removes an option of the sink, and adds verdicts with the reason."""
+        """Removes an option of the sink again, and adds verdicts with the reason."""
         if name not in self.sink:
             return
         del self.sink[name]
@@ -127,8 +127,8 @@ def mapped_table(connector: Connector, settings: TableSettings, option: str, sep
 
 
 def every(option: str, seconds: float, settings: TableSettings) -> None:
-    """Makes runs as frequent as the connector's commits. Intervals of a minute or more become a schedule, shorter ones
-    a sensor.
+    """Makes runs as frequent as the connector's commits. Intervals of a minute or more become a schedule, and shorter
+    intervals become a sensor.
     """
     if seconds <= 0:
         settings.say(option, "not needed", "the option is switched off")

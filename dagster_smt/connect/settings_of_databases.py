@@ -1,4 +1,4 @@
-"""Sinks into databases: inserts and upserts, keys, deletions, schema changes, table names."""
+"""Derives settings from sinks into databases: inserts and upserts, keys, deletions, schema changes, table names."""
 
 from collections.abc import Sequence
 
@@ -35,7 +35,7 @@ def jdbc_settings(connector: Connector) -> TableSettings:
 
 
 def _first(connector: Connector, options: tuple[str, ...]) -> tuple[str, str]:
-    """Returns the option that a connector has, of several spellings, and its value in lower case."""
+    """Returns the first of the given options that a connector has, and the option's value in lower case."""
     for option in options:
         if option in connector.config:
             return option, connector.config[option].strip()
@@ -98,7 +98,7 @@ def _inserted(connector: Connector, settings: TableSettings, deletes: bool) -> N
 
 
 def _keys(connector: Connector, settings: TableSettings) -> bool:
-    """Sets the keys of a table with keys. Returns False if they are unknown."""
+    """Sets the keys of a table with keys. Returns False if the keys are unknown."""
     mode_option, mode = _first(connector, _KEY_MODES)
     fields_option, text = _first(connector, _KEY_FIELDS)
     fields = names_in(text)

@@ -1,4 +1,5 @@
-"""Sinks into files: partitions by field and by time, the size and age of files, and records without values."""
+"""Derives settings from sinks into files: partitions by field and by time, the size and age of files, and records
+without values."""
 
 import re
 

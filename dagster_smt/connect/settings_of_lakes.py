@@ -1,4 +1,4 @@
-"""Sinks into Iceberg, Delta and Snowflake: tables, keys, partitions, properties, commits."""
+"""Derives settings from sinks into Iceberg, Delta and Snowflake: tables, keys, partitions, properties, commits."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A survey of a connector's transforms. Each of them is exact, differs, or is not supported."""
+"""Surveys a connector's transforms. Each transform is exact, differs, or is not supported."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
-"""Chains in front of a connector: topics that the component writes, and the connector that reads them.
+"""Puts a chain in front of a connector: the component writes topics, and the connector reads these topics.
 
 The component applies the transforms and writes each record to a topic with a suffix: ``orders.search``. The connector
-loses its transforms and reads these topics. It removes the suffix from their names, because many stores name an index
-or collection after the topic.
+loses its transforms and reads these topics. One transform remains, which removes the suffix from the topic names,
+because many stores name an index or collection after the topic.
 """
 
 import re

@@ -39,7 +39,7 @@ class Worker:
         return options
 
     def consumer(self, option: str) -> str:
-        """Returns an option of the sinks' consumers; empty if the worker does not set it."""
+        """Returns the worker's option for the consumers of sinks; empty if the worker does not set the option."""
         return self.config.get(f"consumer.{option}", "").strip()
 
     def with_usual_providers(self, connector: Connector) -> Connector:
@@ -65,7 +65,7 @@ NO_WORKER = Worker()
 
 
 def read_worker(file: Path) -> Worker:
-    """Returns the worker of a properties file.
+    """Returns the worker that a properties file describes.
 
     Raises:
         ConfigError: SMT002, the file is not UTF-8 text.

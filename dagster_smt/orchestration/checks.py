@@ -138,7 +138,7 @@ class CheckVerdict:
         passed: True if the check holds.
         statement: One sentence.
         metadata: Counts, offsets and names; never the value of a field.
-        severity: The severity of a failure, unless the table's ``SmtChecks`` set another one.
+        severity: The severity of a failure, unless the table's ``SmtChecks`` set a different severity.
     """
 
     passed: bool
@@ -227,7 +227,7 @@ _ROWS_OF: Mapping[TableMode, str] = {"append": "rows", "upsert": "keys", "scd2":
 
 
 def keys_unique(evidence: Evidence) -> CheckVerdict:
-    """The table has one row for each key, or one current version."""
+    """The table has exactly one row, or one current version, for each key."""
     facts = evidence.facts
     unit = "current version" if facts.mode == "scd2" else "row"
     if facts.repeated_keys is None:
@@ -249,7 +249,7 @@ def _by_others(evidence: Evidence, counted: int, rows: int) -> str:
 
 
 def tables_written(evidence: Evidence) -> CheckVerdict:
-    """Each table that the records of the run go to was written, and no record waits for its table."""
+    """Each table to which the run has records was written, and no record waits for its table."""
     destinations, waiting = evidence.report.destinations, evidence.facts.waiting
     failed = [one for one in destinations if one.failed]
     metadata: dict[str, Any] = {"tables": len(destinations), "failed": len(failed), "waiting": waiting}
@@ -458,7 +458,7 @@ def contract(evidence: Evidence) -> CheckVerdict:
 
 
 def small_files(evidence: Evidence) -> CheckVerdict:
-    """Most files of the table are large: many small ones make queries slow."""
+    """Most files of the table are large. Many small files would make queries slow."""
     sizes = evidence.facts.files
     if sizes is None:
         return CheckVerdict(True, "the table has no files yet")
@@ -503,7 +503,7 @@ def held_back(evidence: Evidence) -> CheckVerdict:
 
 
 def same_as_connect(evidence: Evidence) -> CheckVerdict:
-    """A sample of the run comes out as from Kafka Connect's own classes."""
+    """For a sample of the run, the results equal those of Kafka Connect's own classes."""
     certificate = evidence.certificate
     if certificate is None:
         return CheckVerdict(True, "nothing was read")

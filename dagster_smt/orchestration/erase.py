@@ -1,6 +1,7 @@
 """Erases people without a Dagster launch: the implementation of the command ``dagster-smt erase``.
 
-The command runs the same code as the asset of erasures, for the tables of a code location. Its record is a file.
+The command runs the same code as the asset of erasures, for the tables of a code location. The command's record is a
+file.
 """
 
 import getpass

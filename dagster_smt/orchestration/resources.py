@@ -22,8 +22,8 @@ _needed: set[str] = set()
 
 
 def need_packages(packages: Iterable[str]) -> None:
-    """Records the packages that sessions of this process need. Definitions call it when they load, before a session
-    starts.
+    """Records the packages that sessions of this process need. Definitions call this function when they load, before a
+    session starts.
     """
     _needed.update(packages)
 
@@ -32,8 +32,8 @@ class SparkSessionResource(dg.ConfigurableResource):
     """A Spark session that starts at its first use.
 
     Use one resource per code location: a Python process has one session, and the settings of the first session win.
-    Without settings, the session is local and uses all cores. It listens on 127.0.0.1 only, in UTC, without a web
-    interface, with the packages and settings that the sources and sinks of the loaded definitions need
+    Without settings, the session is local and uses all cores. The session listens on 127.0.0.1 only, uses UTC, has no
+    web interface, and has the packages and settings that the sources and sinks of the loaded definitions need
     (``spark.packages``). Settings in ``conf`` override these settings.
     """
 
@@ -180,8 +180,8 @@ def forget_dead_jvm() -> None:
 
 
 def _usable(session: Any) -> bool:
-    """Returns True if a session is still the session of this process, that is, if it is not stopped and its JVM has not
-    been replaced.
+    """Returns True if a session is still the session of this process, that is, if the session has not been stopped and
+    its JVM has not been replaced.
     """
     if is_connect(session):
         return True

@@ -142,8 +142,8 @@ class Attempt:
     def commit_ordered(self, result: EvaluatedWindow) -> RunReport:
         """Commits the window.
 
-        First, if a key occurs in two partitions, its records are marked as failed, unless ``sequence_by`` orders its
-        events.
+        If a key occurs in two partitions, the key's records are marked as failed first, unless ``sequence_by`` orders
+        its events.
         """
         if self.keyed is None:
             return self.commit(result)
@@ -173,7 +173,7 @@ class Attempt:
             yield changes
 
     def run_as_guessed(self) -> RunReport | None:
-        """Returns the report. If records name schemas other than the guessed ones, returns None and writes nothing."""
+        """Returns the report. If records name schemas that were not guessed, returns None and writes nothing."""
         assert self.forms is not None
         with self.staged() as result:
             if result.other:

@@ -93,7 +93,7 @@ def run(
 ) -> RunReport:
     """Reads one window, applies the chain, commits the rows and returns the report.
 
-    The run leaves out a topic that it cannot read as requested, or whose records fail under
+    The run leaves out each topic that it cannot read as requested, or whose records fail with
     ``errors_tolerance="none"``. The report lists this topic in ``failures``, and the run commits the other topics. If
     no topic is left, the run fails.
 
@@ -107,7 +107,7 @@ def run(
     Raises:
         ConfigError, PlanError: The request is wrong; nothing was read. Options of foreign stages are checked here.
         TableError: The topics, the window or the sink do not allow the run; nothing was committed.
-        RecordsRejected: Records failed under ``errors_tolerance="none"``; nothing was committed.
+        RecordsRejected: Records failed with ``errors_tolerance="none"``; nothing was committed.
         UnsupportedError: Executors lack a module, or a setting of the session changes the meaning of SQL; nothing was
             read.
         EngineError: Spark, the JVM or the file system failed.
@@ -227,7 +227,7 @@ class _Run:
         """Reads, evaluates and commits a window.
 
         Raises:
-            TableError: The change of a topic that caused the failure, if the source can tell; otherwise the failure
+            TableError: The change of a topic that caused the failure, if the source can find it; otherwise the failure
                 itself.
         """
         try:

@@ -39,7 +39,7 @@ def replaced_rows_of(
         state: The state of the table.
         absent: The requested offsets that the source no longer has.
         topics: The topics that the run can read, including empty ones.
-        anew: Those of these topics that are read from their beginning, while the rows of the former topics stay.
+        anew: The topics among them that are read from their beginning, while the rows of the former topics stay.
 
     Raises:
         TableError: SMT514, the run would replace rows in a table without source columns.
@@ -93,7 +93,7 @@ def check_removal(
     """Raises an error if the run would replace rows whose records are no longer in any topic, unless the run config
     accepts the loss.
 
-    A rebuild that names a topic which has been created again is treated as acceptance.
+    If a rebuild names a topic that has been created again, the run treats this as acceptance.
 
     Args:
         spec: The run.
@@ -169,8 +169,8 @@ class Draft:
         identities: The identity of each topic.
         replaced: The rows that the commit removes.
         before: The state before the commit.
-        over: Topics that start over. The offsets that the table held of these topics are ignored.
-        anew: Those of these topics whose rows stay.
+        over: Topics that start over. The run ignores the offsets of these topics that the table held.
+        anew: The topics among them whose rows stay.
         progress: For one of many tables: the state with the run's progress. No run has to read the offsets in this
             state for this table again.
     """
@@ -230,9 +230,9 @@ class Draft:
             dead_letters: The offsets at which the next run starts to search for dead letters.
             failed: The offsets of this window whose records failed.
             table: The table.
-            partly: True if some of the failed records still have rows, from other elements of their arrays.
-            changed_rows: For a table with keys: the number of additional rows by topic. If None, each record that came
-                through the chain is a row.
+            partly: True if failed records still have rows, from other elements of their arrays.
+            changed_rows: For a table with keys: the number of additional rows by topic. If None, each record that
+                passed through the chain is a row.
         """
         spec = self.spec
         before = unmasked_after(self._going_on_from(table), spec, report, self.window)

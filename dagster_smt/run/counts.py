@@ -61,7 +61,8 @@ def count_columns(
 
 
 def _of_arrays() -> list[Column]:
-    """Returns the aggregates for arrays as rows. They count first rows, because a record that is read twice has two."""
+    """Returns the aggregates for arrays as rows. These aggregates count first rows, because a record that is read twice
+    has two first rows."""
     further = F.coalesce(F.col(ELEMENT) > 0, F.lit(False))
     failed, record = F.col("__status") == FAILED, F.struct("__partition", "__offset")
     return [
@@ -141,7 +142,8 @@ def silent_entries(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts], 
 
 
 def _silent_foreign(ledger: Sequence[LedgerLine], stages: Sequence[StageCounts], chain: Chain) -> Iterator[Problem]:
-    """Yields a warning for each foreign transform that changed and dropped nothing although records went through it."""
+    """Yields a warning for each foreign transform that neither changed nor dropped anything although records passed
+    through it."""
     for line in ledger:
         stage, counts = chain.stages[line.entry.stage], stages[line.entry.stage]
         if not stage.transform.foreign or line.entry.from_records:

@@ -1,7 +1,7 @@
-"""Dead letters: the original record with Connect's context headers, in a separate topic or table.
+"""Writes dead letters: original records with Connect's context headers, in a separate topic or table.
 
-A run publishes dead letters before it commits the window. It writes no letter twice: if an earlier attempt crashed, or
-the window is read again, the run finds the existing letters by connector and record.
+A run publishes dead letters before it commits the window. The run writes no letter twice: if an earlier attempt
+crashed, or the window is read again, it finds the existing letters by connector and record.
 """
 
 from collections.abc import Mapping, Sequence

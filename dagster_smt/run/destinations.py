@@ -131,7 +131,7 @@ def _bound(topic: str, rows: list[Row], plan: Plan) -> Bound:
 
 
 def _form(column: str, forms: int) -> Column:
-    """Returns the number of the form to which a row belongs; -1 if it belongs to none."""
+    """Returns the number of the form to which a row belongs; -1 if the row belongs to no form."""
     number = F.lit(-1)
     for form in reversed(range(forms)):
         number = F.when(F.col(f"{column}.{FORM}{form}").isNotNull(), F.lit(form)).otherwise(number)

@@ -109,7 +109,7 @@ def erase(
 
     Raises:
         ConfigError: SMT582, SMT740: a key cannot be read. Nothing was done.
-        TableError: SMT755, the register has entries that were made with other keys. Nothing was done.
+        TableError: SMT755, the register has entries that were written with different keys. Nothing was done.
     """
     return _Erasure(tuple(targets), frozenset(subjects), session, run, no_writers, say).run()
 
@@ -258,8 +258,8 @@ class _Erasure:
         """Removes the old versions of a table, and reads all its files.
 
         Returns:
-            A description of the work, the remaining values, and what the scan has read; None if it could not read
-            anything.
+            A description of the work, the remaining values, and the counts of what the scan has read; None if the scan
+            could not read anything.
         """
         past = list(remove_past(self.session, table, no_writers=self.no_writers))
         residue, scan = self._scanned(target, table, values)
@@ -271,8 +271,8 @@ class _Erasure:
     def _scanned(
         self, target: ErasureTarget, table: LakeTable, values: frozenset[str]
     ) -> tuple[tuple[Residue, ...], Scan | None]:
-        """Reads all files of a table. Returns the remaining values, and what the scan has read; None if it could not
-        read anything.
+        """Reads all files of a table. Returns the remaining values, and the counts of what the scan has read; None if
+        the scan could not read anything.
         """
         self.say(f"residue scan: {table.spec.place}")
         scan = ResidueScan(self.needles(target, values), self.say)
@@ -529,8 +529,8 @@ class _failures:  # noqa: N801 - a block, as ``coded_failures`` is
 
 
 def _all_of(whole: ErasedPlace, places: Iterator[ErasedPlace]) -> Iterator[ErasedPlace]:
-    """Yields places. If an error ends the iteration, the places before it stay valid, and the last one is ``whole``
-    with the problems.
+    """Yields the places. If an error ends the iteration, the places before the error stay valid, and the last place is
+    ``whole`` with the problems.
     """
     with _failures(whole) as result:
         yield from places

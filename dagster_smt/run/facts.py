@@ -1,5 +1,5 @@
-"""Collects the facts of a table after a run. They are read from the table and its topics, never derived from the run
-itself.
+"""Collects facts about a table after a run. The facts are read from the table and its topics, never derived from the
+run itself.
 """
 
 import re

@@ -57,7 +57,8 @@ def held_back(
 
 
 def _listed(stages: tuple[PolicyStage, ...], topics: tuple[str, ...]) -> list[HeldBack]:
-    """Returns the fields that a stage names, because of their tags or because their sampled values look personal."""
+    """Returns the fields that a stage drops by name, because of their tags or because their sampled values look
+    personal."""
     fields = []
     for stage in stages:
         if stage.alias.startswith(HELD):

@@ -257,7 +257,7 @@ def _current_rows(table: Table, result: EvaluatedWindow, of_window: DataFrame, k
     """Returns the key of each row of a table, and the coordinates of the row's record. For a small window, returns only
     the rows of its keys.
 
-    Spark then searches for the keys where the table is stored. Otherwise it would sort all keys of the table.
+    Spark then searches for these keys while it reads the table. Otherwise Spark would sort all keys of the table.
     """
     rows = current_rows(table.read(), keyed)
     if not is_small(result.frame):

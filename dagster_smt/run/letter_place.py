@@ -1,5 +1,5 @@
-"""Checks the destination of dead letters. They contain original records, so readers of masked rows must not see
-them.
+"""Checks the destination of dead letters. Readers of masked rows must not see dead letters, because these contain
+original records.
 """
 
 import re
@@ -60,7 +60,7 @@ def has_letters_in(spec: RunSpec) -> bool:
 
 
 def letters_among_records(topic: str) -> Problem:
-    """Returns the problem of records that the chain sends to the topic of dead letters."""
+    """Returns the problem of records that the chain sends to the dead-letter topic."""
     hint = "give the dead letters a topic that no record is routed to"
     return Problem("SMT592", topic, "the chain routes the record to the topic of the dead letters", hint)
 

@@ -195,7 +195,7 @@ class _Writing:
         return targets
 
     def register(self, targets: Iterable[str]) -> None:
-        """Registers new tables before they are created, so that the next run knows about them if this run dies."""
+        """Registers new tables before they are created, so that the next run knows these tables if this run dies."""
         new = [topic for topic in targets if topic not in self.attempt.known]
         if not new:
             return

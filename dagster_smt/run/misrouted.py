@@ -1,5 +1,5 @@
-"""Finds records that the chain sends to a forbidden topic: a topic that the same table reads, or the topic of dead
-letters.
+"""Finds records that the chain sends to a forbidden topic: a topic that the same table reads, or the dead-letter
+topic.
 """
 
 import re

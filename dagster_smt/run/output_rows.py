@@ -1,4 +1,4 @@
-"""The rows of an evaluated window, in the form of the table."""
+"""Returns the rows of an evaluated window, in the form of the table."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F

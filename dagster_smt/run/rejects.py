@@ -87,11 +87,11 @@ def last_stage(chain: Chain) -> int:
 
 
 def with_failed(frame: DataFrame, own: Column, stage: int, problem: Problem, statement: Column) -> DataFrame:
-    """Returns the evaluated window, in which some records are marked as failed.
+    """Returns the evaluated window, in which the records that satisfy ``own`` are marked as failed.
 
     Args:
         frame: The window.
-        own: The condition for the records to mark, among those that came through the chain.
+        own: The condition for the records to mark, among the records that passed through the chain.
         stage: The stage to report.
         problem: The problem of these records, without the statement.
         statement: The statement for each record.

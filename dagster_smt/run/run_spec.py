@@ -38,7 +38,7 @@ class RunSpec:
             that the run reads.
         dead_letter_topic: The topic of dead letters; empty: no dead letters.
         rebuild: True to start over: this window replaces all rows, or all rows of ``window.topics``.
-        take_over: True to continue a table that runs of another name have written.
+        take_over: True to continue a table that runs with a different name have written.
         settle: True to accept changes of other writers. The counts in the state then start from the current rows.
         key: The orchestrator's run and step. A second run with the same key and request is a retry.
         asked: The whole request, if this run is a part of it.
@@ -117,7 +117,7 @@ class RunSpec:
 
     @property
     def _row_inputs(self) -> list[str]:
-        """Everything on which the rows depend, except the records."""
+        """Returns everything on which the rows depend, except the records."""
         table = self.table
         formats = [f"{form.kind} {form.schema!r} {form.options!r}" for form in (table.key, table.value)]
         return [self.chain.hash, repr(table.row), *formats, self.sink.kind]

@@ -1,4 +1,4 @@
-"""The evaluated window: computed once, cached by Spark, counted by topic, and then written.
+"""Handles the evaluated window, which is computed once, cached by Spark, counted by topic, and then written.
 
 A run counts the rows before it commits. So the commit can contain the result of every record, and a run that tolerates
 no errors can stop. Spark caches the rows on its executors, on disk if memory is short. The driver receives only counts.
@@ -48,7 +48,7 @@ class EvaluatedWindow:
         topics: Counts of each topic that has records in the window.
         parts: The same counts for each part of a divided window. A window that is not divided is one part.
         as_guessed: The number of records that name the guessed schemas, by topic.
-        other: The number of records that name other schemas. If there are any, all other counts are wrong.
+        other: The number of records that name other schemas. If this number is not 0, all other counts are wrong.
     """
 
     frame: DataFrame
@@ -78,7 +78,7 @@ class EvaluatedWindow:
         return tuple(uses)
 
     def schemas(self, table: TopicTable) -> tuple[SchemaUse, ...]:
-        """Returns the number of records that name each schema of a registry. Only record sinks count them."""
+        """Returns the number of records that name each registered schema. Only record sinks count these records."""
         uses_of_schemas = []
         for side in SIDES:
             name = schema_column(side)

@@ -46,7 +46,7 @@ def with_columns(
 
 
 def _started_over(draft: Draft, failures: Collection[str], error: TableError) -> Draft | None:
-    """Returns the commit that starts the table over. Returns None if the request does not mean that.
+    """Returns the commit that starts the table over. Returns None if the run does not request this.
 
     A rebuild of single topics keeps the columns, because the rows of the other topics stay. If the rebuild names every
     topic that has rows, no rows stay, so it is treated as a rebuild of the whole table.

@@ -1,4 +1,4 @@
-"""Masks, drops and renames that touched no record: their entries in the table's state, and the run that repairs
+"""Handles masks, drops and renames that touched no record: their entries in the table's state, and the run that repairs
 them.
 """
 

@@ -1,4 +1,5 @@
-"""Limits of Java's Avro reader, which allocates as much memory as a record claims to need, before it checks the claim.
+"""Checks whether a session limits Java's Avro reader, which allocates the memory that a record claims to need before it
+checks the claim.
 
 A record of six bytes that claims a billion items would take all memory of an executor and end the run. So Spark reads
 Avro only if its JVMs have been started with limits. Otherwise Python reads Avro, because it allocates memory only as it

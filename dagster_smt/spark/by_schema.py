@@ -38,7 +38,7 @@ class OneSchema:
 
     Attributes:
         plan: The plan of the chain for this schema.
-        text: The text that identifies the schema in the values: the header of Avro, the schema of an envelope.
+        text: The text that identifies the schema in the values: Avro's header, or an envelope's schema.
         sides: The readers of keys or values in Avro, by side.
         envelopes: The schemas of keys or values that are envelopes, by side, with the texts of these schemas.
         others: The texts of the other schemas. All values without one of these texts are read with this schema.
@@ -73,14 +73,14 @@ def by_schema(session: SparkSession, plan: Plan, table: SideFormats, forms: Wind
     """Returns the schemas that Spark can read without Python.
 
     Args:
-        session: The session, which may lack ``from_avro`` or the limits for Avro.
+        session: The session, which may lack ``from_avro`` or Avro's limits.
         plan: The plan of ``forms``.
         table: The topic table of the records, or the formats of key and value.
         forms: The forms of the records, and the schemas that records name. An unreadable schema has no form, but its id
             is listed.
 
     Returns:
-        All schemas that values name. The result is empty if Python must make the rows: if the keys have several
+        All schemas that values name. The result is empty if Python must create the rows: if the keys have several
         schemas, if Spark reads a schema differently from Connect, or if there are too many schemas for the number of
         records.
     """
@@ -179,7 +179,7 @@ def _envelope_key(table: SideFormats, forms: WindowForms, schema: Schema | None)
 def _avro_schemas(
     plan: Plan, table: SideFormats, forms: WindowForms, names: Mapping[str, Sequence[str]]
 ) -> tuple[OneSchema, ...]:
-    """Returns the schemas with these ids. Records that name no schema go to the first schema."""
+    """Returns the schemas with the given ids. The first schema also gets the records that name no schema."""
     ids = {}
     for name, topics in names.items():
         ids[int(name)] = topics

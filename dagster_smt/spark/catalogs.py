@@ -1,6 +1,6 @@
 """Copies of Iceberg catalogs, without a table cache. Runs write through these copies.
 
-Runs make a copy when they need it. Spark hides secrets in its event log only if they are among the settings that a
+Runs create a copy when they need one. Spark hides secrets in its event log only if they are among the settings that a
 session was started with. So a catalog with a secret gets its copy when the session starts.
 """
 

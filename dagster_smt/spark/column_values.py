@@ -73,7 +73,7 @@ def column_writer(schema: Schema, column: Schema, where: str = "") -> Convert:
 
     Args:
         schema: The schema of the value.
-        column: The schema of the column: the same schema, or one with more fields.
+        column: The schema of the column: the same schema, or a schema with more fields.
         where: Path of the field, for problems.
 
     Returns:

@@ -30,7 +30,8 @@ default of Spark 4."""
 
 
 def check_java() -> int:
-    """Returns the version of the Java that Spark starts: from ``JAVA_HOME``, else the first ``java`` on ``PATH``.
+    """Returns the version of the Java that Spark starts. This is the Java in ``JAVA_HOME``, else the first ``java`` on
+    ``PATH``.
 
     Spark 4 needs Java 17 or 21. Spark 3.5 needs Java 11 or 17.
 
@@ -82,7 +83,7 @@ def local_java_options(conf: Mapping[str, str], environ: Mapping[str, str]) -> d
 def check_settings(session: Any) -> None:
     """Rejects a session whose settings change the meaning of our SQL.
 
-    Spark 3.5 writes no ancient moments by default. A session without these settings gets those of Spark 4.
+    By default Spark 3.5 does not write very early timestamps. A session without these settings gets Spark 4's values.
 
     Raises:
         UnsupportedError: SMT639, the session has such a setting.

@@ -77,12 +77,12 @@ def evaluate(
         table: The topic table of the records, or the formats of key and value.
         sink_kind: ``records`` or ``columns``.
         written: The formats of written records; None for the formats of ``table``.
-        forms: The forms from which ``plan`` was made, if the records name their schemas. Spark may then read the
+        forms: The forms for which ``plan`` was created, if the records name their schemas. Spark may then read the
             records itself. If the forms were guessed and Spark reads the records, the result has the column
             ``window_forms.GUESSED``.
         ledger: True to fill ``__touched``.
-        beat: Called now and then while the columns are built, which takes seconds for wide schemas. To stop the work,
-            it may raise an exception.
+        beat: Is called now and then while the columns are built, which takes seconds for wide schemas. To stop the
+            work, ``beat`` may raise an exception.
         whole: True to run at once, in Python, the records that the JVM lane leaves. This reads the frame twice. A
             caller that caches the rows passes False and calls ``left_records``.
         note: Receives the path of the records.
@@ -323,9 +323,9 @@ def _columns(
         frame, plan, ledger, beat: The arguments of ``evaluate``.
         forms: The formats of key and value.
         rows: The plan of the table's rows, which may have more columns.
-        avro: Sides whose records all name one schema.
+        avro: The readers of keys or values that all name one Avro schema, by side.
         lane: True if the JVM lane may read keys and values. The result may then have the column ``LEFT_RECORD``.
-        envelopes: Sides that are envelopes, with the text of their schema.
+        envelopes: For keys or values that are envelopes: the text of their schema, by side.
     """
     target, after = output_schema(rows, "columns"), rows.rows
     assert after is not None

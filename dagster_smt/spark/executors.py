@@ -1,7 +1,7 @@
 """Checks before the first record whether Spark's executors have the modules that our functions need.
 
 Executors are other processes, mostly on other machines, and need this package and its libraries. A tiny job checks
-this. Its function is pickled by value, so the job itself needs no module of ours on the executors.
+this. The job's function is pickled by value, so the job itself needs none of our modules on the executors.
 """
 
 import json
@@ -39,8 +39,8 @@ def check_executors(session: SparkSession) -> None:
     The check does not see executors that Spark adds later.
 
     Raises:
-        UnsupportedError: SMT630: modules are missing; SMT631: ``dagster_smt`` on the executors differs from that of
-            this process; SMT632: executors have a different version of Python.
+        UnsupportedError: SMT630: modules are missing; SMT631: ``dagster_smt`` on the executors differs from
+            ``dagster_smt`` in this process; SMT632: executors have a different version of Python.
     """
     if session in _checked or not (is_connect(session) or on_a_cluster(session.conf.get("spark.master", "local"))):
         return
@@ -107,8 +107,8 @@ def probe(package: str, modules: Iterable[str]) -> Callable[[int], str]:
 
 
 def lacking(looks_of_executors: Iterable[Mapping[str, Any]]) -> list[Problem]:
-    """Returns the problems in the answers of executors. There are none if all executors have every module, and the same
-    code as this process."""
+    """Returns the problems in the executors' answers; none if all executors have every module, and the same code as
+    this process."""
     answers = list(looks_of_executors)
     names = set()
     for answer in answers:

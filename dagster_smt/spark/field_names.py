@@ -24,8 +24,8 @@ MOST_FIELDS = 200
 
 @dataclass(frozen=True)
 class _HeldBack:
-    """A picklable function for ``DataFrame.mapInArrow``: it counts the fields that a policy holds back in each
-    batch."""
+    """A picklable function for ``DataFrame.mapInArrow`` that counts, in each batch, the fields that a policy holds
+    back."""
 
     stages: tuple[PolicyStage, ...]
 
@@ -61,7 +61,7 @@ class _HeldBack:
 def held_back_in(frame: DataFrame, stages: tuple[PolicyStage, ...]) -> list[tuple[str, str, str, int]]:
     """Returns the fields and headers of records that a policy holds back, as topic, part, path and number of records.
 
-    ``frame`` has Kafka's columns. The function reads the fields of a key or value only if it is JSON. It returns at
+    ``frame`` has Kafka's columns. The function reads the fields of a key or value only if it is JSON. The result has at
     most ``MOST_FIELDS`` fields, the most frequent first.
     """
     counts = map_in_arrow(frame.select("topic", "key", "value", "headers"), _HeldBack(stages), _DDL)

@@ -1,4 +1,4 @@
-"""The flat internal columns that hold the values of a record between two stages (KLIP: the internal schema).
+"""Describes the flat internal columns that hold the values of a record between two stages.
 
 Only structs that a stage addresses are split into columns. Any other value stays one opaque column.
 """
@@ -64,14 +64,14 @@ class Place:
 
     @property
     def exact(self) -> str | None:
-        """The column with exactly the value of the reference, if there is such a column."""
+        """The column that holds exactly the value of the reference; None if there is no such column."""
         if isinstance(self.layout, Leaf) and not self.below:
             return self.layout.column
         return None
 
 
 def find_place(layout: Layout, steps: tuple[str, ...]) -> Place:
-    """Returns the place that field names lead to in a layout."""
+    """Returns the place in a layout to which the given field names lead."""
     for number, step in enumerate(steps):
         if isinstance(layout, Leaf):
             return Place(layout, steps[number:])

@@ -1,4 +1,4 @@
-"""The columns that an evaluator adds to a record. Both evaluators add the same columns.
+"""Names the columns that an evaluator adds to a record. Both evaluators add the same columns.
 
 | column | type | meaning |
 |---|---|---|
@@ -89,7 +89,7 @@ def timestamp_type_name(number: Column) -> Column:
 
 
 def words(entries: int) -> int:
-    """Returns the number of elements of ``__touched`` for a number of ledger entries."""
+    """Returns the number of elements that ``__touched`` needs for the given number of ledger entries."""
     return -(-entries // BITS)
 
 

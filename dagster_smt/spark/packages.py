@@ -1,7 +1,7 @@
 """The only list of the Maven packages and settings that a Spark session needs, per version of PySpark.
 
-``python -m dagster_smt.spark.packages`` downloads them, so that later sessions need no network. It downloads the large
-packages only if they are named: ``python -m dagster_smt.spark.packages s3 iceberg-s3``.
+``python -m dagster_smt.spark.packages`` downloads the packages, so that later sessions need no network. The command
+downloads the large packages only if you name them: ``python -m dagster_smt.spark.packages s3 iceberg-s3``.
 """
 
 import os
@@ -155,7 +155,7 @@ def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: 
 
     Args:
         packages: Keys of ``PACKAGES``.
-        conf: The session's own settings; they win.
+        conf: The session's own settings.
         version: PySpark's version.
 
     Raises:
@@ -183,7 +183,7 @@ def session_settings(packages: Iterable[str], conf: Mapping[str, str], version: 
 
 
 def _packages_of_settings(conf: Mapping[str, str]) -> Iterator[str]:
-    """Yields the packages that settings require, for a catalog in S3 or a warehouse in S3."""
+    """Yields the packages that settings require, for a catalog or a warehouse in S3."""
     for key, value in conf.items():
         if value.startswith("s3a://"):
             yield "s3"
@@ -192,7 +192,7 @@ def _packages_of_settings(conf: Mapping[str, str]) -> Iterator[str]:
 
 
 def with_fetched_jars(conf: Mapping[str, str]) -> dict[str, str]:
-    """Returns settings in which packages that have been downloaded are replaced by their jars.
+    """Returns settings in which the jars of downloaded packages replace the packages.
 
     Otherwise Spark would resolve the packages of each session with Ivy, which takes seconds and prints fifty lines. If
     a package is unknown or has not been downloaded, Ivy resolves all packages.

@@ -1,4 +1,4 @@
-"""Hides secrets in Spark's settings, and in options of reads and writes, from Spark's event log and pages.
+"""Keeps secrets in Spark's settings, and in options of reads and writes, out of Spark's event log and pages.
 
 Spark prints the options of a write into the event log. It hides an option if a regular expression matches the option's
 name or value. Spark's default expression does not match private keys.

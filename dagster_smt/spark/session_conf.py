@@ -1,4 +1,4 @@
-"""Settings of this package's Spark sessions, besides the settings of packages."""
+"""Names the settings of this package's Spark sessions, apart from the settings that packages need."""
 
 import os
 

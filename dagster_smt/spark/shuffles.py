@@ -10,8 +10,9 @@ _ROWS = 25_000
 def by_key(frame: DataFrame, rows: int, key: str) -> DataFrame:
     """Returns the frame with all rows of a key in one partition, and with as many partitions as the rows need.
 
-    Spark shuffles into 200 partitions unless the session says otherwise. It merges small ones of a plain query, but not
-    of a frame that it keeps: then each later job has 200 tasks for a few thousand rows.
+    Spark shuffles into 200 partitions unless the session sets a different number. In a plain query Spark merges small
+    partitions, but not in a frame that it caches. Each later job on the frame would then have 200 tasks for a few
+    thousand rows.
 
     Args:
         frame: The frame.

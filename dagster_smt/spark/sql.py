@@ -145,8 +145,8 @@ class Column:
 
 
 class _Joined(Column):
-    """The operands of one binary operator. They are joined as a balanced tree, because the parser recurses as deeply as
-    the expression nests."""
+    """The operands of one binary operator. The expression is a balanced tree of these operands, because the parser
+    recurses as deeply as an expression is nested."""
 
     __slots__ = ("operands", "operator")
 
@@ -163,8 +163,8 @@ def _halved(operator: str, operands: tuple[str, ...]) -> str:
 
 
 class Case(Column):
-    """A ``CASE WHEN``, written as a function if Spark has one. If the ELSE of a case is another case, both become
-    one."""
+    """A ``CASE WHEN``, written as a function if Spark has one. If the ELSE of a case is itself a case, the two cases
+    become one."""
 
     __slots__ = ("branches", "rest")
 
@@ -220,7 +220,7 @@ def _literal(value: Any) -> str:
 
 
 def text(value: str) -> str:
-    """Returns a string literal that means the same under every setting of Spark's parser.
+    """Returns a string literal that has the same meaning under every setting of Spark's parser.
 
     A setting determines whether a backslash is an escape character, and Spark would substitute variables of the session
     after ``${``.
@@ -329,7 +329,7 @@ def sql_try_cast(name: str, kind: T.DataType | str) -> str:
 
 
 def __getattr__(name: str) -> Callable[..., Column]:
-    """Returns any other SQL function, if PySpark and SQL use the same name."""
+    """Returns the SQL function with the given name, if PySpark and SQL use the same name."""
     # Value rules call ``F.upper(column)``, where ``F`` is this module or ``pyspark.sql.functions``. So this module must
     # have every function of PySpark. Python calls a module's ``__getattr__`` for names that the module does not define.
     if name.startswith("_") or not hasattr(spark_functions, name):
@@ -338,7 +338,7 @@ def __getattr__(name: str) -> Callable[..., Column]:
 
 
 def python(function: Callable[..., Any], *arguments: Column) -> Column:
-    """Returns the result of a function that ``pyspark.sql.functions.udf`` made."""
+    """Returns the result of a function that ``pyspark.sql.functions.udf`` has created."""
     name = f"u{next(_numbers)}"
     return Column(quoted(name), {name: (function, arguments)}, name)
 

@@ -1,4 +1,4 @@
-"""Fixed values as typed Spark literals."""
+"""Builds typed Spark literals for fixed values."""
 
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Any

@@ -15,7 +15,7 @@ class SparkVersion:
     """A minor version of Spark.
 
     Attributes:
-        scala: The version of Scala that PyPI's PySpark is built with.
+        scala: The Scala version for which PyPI's PySpark is built.
         java: The versions of Java that Spark supports, except those older than the connectors' own.
         ivy: The folder of the user's home in which Spark keeps packages.
     """
@@ -61,7 +61,8 @@ def supported_java() -> tuple[int, ...]:
 
 
 def minor_of(version: str) -> str:
-    """Returns the minor version: ``4.0`` for ``4.0.5``. The names that platforms give to their builds also work."""
+    """Returns the minor version: ``4.0`` for ``4.0.5``. The function also accepts the names that platforms give to
+    their builds."""
     return ".".join(version.split(".")[:2])
 
 
@@ -131,7 +132,7 @@ def settings_of(session: Any) -> dict[str, str]:
 
 
 def struct_of_ddl(ddl: str) -> Any:
-    """Returns the ``StructType`` of a column list in SQL, with the running session's parser."""
+    """Parses a column list in SQL with the running session's parser, and returns its ``StructType``."""
     from pyspark.sql import types
 
     if "fromDDL of types" in missing():

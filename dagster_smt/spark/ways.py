@@ -37,7 +37,7 @@ class Facts(Protocol):
 
     @property
     def names_schemas(self) -> bool:
-        """True if the records name their schemas, as envelopes and records of a registry do."""
+        """True if the records name their schemas, as envelopes and records with a registry do."""
         ...
 
     @property

@@ -1,10 +1,10 @@
 """Runs our functions in Spark's Python workers, which then read the zip directory of each jar only once.
 
-Spark puts jars on the path of its Python workers, because some jars contain Python modules. These are Spark's own core,
-and the jars of ``spark.jars.packages``. Before each task a worker calls ``importlib.invalidate_caches``, and Python
-reads the directory of each jar again. This takes 0.1 to 0.5 seconds; Iceberg's jar alone has 25,000 entries. Archives
-do not change while a process runs, so one reading is enough. The directory of an archive without Python modules is not
-kept in memory: these directories would take up 70 MB in each worker.
+Spark puts jars on the path of its Python workers, because some jars contain Python modules. These jars are Spark's own
+core, and the jars of ``spark.jars.packages``. Before each task a worker calls ``importlib.invalidate_caches``, and
+Python reads the directory of each jar again. This takes 0.1 to 0.5 seconds; Iceberg's jar alone has 25,000 entries.
+Archives do not change while a process runs, so one reading is enough. The directory of an archive without Python
+modules is not kept in memory: these directories would take up 70 MB in each worker.
 """
 
 import base64
@@ -115,7 +115,7 @@ def _small(kind: pa.DataType) -> pa.DataType:
 
 
 class AtRest:
-    """The pickled form of one of our functions, for Spark's UDFs. Unpickling it in a worker yields the function
+    """The pickled form of one of our functions, for Spark's UDFs. A worker that unpickles the form gets the function
     itself."""
 
     def __init__(self, function: Callable[..., Any]):

@@ -35,8 +35,8 @@ def scratch_run(spec: RunSpec, sink: TableSink, window: Window) -> RunSpec:
 
 
 def last_records(ranges: list[Range], ends: Mapping[TopicPartition, int], most: int) -> Window:
-    """Returns the last records of each partition before some end offsets. If there are none, returns the first records
-    after these offsets.
+    """Returns the last records of each partition before the given end offsets. If there are no such records, returns
+    the first records after these offsets.
     """
     each = max(1, most // max(1, len(ranges)))
     results = []

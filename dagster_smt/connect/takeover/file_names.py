@@ -2,7 +2,7 @@
 offset.
 
 The names are Confluent's ``TOPIC+PARTITION+OFFSET.parquet`` (S3, GCS, Azure; ``file.delim``), for HDFS also with the
-last offset (``TOPIC+PARTITION+START+END.parquet``), and those of Aiven's option ``file.name.template``.
+last offset (``TOPIC+PARTITION+START+END.parquet``), and the names that Aiven's option ``file.name.template`` defines.
 """
 
 import re

@@ -1,9 +1,9 @@
 """The first commit of a Delta table that is created from Parquet files. The commit lists the files, and changes none of
 them.
 
-``CONVERT TO DELTA`` makes the same commit. It fails with Delta 4.0 on PySpark 4.0.2 and later, whose Parquet reader has
-a different constructor, so this module writes the commit. Delta's own log store creates the commit file, so the file
-appears as a whole or not at all, and only if no other process has created one.
+``CONVERT TO DELTA`` would write the same commit. But Delta 4.0 fails on PySpark 4.0.2 and later, where the Parquet
+reader has a different constructor. So this module writes the commit. Delta's own log store creates the commit file, so
+the file appears as a whole or not at all, and only if no other process has created one.
 
 Source of the format: Delta's protocol, https://github.com/delta-io/delta/blob/master/PROTOCOL.md
 """

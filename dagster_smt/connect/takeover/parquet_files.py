@@ -47,7 +47,7 @@ class ConnectorFile:
 
     @property
     def end(self) -> int:
-        """The offset after the last record, provided that each record of the range is a row."""
+        """The offset after the last record, provided that each record of the range has a row."""
         return self.name.start + self.rows if self.name.end is None else self.name.end
 
 
@@ -167,8 +167,8 @@ def check_files(
         files: The files.
         offsets: The committed offsets of the connector.
         begins: The first offset that each partition still contains.
-        count: Counts the rows that the chain produces for a window. It is used if the chain drops records, or if some
-            offsets have no record.
+        count: Counts the rows that the chain produces for a window. The function is needed if the chain drops records,
+            or if an offset has no record.
 
     Raises:
         TableError: SMT797.
@@ -223,7 +223,8 @@ def _overlap(files: Sequence[ConnectorFile]) -> Problem | None:
 
 
 def _is_complete(files: Sequence[ConnectorFile], offset: int) -> bool:
-    """Returns True if each offset from the first file to the committed offset is a row, or if the names show this."""
+    """Returns True if each offset from the first file to the committed offset has a row, or if the file names show
+    this."""
     if not files:
         return offset == 0
     if files[-1].name.end is not None:

@@ -89,7 +89,8 @@ class ConnectRest:
         self._ask("PATCH", "/offsets", {"offsets": items})
 
     def until(self, holds: Callable[[ConnectorState], bool], seconds: float) -> ConnectorState:
-        """Waits until the connector has a certain state or the time is over. Returns the last state."""
+        """Waits until ``holds`` is true for the connector's state, or until the time is over. Returns the last
+        state."""
         end = time.monotonic() + seconds
         state = self.state()
         while not holds(state) and time.monotonic() < end:

@@ -57,7 +57,8 @@ class ShadowOptions:
 
 @dataclass
 class ShadowReport:
-    """The certificate of a shadow run, or its first differences. It contains no value of an option or a field.
+    """The certificate of a shadow run, or the run's first differences. The report contains no value of an option or a
+    field.
 
     Attributes:
         connector: The name of the connector.
@@ -121,7 +122,7 @@ class Shadow:
         """Compares the rows, and writes the report next to the component.
 
         Raises:
-            EngineError: SMT783, data is in flight all the time.
+            EngineError: SMT783, data was in flight during the whole wait.
             TableError: SMT790, there is no record to compare; or a topic cannot be read, so its rows would be missing.
         """
         offsets, head = self._moment()
@@ -218,7 +219,7 @@ def _write(report: ShadowReport, rows: RowComparison, folder: Path) -> None:
 
 
 def facts_of(report: ShadowReport) -> list[tuple[str, str]]:
-    """Returns the facts of a report: what was compared, and the numbers of rows."""
+    """Returns the facts of a report: the compared tables and offsets, and the numbers of rows."""
     rows = report.rows
     return [
         ("connector", report.connector),

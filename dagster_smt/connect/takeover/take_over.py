@@ -171,7 +171,7 @@ class TakeOver:
 
     def _taken_before(self, table: TakeOverTable) -> TakeOverRecord:
         """Returns the record of a takeover whose entry has been committed. Writes the record if an attempt was killed
-        before it did so.
+        before it could write the record.
         """
         record = read_record(table.plan.folder)
         self.say("the table is taken over already")
@@ -357,7 +357,8 @@ class TakeOver:
         return TableError(Problem("SMT791", self.plan.name, statement, hint))
 
     def _begun(self, table: TakeOverTable) -> TakeOverRecord:
-        """Returns the record of this attempt, which continues the record of an attempt that was killed."""
+        """Returns the record of this attempt. If an attempt was killed, this record continues the record of that
+        attempt."""
         plan = table.plan
         last = read_record(plan.folder)
         if last is not None and (last.connector, last.result) == (plan.name, "begun"):
@@ -409,7 +410,7 @@ class TakeOver:
                 write_record(record, table.plan.folder)
 
     def _resume_if_it_ran(self) -> None:
-        """Starts a connector again that this command has stopped, unless a table already has the entry of a
+        """If this command has stopped the connector, starts it again, unless a table already has the entry of a
         takeover.
         """
         if any(_is_taken(table.state()) for table in self.tables):

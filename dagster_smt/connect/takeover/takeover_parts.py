@@ -114,8 +114,8 @@ class TakeOverPlan:
         folder: The folder of the component.
         spec: The run of the component.
         group: The consumer group whose offsets show which records the connector has written.
-        worker_group: The consumer group of the worker's tasks. It differs from ``group`` only for Tabular's Iceberg
-            sink.
+        worker_group: The consumer group of the worker's tasks. This group differs from ``group`` only for Tabular's
+            Iceberg sink.
         control: For an Iceberg sink: the control topic; empty for other sinks.
         table: For an Iceberg sink: the name that the connector gives to the table; empty for other sinks.
         naming: For a sink that writes Parquet files: the naming of the files; None for other sinks.
@@ -149,7 +149,7 @@ class TakeOverPlan:
 
 @dataclass
 class TakeOverRecord:
-    """The record of a takeover or of a return, for an auditor. It contains no value of an option or a field.
+    """The record of a takeover or of a return, for an auditor. The record contains no value of an option or a field.
 
     Attributes:
         connector: The name of the connector.
@@ -169,7 +169,7 @@ class TakeOverRecord:
         head_before: The version of the table to which the proof refers.
         head_after: The version with the entry of the takeover.
         rows: The number of rows in the table at that time.
-        columns: The differences between columns. Unless the result is a refusal, they were accepted.
+        columns: The differences between columns. Unless the result is a refusal, these differences were accepted.
         compared: The method of comparing the columns.
         result: The result.
         problems: The codes and texts of the problems that caused a refusal.

@@ -1,4 +1,4 @@
-"""The job that runs records again which masks, drops and renames failed to change."""
+"""Builds the job that runs those records again that masks, drops and renames failed to change."""
 
 from typing import Any
 
@@ -11,17 +11,17 @@ from dagster_smt.orchestration.runs.rerun_jobs import job_that_runs_again
 
 
 def build_repair_job(asset: dg.AssetsDefinition, *, name: str = "") -> Any:
-    """Builds a job that runs records again which a mask, drop or rename failed to change.
+    """Builds a job that runs those records again that a mask, drop or rename failed to change.
 
     The table remembers these records. They come from runs in which an effect touched no record (the check ``dead_mask``
     names these runs), and from runs whose chain hid less than the chain of the definition. The job reads the records
     from their topics again, with the current chain, and replaces their rows. Old files still contain the old rows until
     ``VACUUM`` or an expiry of snapshots. For an asset with a partition per topic, launch the job without a partition:
-    the job runs all topics, or those in ``window.topics``.
+    the job runs all topics, or the topics in ``window.topics``.
 
     Args:
         asset: An asset that ``build_smt_asset`` or ``build_smt_assets`` returns. The job runs all tables of the asset.
-        name: The name of the job; by default it is derived from the asset.
+        name: The name of the job; by default the name is derived from the asset.
 
     Raises:
         ConfigError: SMT355, the partitions are time windows: launch the partitions again instead.

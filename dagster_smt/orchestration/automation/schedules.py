@@ -1,4 +1,4 @@
-"""Schedules of assets, with and without partitions."""
+"""Builds schedules of assets, with and without partitions."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -31,7 +31,7 @@ def build_smt_schedule(
     Args:
         asset: An asset from ``build_smt_asset``.
         cron_schedule: The cron expression.
-        name: The name of the schedule; by default it is derived from the asset.
+        name: The name of the schedule; by default the name is derived from the asset.
         execution_timezone: The time zone of ``cron_schedule``; by default the zone of the time partitions, or UTC.
         default_status: As in ``dg.ScheduleDefinition``.
     """

@@ -1,5 +1,5 @@
-"""Sensors that turn new topics into partitions and runs, and that start a run for unread records. They need no Spark
-and read no payloads.
+"""Builds sensors that turn new topics into partitions and runs, and sensors that start a run for unread records. These
+sensors need no Spark and read no payloads.
 
 A sensor gets its information from Dagster's storage: the partitions, and the metadata of tables. The cursor contains
 only the topics that have been reported missing, so losing the cursor loses nothing.
@@ -73,8 +73,8 @@ def build_new_topic_sensor(
 
     Args:
         asset: An asset that ``build_smt_asset`` returns, with dynamic partitions, one per topic.
-        table: The asset's topic table, with a pattern. It may also be a topic table of the topics to which another
-            asset's routers write.
+        table: The asset's topic table, with a pattern. A topic table for the topics to which another asset's routers
+            write is also possible.
         name: The name of the sensor.
         exclude: A regular expression for topics to leave out although they match the pattern.
         request_runs: If False, the sensor only adds partitions. ``AutomationCondition.on_missing()`` can launch them.
@@ -316,10 +316,10 @@ def build_lag_sensor(
         name: The name of the sensor.
         min_records: The smallest number of unread offsets that starts a run; by default 1, unless ``min_bytes`` is set.
         min_bytes: The smallest number of unread bytes that starts a run, estimated from the mean size of the topic's
-            stored records. It requires file topics, because a broker does not report the size of its topics.
+            stored records. This limit requires file topics, because a broker does not report the size of its topics.
         max_age_seconds: If the last run that reported anything is older than this, the sensor also starts a run for
-            fewer records. It repeats this after the same number of seconds, even after a failed run. Without this
-            limit, a failed run is requested again only when there are new records.
+            fewer records. The sensor starts another run after the same number of seconds, even after a failed run.
+            Without this limit, a failed run is requested again only when there are new records.
         minimum_interval_seconds: As in ``dg.sensor``.
         default_status: As in ``dg.sensor``.
 

@@ -133,7 +133,7 @@ def _incomplete(connector: Connector, written: ConnectorComponent) -> ClickExcep
 
 
 def _session(target: Path) -> None:
-    """Gives the project a Spark session if it has none. A second session would be an error."""
+    """Adds a Spark session to the project if the project has none. A second session would be an error."""
     folder = next((parent for parent in target.parents if parent.name == "defs"), target.parent)
     if folder.name == "defs":
         modules = [*folder.parent.rglob("*.py")]
@@ -165,7 +165,7 @@ def _connector(params: SmtScaffoldParams, name: str) -> Connector:
 
 
 def _example(target: Path, topic: str) -> None:
-    """Writes file topics with two records, if the topic does not exist."""
+    """Writes a file topic with two records, if the topic does not exist."""
     from dagster_smt.tables.sources.file_writer import NewRecord, append_records  # loads PySpark
 
     root = target / "topics"

@@ -212,7 +212,7 @@ class TopicPartitionsModel(dg.Model):
 
 
 class TimePartitionsModel(dg.Model):
-    """Time windows, by the records' timestamps."""
+    """Time partitions by the records' timestamps."""
 
     type: Literal["hourly", "daily", "weekly", "monthly"] = Field(
         description="The length of a partition: hourly, daily, weekly or monthly."
@@ -356,7 +356,8 @@ def format_of(data: Mapping[str, Any], folder: Path, place: str) -> Format:
     """Returns the format that a ``FormatModel`` describes.
 
     Raises:
-        ConfigError: SMT041, a json_schema has no schema, or a different kind has one; or all problems of the schema.
+        ConfigError: SMT041, a ``json_schema`` has no schema, or a format of a different kind has one; or all problems
+            of the schema.
     """
     text = data["schema_"]
     if (text is None) is (data["kind"] == "json_schema"):

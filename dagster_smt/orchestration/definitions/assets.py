@@ -66,11 +66,11 @@ def build_smt_asset(
             )
 
     Args:
-        table: The table: chain, topics, sink, checks, partitions, and the attributes of the asset.
+        table: The table, with its chain, topics, sink, checks and partitions, and with the attributes of the asset.
         spark_key: The resource key of the Spark session; ``spark_session_of`` lists the accepted resources.
         backfill_policy: By default, one run handles all partitions of a backfill. With partitions by topic and time,
             each partition gets its own run.
-        pool: The Dagster pool; by default one per asset, because a table has one writer.
+        pool: The Dagster pool; by default a pool per asset, because a table has one writer.
         retry_policy: A retry is safe: it reads the same window. Wrong configurations and rejected records are never
             retried.
         translator: Customises the asset spec.

@@ -1,4 +1,4 @@
-"""The asset of erasures. It takes the ids of people, and produces a record of what has been erased and proven."""
+"""Builds the erasure asset, which takes the ids of people, and produces a record of what has been erased and proven."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -95,7 +95,8 @@ def build_erasure_asset(
                   subjects: {file: /run/secrets/erase.txt}
 
     Args:
-        assets: Assets of ``build_smt_asset`` or ``build_smt_assets``. Each of their tables must have an ``erasure``.
+        assets: Assets that ``build_smt_asset`` or ``build_smt_assets`` returned. Each of their tables must have an
+            ``erasure``.
         key: The key of the asset.
         records: A folder for the records, as JSON and as Markdown. If None, the records are only in Dagster's metadata.
         group_name: As in ``dg.AssetSpec``.
@@ -215,7 +216,8 @@ def _written(
     step.
 
     Returns:
-        Metadata with the problem; empty if there is none. The asset's metadata contains the whole record in any case.
+        Metadata with the problem; empty if there is no problem. The asset's metadata contains the whole record in any
+        case.
     """
     problems = record_problems(report, records)
     for problem in problems:

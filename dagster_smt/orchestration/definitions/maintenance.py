@@ -61,8 +61,9 @@ def build_maintenance_job(
             the job.
 
     Raises:
-        ConfigError: SMT813, the asset does not come from this package; SMT803, it has no Delta or Iceberg table;
-            SMT804, it has no table with a name in ``tables``; SMT802, the name of a table is not a valid name in SQL.
+        ConfigError: SMT813, the asset does not come from this package; SMT803, the asset has no Delta or Iceberg table;
+            SMT804, the asset has no table with a name in ``tables``; SMT802, the name of a table is not a valid name in
+            SQL.
     """
     written = tuple(TABLES_OF_OPS.get(asset.op, {}).values())
     if not written:
@@ -108,7 +109,7 @@ def _chosen(written: Sequence[PlannedAsset], tables: Sequence[Any] | None) -> di
 
 
 def _key_of(table: dg.AssetKey | Sequence[str] | str) -> dg.AssetKey:
-    """Returns the asset key of a table, which may be given as a string such as ``lake/orders``."""
+    """Returns the asset key of a table. The argument may be a string such as ``lake/orders``."""
     if isinstance(table, str):
         return dg.AssetKey.from_user_string(table)
     return dg.AssetKey.from_coercible(table)
@@ -171,7 +172,7 @@ def _maintain_each(
 
 
 def _results(work: MaintenanceWork, spark: Any, context: dg.OpExecutionContext) -> list[MaintenanceResult]:
-    """Does the maintenance in this process or in another, depending on the Spark resource."""
+    """Does the maintenance in this process or in another process, depending on the Spark resource."""
     if isinstance(spark, PipesSpark):
         return spark.maintenance_results(work, context)
     return maintenance_results(work, spark_session_of(spark), lambda line: context.log.info(visible(line)))

@@ -1,4 +1,4 @@
-"""Ops for jobs that are not about assets, such as replays."""
+"""Builds ops for jobs without assets, such as replays."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -52,7 +52,7 @@ def build_smt_op(
 
     The op has the same config schema as an asset, so ``dg.configured`` can create variants of the op. The output is a
     small mapping of counts (``records_in``, ``records_out``, ``dropped``, ``failed``, ``status``) with the metadata of
-    the run. It contains no records.
+    the run, and contains no records.
 
     Example:
         .. code-block:: python

@@ -1,4 +1,4 @@
-"""Topics as partition keys.
+"""Converts topics to partition keys, and partition keys to topics.
 
 Kafka's names are valid partition keys, with one exception: ``a...b`` is Dagster's syntax for a range of keys. So three
 dots become ``%2E%2E%2E``. ``%``, which no topic contains, becomes ``%25``, so that the topic can always be restored.

@@ -79,7 +79,8 @@ class PlannedTable:
 
     @property
     def required_chain(self) -> Chain | None:
-        """The chain, without the policy, that every run must have; None if a run config may choose another chain."""
+        """The chain, without the policy, that every run must have; None if a run config may choose a different
+        chain."""
         allowed = self.definition.allow_chain_override
         if allowed is None:
             allowed = not self.chain.hides

@@ -51,8 +51,8 @@ def definition_policy(table: SmtTable) -> AppliedPolicy | None:
 
 
 def run_policy(applied: AppliedPolicy, table: SmtTable) -> AppliedPolicy:
-    """Returns the policy of a run. It uses the current tags of a registry, and holds back new fields whose values look
-    personal.
+    """Returns the policy of a run. The policy uses the registry's current tags, and holds back new fields whose values
+    look personal.
 
     Raises:
         ConfigError: See ``definition_policy``.

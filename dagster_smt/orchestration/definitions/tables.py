@@ -66,8 +66,8 @@ class SmtTable:
             record of its time up to the first record of the next partition; a second run replaces exactly these
             records. In a ``MultiPartitionsDefinition`` of topics and times, a partition holds the records of one topic
             in one span of time.
-        destinations: For a sink with ``{topic}``: the topics after the chain whose tables are separate assets with
-            checks. The other tables are partitions of one asset (``build_tables_asset``).
+        destinations: For a sink with ``{topic}``: the output topics whose tables are separate assets with checks. The
+            other tables are partitions of one asset (``build_tables_asset``).
         description: As in ``dg.AssetSpec``; by default it names topics and stages.
         group_name: As in ``dg.AssetSpec``.
         tags: As in ``dg.AssetSpec``.
@@ -132,8 +132,8 @@ def parsed_chain(
 
 
 def table_argument(function: str, table: SmtTable | None, former: Mapping[str, Any]) -> SmtTable:
-    """Returns the table that is passed to a function. It may be passed in the deprecated form, with its fields as
-    keyword arguments.
+    """Returns the table that a call passes to a function. A call may also use the deprecated form, with the table's
+    fields as keyword arguments.
 
     Args:
         function: The name of the function that is called, for messages.

@@ -1,4 +1,4 @@
-"""Topics as assets that Dagster observes: partitions, offsets and rates, without Spark.
+"""Builds assets that let Dagster observe topics: partitions, offsets and rates, without Spark.
 
 A topic's data version changes only when there are new records, or when the topic has been created again. Automation
 that depends on topics (``AutomationCondition.eager()``, freshness, sensors) uses these observations.
@@ -64,7 +64,7 @@ def build_topic_assets(
 ) -> dg.AssetsDefinition:
     """Builds observable assets for the topics of tables. The assets of the tables depend on these assets.
 
-    Each topic that is listed by name is an asset. A pattern is one asset for all matching topics. Each observation
+    Each topic that is listed by name is an asset. A pattern becomes one asset for all matching topics. Each observation
     reports partitions, end offsets, records, bytes if the source knows them, and, from the second observation on,
     records per second. ``automation_condition=AutomationCondition.on_cron("*/5 * * * *")`` observes every five minutes.
 

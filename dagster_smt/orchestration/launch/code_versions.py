@@ -19,7 +19,7 @@ EndOffsets = Mapping[str, Mapping[str, int]]
 def code_version(chain: Chain, table: TopicTable, sink: Sink) -> str:
     """Returns a string that changes with the chain, the topic table's columns, the formats or this package's version.
 
-    Only those format options matter that change values. The address of a schema registry, for example, does not matter.
+    Only format options that change values matter. For example, the address of a schema registry does not matter.
     """
     columns = repr(table.row) if table.row else ""
     # tables of columns have no written formats

@@ -1,4 +1,5 @@
-"""The options of stages and predicates as fields of a run config, with Dagster's types if Dagster can check them.
+"""Converts the options of stages and predicates into fields of a run config, with Dagster's types if Dagster can check
+the options.
 
 A field of Dagster's config cannot depend on another field, so the options of all classes are fields of one shape. The
 Launchpad rejects an option that no class has. An option of a different class is rejected only when the run begins.
@@ -26,8 +27,8 @@ _VALUES = ("field.value", "replacement", "static.value", "value", "value.literal
 
 
 def option_fields(classes: Iterable[type[Options]]) -> dg.Shape:
-    """Returns the options of the given classes. No option is required, because only a class knows its required
-    options."""
+    """Returns the options of the given classes. No option is required, because only the chosen class determines the
+    required options."""
     docs: dict[str, dict[str, list[str]]] = {}
     fields: dict[str, list[FieldInfo]] = {}
     for cls in sorted(set(classes), key=lambda c: c.__name__):

@@ -1,4 +1,4 @@
-"""The metadata of a maintenance: the files before and after it, and a line for each step."""
+"""The metadata of a maintenance: the files before and after the maintenance, and a line for each step."""
 
 from typing import Any
 

@@ -216,7 +216,7 @@ def _schema_column(path: str, schema: Schema, masked: Collection[str], role: str
 
 def _masked_word(path: str, schema: Schema, masked: Collection[str]) -> str | None:
     """Returns the value of the tag for masked columns: an empty string if the whole column is masked, ``partly`` if a
-    part is, else None.
+    part of the column is masked, else None.
     """
     if _all_masked(path, schema, masked):
         return ""

@@ -35,7 +35,8 @@ from dagster_smt.visible import visible
 def run_external(spark: Any = None, **pipes: Any) -> None:
     """Does the Spark work of one run of ``PipesSpark``, in the process that its client has started.
 
-    The process exits with 0 if it could send an answer. If the answer is an error, the run fails with this error.
+    The process exits with 0 if the process could send an answer. If the answer is an error, the run fails with this
+    error.
 
     Args:
         spark: The Spark session. By default the session of ``spark-submit``, or a local session.

@@ -182,8 +182,8 @@ def run_work(request: RunRequest, table: PlannedTable, tag: str) -> RunWork:
     """Returns the work of a run.
 
     Raises:
-        ConfigError: The chain cannot be read in this process, with all problems; SMT655, the chain is a different one
-            in this process.
+        ConfigError: The chain cannot be read in this process, with all problems; SMT655, this process has a different
+            chain.
     """
     ((form, source),) = request.chain.items()
     chain = parse_chain(source, place=f"{table.name} {form}", foreign=table.chain.foreign)

@@ -40,11 +40,11 @@ class PipesSpark:
             defs = dg.Definitions(assets=[orders], resources={"spark": spark})
 
     Attributes:
-        client: The client, for example ``dg.PipesSubprocessClient`` or ``PipesDatabricksClient`` of
+        client: The client, for example ``dg.PipesSubprocessClient``, or ``PipesDatabricksClient`` from
             ``dagster-databricks``.
         definitions: The module that the process imports, as in ``dg dev -m``. ``lake.definitions:defs`` names an object
             in the module.
-        arguments: The arguments of ``client.run``, or a function that returns them for each run.
+        arguments: The arguments of ``client.run``, or a function that returns the arguments for each run.
     """
 
     client: dg.PipesClient
@@ -95,7 +95,7 @@ class _PipesContext(dg.OpExecutionContext):
     """The context that the client gets.
 
     Pipes would fail a step that does not return a result for each asset. A run without new records intentionally
-    returns none.
+    returns no result.
     """
 
     def set_requires_typed_event_stream(self, *, error_message: str | None = None) -> None:
@@ -128,7 +128,7 @@ class SparkSubmit:
         script: The script that calls ``run_external``.
         program: The program, with leading arguments.
         spark_version: The version of Spark that ``spark-submit`` starts, which selects the packages.
-        env: Environment variables of the process, besides those of the run.
+        env: Environment variables of the process, in addition to the run's environment variables.
     """
 
     options: Mapping[str, str] = field(default_factory=dict)

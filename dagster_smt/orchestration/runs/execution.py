@@ -42,8 +42,8 @@ class SmtOutcome:
         ends: The end of the table's progress, by topic and partition.
         shown: The metadata that Dagster already shows, if the run has nothing to add. None if the run has news:
             records, or the fact that the table is empty.
-        chain_hash: The hash of the chain that produced the rows. If the rows had been committed before, the run has not
-            run its own chain.
+        chain_hash: The hash of the chain that produced the rows. If the rows had already been committed, this is not
+            the hash of the run's own chain.
     """
 
     report: RunReport
@@ -66,7 +66,7 @@ class SmtRun(RunResult):
         table: The table.
         settings: The decoded run config.
         plan: The plan of the run's chain.
-        afterwards: Collects what fails after the commit.
+        afterwards: Collects the problems of steps that fail after the commit.
         log: Logs a line.
         last_metadata: Returns the metadata that Dagster already shows.
     """
@@ -173,8 +173,8 @@ class SmtRun(RunResult):
         """Handles a run without new records. An earlier run may have died between its commit and its report to Dagster.
 
         Returns:
-            The report for Dagster, which is that of the last commit if Dagster does not know this commit; and the
-            metadata that Dagster already shows, or None if there is news.
+            The report for Dagster, and the metadata that Dagster already shows. If Dagster does not know the last
+            commit, the report is the report of that commit. If there is news, the metadata is None.
         """
         metadata = self.last_metadata(topic)
         offsets = metadata.get("dagster_smt/end_offsets") if metadata is not None else None
@@ -243,7 +243,7 @@ def first_try(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
 
 
 def summary(report: RunReport) -> str:
-    """Returns a line for the log."""
+    """Returns the summary of a report as a line for the log."""
     if report.rows_in != report.records_in:
         rows = f" ({report.rows_in} rows)"
     else:

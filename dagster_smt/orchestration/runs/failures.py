@@ -1,4 +1,4 @@
-"""Failures of steps: presents the problems of an error in Dagster."""
+"""Presents the problems of an error as the failure of a Dagster step."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ _FINAL = (ConfigError, PlanError, RecordsRejected, UnsupportedError)
 
 @contextmanager
 def problems_as_failure() -> Iterator[None]:
-    """Converts an error of this package into a failure of Dagster.
+    """Converts an error of this package into a Dagster failure.
 
     The failure lists all problems in its description and in a table, and permits a retry only if a retry can help. The
     failure has no cause, because Dagster stores the causes of exceptions, and their messages may quote values.
@@ -49,7 +49,7 @@ def one_after_the_other(runs: Iterable[tuple[str, Iterator[Any]]], log: dg.Dagst
         log: The log of the step, to which each error is written immediately.
 
     Raises:
-        Failure: Some tables failed. It is raised at the end, with the errors of all tables.
+        Failure: At least one table failed. The failure is raised at the end, with the errors of all tables.
     """
     errors = []
     for name, events in runs:

@@ -1,8 +1,8 @@
-"""Spark work inside a Dagster step that a person can stop.
+"""Runs Spark work inside a Dagster step, so that a person can stop the work.
 
 A call to Spark blocks its thread. If a signal interrupts the call, Spark's connection to the JVM stops in the middle of
-an answer: the run hangs, or the Spark job continues without the run. So the work runs in a separate thread, under a
-tag. The main thread only waits, and cancels the work if necessary.
+an answer: the run hangs, or the Spark job continues without the run. So the work runs in a separate thread, with a tag.
+The main thread only waits, and cancels the work if necessary.
 """
 
 import signal
@@ -38,15 +38,15 @@ def run_cancellable(
     Args:
         session: The Spark session, classic or Connect.
         tag: The tag of the work's Spark jobs; unique to the work.
-        fn: The work. It calls its argument with a log line from time to time, and at least before it commits. An empty
-            line is not logged. After the work has been cancelled, the call raises ``Cancelled``, so the work does
-            nothing more.
+        fn: The work. The function calls its argument with a log line from time to time, and at least before it commits.
+            An empty line is not logged. After the work has been cancelled, the call raises ``Cancelled``, so the work
+            does nothing more.
         poll: The seconds between two checks of the work.
         log: Logs a line, in the calling thread.
-        beat: Returns a line about the progress. It is called every ten seconds, in a separate thread.
+        beat: Returns a line about the progress. ``run_cancellable`` calls it every ten seconds, in a separate thread.
 
     Returns:
-        The result of ``fn``. An exception of ``fn`` is raised here.
+        The result of ``fn``. If ``fn`` raises an exception, this function raises it again.
     """
     stopped = threading.Event()
     lines: SimpleQueue[str] = SimpleQueue()

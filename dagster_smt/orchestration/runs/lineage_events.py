@@ -1,5 +1,5 @@
-"""OpenLineage events around a run. No error here makes a run fail: if an event cannot be sent, the log contains a
-warning.
+"""Sends OpenLineage events around a run. No error in this module makes a run fail: if an event cannot be sent, the log
+contains a warning.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -22,7 +22,7 @@ def job_that_runs_again(asset: dg.AssetsDefinition, specs: list[dg.AssetSpec], f
     Args:
         asset: An asset that ``build_smt_asset`` or ``build_smt_assets`` returns.
         specs: The specs of the tables.
-        flag: The switch: ``redrive`` or ``repair``.
+        flag: The name of the flag: ``redrive`` or ``repair``.
         name: The name of the job.
     """
     keys = [spec.key for spec in specs]

@@ -95,7 +95,7 @@ class MaintenanceResult:
 
 
 def run_spec(table: PlannedTable, settings: RunSettings, key: str) -> "RunSpec":
-    """Returns the specification of a run, for the rooms that do not know Dagster."""
+    """Returns the specification of a run, for the rooms that do not import Dagster."""
     from dagster_smt.run.run_spec import RunSpec
 
     return RunSpec(

@@ -1,4 +1,4 @@
-"""The bodies of steps. They take the run config, execute one run, and yield the events that report the run to
+"""Contains the bodies of steps, which take the run config, execute one run, and yield the events that report the run to
 Dagster.
 """
 
@@ -66,7 +66,7 @@ def run_all_topics(
 ) -> Iterator[Any]:
     """Runs all partitions of a table with a partition per topic, in an op that is not the asset's op.
 
-    The arguments are as in ``run_asset``.
+    The arguments have the same meaning as in ``run_asset``.
 
     Raises:
         SmtError: See ``run_asset``.
@@ -103,7 +103,8 @@ def _executed(table: PlannedAsset, settings: RunSettings, spark: Any, context: d
 def _settings_of_time(
     table: PlannedAsset, config: Mapping[str, Any], place: str, keys: Sequence[str], times: TimeKeys
 ) -> RunSettings:
-    """Returns the settings of a run of time partitions: the range of their times and, if they have one, their topic."""
+    """Returns the settings of a run of time partitions: the time range of the partitions and, if the partitions have
+    one, their topic."""
     topic = topic_of_run(keys, table.topic_dimension, place)
     settings = table.settings(config, place, topic)
     window = settings.window

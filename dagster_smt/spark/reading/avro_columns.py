@@ -73,7 +73,7 @@ class AvroSide:
     text: str
 
     def parsed(self, side: Column) -> Column:
-        """Returns the record with the end marker. Its fields are null if the bytes cannot be read."""
+        """Returns the record with the end marker. The record's fields are null if the bytes cannot be read."""
         end = avro_out(INT64).write(_MARK)
         text = F.call_function("concat", F.call_function("substring", side, F.lit(HEADER + 1)), F.lit(end))
         text = text.cast("binary")  # a setting of the session may let ``concat`` turn bytes into strings
@@ -266,7 +266,7 @@ def _top(schema: Schema, needed: Schema) -> list[str]:
 
 
 def _raw(schema: Schema) -> Schema:
-    """Returns the schema with bytes instead of decimals, so that they may have any number of digits."""
+    """Returns the schema with bytes instead of decimals, so that a decimal may have any number of digits."""
     if schema.logical == "Decimal":
         return schema.with_(name=None)
     fields = tuple((name, _raw(child)) for name, child in schema.fields)
@@ -280,7 +280,7 @@ def _parts(column: Column, schema: Schema, top: Sequence[str] | None = None) -> 
 
 
 def _texts(column: Column, schema: Schema) -> Iterator[Column]:
-    """Yields, for each location of strings, the condition that one of the strings is not UTF-8."""
+    """Yields a condition for each field or element that holds strings: true if one of the strings is not UTF-8."""
     if schema.type is Type.STRUCT:
         for _, part, child in _parts(column, schema):
             yield from _texts(part, child)
@@ -298,7 +298,8 @@ def _inside(column: Column, item: Schema) -> Iterator[Column]:
 
 
 def _each(column: Column, wrong: Callable[[Column], list[Column]]) -> Iterator[Column]:
-    """Yields, for each condition on elements, the condition that at least one element satisfies it."""
+    """Yields a condition for each of the conditions on elements: true if at least one element satisfies the
+    condition."""
 
     def holds(number: int) -> Callable[[Column], Column]:
         return lambda value: F.coalesce(wrong(value)[number], F.lit(False))
@@ -308,7 +309,7 @@ def _each(column: Column, wrong: Callable[[Column], list[Column]]) -> Iterator[C
 
 
 def _ranges(column: Column, schema: Schema, where: str, top: Sequence[str] | None = None) -> Iterator[Doubt]:
-    """Yields the conditions that a timestamp or decimal does not fit its column, each with its problem."""
+    """Yields conditions that are true if a timestamp or decimal does not fit its column, each with its problem."""
     if schema.logical == "Timestamp":
         yield F.coalesce(~column.between(-MAX_MILLIS, MAX_MILLIS), F.lit(False)), unfit(schema, where).problem
     elif schema.logical == "Decimal":

@@ -33,7 +33,8 @@ def early_masks(plan: Plan) -> tuple[Plan, dict[Place, Any]]:
     """Splits a typed plan into the masks at its beginning and the rest.
 
     Returns:
-        The plan, in which those stages do nothing any more, and the masks. The places of the masks begin with the side.
+        The plan, in which the mask stages do nothing any more, and the masks. The path of each mask begins with ``key``
+        or ``value``.
     """
     masks: dict[Place, Any] = {}
     steps = list(plan.steps)
@@ -69,8 +70,8 @@ def _only_masks(step: Step) -> dict[Place, Any] | None:
 
 
 def _same(node: Node, path: tuple[str, ...], place: Place, masks: dict[Place, Any]) -> bool:
-    """Returns True if a step has changed a node only by masks, and not its schema. Adds these masks to the collected
-    ones."""
+    """Returns True if a step has changed a node only by masks, and has not changed the node's schema. Adds these masks
+    to ``masks``."""
     if isinstance(node, Group):
         fields = ((child, (*path, name), (*place, name)) for name, child in node.fields)
         return node.present == Ref(path) and all(_same(*field, masks) for field in fields)
@@ -86,7 +87,7 @@ def _same(node: Node, path: tuple[str, ...], place: Place, masks: dict[Place, An
 def _fits(mask: Any, schema: Schema) -> bool:
     """Returns True if a column can hold a mask.
 
-    If not, the stage is left to Spark's literals, which reject the mask (SMT903).
+    Otherwise Spark runs the stage, and its literal rejects the mask (SMT903).
     """
     try:
         column_writer(schema, schema)(mask)

@@ -2,7 +2,7 @@
 
 ``from_json`` accepts texts that Connect rejects (numbers instead of strings, text after the value, bytes in other
 encodings). Strict checks around ``from_json`` took longer than everything else. msgspec is as strict as necessary, and
-faster. It decodes the texts into one ``Struct`` class per struct of the schema. The columns are then built field by
+faster: it decodes the texts into one ``Struct`` class per struct of the schema. The columns are then built field by
 field, not record by record.
 
 If msgspec rejects a text, the Python evaluator's reader (``formats.json``) reads the text again and reports the
@@ -114,8 +114,8 @@ class SideColumns:
 class ReadColumns:
     """A picklable function for ``DataFrame.mapInArrow``: adds the columns of keys and values to the ``other_columns``.
 
-    Each side has three columns: ``SideColumns.column``, ``there``, and ``bad``, which is null or the problem of the
-    side.
+    The key and the value have three columns each: ``SideColumns.column``, ``there``, and ``bad``, which is null or
+    contains the problem.
     """
 
     sides: tuple[SideColumns, ...]
@@ -218,7 +218,7 @@ class _TextReader:
         return columns
 
     def _exactly(self, texts: list[bytes | None]) -> tuple[list[Any], dict[int, Problem]]:
-        """Reads texts with the Python evaluator's reader, into the plain form. This is slower than ``_fast``."""
+        """Reads texts into the plain form with the Python evaluator's reader, which is slower than ``_fast``."""
         problems: dict[int, Problem] = {}
         return [self._exact_one(number, text, problems) for number, text in enumerate(texts)], problems
 
@@ -258,8 +258,8 @@ def _is_modest(text: bytes) -> bool:
 
 
 def _has_types(schema: Schema) -> bool:
-    """Returns True if msgspec has a type for a schema. It has none for unusual field names, and for maps whose keys are
-    not strings."""
+    """Returns True if msgspec has a type for a schema. msgspec has no type for unusual field names, or for maps whose
+    keys are not strings."""
     if schema.type is Type.STRUCT:
         names = all(name.isprintable() and not set(name) & {'"', "\\"} for name in schema.by_name)
         return names and all(map(_has_types, schema.by_name.values()))
@@ -358,8 +358,8 @@ def _leaf_builder(schema: Schema, form: Format, default: Any) -> Build:
 
 
 def _numbers(values: Sequence[Any], schema: Schema, parse: Callable[[str], int | None]) -> Sequence[Any]:
-    """Returns dates and timestamps as numbers, where some are strings. A string that is neither is left to the exact
-    reader, which reports the problem."""
+    """Returns dates and timestamps as numbers, even if some of the values are strings. A string that is neither a date
+    nor a timestamp is left to the exact reader, which reports the problem."""
     least, most = _limits(schema)
     numbers = []
     for value in values:

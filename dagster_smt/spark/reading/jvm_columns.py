@@ -1,7 +1,7 @@
 """Reads JSON with a declared schema in the JVM lane, inside Spark's generated code, so no text travels to Python.
 
-The lane reads only texts that it handles exactly as Connect does. It leaves every other record to Python: the row keeps
-the record as it was read, and Python reads the record again with the reader of ``json_columns``.
+The lane reads only texts that it handles exactly as Connect does. The lane leaves every other record to Python: the row
+keeps the record as it was read, and Python reads the record again with the reader of ``json_columns``.
 """
 
 from collections.abc import Sequence

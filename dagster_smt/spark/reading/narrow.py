@@ -1,8 +1,8 @@
 """Limits parsing to the needed fields, because parsing takes most of the time of a run with a schema.
 
 A top-level field is needed in three cases: it reaches the output, a predicate reads it, or a stage computes something
-from it that can fail or is counted. A field that the chain only drops is not parsed, and its value is not checked
-against the schema (docs/decisions/0003).
+from the field that can fail or is counted. A field that the chain only drops is not parsed, and its value is not
+checked against the schema (docs/decisions/0003).
 """
 
 from dagster_smt.chain.plan import Plan, Step
@@ -14,7 +14,7 @@ from dagster_smt.model.schema import Schema, Type
 
 def narrowed(plan: Plan, schema: Schema) -> Schema:
     """Returns the value's schema with only the top-level fields that the plan needs. If the plan uses the whole value,
-    these are all fields."""
+    the result has all fields."""
     if schema.type is not Type.STRUCT or not schema.fields:
         return schema
     sources = _needed(plan)

@@ -69,7 +69,7 @@ def typed_evaluator(
         avro: The readers of keys or values that all name one Avro schema, by side.
         ledger: True to keep the bitmap of ledger entries.
         headers: True to keep the headers even if no stage needs them.
-        beat: Called now and then. To stop the work, it may raise an exception.
+        beat: Is called now and then. To stop the work, ``beat`` may raise an exception.
         lane: True if the JVM lane may read keys and values. Rows that the lane leaves have the status ``LEFT``, and in
             the column ``IN_RECORD`` the record as it was read.
         envelopes: For keys or values that are envelopes: the text of their schema, by side. Only the lane can read
@@ -115,7 +115,7 @@ class _Declared:
     """A key or value with a declared schema.
 
     Attributes:
-        columns: The columns of the side, which determine how it is read.
+        columns: The columns of the key or value, which determine how it is read.
         computed: The columns that are computed after reading: dates, and nulls of the right type for fields that nobody
             needs and that are not read.
     """
@@ -125,12 +125,13 @@ class _Declared:
 
 
 class _Start:
-    """Reads the key, then the value. ``problems`` has one problem per side; the column ``in_problem`` has the details.
+    """Reads the key, then the value. ``problems`` has one problem for the key and one for the value; the column
+    ``in_problem`` has the details.
 
     ``messages`` names the sides (key or value) that consist of messages, because a message may hold no row.
 
-    ``bad_key`` and ``bad_value`` contain the problem of the key or value. If the problem of a side is ``known`` in
-    advance, they only tell whether the side has it.
+    ``bad_key`` and ``bad_value`` contain the problem of the key or value. If the problem is ``known`` in advance, these
+    columns only show whether the key or value has the problem.
     """
 
     def __init__(
@@ -278,8 +279,8 @@ class _Start:
         return State(dict(self.layouts), {name: f"m_{name}" for name in self.metadata})
 
     def finish(self, early: EarlyCalls) -> None:
-        """Reads keys and values with declared schemas, and adds the record's status. If both sides are bad, the problem
-        of the key is reported."""
+        """Reads keys and values with declared schemas, and adds the record's status. If both key and value are bad, the
+        problem of the key is reported."""
         if self.declared:
             self._parse(early)
         status, stage, why = F.lit(0), F.lit(NO_STAGE), F.lit(-1)

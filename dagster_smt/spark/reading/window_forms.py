@@ -49,7 +49,7 @@ class WindowForms:
     Attributes:
         forms: The forms of the records.
         uses: The number of records that name each schema.
-        nulls: True if some values may be null.
+        nulls: True if values may be null.
         guessed: True if only one record has been read, and all others are assumed to name the same schema (see
             ``as_guessed``).
         texts: The texts that identify the schemas in records, by side and by the name in ``uses``.
@@ -91,8 +91,8 @@ def _most_used(texts: DataFrame) -> tuple[list[Row], bool]:
 
 
 def guessed_forms(frame: DataFrame, table: SideFormats) -> WindowForms | None:
-    """Returns the form of one record, as a guess that all records of the window have this form. A right guess saves a
-    pass.
+    """Returns the form of one record, as the guessed form of all records in the window. If the guess is right, the run
+    needs one pass less.
 
     Returns:
         A guess that ``as_guessed`` must check. None if no record names a readable schema, or if the check would need
@@ -109,8 +109,8 @@ def guessed_forms(frame: DataFrame, table: SideFormats) -> WindowForms | None:
 
 
 def as_guessed(table: SideFormats, guess: WindowForms) -> Column:
-    """Returns a column: ``AS_GUESSED`` if a record names the guessed schema, ``OTHER`` if it names another schema, 0 if
-    it names none.
+    """Returns a column: ``AS_GUESSED`` if a record names the guessed schema, ``OTHER`` if the record names a different
+    schema, 0 if it names no schema.
 
     A record with the result ``OTHER`` may have been read with the wrong schema, so no result of the window may be used.
     """
@@ -163,7 +163,7 @@ def _forms_of_rows(rows: Sequence[Row], table: SideFormats) -> WindowForms:
 
 
 def _all_avro(table: SideFormats) -> bool:
-    """Returns True if the header of Avro identifies the schemas of all records."""
+    """Returns True if Avro's header identifies the schemas of all records."""
     return all(kind == "avro-confluent" for kind in (table.key.kind, table.value.kind) if kind in SELF_DESCRIBED)
 
 

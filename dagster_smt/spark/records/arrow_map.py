@@ -1,6 +1,6 @@
-"""The Python evaluator on Spark: ``mapInArrow`` over Kafka's columns, from records to records.
+"""Runs the Python evaluator on Spark, with ``mapInArrow`` over Kafka's columns, from records to records.
 
-This module runs the records that the JVM lane (``jvm_records``) does not run. Tests compare the lane with it.
+This module runs the records that the JVM lane (``jvm_records``) does not run. Tests compare the lane with this module.
 
 The columns that travel to Python and back are flat, because every column costs time in both directions, and lists of
 structs cost most. So headers that no stage reads travel as JSON text (null without headers), and Spark builds the
@@ -79,9 +79,9 @@ _OUTCOMES = {"__status": T.ByteType(), "__stage": T.IntegerType(), "__problem": 
 class ArrowMap:
     """A picklable function for ``DataFrame.mapInArrow``.
 
-    If ``ledger`` is false, ``__touched`` stays empty. ``written`` has the formats of the result; if None, these are the
-    formats of the input. ``registered`` lists the sides (key or value) in a registry's format. Each such side has a
-    column with the header that names the record's schema.
+    If ``ledger`` is false, ``__touched`` stays empty. ``written`` has the formats of the result; if None, the result
+    has the formats of the input. ``registered`` lists the sides (key or value) in a registry's format. The frame has a
+    column for each of them, with the header that names the record's schema.
     """
 
     chain: Chain
@@ -94,7 +94,7 @@ class ArrowMap:
 
     @property
     def rewritten(self) -> int:
-        """The sides whose output format differs from their input format."""
+        """The sides (key or value) whose output format differs from their input format."""
         if self.written is None:
             return 0
         key, value = self.written.key != self.key, self.written.value != self.value
@@ -374,7 +374,7 @@ def _column(batch: pa.RecordBatch, name: str) -> Any:
 
 
 def _unreadable(batch: pa.RecordBatch) -> list[int]:
-    """Returns the positions of records whose timestamp the source could not read."""
+    """Returns the positions of the records whose timestamps the source could not read."""
     flags = unreadable_timestamps(batch)
     if pc.any(flags).as_py():
         return pc.indices_nonzero(flags).to_pylist()

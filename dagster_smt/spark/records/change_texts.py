@@ -1,4 +1,4 @@
-"""The column ``__changes``: the changes of foreign stages, as a text or as a marker that refers to a text.
+"""Builds the column ``__changes``: the changes of foreign stages, as a text or as a marker that refers to a text.
 
 Most records of a batch have the same changes, and the text of the changes is often longer than the record. So only the
 first record of a batch with certain changes has their text. Later records with the same changes have the marker of the

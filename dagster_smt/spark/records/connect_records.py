@@ -1,7 +1,7 @@
 """Runs stages from jars in Spark's JVM: Kafka's own classes, and the classes of chains with ``stage.process: spark``
 (decision 35).
 
-Kafka's classes are known to return and not to end the process, so they need no process of their own. Spark calls the
+Kafka's classes always return and never end the process, so they need no separate process. Spark calls the
 classes from its generated code, and no record travels to Python. If a converter rejects a record, the record's row gets
 the status ``LEFT``. Python then runs this record with the same classes in the host.
 """

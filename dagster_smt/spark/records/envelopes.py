@@ -1,5 +1,5 @@
 """Turns records that contain or name their schemas into columns. ``window_forms`` has collected the schemas; Python
-makes the rows."""
+creates the rows."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -150,7 +150,7 @@ class _ColumnsRunner(BatchRunner):
         return columns
 
     def nothing(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
-        """Returns the row column for records that are lost."""
+        """Returns the row column for records that have been dropped or have failed."""
         columns = {"__out": pa.nulls(batch.num_rows, self.type)}
         if self.key is not None:
             columns[KEY] = pa.nulls(batch.num_rows, arrow_type(self.key))

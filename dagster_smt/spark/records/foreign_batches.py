@@ -34,7 +34,7 @@ class ForeignBatch:
 
     Attributes:
         status, stage: As in ``spark.outcome_columns``.
-        sets: For each record, the number of the set of its changes.
+        sets: For each record, the number of its set of changes.
         key, value, topic: The columns of the records.
         timestamp: The timestamps in milliseconds; null if a record has none.
         others: By position, the partition that a stage has chosen and the headers that stages have added.
@@ -74,8 +74,8 @@ def takes(batch: pa.RecordBatch) -> bool:
 def run_batch(
     segment: ForeignSegment, interpreter: Interpreter, batch: pa.RecordBatch, key: str, value: str
 ) -> ForeignBatch | None:
-    """Runs a batch in the host. Returns None if a stage ended the host. The interpreter then finds the record that
-    caused this.
+    """Runs a batch in the host. Returns None if a stage ended the host. The interpreter then finds the record at which
+    the host ended.
 
     Args:
         segment: The stages.

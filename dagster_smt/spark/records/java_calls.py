@@ -23,7 +23,7 @@ def record_numbers() -> list[Column]:
 
 
 def call_java(frame: DataFrame, function: str, arguments: Sequence[Column]) -> DataFrame:
-    """Returns the columns of a record, and the result of a function of the catalog (see ``of_call``)."""
+    """Returns the columns of a record, and the result of a catalog function (see ``of_call``)."""
     call = Column(f"{CATALOG}.{function}({', '.join(argument.text for argument in arguments)})")
     return select(frame, *map(F.col, READ_COLUMNS), call.alias("__call"))
 

@@ -35,7 +35,7 @@ class SchemasAfter:
     """The input schemas and output schemas of a chain.
 
     Attributes:
-        before: The schemas of the values before the chain.
+        before: The input schemas of the values.
         forms: The output schemas of keys and values, in the order of the records.
     """
 
@@ -95,7 +95,7 @@ class _Uses:
 
 @dataclass
 class _Known:
-    """A cache of schemas as bytes, by identity. It stays small, because the schemas of a task are few objects."""
+    """A cache of schemas as bytes, by identity. The cache stays small, because a task has few schema objects."""
 
     texts: dict[int, tuple[bytes, Schema]] = field(default_factory=dict)
 

@@ -28,8 +28,8 @@ class EarlyCall:
     """A rule on one field of a key or value.
 
     Attributes:
-        column: The column of the result, next to the fields of the side. The column ``raised`` next to it has the class
-            of an unexpected exception.
+        column: The column of the result, next to the fields of the key or value. The column ``raised`` next to the
+            result has the class of an unexpected exception.
         field: The name of the field in ``SideColumns.fields``.
         rule, source, returns: The rule, and the schemas of its argument and its result.
     """
@@ -77,8 +77,9 @@ class EarlyCalls:
     """The rules that the reader runs.
 
     Attributes:
-        fields: For each column of a state, the column of the side from which it was read, and its name in that column.
-        calls: The calls by column of a side, in the order of the requests.
+        fields: For each column of a state, the column of the key or value from which it was read, and its name in that
+            column.
+        calls: The calls in the order of the requests, by column of the key or value.
         settled: True once the reader has been built. Later requests are declined.
         in_lane: True if the JVM lane reads keys and values. The lane runs its rules faster than Catalyst.
     """
@@ -89,7 +90,7 @@ class EarlyCalls:
     in_lane: bool = False
 
     def wants(self, rule: Rule, source: Schema) -> bool:
-        """Returns True if a rule that Catalyst can run is faster when it runs while reading."""
+        """Returns True if a rule that Catalyst could run takes less time when the reader runs it."""
         return self.in_lane and is_slow_in_spark(rule, source)
 
     def place(self, call: Call, column: str, source: Schema, returns: Schema) -> tuple[str, EarlyCall] | None:

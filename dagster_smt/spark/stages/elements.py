@@ -159,7 +159,7 @@ def python_elements(each: Each) -> Callable[[Column], Column]:
 def python_answer(any_item: AnyItem) -> Callable[[Column], Column]:
     """Returns a Python function (a UDF) for a column that is true if an array or map has such an element.
 
-    The column is null if the test fails. The change of the same elements then also fails, and so does the record.
+    The column is null if the test fails. The change of the same elements also fails in that case, and the record fails.
     """
     read = reader(any_item.schema)
     ask = expr_function(AnyItem(Ref(("value",)), any_item.schema, any_item.select, any_item.item, any_item.when))

@@ -208,7 +208,7 @@ class Scope:
     def _returned(self, call: Call) -> Schema:
         """Returns the schema of a Python rule's result.
 
-        Arrays and maps keep their schema; other results have the answer's schema.
+        Arrays and maps keep their schema; any other result has the schema that the rule returns.
         """
         returns: Schema | None = getattr(call.rule, "returns", None)
         if returns is not None:
@@ -219,7 +219,7 @@ class Scope:
         return BOOLEAN
 
     def _by_topic(self, rule: Rule, topic: Column, returns: Schema) -> Column:
-        """Returns the result of a function that depends only on the topic. It is computed once per topic."""
+        """Returns the result of a function that depends only on the topic. Spark computes the result once per topic."""
         # a run has few topics, so one WHEN per topic is cheaper than a trip to Python per record
         column, raised = F.lit(None).cast(internal_type(returns)), F.lit(None).cast("string")
         for name in self.topics:
@@ -279,12 +279,12 @@ class Scope:
         return schema
 
     def failed(self, call: Call, result: Column) -> Column:
-        """Returns the condition that a call has failed, from the column of its result."""
+        """Returns a condition that is true if a call has failed, from the column of the call's result."""
         check: Callable[..., Column] = call.rule.failed  # type: ignore[attr-defined]
         return F.coalesce(check(F, result, *self.arguments(call)), F.lit(False))
 
     def failed_inside(self, call: Call, around: tuple[Each, ...]) -> Column:
-        """Returns the condition that a call has failed for one of the elements around it."""
+        """Returns a condition that is true if a call has failed for one of the elements around it."""
         if not around:
             return self.failed(call, self.value(call))
         each, values = around[0], around[0].schema.values

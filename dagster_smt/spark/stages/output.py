@@ -151,7 +151,7 @@ def _as_read(frame: DataFrame, plan: Plan, target: T.StructType, states: dict[in
     """Returns the struct into which the values were read, with the user's names, if its fields are exactly the user's
     columns.
 
-    This spares Spark splitting the struct and joining it again. With 300 fields, that takes longer than parsing.
+    Spark then need not split the struct and combine it again. With 300 fields, this would take longer than parsing.
 
     Returns None if the stages have changed, added or dropped a column after reading, or if the session has no JVM lane.
     """

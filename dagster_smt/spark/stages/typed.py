@@ -1,9 +1,9 @@
-"""The Spark evaluator, which runs a plan as selects over Catalyst columns.
+"""Implements the Spark evaluator, which runs a plan as selects over Catalyst columns.
 
 One select per stage computes the changes of the stage. A second select updates the record's status, but only if the
 stage can fail, drop, route on a condition or be counted. A dropped or failed record is frozen: later stages still
-compute columns for the record (no expression can raise an error), but nothing reads these columns. A null side has no
-schema here (difference D6), because a column is null whatever the schema.
+compute columns for the record (no expression can raise an error), but nothing reads these columns. A null key or value
+has no schema here (difference D6), because a column is null whatever the schema.
 """
 
 from collections.abc import Callable, Iterable
@@ -64,11 +64,11 @@ class TypedEvaluator:
         columns: The columns of the frame.
         state: The first state.
         ledger: True to keep the bitmap of ledger entries.
-        beat: Called now and then. To stop the work, it may raise an exception.
+        beat: Is called now and then. To stop the work, ``beat`` may raise an exception.
         early: The rules that the reader runs.
 
     Attributes:
-        classes: By the number of a problem about an exception, the column with the class of the exception.
+        classes: Maps the number of a problem about an exception to the column with the exception's class.
     """
 
     def __init__(
@@ -246,7 +246,7 @@ class _StepRun:
         self.added.update(self._raised())
 
     def _condition(self, expr: Expr) -> Column:
-        """Returns the condition that the stage acts.
+        """Returns the condition under which the stage acts.
 
         The stage also acts if the predicate fails, because the record then fails in the stage.
         """
@@ -255,7 +255,7 @@ class _StepRun:
         return reduce(or_, (column.isNotNull() for column, _ in self.scope.raised), met)
 
     def _raised(self) -> dict[str, Column]:
-        """Returns by name the ``exception_class`` columns from Python."""
+        """Returns the ``exception_class`` columns from Python, by name."""
         problem = replace(unprocessable(""), place=self.plan.stage.place)
         columns: dict[str, Column] = {}
         for column, rule in self.scope.raised:
@@ -275,13 +275,13 @@ class _StepRun:
         return columns
 
     def _other_problems(self, rule: Rule | None) -> list[Problem]:
-        """Returns the problems that a rule reports by a code instead of a class."""
+        """Returns the problems that a rule reports with a code instead of an exception class."""
         errors = rule.other_failures() if rule is not None else ()
         return [replace(error.problem, place=self.plan.stage.place) for error in errors]
 
     def _applies(self) -> Column:
-        """Returns the condition that a failing stage applies. Some transforms leave a null key or value unchanged, so
-        it does not fail."""
+        """Returns the condition under which a failing stage applies. Some transforms leave a null key or value
+        unchanged, so it does not fail."""
         if self.plan.spares is not None:
             return self.scope.presence(Ref((self.side,))).isNotNull()
         return F.lit(True)
@@ -331,8 +331,8 @@ class _StepRun:
         return None
 
     def acts(self) -> Column:
-        """Returns the condition that the step acts: the record has not been dropped or failed, belongs to this variant,
-        and satisfies the predicate."""
+        """Returns the condition under which the step acts: the record has not been dropped, has not failed, belongs to
+        this variant, and satisfies the predicate."""
         acts = F.col("__status") == 0
         if self.evaluator.variants:
             acts = acts & (F.col("__variant") == self.step.variant)
@@ -341,7 +341,7 @@ class _StepRun:
         return acts
 
     def results(self) -> dict[int, State]:
-        """Returns the states in which rows of this variant can be afterwards."""
+        """Returns the states in which rows of this variant can be after the step."""
         states: dict[int, State] = {}
         if self.step.skipped is not None:
             states[self.step.skipped] = self.before
