@@ -1,4 +1,6 @@
-"""Prints safely on a terminal. Names of topics and fields may contain escape sequences, which a terminal would execute."""
+"""Prints safely on a terminal. Names of topics and fields may contain escape sequences, which a terminal would
+execute.
+"""
 
 import sys
 from typing import TextIO
