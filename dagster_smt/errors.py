@@ -73,7 +73,7 @@ class PlanError(SmtError):
 
 
 class DataError(SmtError):
-    """The error of one record that cannot be transformed or converted. It carries exactly one problem."""
+    """The error of one record that cannot be transformed or converted. Such an error carries exactly one problem."""
 
     @property
     def problem(self) -> Problem:

@@ -189,7 +189,7 @@ class Transform(Options):
         raise NotImplementedError
 
     def ledger(self) -> tuple[Entry, ...]:
-        """Returns the ledger entries that the transform may write: those of its effects, in the same order."""
+        """Returns the ledger entries that the transform may write: the entries of its effects, in the same order."""
         return tuple(entry for effect in self._effects for entry in effect.entries)
 
     @property

@@ -15,7 +15,9 @@ from dagster_smt.values.headers.fields import header_as_read
 
 Case = dict[str, Any]
 CONVERTER = {"replace.null.with.default": "false"}
-"""The settings of the converter that writes results for the comparison. It must not replace a null with a default."""
+"""The settings of the converter that writes results for the comparison. This converter must not replace a null with a
+default.
+"""
 _STORED = ("json", "envelope")
 _PLAIN = ("json", "envelope", "string", "bytes")
 """The formats that Connect's own converters read in the host."""

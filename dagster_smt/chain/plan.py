@@ -636,7 +636,7 @@ def same_schemas(before: PlanRecord, after: PlanRecord) -> bool:
 
 
 def joined(before: PlanRecord, after: PlanRecord) -> PlanRecord:
-    """Returns one record for two records with the same schemas. It has the sources of both."""
+    """Returns one record for two records with the same schemas. The result has the sources of both records."""
     if before.topic == after.topic:
         topic = after.topic
     else:

@@ -36,7 +36,9 @@ class CodeTransform(Transform):
     """
 
     plans_key_alone: ClassVar[bool] = False
-    """True if the transform can plan a key with a schema next to a value without one. It must not read such a value."""
+    """True if the transform can plan a key with a schema next to a value without a schema. The transform must not read
+    such a value.
+    """
 
     def plan_record(self, record: PlanRecord, at: Planning) -> PlanRecord:
         """Returns the record after the stage.

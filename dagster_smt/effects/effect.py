@@ -38,7 +38,7 @@ class _Effect:
     def reads(self) -> Parts:
         """The parts of a record that the effect reads, besides the key or value of the stage and the topic.
 
-        An effect that adds headers also reads them.
+        An effect that adds headers also reads the existing headers.
         """
         return frozenset()
 

@@ -82,7 +82,7 @@ def text_of(rule: FieldRule) -> bytes | None:
 
 
 def _constant_act(rule: FieldRule, bit: int) -> Act:
-    """Returns the act of a constant. It decodes no value, because the first byte shows the kind."""
+    """Returns the act of a constant. The act decodes no value, because the first byte of a value shows the kind."""
     values: dict[str, Any] = {}
 
     def value_of(kind: str) -> Any:

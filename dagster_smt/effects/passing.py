@@ -22,7 +22,7 @@ from dagster_smt.values.json.path import MATCH
 def passes(stage: Stage) -> keeps.Condition | None:
     """Returns the condition under which a record passes a stage; None if the stage does more than drop records.
 
-    The condition includes the stage's predicate. It is correct for every record that does not fail.
+    The condition includes the stage's predicate. For every record that does not fail, the condition is correct.
     """
     effects = stage.transform.effects()
     rejects = only(effects, Reject)

@@ -33,7 +33,7 @@ class FieldRules(NullDefaults, NestedPaths, Transform):
 
     The class is for transforms from other packages. Its rules are methods, and therefore Python code that no other
     engine can read: the JVM lane leaves such a chain to the Python evaluator. A transform in this package needs effects
-    that are data. It lists ``Change`` effects with a named ``FieldRule`` instead, as ``MaskField`` does.
+    that are data. Such a transform lists ``Change`` effects with a named ``FieldRule`` instead, as ``MaskField`` does.
     """
 
     action: ClassVar[str] = "changed"

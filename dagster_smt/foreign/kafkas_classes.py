@@ -20,7 +20,7 @@ def runs_in_jvm(chain: Chain, key: Format, value: Format) -> bool:
 
 
 def why_in_host(chain: Chain, key: Format, value: Format) -> str:
-    """Returns why a process of their own runs the stages of a chain; empty if Spark's JVM can run them."""
+    """Returns the reason why a separate process runs the stages of a chain; empty if Spark's JVM can run the stages."""
     for stage in chain.stages:
         if not (stage.transform.foreign and tested_by_host(stage)):
             return f"transforms.{stage.alias} or its predicate is no class of a jar"

@@ -28,7 +28,7 @@ class Cache(dict[K, V]):
 
 
 class TextCache(Cache[bytes, V]):
-    """A cache with strings from records as keys. It is also emptied before its keys exceed ``MOST_BYTES``."""
+    """A cache with strings from records as keys. The cache is also emptied before its keys exceed ``MOST_BYTES``."""
 
     def __init__(self) -> None:
         super().__init__()

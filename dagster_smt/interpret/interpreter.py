@@ -92,7 +92,9 @@ NO_TOPIC = Problem(
     "the record was routed to a topic that cannot take records",
     "a topic's name has up to 249 letters, digits, dots, underscores and hyphens; internal topics take no records",
 )
-"""The problem of a record with an invalid topic. It does not contain the topic, which may be a field value."""
+"""The problem of a record with an invalid topic. The problem does not contain the topic, because the topic may be a
+field value.
+"""
 
 
 def _router(chain: Chain) -> int:
@@ -122,7 +124,8 @@ class Interpreter:
         key, value: The formats in which keys and values are read.
         written: The formats in which keys and values are written; None for the same formats.
         classes: The locations of the foreign stages' classes; None to use the settings of the chain.
-        join: False to run each foreign stage alone, so that ``run_stepwise`` sees the records after each of them.
+        join: False to run each foreign stage alone, so that ``run_stepwise`` receives the records after each of these
+            stages.
     """
 
     def __init__(

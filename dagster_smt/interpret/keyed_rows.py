@@ -1,7 +1,8 @@
 """Computes the effects of previewed records on a table with keys, as one run over these records would have them. Spark
 is not required.
 
-This fold shares no code with the run (``tables.keyed``). A test applies both to the same records and compares them.
+This fold shares no code with the run (``tables.keyed``). A test applies both to the same records and compares the
+results.
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""Finds masked values that survive elsewhere in the output. It reports the fields, never the values.
+"""Finds masked values that survive elsewhere in the output. The result contains the fields, never the values.
 
 The search looks for each masked value, as a whole word, in all other fields of the same output record, and in the
 record's key, headers and topic. Short strings and small numbers are not searched for, because they occur everywhere.

@@ -163,7 +163,9 @@ class _StageFunction:
         return self._on_value(self.schemaless)
 
     def for_all(self, apply: Apply) -> ApplyAll | None:
-        """Returns the function for many records. It calls ``apply`` for records that are not schemaless objects."""
+        """Returns the function for many records. The function calls ``apply`` for records that are not schemaless
+        objects.
+        """
         change = self.schemaless
         if self.stage.side != "value" or change is None:
             return None
@@ -397,7 +399,9 @@ def _routing(route: Function, fixed: int, touches: list[tuple[int, Function]]) -
 
 
 def _remembered(route: Apply) -> Apply:
-    """Returns the function of a router that only reads the topic. It runs once per topic, and remembers its results."""
+    """Returns the function of a router that only reads the topic. The function is evaluated only once per topic, and
+    its results are cached.
+    """
     known: Cache[str | None, tuple[str | None, int]] = Cache()
 
     def apply(record: Record) -> None:

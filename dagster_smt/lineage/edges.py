@@ -161,7 +161,9 @@ def _follow(step: Step, before: Stages, following: dict[int, dict[Place, tuple[s
 
 
 def _changed(before: PlanRecord, after: PlanRecord, alias: str, stages: Stages) -> Stages:
-    """Returns the stages of each field after a stage: those of its sources, and the stage if it changed the field."""
+    """Returns the stages that changed each field, after one more stage. The result consists of the stages of the
+    field's sources, and of this stage if it changed the field.
+    """
     cells = list(_cells(before))
     results: dict[Place, tuple[str, ...]] = {}
     for place, cell in _cells(after):

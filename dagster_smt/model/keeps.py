@@ -17,7 +17,9 @@ from typing import Any
 from dagster_smt.model.schema import Schema
 
 Test = Callable[[Schema | None, Any], bool]
-"""A test of one value and its schema (None for no schema). It is a frozen object that the stage itself also runs."""
+"""A test of one value and its schema (None for no schema). A test is a frozen object, which the stage itself also
+runs.
+"""
 
 
 @dataclass(frozen=True, slots=True)

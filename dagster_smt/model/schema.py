@@ -53,7 +53,7 @@ _LOGICAL = {DECIMAL: Type.BYTES, DATE: Type.INT32, TIME: Type.INT32, TIMESTAMP: 
 
 
 class JavaDate(int):
-    """A ``java.util.Date``: milliseconds since the epoch. It is not a number, as in Connect."""
+    """A ``java.util.Date``: milliseconds since the epoch. As in Connect, a date is not a number."""
 
     __slots__ = ()
 

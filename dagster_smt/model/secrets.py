@@ -22,7 +22,8 @@ _REFERENCE = re.compile(r"\$\{(?:env:([A-Za-z_][A-Za-z0-9_]*)|(file|dir|vault):(
 PATHS = "DAGSTER_SMT_SECRET_PATHS"
 """The variable that lists the folders that references may name, separated by commas.
 
-It corresponds to ``allowed.paths`` of Connect's providers (KIP-993). Without it, references may name any folder.
+The variable corresponds to the option ``allowed.paths`` of Connect's providers (KIP-993). Without it, references may
+name any folder.
 """
 _MOST_BYTES = 1 << 20
 """The maximum size of a file with secrets, in bytes."""

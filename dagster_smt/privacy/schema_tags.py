@@ -35,8 +35,8 @@ class SchemaField:
 def avro_fields(text: str, references: Sequence[str] = (), place: str = "avro") -> list[SchemaField]:
     """Returns the fields of an Avro schema, as in Connect: an optional field is not a union.
 
-    A union of several types is one field. It has the tags of all fields inside the union, because a policy cannot
-    address these fields.
+    A union of several types is one field. This field has the tags of all fields inside the union, because a policy
+    cannot address them separately.
 
     Raises:
         ConfigError: SMT763 if the string is not such a schema.

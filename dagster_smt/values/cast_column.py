@@ -1,5 +1,5 @@
-"""The Catalyst form of ``CastTo``. It never raises an error, even in Spark's ANSI mode: values that cannot be cast
-become null.
+"""The Catalyst form of ``CastTo``. A value that cannot be cast becomes null and never raises an error, even in Spark's
+ANSI mode.
 """
 
 from typing import Any

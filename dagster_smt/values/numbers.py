@@ -122,7 +122,7 @@ def scaled_decimal(unscaled: bytes, scale: int) -> Decimal:
 
 
 def rounded_decimal(value: Decimal, precision: int, scale: int) -> Decimal | None:
-    """Returns a decimal rounded half up to a scale; None if it has more digits than the precision."""
+    """Returns a decimal, rounded half up to a scale; None if the result has more digits than the precision."""
     if value and value.adjusted() >= precision - scale:
         return None
     context = Context(prec=precision + 1, rounding=ROUND_HALF_UP, Emax=MAX_EMAX, Emin=MIN_EMIN)

@@ -28,7 +28,7 @@ def java_text(schema: Schema | None, value: Any) -> str:
     """Converts a value to a string, as ``String.valueOf`` does.
 
     Args:
-        schema: The value's schema; None if it has none.
+        schema: The value's schema; None if the value has no schema.
         value: The value.
 
     Raises:
@@ -110,7 +110,9 @@ class JavaText(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True unless Catalyst can write the value as Java does. It can for strings, numbers and booleans."""
+        """True unless Catalyst can write the value as Java does. Catalyst can do this for strings, numbers and
+        booleans.
+        """
         return kind_of_schema(self.schema) not in _CATALYST
 
     def python(self, value: Any) -> str | None:

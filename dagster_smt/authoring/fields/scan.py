@@ -96,7 +96,7 @@ def kinds_of(step: Step) -> frozenset[str]:
 def _deep(rest: tuple[Step, ...]) -> _Walk:
     """Returns a function that applies the remaining steps of a path at every level.
 
-    It searches the bytes for a name before it decodes them.
+    The function searches the bytes for a name before it decodes the bytes.
     """
     below, first = _walk(rest), rest[0]
     if isinstance(first, str):

@@ -57,7 +57,8 @@ def value_at(value: Any, path: FieldPath) -> Any:
 def value_visitor(
     paths: Sequence[FieldPath], acts: Sequence[Act], texts: Sequence[TextReplacement | None] = ()
 ) -> Visit:
-    """Returns a visitor for acts that only replace values. It can run deep scans on the bytes, without decoding.
+    """Returns a visitor for acts that only replace values. The visitor can run deep scans on the bytes, without
+    decoding.
 
     A missing top-level field that a path of one name refers to becomes null, as in Connect. If an act replaces all
     strings with the same string, ``texts`` contains this string at the position of the act.
@@ -133,7 +134,9 @@ def _in_turn(places: tuple[tuple[Sequence[Any], str, Act], ...], fills: bool) ->
 
 
 def _collected(paths: Sequence[FieldPath], acts: Sequence[Act], fills: bool, once: bool) -> Visit:
-    """Returns the visitor for pattern paths. It collects all matches first, because acts change names and positions."""
+    """Returns the visitor for pattern paths. The visitor collects all matches first, because acts change names and
+    positions.
+    """
     find, flat = collector(paths, once), tuple(path.leaf for path in paths if fills and path.flat)
 
     def visit(value: Any, record: Record) -> None:
@@ -257,7 +260,8 @@ def _prune(node: Any, ends: set[tuple[int, Any]], ways: set[tuple[int, Any]]) ->
 
 
 def ensured_parent(value: dict[str, Any], names: Iterable[Any], create: bool) -> dict[str, Any] | None:
-    """Returns the object at a path of names, or None if it is missing or is not an object.
+    """Returns the object at a path of names. Returns None if there is no value at the path, or if the value is not an
+    object.
 
     ``create`` adds missing objects.
     """

@@ -73,7 +73,9 @@ def avro_out(schema: Schema) -> AvroOut:
 
 
 def avro_writer(schema: Schema, text: str) -> Callable[[Any], bytes]:
-    """Returns a function that writes values of a Connect schema with an Avro schema. It raises ``DataError`` SMT440."""
+    """Returns a function that writes values of a Connect schema with an Avro schema. The function raises ``DataError``
+    SMT440.
+    """
     parsed = parse_schema(bare(json.loads(text)), named_schemas={})
     convert = _converter(schema)
 

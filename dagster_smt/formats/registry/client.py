@@ -290,7 +290,7 @@ def _response(
 def _client(options: Options, use: str) -> Any:
     """Returns the registry client for the given use.
 
-    Each use has its own client, because a client caches schemas by id regardless of their format. It also caches
+    Each use has its own client, because a client caches schemas by id regardless of their format. A client also caches
     deleted versions.
     """
     from confluent_kafka.schema_registry import SchemaRegistryClient

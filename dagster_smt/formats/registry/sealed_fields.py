@@ -1,8 +1,8 @@
 """Decrypts fields inside the bytes of an Avro record before the record is read, and encrypts them after it is written.
 
-The code walks through the bytes along the schema. It replaces encrypted strings and bytes, and copies everything in
-between, so no other value changes. The tags of a field are in the schema (``confluent:tags``) or in the metadata of the
-schema.
+The code walks through the bytes along the schema. Encrypted strings and bytes are replaced, and everything in between
+is copied, so no other value changes. The tags of a field are in the schema (``confluent:tags``) or in the metadata of
+the schema.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -1,8 +1,8 @@
 """Encrypts fields of records that are written to a subject whose producers encrypt these fields. The subject's
 consumers can then decrypt the fields.
 
-The written schema is derived from Connect's schema, so it has no tags. It is registered with the rules of the latest
-version, and with the tags of the fields in its metadata.
+The written schema is derived from Connect's schema, so it has no tags. The schema is registered with the rules of the
+latest version, and with the tags of the fields in its metadata.
 """
 
 from collections.abc import Callable

@@ -52,7 +52,7 @@ class _TopicSchema:
 
 
 class RegistryReader:
-    """A reader of records with a schema id. It caches every answer of the registry, including errors.
+    """A reader of records with a schema id. The reader caches every answer of the registry, including errors.
 
     An attacker could write a different unusable id into each record, and thereby cause a request for each of them.
     After ``_MOST_REFUSED`` unusable schemas, further unknown ids become dead letters without a request.
@@ -124,7 +124,7 @@ class RegistryReader:
 class RegistryWriter:
     """A writer of values with a schema.
 
-    It registers schemas, and caches their ids. Avro also has a schema for schemaless values.
+    The writer registers schemas, and caches their ids. Avro also has a schema for schemaless values.
 
     Subjects are those of Confluent's serializers, ``<topic>-key`` and ``<topic>-value``, unless ``subject`` or
     ``subject.name.strategy`` sets different ones.

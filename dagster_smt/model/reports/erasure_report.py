@@ -1,4 +1,6 @@
-"""The report of an erasure. It states for each location what was done and what was proven, and never names a person."""
+"""The report of an erasure. For each location, the report states what was done and what was proven. No report names a
+person.
+"""
 
 import json
 from collections.abc import Sequence
@@ -105,7 +107,7 @@ class ErasureReport:
     """The report of one erasure.
 
     Attributes:
-        erasure: The name of the erasure. It is random, and the same in the register.
+        erasure: The random name of the erasure, which the register also contains.
         millis: The time, in milliseconds since the epoch.
         run: The orchestrator's run and step.
         kinds: The kinds of the ids.

@@ -59,7 +59,7 @@ ARRAYS_AS_ROWS = "arrays-as-rows"
 MOMENTS = "timestamp-format.standard"
 """The option of JSON with a schema for the format of timestamps.
 
-It has Flink's name, but also covers days and decimals.
+The option has Flink's name, but also covers days and decimals.
 """
 STANDARDS = ("SQL", "ISO-8601", "CONNECT")
 """The values of ``timestamp-format.standard``: Flink's two, and the numbers and base64 of Connect's converter."""

@@ -13,7 +13,9 @@ DELETES = ("apply", "soft", "ignore")
 DELETE_FLAG = "__deleted"
 """The column with which Debezium's ExtractNewRecordState marks a deletion in its rewriting modes."""
 UNAVAILABLE_VALUE = "__debezium_unavailable_value"
-"""Debezium's ``unavailable.value.placeholder``. It stands for a large column that an update left unchanged."""
+"""Debezium's ``unavailable.value.placeholder``. The placeholder stands for a large column that an update left
+unchanged.
+"""
 
 NULL_KEY = Problem(
     "SMT720",

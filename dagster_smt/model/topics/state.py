@@ -15,7 +15,7 @@ from dagster_smt.model.windows.window import Range, Window
 FORMAT = 4
 """The number of the format.
 
-It is raised if older versions would read a new state wrongly. Older formats stay readable.
+The number is raised if older versions would read a new state wrongly. Older formats stay readable.
 """
 FORMAT_OF_TAKEN_OVER = 3
 """The format of tables that a connector wrote earlier and from which nobody has been erased."""
@@ -148,7 +148,7 @@ class Notes:
 class TableState:
     """The state of a table after a commit of this package.
 
-    It contains offsets, names and counts, never a field's value.
+    The state contains offsets, names and counts, never a field's value.
 
     Attributes:
         number: Number of the commit. A table that starts over continues its numbers, so that no two commits have the

@@ -19,8 +19,8 @@ class FieldValueMatches(NestedPaths, Predicate):
     The predicate compares the string that Connect would write for the value in a header. A number is written as it is
     printed, bytes are written in Base64, and arrays, objects and structs as `["a"]` and `{"a":1}`. With a schema, a
     null is read as the field's default. The predicate is false if the field is null or missing, and if the value as a
-    whole is null. It is also false if a step of the path leads into a value without fields; Aiven's class fails the
-    record in that case.
+    whole is null. The predicate is also false if a step of the path leads into a value without fields; Aiven's class
+    fails the record in that case.
     """
 
     connect_class = "io.aiven.kafka.connect.predicates.FieldValueMatches"

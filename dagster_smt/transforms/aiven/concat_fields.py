@@ -14,9 +14,9 @@ class ConcatFields(Transform):
     run. Fields are top-level names: a dot is part of the name. Option values lose surrounding whitespace, so a
     delimiter that consists of spaces is empty.
 
-    With a schema, the new field is an optional string after the other fields. It must not exist yet. Null fields become
-    their defaults. The struct becomes required and loses its name, version, doc and parameters. Without a schema, an
-    existing field of the same name is overwritten. A null key or value is rejected.
+    With a schema, the new field is an optional string after the other fields. A field of this name must not exist yet.
+    Null fields become their defaults. The struct becomes required and loses its name, version, doc and parameters.
+    Without a schema, an existing field of the same name is overwritten. A null key or value is rejected.
     """
 
     connect_class = "io.aiven.kafka.connect.transforms.ConcatFields"

@@ -60,8 +60,8 @@ class EventRouter(CodeTransform):
     - Debezium caches the first schema of a value, with the schema of the payload or the version as the cache key.
       Debezium therefore also uses this schema for values of other topics (decision 13).
     - For an array, Debezium writes a string with a schema that does not fit. Here the array stays a string.
-    - Debezium loses values whose fields are renamed by `field.name.adjustment.mode`. It also loses fields that only
-      some objects of an array have, depending on the order of a hash set. Here no value is lost.
+    - Debezium loses values whose fields are renamed by `field.name.adjustment.mode`. Debezium also loses fields that
+      only some objects of an array have, depending on the order of a hash set. Here no value is lost.
     - A default column that a row has only in upper case, as in Oracle, is found here for every connector.
     - `table.field.event.type` and the tracing options have no effect.
     - In a table of columns, a row without a configured column is rejected, even if the row was deleted.

@@ -60,8 +60,8 @@ class ExtractNewRecordState(CodeTransform):
     that are dropped. With `drop.fields.header.name`, the schema of a record depends on its header. The option therefore
     works in sinks of records and is rejected for tables of columns.
 
-    Debezium caches the added fields by a row's schema and `op`. It fails, or leaves a field null, if a later event has
-    more or fewer fields. Here every event is treated on its own (decision 13).
+    Debezium caches the added fields by a row's schema and `op`. If a later event has more or fewer fields, Debezium
+    fails or leaves a field null. Here every event is treated on its own (decision 13).
     """
 
     connect_class = "io.debezium.transforms.ExtractNewRecordState"
@@ -240,7 +240,7 @@ class ExtractNewRecordState(CodeTransform):
     def schemaless(self, bits: tuple[int, ...]) -> SideFunction:
         """Returns the function for values without a schema.
 
-        It only adds ``op`` headers to tombstones that pass through.
+        The function only adds ``op`` headers to tombstones that pass through.
         """
         op_headers = []
         for reference, bit in zip(self._headers, bits, strict=False):

@@ -47,7 +47,9 @@ class HeaderBytes(ValueRule):
 
     @property
     def needs_python(self) -> bool:  # type: ignore[override]
-        """True unless Catalyst can write the value as Java does. It can for strings, whole numbers and booleans."""
+        """True unless Catalyst can write the value as Java does. Catalyst can do this for strings, whole numbers and
+        booleans.
+        """
         return self.schema is not None and kind_of_schema(self.schema) not in _CATALYST_KINDS
 
     def python(self, value: Any) -> bytes | None:

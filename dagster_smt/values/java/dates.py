@@ -181,7 +181,8 @@ class DateFormat:
     def _digits(self) -> re.Pattern[str] | None:
         """A regular expression for strings in which each field has exactly as many digits as in the pattern.
 
-        Only patterns that consist of numbers have such an expression. It is a fast path that avoids the lenient parser.
+        Only patterns that consist of numbers have such an expression. The expression is a fast path that avoids the
+        lenient parser.
         """
         letters = [part.letter for part in self.parts if part.letter]
         fixed = all(_DIGITS.get(part.letter) == part.count for part in self.parts if part.letter)

@@ -7,7 +7,7 @@ alike without the flag d. ``\\b`` is the boundary of Java before 19: its words c
 scripts with their combining marks, and of the underscore. From Java 19 on, words are ASCII without the flag U.
 
 Patterns that cannot be translated exactly are rejected when the configuration is read, with an error that names the
-construct. They are never matched differently from Java. The following constructs are rejected:
+construct. No pattern is ever matched differently from Java. The following constructs are rejected:
 
 - the flag c, ``\\b{g}``, and names in ``\\N{...}`` that contain a code point, such as names of ideographs;
 - a reference under the flags i and u, or under i in a pattern with Unicode properties or ``\\b``;

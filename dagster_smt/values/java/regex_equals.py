@@ -24,7 +24,7 @@ def identity(schema: Schema | None, value: Any) -> Any:
     """Returns a key for a value. Two keys are equal exactly if their values are equal in Java.
 
     Args:
-        schema: The value's schema; None if it has none.
+        schema: The value's schema; None if the value has no schema.
         value: The value, decoded at every level. Bytes and structs equal no literal, so their key equals no other key.
     """
     if value is None:
@@ -75,7 +75,7 @@ class EqualsLiteral(ValueRule):
     """Returns True if a value equals the value that a string describes; null equals nothing.
 
     Attributes:
-        schema: The value's schema; None if it has none.
+        schema: The value's schema; None if the value has no schema.
         text: The string that ``Values.parseString`` reads.
     """
 

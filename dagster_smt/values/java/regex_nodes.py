@@ -1,9 +1,9 @@
 """The parts of a Java regular expression in the syntax of ``regex``, with the properties that Java derives for them.
 
-Both engines try the same alternatives in the same order. They differ in the groups after a failed attempt. Some parts
-are matched without backtracking: look-arounds, atomic and possessive parts, and repeated groups that can match in only
-one way. If an attempt fails, Java keeps the match that a group got inside such a part, while ``regex`` restores the
-former match. The content of such a group is reliable only if every match sets the group again.
+Both engines try the same alternatives in the same order. The engines differ in the contents of groups after a failed
+attempt. Some parts are matched without backtracking: look-arounds, atomic and possessive parts, and repeated groups
+that can match in only one way. If an attempt fails, Java keeps the match that a group got inside such a part, while
+``regex`` restores the former match. The content of such a group is reliable only if every match sets the group again.
 """
 
 from collections.abc import Mapping

@@ -142,7 +142,7 @@ def _last_group(text: str, groups: list[tuple[int, int]], first: int) -> int | N
 
 
 def luhn(digits: str) -> int:
-    """Returns the Luhn sum of digits, modulo 10. It is 0 for digits with a valid check digit."""
+    """Returns the Luhn sum of digits, modulo 10. The sum is 0 for digits with a valid check digit."""
     total = 0
     for place, digit in enumerate(reversed(digits)):
         number = int(digit)
@@ -182,8 +182,8 @@ def _end_of_account(text: str, start: int) -> int | None:
 
 
 def iban_remainder(account: str) -> int:
-    """Returns the remainder of an account number according to ISO 7064. It is 1 for an account with valid check
-    digits.
+    """Returns the remainder of an account number according to ISO 7064. The remainder is 1 for an account with valid
+    check digits.
     """
     number = "".join(str(int(character, 36)) for character in account[4:] + account[:4])
     return int(number) % 97

@@ -281,7 +281,7 @@ def envelope(
 def _name(row: str | None, route: str | None) -> str | None:
     """Returns the name of an envelope's schema.
 
-    It is the name of the row's schema, with the topic (if known) inserted before its last part.
+    The result is the name of the row's schema. If the topic is known, it is inserted before the last part of this name.
     """
     if row is None or route is None:
         return route or row
