@@ -162,5 +162,6 @@ def write_first_commit(session: SparkSession, folder: str, lines: Sequence[str])
 
 def _java_list(jvm: Any, lines: Sequence[str]) -> Any:
     result = jvm.java.util.ArrayList()
-    result.update(lines)
+    for line in lines:
+        result.add(line)
     return result
